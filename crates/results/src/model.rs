@@ -1,0 +1,148 @@
+//! The document of one run: what `weir run --json` prints and `run.json` holds.
+//!
+//! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything a run has measured, over the whole run and over its windows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunDocument {
+    /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
+    pub scenario: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// The seed all random streams come from.
+    pub seed: u64,
+    /// Simulated time, s.
+    pub simulated_s: f64,
+    /// Time the run took, s.
+    pub wall_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets put on links: each packet counts once on every link it crosses.
+    pub packet_hops: u64,
+    /// A row a flow.
+    pub flows: Vec<FlowRow>,
+    /// A row a class.
+    pub classes: Vec<ClassRow>,
+    /// A row a link and direction.
+    pub links: Vec<LinkRow>,
+    /// The same rows over parts of the run.
+    pub windows: Vec<WindowRow>,
+    /// What the scenario states should come out, beside what did.
+    pub expectations: Vec<ExpectationRow>,
+}
+
+/// One flow: one consumer fetching under one prefix.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its service class.
+    pub class: String,
+    /// Data content delivered to the application, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// From the flow's start to its last Data, s; `None` while unfinished, or without an end.
+    pub completion_s: Option<f64>,
+}
+
+/// The same figures summed over the flows of a class; the delay is over all their Data, the
+/// completion time that of the last flow to finish.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassRow {
+    /// The class.
+    pub class: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// When the last flow of the class was done, s after its start; `None` unless all are.
+    pub completion_s: Option<f64>,
+}
+
+/// Mean and percentiles of a delay, ms; `None` without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelayMs {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// One direction of one link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkRow {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Its rate, bit/s.
+    pub rate_bps: f64,
+    /// The part of its time it was sending, 0 to 1.
+    pub utilisation: f64,
+    /// Packets dropped in front of it.
+    pub drops: u64,
+    /// Queueing delay in front of it.
+    pub queue_ms: QueueMs,
+}
+
+/// Mean and 99th percentile of a queueing delay, ms; `None` without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueMs {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// The rows over one measuring window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowRow {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// A row a flow.
+    pub flows: Vec<FlowRow>,
+    /// A row a class.
+    pub classes: Vec<ClassRow>,
+    /// A row a link and direction.
+    pub links: Vec<LinkRow>,
+}
+
+/// One statement of the scenario's source, checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExpectationRow {
+    /// What is measured, in words, such as `goodput of class EF, 20 s to 120 s`.
+    pub what: String,
+    /// Where it is stated, such as `paper, section V-B`.
+    pub source: String,
+    /// What is stated there, in the base unit of what is measured (bit/s, ms, packets, 1).
+    pub stated: f64,
+    /// What this run measured; `None` if there was nothing to measure.
+    pub measured: Option<f64>,
+    /// How far apart the two may be; a part of `stated`, and absolute where that is zero.
+    pub tolerance: f64,
+    /// Whether they are no farther apart than that.
+    pub holds: bool,
+}

@@ -1,0 +1,291 @@
+//! What a run measured over time, and the network it ran on: the input of the report and of the
+//! Parquet tables.
+//!
+//! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
+//! vectors are made with room for a whole run, so that filling them allocates nothing.
+
+use crate::model::RunDocument;
+
+/// Everything that is known of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The figures.
+    pub document: RunDocument,
+    /// The figures over time.
+    pub series: Series,
+    /// The network.
+    pub topology: Topology,
+    /// The scenario's title.
+    pub title: String,
+    /// Where the scenario comes from: paper, section, figure.
+    pub source: String,
+    /// The numbers of the scenario and where each comes from, in order.
+    pub provenance: Vec<(String, String)>,
+    /// How many packets were dropped for which reason.
+    pub drops_by_reason: Vec<(String, u64)>,
+    /// Remarks of the scenario's author, a paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// The figures over time. `flows`, `classes` and `links` have the order of the document's rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Length of a step, s.
+    pub step_s: f64,
+    /// Number of steps.
+    pub samples: usize,
+    /// As `RunDocument::flows`.
+    pub flows: Vec<FlowSeries>,
+    /// As `RunDocument::classes`.
+    pub classes: Vec<ClassSeries>,
+    /// As `RunDocument::links`: each direction is one of its own.
+    pub links: Vec<LinkSeries>,
+}
+
+/// One flow over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSeries {
+    /// Data content delivered, bit/s.
+    pub goodput_bps: Vec<f32>,
+    /// Mean delay of the step's Data, ms; NaN in a step without Data.
+    pub delay_ms: Vec<f32>,
+    /// Interests sent, 1/s; empty if not recorded.
+    pub sent_rate: Vec<f32>,
+    /// Data packets dropped in the network.
+    pub lost: Vec<u32>,
+    /// Interests sent again.
+    pub retransmitted: Vec<u32>,
+}
+
+/// One step of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowSample {
+    /// Data content delivered, bit/s.
+    pub goodput_bps: f32,
+    /// Mean delay of the step's Data, ms; `None` without Data.
+    pub delay_ms: Option<f32>,
+    /// Interests sent, 1/s.
+    pub sent_rate: f32,
+    /// Data packets dropped in the network.
+    pub lost: u32,
+    /// Interests sent again.
+    pub retransmitted: u32,
+}
+
+/// One class over time: its flows summed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassSeries {
+    /// The class.
+    pub class: String,
+    /// Data content delivered, bit/s.
+    pub goodput_bps: Vec<f32>,
+    /// Mean delay of the step's Data, ms; NaN in a step without Data.
+    pub delay_ms: Vec<f32>,
+    /// Data packets dropped in the network.
+    pub lost: Vec<u32>,
+    /// Interests sent again.
+    pub retransmitted: Vec<u32>,
+}
+
+/// One direction of one link over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSeries {
+    /// Bits put on the link, bit/s.
+    pub throughput_bps: Vec<f32>,
+    /// The part of the step in which it was sending, 0 to 1.
+    pub utilisation: Vec<f32>,
+    /// Packets in the queue, mean over the step.
+    pub queue_packets: Vec<f32>,
+    /// Mean queueing delay of the packets sent in the step, ms; NaN without any.
+    pub queue_ms: Vec<f32>,
+    /// Packets dropped in front of it.
+    pub drops: Vec<u32>,
+}
+
+/// One step of one direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkSample {
+    /// Bits put on the link, bit/s.
+    pub throughput_bps: f32,
+    /// The part of the step in which it was sending, 0 to 1.
+    pub utilisation: f32,
+    /// Packets in the queue, mean over the step.
+    pub queue_packets: f32,
+    /// Mean queueing delay of the packets sent in the step, ms; `None` without any.
+    pub queue_ms: Option<f32>,
+    /// Packets dropped in front of it.
+    pub drops: u32,
+}
+
+impl Series {
+    /// Empty series with room for `samples` steps of `step_s` seconds; `flows` and `links` (each
+    /// direction counts) are there, `classes` come with [`Series::sum_classes`].
+    pub fn with_room(step_s: f64, samples: usize, flows: usize, links: usize) -> Series {
+        Series {
+            step_s,
+            samples,
+            flows: (0..flows).map(|_| FlowSeries::with_room(samples)).collect(),
+            classes: Vec::new(),
+            links: (0..links).map(|_| LinkSeries::with_room(samples)).collect(),
+        }
+    }
+
+    /// Makes `classes` from the flows: `classes` are the classes in the order of the document's
+    /// rows, `class_of[i]` is the class of flow `i`.
+    ///
+    /// Goodput and counts are sums. The delay is the flows' mean weighted by their goodput, which
+    /// is the mean over all Data packets where a class has packets of one size.
+    pub fn sum_classes<C: AsRef<str>, F: AsRef<str>>(&mut self, classes: &[C], class_of: &[F]) {
+        let samples = self.samples;
+        self.classes = classes
+            .iter()
+            .map(|class| {
+                let class = class.as_ref();
+                let mut sum = ClassSeries {
+                    class: class.to_owned(),
+                    goodput_bps: vec![0.0; samples],
+                    delay_ms: vec![f32::NAN; samples],
+                    lost: vec![0; samples],
+                    retransmitted: vec![0; samples],
+                };
+                let mut weighted = vec![(0.0f64, 0.0f64); samples];
+                let members = self
+                    .flows
+                    .iter()
+                    .zip(class_of)
+                    .filter(|(_, of)| of.as_ref() == class)
+                    .map(|(flow, _)| flow);
+                for flow in members {
+                    add(&mut sum.goodput_bps, &flow.goodput_bps, |a, b| a + b);
+                    add(&mut sum.lost, &flow.lost, u32::saturating_add);
+                    add(&mut sum.retransmitted, &flow.retransmitted, u32::saturating_add);
+                    for ((cell, delay), goodput) in
+                        weighted.iter_mut().zip(&flow.delay_ms).zip(&flow.goodput_bps)
+                    {
+                        if delay.is_finite() {
+                            // A Data without content still has a delay.
+                            let weight = f64::from(goodput.max(1e-3));
+                            cell.0 += f64::from(*delay) * weight;
+                            cell.1 += weight;
+                        }
+                    }
+                }
+                for (mean, (total, weight)) in sum.delay_ms.iter_mut().zip(&weighted) {
+                    if *weight > 0.0 {
+                        *mean = (total / weight) as f32;
+                    }
+                }
+                sum
+            })
+            .collect();
+    }
+}
+
+fn add<T: Copy>(sum: &mut [T], with: &[T], op: impl Fn(T, T) -> T) {
+    for (a, b) in sum.iter_mut().zip(with) {
+        *a = op(*a, *b);
+    }
+}
+
+impl FlowSeries {
+    /// Empty, with room for `samples` steps.
+    pub fn with_room(samples: usize) -> FlowSeries {
+        FlowSeries {
+            goodput_bps: Vec::with_capacity(samples),
+            delay_ms: Vec::with_capacity(samples),
+            sent_rate: Vec::with_capacity(samples),
+            lost: Vec::with_capacity(samples),
+            retransmitted: Vec::with_capacity(samples),
+        }
+    }
+
+    /// Adds the next step.
+    #[inline]
+    pub fn push(&mut self, sample: FlowSample) {
+        self.goodput_bps.push(sample.goodput_bps);
+        self.delay_ms.push(sample.delay_ms.unwrap_or(f32::NAN));
+        self.sent_rate.push(sample.sent_rate);
+        self.lost.push(sample.lost);
+        self.retransmitted.push(sample.retransmitted);
+    }
+}
+
+impl LinkSeries {
+    /// Empty, with room for `samples` steps.
+    pub fn with_room(samples: usize) -> LinkSeries {
+        LinkSeries {
+            throughput_bps: Vec::with_capacity(samples),
+            utilisation: Vec::with_capacity(samples),
+            queue_packets: Vec::with_capacity(samples),
+            queue_ms: Vec::with_capacity(samples),
+            drops: Vec::with_capacity(samples),
+        }
+    }
+
+    /// Adds the next step.
+    #[inline]
+    pub fn push(&mut self, sample: LinkSample) {
+        self.throughput_bps.push(sample.throughput_bps);
+        self.utilisation.push(sample.utilisation);
+        self.queue_packets.push(sample.queue_packets);
+        self.queue_ms.push(sample.queue_ms.unwrap_or(f32::NAN));
+        self.drops.push(sample.drops);
+    }
+}
+
+/// The network of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Topology {
+    /// Its nodes.
+    pub nodes: Vec<TopologyNode>,
+    /// Its links, both directions as one.
+    pub links: Vec<TopologyLink>,
+}
+
+/// What a node is there for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Applications that fetch.
+    Consumer,
+    /// Forwards only, or besides.
+    #[default]
+    Router,
+    /// Applications that answer.
+    Producer,
+}
+
+impl Role {
+    /// Its name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Consumer => "consumer",
+            Role::Router => "router",
+            Role::Producer => "producer",
+        }
+    }
+}
+
+/// A node. A node with applications that also forwards for others is a [`Role::Router`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopologyNode {
+    /// Its name.
+    pub name: String,
+    /// What it is there for.
+    pub role: Role,
+    /// Where it is drawn, x to the right and y down, in any unit, if the scenario says so;
+    /// otherwise the report lays the network out.
+    pub position: Option<(f32, f32)>,
+}
+
+/// A link, both directions as one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopologyLink {
+    /// One end's name.
+    pub from: String,
+    /// The other end's name.
+    pub to: String,
+    /// Rate of each direction, bit/s.
+    pub rate_bps: f64,
+    /// Propagation delay one way, ms.
+    pub delay_ms: f64,
+}
