@@ -1,0 +1,559 @@
+//! What a scenario file says, checked: every name resolved, every quantity in its unit.
+
+use std::sync::Arc;
+
+use weir_core::units::{Bytes, Rate, Span};
+use weir_packet::signal::ServiceClass;
+
+use crate::error::Location;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub usize);
+
+        impl $name {
+            /// The place in the scenario's list.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0
+            }
+        }
+    };
+}
+
+index! {
+    /// A node: its place in [`Scenario::nodes`].
+    NodeId
+}
+index! {
+    /// A link: its place in [`Scenario::links`].
+    LinkId
+}
+index! {
+    /// A flow: its place in [`Scenario::flows`].
+    FlowId
+}
+
+/// One experiment, complete and consistent: what a world needs to run it.
+///
+/// Made by [`Scenario::parse`]; nothing in it is random, so the same file and overrides give the
+/// same scenario on every machine.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name: that of the built-in, or what the caller gave.
+    pub name: String,
+    /// One line that says what it is.
+    pub title: String,
+    /// Where it comes from; empty if the file does not say.
+    pub source: String,
+    /// How long it runs.
+    pub duration: Span,
+    /// The scheme to use when none is named.
+    pub scheme: String,
+    /// Step of the time series.
+    pub sample: Span,
+    /// Nodes, in the file's order.
+    pub nodes: Vec<Node>,
+    /// Links, in the file's order.
+    pub links: Vec<Link>,
+    /// Single flows (ranges of prefixes expanded), in the file's order; those of a group follow
+    /// each other.
+    pub flows: Vec<Flow>,
+    /// The FIB: at most one entry for a node and prefix, ordered by prefix (as the flows come), then node.
+    pub routes: Vec<Route>,
+    /// Timed events, in order of time.
+    pub events: Vec<TimedEvent>,
+    /// Measuring windows.
+    pub windows: Vec<Window>,
+    /// What should come out. Those for one scheme: [`Scenario::expectations_for`].
+    pub expectations: Vec<Expectation>,
+    /// Parameters that the experiment sweeps over.
+    pub axes: Vec<Axis>,
+    /// Every key that can be set with `--set`, with its value now and where that comes from.
+    pub settings: Vec<Setting>,
+    /// What was left out because an override shortened the run; a line each, for people.
+    pub notes: Vec<String>,
+    pub(crate) scheme_params: Vec<SchemeParams>,
+    pub(crate) text: Arc<str>,
+    pub(crate) file: Arc<str>,
+}
+
+/// A node: a forwarder with the applications on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its name, unique.
+    pub name: String,
+    /// Capacity of the content store in Data packets; 0 is no store, `u64::MAX` no such bound.
+    pub cache_packets: u64,
+    /// Capacity of the content store in bytes of Data packets, if bounded so.
+    pub cache_bytes: Option<Bytes>,
+    /// Which packet leaves a full content store.
+    pub cache_policy: CachePolicy,
+    /// The node answers each Interest with this probability as though it had the Data (a
+    /// simulated cache); 0 to 1.
+    pub cache_ratio: f64,
+    /// The prefixes that `cache_ratio` is about; empty: all.
+    pub cache_ratio_prefixes: Vec<String>,
+    /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues
+    /// and leaves signals and marks as they are.
+    pub active: bool,
+    /// Where to draw it, if the file says so.
+    pub position: Option<(f64, f64)>,
+    /// What it is, for drawing: from the flows and the number of links.
+    pub role: Role,
+}
+
+/// What a node is, for drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Has no flow of its own.
+    Router,
+    /// Flows end here.
+    Consumer,
+    /// Flows begin here.
+    Producer,
+    /// Both.
+    Peer,
+}
+
+/// Which packet leaves a full content store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CachePolicy {
+    /// The least recently used.
+    #[default]
+    Lru,
+    /// The oldest.
+    Fifo,
+}
+
+/// A full-duplex point-to-point link. Between two nodes there is at most one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// First end.
+    pub a: NodeId,
+    /// Second end.
+    pub b: NodeId,
+    /// Rate from `a` to `b`, and from `b` to `a`.
+    pub rate: [Rate; 2],
+    /// Propagation delay from `a` to `b`, and from `b` to `a`.
+    pub delay: [Span; 2],
+    /// Bound of the queue in front of the link, at each end.
+    pub queue: QueueLimit,
+    /// Probability that a packet put on the link is lost; 0 to 1, each direction.
+    pub loss: f64,
+}
+
+/// Bound of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes of packets.
+    Bytes(Bytes),
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectedLink {
+    /// The link.
+    pub link: LinkId,
+    /// 0 from `a` to `b`, 1 from `b` to `a`: the index into [`Link::rate`].
+    pub direction: usize,
+}
+
+/// One consumer application that fetches segments 0, 1, 2, … below a prefix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Name of its group: the `[[flow]]` table.
+    pub name: String,
+    /// The node that consumes.
+    pub consumer: NodeId,
+    /// The nodes that produce; at least one.
+    pub producers: Vec<NodeId>,
+    /// URI of the prefix, as `/A0`.
+    pub prefix: String,
+    /// Service class of its packets.
+    pub class: ServiceClass,
+    /// When its first Interest may leave.
+    pub start: Span,
+    /// When it ends, at the latest.
+    pub stop: Option<Span>,
+    /// How many segments it fetches; without: as many as it can.
+    pub amount: Option<u64>,
+    /// How much the application asks for.
+    pub source: SourceRate,
+    /// Length of a segment's content. The last one is as long as the others.
+    pub payload: Bytes,
+    /// Interest lifetime.
+    pub lifetime: Span,
+    /// FreshnessPeriod of the Data; without: none, and Interests do not ask for fresh Data.
+    pub freshness: Option<Span>,
+    /// The scheme of this consumer, if another than that of the run.
+    pub scheme: Option<String>,
+}
+
+/// How much an application asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourceRate {
+    /// As much as the scheme lets it.
+    #[default]
+    Elastic,
+    /// At most this rate of content, and less when the scheme says so.
+    Limited(Rate),
+    /// This rate of content, whatever the scheme says.
+    Unresponsive(Rate),
+}
+
+/// A FIB entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Where it is.
+    pub node: NodeId,
+    /// URI of the prefix.
+    pub prefix: String,
+    /// Neighbours with their costs, cheapest first (ties by node): hops or nanoseconds, as the
+    /// metric; the place in the list for given routes.
+    pub next_hops: Vec<(NodeId, u64)>,
+}
+
+/// Something that happens during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedEvent {
+    /// When.
+    pub at: Span,
+    /// Its name, or its place in the file.
+    pub name: String,
+    /// What.
+    pub what: Event,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The applications of these flows ask for something else from now on. A flow that turns
+    /// greedy is one whose source becomes [`SourceRate::Unresponsive`].
+    FlowSource {
+        /// Which flows.
+        flows: Vec<FlowId>,
+        /// What they ask for.
+        source: SourceRate,
+    },
+    /// A link's rates change.
+    LinkRate {
+        /// Which link.
+        link: LinkId,
+        /// Its rates from now on, as [`Link::rate`].
+        rate: [Rate; 2],
+    },
+    /// A link's propagation delays change, for packets put on it from now on.
+    LinkDelay {
+        /// Which link.
+        link: LinkId,
+        /// Its delays from now on, as [`Link::delay`].
+        delay: [Span; 2],
+    },
+    /// A link's random loss changes.
+    LinkLoss {
+        /// Which link.
+        link: LinkId,
+        /// Its loss ratio from now on.
+        loss: f64,
+    },
+    /// A link fails: what is on it is lost.
+    LinkDown {
+        /// Which link.
+        link: LinkId,
+    },
+    /// A link works again.
+    LinkUp {
+        /// Which link.
+        link: LinkId,
+    },
+    /// A node's simulated cache answers with another probability.
+    NodeCacheRatio {
+        /// Which node.
+        node: NodeId,
+        /// Its [`Node::cache_ratio`] from now on.
+        ratio: f64,
+    },
+}
+
+/// A measuring window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its name.
+    pub name: String,
+    /// Its beginning.
+    pub from: Span,
+    /// Its end, after the beginning and not after the scenario's.
+    pub to: Span,
+}
+
+/// What should come out of a run, and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// In words: `goodput of class EF, 20 s to 120 s`.
+    pub what: String,
+    /// Who says so.
+    pub source: String,
+    /// The scheme that it is about; `*`: any.
+    pub scheme: String,
+    /// When it is measured.
+    pub window: (Span, Span),
+    /// What is measured.
+    pub metric: Metric,
+    /// Of what.
+    pub select: Select,
+    /// The value stated, in the metric's unit.
+    pub stated: f64,
+    /// For [`Bound::About`]: the deviation allowed, relative to `stated`, or absolute (in the metric's
+    /// unit) where `stated` is 0. For the others, how far beyond the bound may lie, in the same way.
+    pub tolerance: f64,
+    /// How the measured value relates to the stated one.
+    pub kind: Bound,
+}
+
+/// How a measured value should relate to the stated one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Near it.
+    About,
+    /// Not above it.
+    AtMost,
+    /// Not below it.
+    AtLeast,
+}
+
+/// What is measured, over the window of the expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// Content delivered to the selected flows' applications, bit/s, summed.
+    Goodput,
+    /// All bits of the selected flows' Data packets put on the selected links, bit/s, summed.
+    DataRate,
+    /// Mean delay of the selected flows' segments (first Interest to Data), ms.
+    DelayMean,
+    /// Median of the same, ms.
+    DelayP50,
+    /// 95th percentile of the same, ms.
+    DelayP95,
+    /// 99th percentile of the same, ms.
+    DelayP99,
+    /// Data packets of the selected flows dropped in the network.
+    Lost,
+    /// Interests of the selected flows that were sent again.
+    Retransmitted,
+    /// Interests of the selected flows that timed out.
+    Timeouts,
+    /// When the last of the selected flows had fetched its amount, s after its own start.
+    Completion,
+    /// Mean share of the selected links' rate that was used, 0 to 1.
+    Utilisation,
+    /// Mean queueing delay in front of the selected links, ms.
+    QueueMean,
+    /// 99th percentile of the same, ms.
+    QueueP99,
+    /// Mean length of the queue in front of the selected links, packets.
+    QueuePackets,
+    /// Jain's index over the goodputs of the selected flows, 0 to 1.
+    Jain,
+    /// Largest relative deviation of a selected flow's goodput from the mean of the selected flows, 0 up.
+    Unfairness,
+    /// From the later of the window's start and the last start, stop or event of the selected flows: the time
+    /// until their summed goodput stays within 5 % of its mean over the window's last quarter, s.
+    Settle,
+}
+
+/// Which flows and links a metric is about: those that fit everything that is given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Select {
+    /// Flows of this class.
+    pub class: Option<ServiceClass>,
+    /// Flows of this group.
+    pub flow: Option<String>,
+    /// Flows of this consumer.
+    pub consumer: Option<NodeId>,
+    /// Flows of this prefix.
+    pub prefix: Option<String>,
+    /// Links, each in the direction that is meant (for Data: towards the consumer).
+    pub links: Vec<DirectedLink>,
+    /// The flows that fit; all of them if nothing about flows is given.
+    pub flows: Vec<FlowId>,
+}
+
+/// A parameter that the experiment sweeps over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Its name; `--set axis.NAME=VALUE` picks a point.
+    pub name: String,
+    /// The paths that it sets.
+    pub set: Vec<String>,
+    /// Its values, as `--set` takes them.
+    pub values: Vec<String>,
+    /// The value that this scenario has; `None` if its paths differ or it is none of the values.
+    pub current: Option<usize>,
+}
+
+/// A key that can be set, as `--set PATH=VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its path, as `link.R2-R3.rate`.
+    pub path: String,
+    /// Its value now, as it would be written in the file (texts without quotes).
+    pub value: String,
+    /// Where the value comes from: what the file says about it, `--set`, or `None` (a default, or nothing said).
+    pub source: Option<String>,
+    /// Where it stands; `None` for a default.
+    pub location: Option<Location>,
+}
+
+/// A scheme's parameter as given; the scheme checks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its key, dotted: `weights.AF2`.
+    pub key: String,
+    /// Its value.
+    pub value: ParamValue,
+    /// Where it stands, for [`Scenario::param_error`].
+    pub location: Location,
+    /// What the file says about where the value comes from.
+    pub source: Option<String>,
+}
+
+/// The value of a scheme's parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text, perhaps a quantity with its unit.
+    Text(String),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SchemeParams {
+    pub scheme: String,
+    pub params: Vec<Param>,
+}
+
+impl Scenario {
+    /// The parameters given for a scheme, in the file's order; empty if there are none.
+    pub fn scheme_params(&self, scheme: &str) -> &[Param] {
+        self.scheme_params.iter().find(|s| s.scheme == scheme).map_or(&[], |s| &s.params)
+    }
+
+    /// The schemes that parameters are given for, so that a caller can check the names.
+    pub fn schemes_with_params(&self) -> impl Iterator<Item = &str> {
+        self.scheme_params.iter().map(|s| s.scheme.as_str())
+    }
+
+    /// The expectations that are about a scheme.
+    pub fn expectations_for<'a>(&'a self, scheme: &'a str) -> impl Iterator<Item = &'a Expectation> {
+        self.expectations.iter().filter(move |e| e.scheme == "*" || e.scheme == scheme)
+    }
+
+    /// The node of that name.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.nodes.iter().position(|n| n.name == name).map(NodeId)
+    }
+
+    /// The link between two nodes, in the direction from the first to the second.
+    pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<DirectedLink> {
+        self.links.iter().enumerate().find_map(|(i, l)| match (l.a, l.b) {
+            (a, b) if a == from && b == to => Some(DirectedLink { link: LinkId(i), direction: 0 }),
+            (a, b) if b == from && a == to => Some(DirectedLink { link: LinkId(i), direction: 1 }),
+            _ => None,
+        })
+    }
+
+    /// The node that a direction of a link leaves, and the one it goes to.
+    pub fn ends(&self, link: DirectedLink) -> (NodeId, NodeId) {
+        let Link { a, b, .. } = self.links[link.link.index()];
+        if link.direction == 0 { (a, b) } else { (b, a) }
+    }
+
+    /// The names of the flow groups, in the file's order.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for flow in &self.flows {
+            if names.last() != Some(&flow.name.as_str()) {
+                names.push(&flow.name);
+            }
+        }
+        names
+    }
+}
+
+impl Metric {
+    /// Every metric with its name in files and its unit.
+    pub const ALL: [(Metric, &'static str, &'static str); 17] = [
+        (Metric::Goodput, "goodput", "bit/s"),
+        (Metric::DataRate, "data_rate", "bit/s"),
+        (Metric::DelayMean, "delay_mean", "ms"),
+        (Metric::DelayP50, "delay_p50", "ms"),
+        (Metric::DelayP95, "delay_p95", "ms"),
+        (Metric::DelayP99, "delay_p99", "ms"),
+        (Metric::Lost, "lost", "packets"),
+        (Metric::Retransmitted, "retransmitted", "packets"),
+        (Metric::Timeouts, "timeouts", "packets"),
+        (Metric::Completion, "completion", "s"),
+        (Metric::Utilisation, "utilisation", "1"),
+        (Metric::QueueMean, "queue_mean", "ms"),
+        (Metric::QueueP99, "queue_p99", "ms"),
+        (Metric::QueuePackets, "queue_packets", "packets"),
+        (Metric::Jain, "jain", "1"),
+        (Metric::Unfairness, "unfairness", "1"),
+        (Metric::Settle, "settle", "s"),
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The unit of its values: `bit/s`, `ms`, `s`, `packets`, or `1` for ratios.
+    pub fn unit(self) -> &'static str {
+        Self::ALL[self as usize].2
+    }
+
+    /// Whether it is about links, which the expectation then names.
+    pub fn needs_link(self) -> bool {
+        use Metric::{DataRate, QueueMean, QueueP99, QueuePackets, Utilisation};
+        matches!(self, DataRate | Utilisation | QueueMean | QueueP99 | QueuePackets)
+    }
+}
+
+impl Bound {
+    /// Whether a measured value keeps to what is stated.
+    pub fn holds(self, measured: f64, stated: f64, tolerance: f64) -> bool {
+        let slack = if stated == 0.0 { tolerance } else { tolerance * stated.abs() };
+        match self {
+            Bound::About => (measured - stated).abs() <= slack,
+            Bound::AtMost => measured <= stated + slack,
+            Bound::AtLeast => measured >= stated - slack,
+        }
+    }
+}
+
+impl Expectation {
+    /// Whether a measured value keeps to it; NaN does not.
+    pub fn holds(&self, measured: f64) -> bool {
+        self.kind.holds(measured, self.stated, self.tolerance)
+    }
+}
+
+impl core::fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ParamValue::Bool(b) => write!(f, "{b}"),
+            ParamValue::Int(n) => write!(f, "{n}"),
+            ParamValue::Float(x) => write!(f, "{x}"),
+            ParamValue::Text(s) => f.write_str(s),
+        }
+    }
+}
