@@ -1,8 +1,26 @@
 //! NDN packets: bytes in, bytes out. Knows no time and no tables.
+//!
+//! Two levels: plain structs ([`Interest`], [`Data`], [`LpPacket`]) whose names and contents are
+//! borrowed from the packet's bytes, over a reader of TLV elements ([`tlv`]). Every struct says its
+//! length on the wire without being encoded; so do [`InterestLengths`] and [`DataLengths`] for who
+//! has no packet at all. Nothing here panics on any input.
 #![cfg_attr(not(test), no_std)]
 extern crate alloc;
 
+pub mod data;
+pub mod interest;
+pub mod lp;
+pub mod name;
+pub mod packet;
 pub mod signal;
+pub mod signature;
 pub mod tlv;
 
+pub use data::{ContentType, Data, DataLayout, DataLengths, MetaInfo};
+pub use interest::{DEFAULT_INTEREST_LIFETIME_MS, ForwardingHint, Interest, InterestLayout, InterestLengths};
+pub use lp::{Acks, CachePolicy, LinkHeader, LpHeader, LpPacket, NackReason, PitToken};
+pub use name::{Component, Name, NameRef, UriError, component_type};
+pub use packet::{NetPacket, Payload, decode_frame};
 pub use signal::{ServiceClass, Signal, Signals};
+pub use signature::{KeyLocator, Signature, SignatureInfo, SignatureType, ValidityPeriod};
+pub use tlv::{DecodeError, DecodeErrorKind, MAX_PACKET_SIZE};

@@ -64,7 +64,7 @@ impl Signal {
 
     /// The signal with this TLV-TYPE, if it is one of ours.
     pub const fn from_type_number(number: u32) -> Option<Signal> {
-        if number < 900 || number % 4 != 0 {
+        if number < 900 || !number.is_multiple_of(4) {
             return None;
         }
         let index = ((number - 900) / 4) as usize;
