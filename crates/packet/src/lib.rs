@@ -8,10 +8,12 @@
 extern crate alloc;
 
 pub mod data;
+pub mod fragment;
 pub mod interest;
 pub mod lp;
 pub mod name;
 pub mod packet;
+pub mod reliability;
 pub mod signal;
 pub mod signature;
 pub mod tlv;

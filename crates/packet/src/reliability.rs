@@ -1,0 +1,623 @@
+//! NDNLPv2 link reliability: acknowledgements and retransmissions on one link, without clock or socket.
+//!
+//! ```text
+//! Sender                                   Receiver
+//!  transmit -> TxSequence, kept  --frame-->  handle -> New | Duplicate; TxSequence queued
+//!  handle_ack -> forgotten       <--Acks---  take_acks (on a frame that leaves, or alone when due)
+//!  poll -> Retransmit (RTO, or three later ones acknowledged; new TxSequence) | Lost
+//! ```
+//!
+//! TxSequence numbers a transmission, Sequence the fragment in it: a retransmission has a new
+//! TxSequence and the old Sequence, by which the receiver knows what it has had.
+//!
+//! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
+//! front is always the next to time out. The receiver remembers the last 1024 Sequences in a bit set.
+
+use crate::lp::ACK_LEN;
+use alloc::collections::VecDeque;
+use core::mem;
+
+/// Parameters of a [`Sender`]. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// Frames kept at most; when full, frames are sent without TxSequence, that is, unreliably.
+    pub max_unacknowledged: usize,
+    /// How often a frame is sent again before it counts as lost.
+    pub max_retransmissions: u32,
+    /// Acknowledgements of later transmissions that mean a frame is lost.
+    pub later_acks: u32,
+    /// Retransmission timeout before the first measurement.
+    pub initial_rto: u64,
+    /// Lower bound of the retransmission timeout.
+    pub min_rto: u64,
+    /// Upper bound of the retransmission timeout.
+    pub max_rto: u64,
+}
+
+impl Default for SenderConfig {
+    /// 1024 frames, 3 retransmissions, 3 later acknowledgements, RTO 1 s at first, 10 ms to 60 s.
+    fn default() -> Self {
+        SenderConfig {
+            max_unacknowledged: 1024,
+            max_retransmissions: 3,
+            later_acks: 3,
+            initial_rto: 1_000_000_000,
+            min_rto: 10_000_000,
+            max_rto: 60_000_000_000,
+        }
+    }
+}
+
+/// What a [`Sender`] has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Frames acknowledged.
+    pub acknowledged: u64,
+    /// Frames acknowledged after a retransmission.
+    pub recovered: u64,
+    /// Transmissions of a frame after its first.
+    pub retransmitted: u64,
+    /// Frames given up.
+    pub lost: u64,
+    /// Acknowledgements of what was not waiting for one.
+    pub unknown_acks: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Unacknowledged<T> {
+    tx_sequence: u64,
+    sent: u64,
+    retransmissions: u32,
+    later_acks: u32,
+    frame: T,
+}
+
+/// What a [`Sender`] wants done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SenderEvent<'a, T> {
+    /// Send this frame again with this TxSequence.
+    Retransmit {
+        /// The new TxSequence.
+        tx_sequence: u64,
+        /// The frame.
+        frame: &'a T,
+    },
+    /// This frame has been given up.
+    Lost(T),
+}
+
+/// The sending side. `T` is what the caller needs to send a frame again: its bytes, or a handle.
+#[derive(Clone, Debug)]
+pub struct Sender<T> {
+    config: SenderConfig,
+    next_tx_sequence: u64,
+    waiting: VecDeque<Unacknowledged<T>>,
+    /// Frames found lost by later acknowledgements or by the timeout, to be sent again or given up.
+    due: VecDeque<Unacknowledged<T>>,
+    srtt: Option<u64>,
+    rttvar: u64,
+    /// Timeouts since the last measurement, each of which doubles the timeout.
+    backoff: u32,
+    counters: SenderCounters,
+}
+
+impl<T> Sender<T> {
+    /// A sender that numbers its transmissions from `first_tx_sequence`.
+    pub const fn new(config: SenderConfig, first_tx_sequence: u64) -> Self {
+        Sender {
+            config,
+            next_tx_sequence: first_tx_sequence,
+            waiting: VecDeque::new(),
+            due: VecDeque::new(),
+            srtt: None,
+            rttvar: 0,
+            backoff: 0,
+            counters: SenderCounters {
+                acknowledged: 0,
+                recovered: 0,
+                retransmitted: 0,
+                lost: 0,
+                unknown_acks: 0,
+            },
+        }
+    }
+
+    /// What it has seen.
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// Frames that wait for an acknowledgement.
+    pub fn len(&self) -> usize {
+        self.waiting.len() + self.due.len()
+    }
+
+    /// Whether no frame waits for an acknowledgement.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Smoothed round-trip time of the link, nanoseconds.
+    pub fn srtt(&self) -> Option<u64> {
+        self.srtt
+    }
+
+    /// Retransmission timeout, nanoseconds (RFC 6298: SRTT + 4 RTTVAR, doubled after each timeout).
+    pub fn rto(&self) -> u64 {
+        let SenderConfig { initial_rto, min_rto, max_rto, .. } = self.config;
+        let base = match self.srtt {
+            Some(srtt) => srtt.saturating_add(self.rttvar.saturating_mul(4)).max(min_rto),
+            None => initial_rto,
+        };
+        base.saturating_mul(1 << self.backoff.min(16)).min(max_rto)
+    }
+
+    /// Takes a frame that is being sent at `now` and returns its TxSequence; gives the frame back if
+    /// too many wait already.
+    pub fn transmit(&mut self, now: u64, frame: T) -> Result<u64, T> {
+        if self.len() >= self.config.max_unacknowledged {
+            return Err(frame);
+        }
+        Ok(self.wait(now, frame, 0))
+    }
+
+    fn wait(&mut self, now: u64, frame: T, retransmissions: u32) -> u64 {
+        let tx_sequence = self.next_tx_sequence;
+        self.next_tx_sequence = tx_sequence.wrapping_add(1);
+        self.waiting.push_back(Unacknowledged {
+            tx_sequence,
+            sent: now,
+            retransmissions,
+            later_acks: 0,
+            frame,
+        });
+        tx_sequence
+    }
+
+    /// Handles the acknowledgement of a TxSequence; returns the frame if it was waiting.
+    pub fn handle_ack(&mut self, now: u64, tx_sequence: u64) -> Option<T> {
+        let Some(front) = self.waiting.front().map(|entry| entry.tx_sequence) else {
+            return self.handle_late_ack(tx_sequence);
+        };
+        // Distances from the front, so that numbers may wrap round.
+        let distance = tx_sequence.wrapping_sub(front);
+        let found = self.waiting.binary_search_by_key(&distance, |e| e.tx_sequence.wrapping_sub(front));
+        let Ok(index) = found else { return self.handle_late_ack(tx_sequence) };
+        let entry = self.waiting.remove(index)?;
+        self.counters.acknowledged += 1;
+        if entry.retransmissions == 0 {
+            self.measure(now.saturating_sub(entry.sent));
+        } else {
+            self.counters.recovered += 1;
+        }
+        // Earlier transmissions have been overtaken once more. Those overtaken often enough form a
+        // prefix of the queue: each has been overtaken at least as often as those behind it.
+        for earlier in self.waiting.iter_mut().take(index) {
+            earlier.later_acks += 1;
+        }
+        while let Some(front) = self.waiting.front()
+            && front.later_acks >= self.config.later_acks
+        {
+            self.due.extend(self.waiting.pop_front());
+        }
+        Some(entry.frame)
+    }
+
+    /// An acknowledgement of what is not waiting: it may still be of a frame about to be sent again.
+    fn handle_late_ack(&mut self, tx_sequence: u64) -> Option<T> {
+        let Some(index) = self.due.iter().position(|entry| entry.tx_sequence == tx_sequence) else {
+            self.counters.unknown_acks += 1;
+            return None;
+        };
+        self.counters.acknowledged += 1;
+        self.due.remove(index).map(|entry| entry.frame)
+    }
+
+    fn measure(&mut self, rtt: u64) {
+        self.backoff = 0;
+        match self.srtt {
+            None => {
+                self.srtt = Some(rtt);
+                self.rttvar = rtt / 2;
+            }
+            Some(srtt) => {
+                self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
+                self.srtt = Some(srtt - srtt / 8 + rtt / 8);
+            }
+        }
+    }
+
+    /// When [`Sender::poll`] has something to do, nanoseconds.
+    pub fn next_deadline(&self) -> Option<u64> {
+        if !self.due.is_empty() {
+            return Some(0);
+        }
+        Some(self.waiting.front()?.sent.saturating_add(self.rto()))
+    }
+
+    /// The next thing to do at `now`; call until `None`.
+    pub fn poll(&mut self, now: u64) -> Option<SenderEvent<'_, T>> {
+        if self.due.is_empty() {
+            let rto = self.rto();
+            let mut timed_out = false;
+            while let Some(front) = self.waiting.front()
+                && front.sent.saturating_add(rto) <= now
+            {
+                timed_out = true;
+                self.due.extend(self.waiting.pop_front());
+            }
+            self.backoff += u32::from(timed_out);
+        }
+        let entry = self.due.pop_front()?;
+        if entry.retransmissions >= self.config.max_retransmissions {
+            self.counters.lost += 1;
+            return Some(SenderEvent::Lost(entry.frame));
+        }
+        self.counters.retransmitted += 1;
+        let tx_sequence = self.wait(now, entry.frame, entry.retransmissions + 1);
+        self.waiting.back().map(|entry| SenderEvent::Retransmit { tx_sequence, frame: &entry.frame })
+    }
+
+    /// Keeps only the frames for which `keep` holds: when a fragment is lost, its packet's others are of no use.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.waiting.retain(|entry| keep(&entry.frame));
+        self.due.retain(|entry| keep(&entry.frame));
+    }
+
+    /// Takes every frame that waits, for example because the link is gone.
+    pub fn clear(&mut self) -> impl Iterator<Item = T> + use<T> {
+        let (due, waiting) = (mem::take(&mut self.due), mem::take(&mut self.waiting));
+        due.into_iter().chain(waiting).map(|entry| entry.frame)
+    }
+}
+
+/// Parameters of a [`Receiver`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// How long an acknowledgement waits for a frame to travel on, nanoseconds.
+    pub ack_delay: u64,
+    /// Acknowledgements kept at most; the oldest are dropped, and the peer sends again.
+    pub max_acks: usize,
+}
+
+impl Default for ReceiverConfig {
+    /// 5 ms, 1024 acknowledgements.
+    fn default() -> Self {
+        ReceiverConfig { ack_delay: 5_000_000, max_acks: 1024 }
+    }
+}
+
+/// Whether a frame is to be handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is, as far as we remember.
+    New,
+    /// It has come before: drop it. It is acknowledged nevertheless.
+    Duplicate,
+}
+
+/// The last Sequences that have come.
+#[derive(Clone, Debug)]
+struct Window {
+    /// The highest Sequence, if one has come.
+    highest: Option<u64>,
+    /// Bit `n % WINDOW` stands for Sequence `n`, for the `WINDOW` numbers up to the highest.
+    bits: [u64; (WINDOW / 64) as usize],
+}
+
+const WINDOW: u64 = 1024;
+
+impl Window {
+    /// Takes note of a Sequence; whether it is new.
+    fn insert(&mut self, sequence: u64) -> bool {
+        let Some(highest) = self.highest else {
+            self.restart(sequence);
+            return true;
+        };
+        let ahead = sequence.wrapping_sub(highest);
+        let behind = highest.wrapping_sub(sequence);
+        if behind < WINDOW {
+            return self.set(sequence);
+        }
+        if ahead >= WINDOW {
+            // A peer that has started again, or was silent for long.
+            self.restart(sequence);
+            return true;
+        }
+        for skipped in 1..=ahead {
+            self.unset(highest.wrapping_add(skipped));
+        }
+        self.highest = Some(sequence);
+        self.set(sequence)
+    }
+
+    fn restart(&mut self, sequence: u64) {
+        self.bits = [0; (WINDOW / 64) as usize];
+        self.highest = Some(sequence);
+        self.set(sequence);
+    }
+
+    fn set(&mut self, sequence: u64) -> bool {
+        let (word, bit) = ((sequence % WINDOW / 64) as usize, 1 << (sequence % 64));
+        let new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        new
+    }
+
+    fn unset(&mut self, sequence: u64) {
+        self.bits[(sequence % WINDOW / 64) as usize] &= !(1 << (sequence % 64));
+    }
+}
+
+/// The receiving side.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    acks: VecDeque<u64>,
+    /// When the oldest acknowledgement has waited long enough.
+    deadline: Option<u64>,
+    window: Window,
+    duplicates: u64,
+    dropped_acks: u64,
+}
+
+impl Receiver {
+    /// One that has received nothing.
+    pub const fn new(config: ReceiverConfig) -> Self {
+        Receiver {
+            config,
+            acks: VecDeque::new(),
+            deadline: None,
+            window: Window { highest: None, bits: [0; (WINDOW / 64) as usize] },
+            duplicates: 0,
+            dropped_acks: 0,
+        }
+    }
+
+    /// Handles a frame with these numbers that came at `now` and carries a fragment.
+    pub fn handle(&mut self, now: u64, tx_sequence: Option<u64>, sequence: Option<u64>) -> Arrival {
+        let Some(tx_sequence) = tx_sequence else { return Arrival::New };
+        if self.config.max_acks > 0 {
+            if self.acks.len() >= self.config.max_acks {
+                self.acks.pop_front();
+                self.dropped_acks += 1;
+            }
+            self.acks.push_back(tx_sequence);
+            self.deadline.get_or_insert(now.saturating_add(self.config.ack_delay));
+        }
+        match sequence {
+            Some(sequence) if !self.window.insert(sequence) => {
+                self.duplicates += 1;
+                Arrival::Duplicate
+            }
+            _ => Arrival::New,
+        }
+    }
+
+    /// Acknowledgements that wait.
+    pub fn len(&self) -> usize {
+        self.acks.len()
+    }
+
+    /// Whether no acknowledgement waits.
+    pub fn is_empty(&self) -> bool {
+        self.acks.is_empty()
+    }
+
+    /// Duplicates seen.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Acknowledgements dropped because too many waited.
+    pub fn dropped_acks(&self) -> u64 {
+        self.dropped_acks
+    }
+
+    /// When a frame with nothing but acknowledgements must leave, nanoseconds.
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.deadline
+    }
+
+    /// Moves the oldest acknowledgements into `numbers`, as many as fit there and in `room` bytes of a
+    /// frame; returns how many. Those left over are due at once.
+    pub fn take_acks(&mut self, room: usize, numbers: &mut [u64]) -> usize {
+        let count = self.acks.len().min(room / ACK_LEN).min(numbers.len());
+        for (place, ack) in numbers.iter_mut().zip(self.acks.drain(..count)) {
+            *place = ack;
+        }
+        if self.acks.is_empty() {
+            self.deadline = None;
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    const MS: u64 = 1_000_000;
+
+    fn sender() -> Sender<&'static str> {
+        Sender::new(SenderConfig::default(), u64::MAX)
+    }
+
+    fn events(sender: &mut Sender<&'static str>, now: u64) -> Vec<(Option<u64>, &'static str)> {
+        let mut events = vec![];
+        while let Some(event) = sender.poll(now) {
+            events.push(match event {
+                SenderEvent::Retransmit { tx_sequence, frame } => (Some(tx_sequence), *frame),
+                SenderEvent::Lost(frame) => (None, frame),
+            });
+        }
+        events
+    }
+
+    #[test]
+    fn an_acknowledged_frame_is_forgotten_and_measures_the_link() {
+        let mut sender = sender();
+        assert_eq!(sender.transmit(0, "a"), Ok(u64::MAX));
+        assert_eq!(sender.transmit(0, "b"), Ok(0), "numbers wrap round");
+        assert_eq!(sender.next_deadline(), Some(1000 * MS));
+        assert_eq!(sender.handle_ack(20 * MS, 0), Some("b"));
+        assert_eq!(sender.handle_ack(20 * MS, u64::MAX), Some("a"));
+        assert_eq!(sender.handle_ack(20 * MS, u64::MAX), None);
+        assert_eq!(
+            sender.counters(),
+            SenderCounters { acknowledged: 2, unknown_acks: 1, ..Default::default() }
+        );
+        assert_eq!(sender.srtt(), Some(20 * MS));
+        // SRTT + 4 RTTVAR with RTTVAR = 10 ms, then 7.5 ms.
+        assert_eq!(sender.rto(), 50 * MS);
+        assert_eq!((sender.is_empty(), sender.next_deadline()), (true, None));
+    }
+
+    #[test]
+    fn three_later_acknowledgements_bring_a_retransmission_with_a_new_number() {
+        let mut sender = sender();
+        for frame in ["a", "b", "c", "d"] {
+            sender.transmit(0, frame).unwrap();
+        }
+        sender.handle_ack(MS, 0);
+        sender.handle_ack(MS, 1);
+        assert_eq!(events(&mut sender, MS), []);
+        sender.handle_ack(MS, 2);
+        assert_eq!(sender.next_deadline(), Some(0));
+        assert_eq!(events(&mut sender, MS), [(Some(3), "a")]);
+        assert_eq!(sender.handle_ack(2 * MS, 3), Some("a"));
+        assert_eq!(sender.counters().recovered, 1);
+        assert_eq!(sender.srtt(), Some(MS), "a retransmission measures nothing");
+    }
+
+    #[test]
+    fn a_frame_is_sent_again_after_each_timeout_and_given_up_after_the_third() {
+        let mut sender = sender();
+        sender.transmit(0, "a").unwrap();
+        let mut now = 0;
+        for (rto, expected) in
+            [(1000, (Some(0), "a")), (2000, (Some(1), "a")), (4000, (Some(2), "a")), (8000, (None, "a"))]
+        {
+            now += rto * MS;
+            assert_eq!(sender.next_deadline(), Some(now));
+            assert_eq!(events(&mut sender, now - 1), []);
+            assert_eq!(events(&mut sender, now), [expected]);
+        }
+        assert_eq!(sender.counters(), SenderCounters { retransmitted: 3, lost: 1, ..Default::default() });
+        assert!(sender.is_empty());
+    }
+
+    #[test]
+    fn a_late_acknowledgement_stops_a_retransmission_that_is_due() {
+        let mut sender = sender();
+        for frame in ["a", "b", "c", "d"] {
+            sender.transmit(0, frame).unwrap();
+        }
+        for ack in [0, 1, 2] {
+            sender.handle_ack(MS, ack);
+        }
+        assert_eq!(sender.handle_ack(MS, u64::MAX), Some("a"));
+        assert_eq!(events(&mut sender, MS), []);
+    }
+
+    #[test]
+    fn a_full_sender_gives_the_frame_back() {
+        let config = SenderConfig { max_unacknowledged: 1, ..SenderConfig::default() };
+        let mut sender = Sender::new(config, 0);
+        assert_eq!(sender.transmit(0, "a"), Ok(0));
+        assert_eq!(sender.transmit(0, "b"), Err("b"));
+        assert_eq!(sender.clear().collect::<Vec<_>>(), ["a"]);
+        assert!(sender.is_empty());
+    }
+
+    #[test]
+    fn acknowledgements_wait_for_a_frame_but_not_for_long() {
+        let mut receiver = Receiver::new(ReceiverConfig::default());
+        assert_eq!(receiver.next_deadline(), None);
+        assert_eq!(receiver.handle(MS, Some(7), Some(0)), Arrival::New);
+        assert_eq!(receiver.handle(3 * MS, Some(8), Some(1)), Arrival::New);
+        assert_eq!(receiver.next_deadline(), Some(6 * MS));
+        let mut numbers = [0; 8];
+        assert_eq!(receiver.take_acks(2 * ACK_LEN - 1, &mut numbers), 1);
+        assert_eq!((numbers[0], receiver.next_deadline()), (7, Some(6 * MS)));
+        assert_eq!(receiver.take_acks(1000, &mut numbers), 1);
+        assert_eq!((numbers[0], receiver.next_deadline()), (8, None));
+        assert_eq!(receiver.handle(9 * MS, None, None), Arrival::New);
+        assert!(receiver.is_empty());
+    }
+
+    #[test]
+    fn a_retransmission_of_what_came_is_a_duplicate_and_acknowledged_again() {
+        let mut receiver = Receiver::new(ReceiverConfig::default());
+        for sequence in [5, 7, 6, 1000] {
+            assert_eq!(receiver.handle(0, Some(sequence), Some(sequence)), Arrival::New);
+            assert_eq!(receiver.handle(0, Some(sequence + 9), Some(sequence)), Arrival::Duplicate);
+        }
+        assert_eq!(receiver.handle(0, Some(1), Some(999)), Arrival::New);
+        assert_eq!(receiver.handle(0, Some(1), Some(5)), Arrival::Duplicate);
+        assert_eq!((receiver.len(), receiver.duplicates()), (10, 5));
+        // A peer that starts again far away is heard.
+        assert_eq!(receiver.handle(0, Some(1), Some(u64::MAX - 1)), Arrival::New);
+        for sequence in [u64::MAX, 0, 1] {
+            assert_eq!(receiver.handle(0, Some(1), Some(sequence)), Arrival::New);
+        }
+        assert_eq!(receiver.handle(0, Some(1), Some(u64::MAX)), Arrival::Duplicate);
+    }
+
+    #[test]
+    fn the_window_agrees_with_a_set_of_everything_seen() {
+        let mut window = Window { highest: None, bits: [0; (WINDOW / 64) as usize] };
+        let mut seen = alloc::collections::BTreeSet::new();
+        let mut state = 1u64;
+        let mut base = u64::MAX - 5000;
+        for _ in 0..50_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Never so far behind or ahead that the window restarts.
+            base = base.wrapping_add(state >> 62);
+            let sequence = base.wrapping_add((state >> 32) % 500);
+            assert_eq!(window.insert(sequence), seen.insert(sequence));
+        }
+    }
+
+    #[test]
+    fn a_lossy_link_delivers_every_frame_once() {
+        // One frame in three is lost, one acknowledgement in four.
+        let mut sender = Sender::new(SenderConfig { max_retransmissions: 50, ..Default::default() }, 0);
+        let mut receiver = Receiver::new(ReceiverConfig::default());
+        let mut delivered = vec![0; 1000];
+        let (mut now, mut next, mut coin) = (0, 0u64, 0);
+        while next < 1000 || !sender.is_empty() {
+            now += MS;
+            let mut frames = vec![];
+            while let Some(event) = sender.poll(now) {
+                match event {
+                    SenderEvent::Retransmit { tx_sequence, frame } => frames.push((tx_sequence, *frame)),
+                    SenderEvent::Lost(frame) => panic!("{frame} lost"),
+                }
+            }
+            if next < 1000 {
+                frames.push((sender.transmit(now, next).unwrap(), next));
+                next += 1;
+            }
+            for (tx_sequence, frame) in frames {
+                coin += 1;
+                if coin % 3 != 0 && receiver.handle(now, Some(tx_sequence), Some(frame)) == Arrival::New {
+                    delivered[frame as usize] += 1;
+                }
+            }
+            let mut numbers = [0; 4];
+            let count = receiver.take_acks(1000, &mut numbers);
+            for ack in &numbers[..count] {
+                coin += 1;
+                if coin % 4 != 0 {
+                    sender.handle_ack(now + MS / 2, *ack);
+                }
+            }
+            assert!(now < 10_000_000 * MS);
+        }
+        assert!(delivered.iter().all(|count| *count == 1));
+        assert!(sender.counters().retransmitted > 300);
+    }
+}
