@@ -552,7 +552,7 @@ mod tests {
         }
         let idle = LpPacket::default();
         assert_eq!(Fragmenter::new(1500, 0).split(idle, 0).err(), Some(FragmentError::Idle));
-        let result = Fragmenter::new(50, 0).split(LpPacket::new(LpHeader::NONE, &[0; 8800]), 0);
+        let result = Fragmenter::new(47, 0).split(LpPacket::new(LpHeader::NONE, &[0; 8800]), 0);
         assert_eq!(result.err(), Some(FragmentError::TooManyFragments));
     }
 

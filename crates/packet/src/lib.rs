@@ -14,6 +14,8 @@ pub mod lp;
 pub mod name;
 pub mod packet;
 pub mod reliability;
+#[cfg(feature = "crypto")]
+pub mod sign;
 pub mod signal;
 pub mod signature;
 pub mod tlv;
@@ -23,6 +25,8 @@ pub use interest::{DEFAULT_INTEREST_LIFETIME_MS, ForwardingHint, Interest, Inter
 pub use lp::{Acks, CachePolicy, LinkHeader, LpHeader, LpPacket, NackReason, PitToken};
 pub use name::{Component, Name, NameRef, UriError, component_type};
 pub use packet::{NetPacket, Payload, decode_frame};
+#[cfg(feature = "crypto")]
+pub use sign::{Signer, Verifier};
 pub use signal::{ServiceClass, Signal, Signals};
 pub use signature::{KeyLocator, Signature, SignatureInfo, SignatureType, ValidityPeriod};
 pub use tlv::{DecodeError, DecodeErrorKind, MAX_PACKET_SIZE};
