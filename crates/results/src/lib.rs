@@ -2,13 +2,28 @@
 //! network ([`Topology`]), gathered in a [`Report`]; and what is made of them: JSON, Parquet
 //! tables, tables for a terminal, and a self-contained HTML page.
 
+mod files;
+mod format;
+mod html;
+mod layout;
 mod model;
+pub mod schema;
 mod series;
 mod stats;
+mod table;
 
+pub use files::{WriteError, to_json, write_all, write_html, write_json, write_parquet};
+pub use html::{POINTS, report_html};
 pub use model::{ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow};
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
     TopologyLink, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain};
+pub use table::{summary, terminal_width};
+
+#[cfg(test)]
+use crate as results;
+#[cfg(test)]
+#[path = "../examples/sample_report/dumbbell.rs"]
+mod sample;

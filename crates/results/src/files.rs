@@ -1,0 +1,420 @@
+//! Writing results: JSON, Parquet, and everything at once.
+
+use crate::html::report_html;
+use crate::model::RunDocument;
+use crate::schema::{self, Kind, METADATA, Table};
+use crate::series::{Report, Series};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
+use std::borrow::Cow;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file of results that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    path: PathBuf,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    File(io::Error),
+    Table(ParquetError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}: ", self.path.display())?;
+        match &self.cause {
+            Cause::File(error) => error.fmt(f),
+            Cause::Table(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::File(error) => Some(error),
+            Cause::Table(error) => Some(error),
+        }
+    }
+}
+
+impl WriteError {
+    fn file(path: &Path) -> impl Fn(io::Error) -> WriteError + '_ {
+        |error| WriteError { path: path.to_owned(), cause: Cause::File(error) }
+    }
+
+    fn table(path: &Path) -> impl Fn(ParquetError) -> WriteError + '_ {
+        |error| WriteError { path: path.to_owned(), cause: Cause::Table(error) }
+    }
+}
+
+/// Writes `run.json`, `report.html`, `flows.parquet`, `classes.parquet` and `links.parquet` into
+/// the directory `dir`, which is made if it is not there.
+pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    let dir = dir.as_ref();
+    fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
+    write_json(&report.document, dir.join("run.json"))?;
+    write_html(report, dir.join("report.html"))?;
+    write_parquet(report, dir)
+}
+
+/// The document as JSON text, with a line break at its end.
+pub fn to_json(document: &RunDocument) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("a document has only text keys");
+    text.push('\n');
+    text
+}
+
+/// Writes the document as JSON.
+pub fn write_json(document: &RunDocument, path: impl AsRef<Path>) -> Result<(), WriteError> {
+    let path = path.as_ref();
+    fs::write(path, to_json(document)).map_err(WriteError::file(path))
+}
+
+/// Writes the report page.
+pub fn write_html(report: &Report, path: impl AsRef<Path>) -> Result<(), WriteError> {
+    let path = path.as_ref();
+    fs::write(path, report_html(report)).map_err(WriteError::file(path))
+}
+
+/// Writes the tables of [`schema`] into the directory `dir`.
+pub fn write_parquet(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    let dir = dir.as_ref();
+    for table in schema::TABLES {
+        let path = dir.join(format!("{}.parquet", table.name));
+        let file = fs::File::create(&path).map_err(WriteError::file(&path))?;
+        write_table(report, table, io::BufWriter::new(file)).map_err(WriteError::table(&path))?;
+    }
+    Ok(())
+}
+
+/// All steps of one column of one flow, class or link.
+enum Cells<'a> {
+    Times,
+    F64(f64),
+    F32(&'a [f32]),
+    U32(&'a [u32]),
+    Index(usize),
+    Text(&'a str),
+}
+
+/// What column `name` of table `table` has for its `i`-th flow, class or link.
+fn cells<'a>(report: &'a Report, table: &str, name: &str, i: usize) -> Option<Cells<'a>> {
+    let series = &report.series;
+    if name == schema::FLOWS.columns[0].name {
+        return Some(Cells::Times);
+    }
+    Some(match table {
+        "flows" => {
+            let (flow, row) = (series.flows.get(i)?, report.document.flows.get(i)?);
+            match name {
+                "flow" => Cells::Index(i),
+                "consumer" => Cells::Text(&row.consumer),
+                "prefix" => Cells::Text(&row.prefix),
+                "class" => Cells::Text(&row.class),
+                "goodput_bps" => Cells::F32(&flow.goodput_bps),
+                "delay_ms" => Cells::F32(&flow.delay_ms),
+                "lost" => Cells::U32(&flow.lost),
+                "retransmitted" => Cells::U32(&flow.retransmitted),
+                "sent_rate" => Cells::F32(&flow.sent_rate),
+                _ => return None,
+            }
+        }
+        "classes" => {
+            let class = series.classes.get(i)?;
+            match name {
+                "class" => Cells::Text(&class.class),
+                "goodput_bps" => Cells::F32(&class.goodput_bps),
+                "delay_ms" => Cells::F32(&class.delay_ms),
+                "lost" => Cells::U32(&class.lost),
+                "retransmitted" => Cells::U32(&class.retransmitted),
+                _ => return None,
+            }
+        }
+        "links" => {
+            let (link, row) = (series.links.get(i)?, report.document.links.get(i)?);
+            match name {
+                "link" => Cells::Index(i),
+                "from" => Cells::Text(&row.from),
+                "to" => Cells::Text(&row.to),
+                "rate_bps" => Cells::F64(row.rate_bps),
+                "throughput_bps" => Cells::F32(&link.throughput_bps),
+                "utilisation" => Cells::F32(&link.utilisation),
+                "queue_packets" => Cells::F32(&link.queue_packets),
+                "queue_ms" => Cells::F32(&link.queue_ms),
+                "drops" => Cells::U32(&link.drops),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// How many flows, classes or links a table is about.
+fn members(report: &Report, table: &str) -> usize {
+    match table {
+        "flows" => report.series.flows.len().min(report.document.flows.len()),
+        "classes" => report.series.classes.len(),
+        _ => report.series.links.len().min(report.document.links.len()),
+    }
+}
+
+fn write_table<W: io::Write + Send>(report: &Report, table: Table, to: W) -> Result<(), ParquetError> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by(format!("weir {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(metadata(report)))
+        .build();
+    let mut file = SerializedFileWriter::new(to, parquet_schema(table)?, Arc::new(properties))?;
+    let count = members(report, table.name);
+    let mut rows = file.next_row_group()?;
+    for column in table.columns {
+        let mut writer = rows
+            .next_column()?
+            .ok_or_else(|| ParquetError::General(format!("no column `{}`", column.name)))?;
+        for i in 0..count {
+            let cells = cells(report, table.name, column.name, i)
+                .ok_or_else(|| ParquetError::General(format!("nothing fills `{}`", column.name)))?;
+            write_cells(&mut writer, column.kind, &cells, &report.series)?;
+        }
+        writer.close()?;
+    }
+    rows.close()?;
+    file.close()?;
+    Ok(())
+}
+
+fn write_cells(
+    writer: &mut SerializedColumnWriter<'_>,
+    kind: Kind,
+    cells: &Cells<'_>,
+    series: &Series,
+) -> Result<(), ParquetError> {
+    let n = series.samples;
+    match (kind, cells) {
+        (Kind::F64, Cells::Times) => {
+            let times: Vec<f64> = (0..n).map(|k| k as f64 * series.step_s).collect();
+            writer.typed::<DoubleType>().write_batch(&times, None, None)?;
+        }
+        (Kind::F64, Cells::F64(value)) => {
+            writer.typed::<DoubleType>().write_batch(&vec![*value; n], None, None)?;
+        }
+        (Kind::F32, Cells::F32(values)) => {
+            writer.typed::<FloatType>().write_batch(&padded(values, n, 0.0), None, None)?;
+        }
+        (Kind::F32OrNull, Cells::F32(values)) => {
+            let values = padded(values, n, f32::NAN);
+            let present: Vec<f32> = values.iter().copied().filter(|x| x.is_finite()).collect();
+            let levels: Vec<i16> = values.iter().map(|x| i16::from(x.is_finite())).collect();
+            writer.typed::<FloatType>().write_batch(&present, Some(&levels), None)?;
+        }
+        (Kind::U32, Cells::U32(values)) => {
+            // The physical type is signed; the logical type says that the bits are not.
+            let bits: Vec<i32> = padded(values, n, 0).iter().map(|x| x.cast_signed()).collect();
+            writer.typed::<Int32Type>().write_batch(&bits, None, None)?;
+        }
+        (Kind::U32, Cells::Index(i)) => {
+            writer.typed::<Int32Type>().write_batch(&vec![(*i as u32).cast_signed(); n], None, None)?;
+        }
+        (Kind::Text, Cells::Text(text)) => {
+            let text = ByteArray::from(text.as_bytes().to_vec());
+            writer.typed::<ByteArrayType>().write_batch(&vec![text; n], None, None)?;
+        }
+        _ => return Err(ParquetError::General("a column is filled with another kind of value".to_owned())),
+    }
+    Ok(())
+}
+
+/// `values` with exactly `n` elements: a series may end early.
+fn padded<T: Copy>(values: &[T], n: usize, fill: T) -> Cow<'_, [T]> {
+    if values.len() >= n {
+        Cow::Borrowed(&values[..n])
+    } else {
+        let mut longer = values.to_vec();
+        longer.resize(n, fill);
+        Cow::Owned(longer)
+    }
+}
+
+fn parquet_schema(table: Table) -> Result<TypePtr, ParquetError> {
+    let fields = table
+        .columns
+        .iter()
+        .map(|column| {
+            let (physical, logical) = match column.kind {
+                Kind::F64 => (Physical::DOUBLE, None),
+                Kind::F32 | Kind::F32OrNull => (Physical::FLOAT, None),
+                Kind::U32 => (Physical::INT32, Some(LogicalType::integer(32, false))),
+                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            };
+            let repetition = match column.kind {
+                Kind::F32OrNull => Repetition::OPTIONAL,
+                _ => Repetition::REQUIRED,
+            };
+            Type::primitive_type_builder(column.name, physical)
+                .with_repetition(repetition)
+                .with_logical_type(logical)
+                .build()
+                .map(Arc::new)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder(table.name).with_fields(fields).build().map(Arc::new)
+}
+
+fn metadata(report: &Report) -> Vec<KeyValue> {
+    let document = &report.document;
+    let values = [
+        document.scenario.clone(),
+        report.title.clone(),
+        report.source.clone(),
+        document.scheme.clone(),
+        document.seed.to_string(),
+        document.simulated_s.to_string(),
+        report.series.step_s.to_string(),
+        env!("CARGO_PKG_VERSION").to_owned(),
+    ];
+    METADATA.iter().zip(values).map(|((key, _), value)| KeyValue::new((*key).to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use bytes::Bytes;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    fn read(report: &Report, table: Table) -> SerializedFileReader<Bytes> {
+        let mut bytes = Vec::new();
+        write_table(report, table, &mut bytes).unwrap();
+        SerializedFileReader::new(Bytes::from(bytes)).unwrap()
+    }
+
+    #[test]
+    fn tables_read_back_as_they_were_written() {
+        let mut report = sample::dumbbell(4, 30);
+        report.series.flows[1].delay_ms[3] = f32::NAN;
+        let file = read(&report, schema::FLOWS);
+        let rows: Vec<_> = file.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 4 * 30);
+        let row: Vec<(&String, &Field)> = rows[30 + 3].get_column_iter().collect();
+        let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
+        let wanted: Vec<&str> = schema::FLOWS.columns.iter().map(|column| column.name).collect();
+        assert_eq!(names, wanted);
+        let flow = &report.series.flows[1];
+        assert_eq!(row[0].1, &Field::Double(3.0 * report.series.step_s));
+        assert_eq!(row[1].1, &Field::UInt(1));
+        assert_eq!(row[2].1, &Field::Str(report.document.flows[1].consumer.clone()));
+        assert_eq!(row[5].1, &Field::Float(flow.goodput_bps[3]));
+        assert_eq!(row[6].1, &Field::Null);
+        assert_eq!(row[7].1, &Field::UInt(flow.lost[3]));
+    }
+
+    #[test]
+    fn every_table_is_filled_and_says_which_run_it_is_of() {
+        let report = sample::dumbbell(4, 30);
+        for table in schema::TABLES {
+            let file = read(&report, table);
+            let metadata = file.metadata().file_metadata();
+            assert_eq!(metadata.num_rows(), (members(&report, table.name) * 30) as i64);
+            let keys = metadata.key_value_metadata().unwrap();
+            for (key, _) in METADATA {
+                assert!(keys.iter().any(|pair| pair.key == key && pair.value.is_some()), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_series_that_ended_early_is_filled_up() {
+        let mut report = sample::dumbbell(4, 30);
+        report.series.flows[0].goodput_bps.truncate(10);
+        report.series.flows[0].sent_rate.clear();
+        let file = read(&report, schema::FLOWS);
+        assert_eq!(file.metadata().file_metadata().num_rows(), 4 * 30);
+    }
+
+    #[test]
+    fn the_document_has_the_keys_of_the_design_in_their_order() {
+        let report = sample::dumbbell(4, 30);
+        let json = to_json(&report.document);
+        let mut at = 0;
+        for key in [
+            "scenario",
+            "scheme",
+            "seed",
+            "simulated_s",
+            "wall_s",
+            "events",
+            "packet_hops",
+            "flows",
+            "consumer",
+            "prefix",
+            "class",
+            "goodput_bps",
+            "delay_ms",
+            "mean",
+            "p50",
+            "p95",
+            "p99",
+            "lost",
+            "retransmitted",
+            "timeouts",
+            "completion_s",
+            "classes",
+            "links",
+            "from",
+            "to",
+            "rate_bps",
+            "utilisation",
+            "drops",
+            "queue_ms",
+            "mean",
+            "p99",
+            "windows",
+            "from_s",
+            "to_s",
+            "flows",
+            "classes",
+            "links",
+            "expectations",
+            "what",
+            "source",
+            "stated",
+            "measured",
+            "tolerance",
+            "holds",
+        ] {
+            let found = json[at..].find(&format!("\"{key}\":"));
+            at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
+        }
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), 12);
+        assert_eq!(value["flows"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["classes"][0].as_object().unwrap().len(), 7);
+        assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
+        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 6);
+        assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
+    }
+
+    #[test]
+    fn what_has_no_number_is_null() {
+        let mut document = sample::dumbbell(4, 30).document;
+        document.flows[0].delay_ms = Default::default();
+        document.flows[0].goodput_bps = f64::NAN;
+        let json = to_json(&document);
+        assert!(json.contains("\"mean\": null") && json.contains("\"goodput_bps\": null"));
+        assert!(!json.contains("NaN"));
+    }
+}

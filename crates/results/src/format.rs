@@ -1,0 +1,150 @@
+//! Numbers as a person reads them, in the terminal and in the report.
+
+/// What a number counts, to choose its unit and decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// bit/s.
+    Rate,
+    /// ms.
+    Millis,
+    /// s.
+    Seconds,
+    /// A whole number of packets or of something else.
+    Count,
+    /// Without a unit.
+    Plain,
+}
+
+impl Quantity {
+    /// What an expectation's text is about. The document has no field for it: the text begins
+    /// with the metric, or names it.
+    pub(crate) fn of(what: &str) -> Quantity {
+        let what = what.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| what.contains(word));
+        if has(&["jain", "unfairness", "utilisation", "ratio", "share"]) {
+            Quantity::Plain
+        } else if has(&["completion", "settle", "settling"]) {
+            Quantity::Seconds
+        } else if has(&["delay", "rtt", "queue"]) && !has(&["packet", "length"]) {
+            Quantity::Millis
+        } else if has(&["goodput", "throughput", "rate"]) && !has(&["retransmitted"]) {
+            Quantity::Rate
+        } else if has(&["lost", "loss", "retransmi", "timeout", "drop", "packet"]) {
+            Quantity::Count
+        } else {
+            Quantity::Plain
+        }
+    }
+
+    pub(crate) fn format(self, value: f64) -> String {
+        match self {
+            Quantity::Rate => rate(value),
+            Quantity::Millis => format!("{} ms", millis(value)),
+            Quantity::Seconds => format!("{value:.2} s"),
+            Quantity::Count if value.fract() == 0.0 && value.abs() < 1e15 => grouped(value as i64),
+            Quantity::Count | Quantity::Plain => significant(value, 4),
+        }
+    }
+}
+
+/// What stands where there is no value.
+pub(crate) const NONE: &str = "–";
+
+/// `value` with at least `digits` significant digits, without trailing zeros after the point.
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { NONE.to_owned() };
+    }
+    let decimals = (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A rate with three decimals at most: `4.502 Mb/s`.
+pub(crate) fn rate(bps: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)];
+    if !bps.is_finite() {
+        return NONE.to_owned();
+    }
+    // Half a unit of the last place below, so that 999 999.9 b/s is 1 Mb/s.
+    let (unit, scale) = UNITS.iter().find(|(_, scale)| bps.abs() >= scale * 0.9995).unwrap_or(&UNITS[3]);
+    format!("{} {unit}", significant(bps / scale, 4))
+}
+
+/// Milliseconds with as many decimals as mean something.
+pub(crate) fn millis(ms: f64) -> String {
+    if !ms.is_finite() {
+        NONE.to_owned()
+    } else if ms.abs() < 10.0 {
+        format!("{ms:.2}")
+    } else {
+        format!("{ms:.1}")
+    }
+}
+
+/// As [`millis`], or a dash.
+pub(crate) fn millis_or_none(ms: Option<f64>) -> String {
+    ms.map_or_else(|| NONE.to_owned(), millis)
+}
+
+/// A whole number in groups of three, by narrow spaces.
+pub(crate) fn grouped(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    if n < 0 {
+        text.push('-');
+    }
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// How far `measured` may be from `stated`.
+pub(crate) fn tolerance(quantity: Quantity, stated: f64, tolerance: f64) -> String {
+    if stated == 0.0 {
+        format!("± {}", quantity.format(tolerance))
+    } else {
+        format!("± {} %", significant(tolerance * 100.0, 3))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_take_the_unit_that_leaves_a_small_number() {
+        assert_eq!(rate(4_501_700.0), "4.502 Mb/s");
+        assert_eq!(rate(999_999.9), "1 Mb/s");
+        assert_eq!(rate(100_000.0), "100 kb/s");
+        assert_eq!(rate(0.0), "0 b/s");
+        assert_eq!(rate(f64::NAN), NONE);
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_rounded() {
+        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(grouped(-12), "-12");
+        assert_eq!(significant(0.98765, 3), "0.988");
+        assert_eq!(significant(123_456.0, 4), "123456");
+        assert_eq!(tolerance(Quantity::Rate, 1e6, 0.05), "± 5 %");
+        assert_eq!(tolerance(Quantity::Count, 0.0, 10.0), "± 10");
+    }
+
+    #[test]
+    fn the_unit_of_an_expectation_follows_from_its_text() {
+        assert_eq!(Quantity::of("goodput of class EF, 20 s to 120 s"), Quantity::Rate);
+        assert_eq!(Quantity::of("mean delay of class EF"), Quantity::Millis);
+        assert_eq!(Quantity::of("p99 of the queueing delay in front of R2-R3"), Quantity::Millis);
+        assert_eq!(Quantity::of("mean queue length of R2-R3, packets"), Quantity::Count);
+        assert_eq!(Quantity::of("Jain's index of the goodputs"), Quantity::Plain);
+        assert_eq!(Quantity::of("lost Data"), Quantity::Count);
+        assert_eq!(Quantity::of("retransmitted Interests"), Quantity::Count);
+        assert_eq!(Quantity::of("utilisation of R2-R3"), Quantity::Plain);
+        assert_eq!(Quantity::of("completion of /A"), Quantity::Seconds);
+    }
+}

@@ -1,0 +1,185 @@
+//! The document as tables for a terminal. Verdicts are words and marks; there are no colours, so
+//! the same text goes to a terminal, a pipe and a file.
+
+use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
+use crate::model::{ClassRow, ExpectationRow, LinkRow, RunDocument};
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+/// Rows of links shown; the others are counted.
+const LINKS_SHOWN: usize = 12;
+
+/// The width of the terminal that standard output is, in columns; `None` if it is none.
+pub fn terminal_width() -> Option<u16> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
+}
+
+/// The document for a person: a line about the run, its classes, the links that carried most, and
+/// what was expected. No line is wider than `width` columns, if that is given and fits a table.
+pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
+    let mut text = format!(
+        "{}  scheme {}  seed {}  {} s simulated in {:.2} s  {} packet-hops\n",
+        document.scenario,
+        document.scheme,
+        document.seed,
+        document.simulated_s,
+        document.wall_s,
+        grouped(document.packet_hops as i64),
+    );
+    let mut section = |title: &str, table: Option<Table>| {
+        if let Some(table) = table {
+            text.push('\n');
+            text.push_str(title);
+            text.push('\n');
+            text.push_str(&table.trim_fmt());
+            text.push('\n');
+        }
+    };
+    section("Classes, whole run", classes(&document.classes, width));
+    for window in &document.windows {
+        section(
+            &format!("Classes, {} s to {} s", window.from_s, window.to_s),
+            classes(&window.classes, width),
+        );
+    }
+    let (shown, hidden) = busiest(&document.links);
+    let title = match hidden {
+        0 => "Links".to_owned(),
+        _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
+    };
+    section(&title, links(&shown, width));
+    section("Expectations", expectations(&document.expectations, width));
+    let missed = document.expectations.iter().filter(|row| !row.holds).count();
+    if !document.expectations.is_empty() {
+        text.push_str(&match missed {
+            0 => format!("All {} expectations hold.\n", document.expectations.len()),
+            _ => format!("{missed} of {} expectations do not hold.\n", document.expectations.len()),
+        });
+    }
+    text
+}
+
+fn table(header: &[&str], numbers: std::ops::Range<usize>, width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.set_header(header.to_vec());
+    if let Some(width) = width {
+        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    for column in numbers {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
+    if rows.is_empty() {
+        return None;
+    }
+    let header =
+        ["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
+    let mut table = table(&header, 1..header.len(), width);
+    for row in rows {
+        table.add_row(vec![
+            row.class.clone(),
+            rate(row.goodput_bps),
+            millis_or_none(row.delay_ms.mean),
+            millis_or_none(row.delay_ms.p95),
+            millis_or_none(row.delay_ms.p99),
+            grouped(row.lost as i64),
+            grouped(row.retransmitted as i64),
+            grouped(row.timeouts as i64),
+        ]);
+    }
+    Some(table)
+}
+
+/// The most used links, most used first, and how many others there are.
+fn busiest(rows: &[LinkRow]) -> (Vec<&LinkRow>, usize) {
+    let mut shown: Vec<&LinkRow> = rows.iter().collect();
+    shown.sort_by(|a, b| b.drops.cmp(&a.drops).then(b.utilisation.total_cmp(&a.utilisation)));
+    shown.truncate(LINKS_SHOWN);
+    let hidden = rows.len() - shown.len();
+    (shown, hidden)
+}
+
+fn links(rows: &[&LinkRow], width: Option<u16>) -> Option<Table> {
+    if rows.is_empty() {
+        return None;
+    }
+    let header = ["link", "rate", "utilisation", "drops", "queue mean ms", "queue p99 ms"];
+    let mut table = table(&header, 1..header.len(), width);
+    for row in rows {
+        table.add_row(vec![
+            format!("{} → {}", row.from, row.to),
+            rate(row.rate_bps),
+            format!("{:.1} %", row.utilisation * 100.0),
+            grouped(row.drops as i64),
+            millis_or_none(row.queue_ms.mean),
+            millis_or_none(row.queue_ms.p99),
+        ]);
+    }
+    Some(table)
+}
+
+fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut table = table(&["what", "stated", "measured", "tolerance", "holds"], 1..4, width);
+    for row in rows {
+        let quantity = Quantity::of(&row.what);
+        table.add_row(vec![
+            row.what.clone(),
+            quantity.format(row.stated),
+            row.measured.map_or_else(|| NONE.to_owned(), |measured| quantity.format(measured)),
+            format::tolerance(quantity, row.stated, row.tolerance),
+            verdict(row.holds).to_owned(),
+        ]);
+    }
+    Some(table)
+}
+
+/// A verdict as a mark and a word.
+fn verdict(holds: bool) -> &'static str {
+    if holds { "✓ holds" } else { "✗ fails" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_summary_has_every_class_and_every_verdict() {
+        let report = sample::dumbbell(4, 50);
+        let text = summary(&report.document, None);
+        for row in &report.document.classes {
+            assert!(text.contains(&row.class));
+        }
+        let verdicts = text.matches("✓ holds").count() + text.matches("✗ fails").count();
+        assert_eq!(verdicts, report.document.expectations.len());
+        assert!(text.contains("R3 → R2"));
+        assert!(!text.contains('\x1b'), "colour codes in a text that may go to a file");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let report = sample::dumbbell(4, 50);
+        for width in [72, 100] {
+            for line in summary(&report.document, Some(width)).lines().skip(1) {
+                assert!(line.chars().count() <= usize::from(width), "{width} columns: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_delay_without_samples_is_a_dash() {
+        let mut report = sample::dumbbell(4, 50);
+        report.document.classes[0].delay_ms = Default::default();
+        report.document.expectations[0].measured = None;
+        assert!(summary(&report.document, None).contains(NONE));
+    }
+}
