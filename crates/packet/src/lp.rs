@@ -266,17 +266,16 @@ impl LpHeader {
     /// Length of the frame that carries a network packet of `fragment_len` bytes with this header:
     /// the packet alone if the header is empty.
     pub fn wire_len(&self, fragment_len: usize) -> usize {
-        frame_len(self.fields_len(), Some(fragment_len))
+        match self.fields_len() {
+            0 => fragment_len,
+            fields_len => wrapped_len(fields_len, fragment_len),
+        }
     }
 }
 
-/// Length of a frame with header fields of `fields_len` bytes.
-const fn frame_len(fields_len: usize, fragment_len: Option<usize>) -> usize {
-    match fragment_len {
-        Some(len) if fields_len == 0 => len,
-        Some(len) => element_len(types::LP_PACKET, fields_len + element_len(types::FRAGMENT, len)),
-        None => element_len(types::LP_PACKET, fields_len),
-    }
+/// Length of an LpPacket with header fields of `fields_len` bytes.
+const fn wrapped_len(fields_len: usize, fragment_len: usize) -> usize {
+    element_len(types::LP_PACKET, fields_len + element_len(types::FRAGMENT, fragment_len))
 }
 
 /// The header fields of fragmentation and reliability.
@@ -516,9 +515,21 @@ impl<'a> LpPacket<'a> {
         self.link.fields_len() + self.header.fields_len() + self.acks.len() * ACK_LEN + announcement
     }
 
-    /// Length of the frame, bytes. Without a header field it is the fragment alone.
+    /// Whether the frame is the fragment alone: it has no header field, and is an Interest or Data
+    /// by its first byte (anything else would not be understood without an LpPacket around it).
+    pub fn is_bare(&self) -> bool {
+        const INTEREST: u8 = packet_types::INTEREST as u8;
+        const DATA: u8 = packet_types::DATA as u8;
+        matches!(self.fragment, Some([INTEREST | DATA, ..])) && self.fields_len() == 0
+    }
+
+    /// Length of the frame, bytes.
     pub fn wire_len(&self) -> usize {
-        frame_len(self.fields_len(), self.fragment.map(<[u8]>::len))
+        match self.fragment {
+            Some(fragment) if self.is_bare() => fragment.len(),
+            Some(fragment) => wrapped_len(self.fields_len(), fragment.len()),
+            None => element_len(types::LP_PACKET, self.fields_len()),
+        }
     }
 
     /// Appends the frame.
@@ -530,9 +541,11 @@ impl<'a> LpPacket<'a> {
     /// Appends the frame up to, without, the bytes of the fragment, which are the frame's last:
     /// for sending both without a copy. Nothing if the frame is the fragment alone.
     pub fn encode_head(&self, out: &mut Vec<u8>) {
+        if self.is_bare() {
+            return;
+        }
         let fields_len = self.fields_len();
         match self.fragment {
-            Some(_) if fields_len == 0 => return,
             Some(fragment) => {
                 put_header(out, types::LP_PACKET, fields_len + element_len(types::FRAGMENT, fragment.len()));
             }

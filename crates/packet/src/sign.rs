@@ -17,7 +17,7 @@ use crate::data::Data;
 use crate::interest::{Interest, InterestLayout};
 use crate::name::{Component, Name, NameRef, component_type};
 use crate::signature::{Signature, SignatureInfo, SignatureType};
-use crate::tlv::{DecodeError, MAX_PACKET_SIZE, put_element, put_header, types};
+use crate::tlv::{DecodeError, MAX_PACKET_SIZE, Reader, put_element, put_header, types};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use aws_lc_rs::rand::SystemRandom;
@@ -403,6 +403,22 @@ impl Verifier {
         let (data, layout) = Data::decode_with_layout(wire)?;
         let message = wire.get(layout.signed).ok_or(VerifyError::BadSignature)?;
         self.verify(message, &data.signature)
+    }
+
+    /// Checks a command Interest of the older format: the name's last two components hold SignatureInfo
+    /// and SignatureValue, and the signature covers all components but the last.
+    pub fn verify_command_interest(&self, wire: &[u8]) -> Result<(), VerifyError> {
+        let interest = Interest::decode(wire)?;
+        let len = interest.name.len();
+        let mut last_two = interest.name.components().skip(len.saturating_sub(2));
+        let (Some(info), Some(value)) = (last_two.next(), last_two.next()) else {
+            return Err(VerifyError::Unsigned);
+        };
+        let info = Reader::new(info.value).expect(types::SIGNATURE_INFO);
+        let value = Reader::new(value.value).expect(types::SIGNATURE_VALUE);
+        let (Ok(info), Ok(value)) = (info, value) else { return Err(VerifyError::Unsigned) };
+        let signature = Signature { info: SignatureInfo::decode(&info)?, value: value.value };
+        self.verify(interest.name.parent().value(), &signature)
     }
 
     /// Checks a signed Interest packet, its parameters digest included.
