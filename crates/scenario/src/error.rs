@@ -14,7 +14,7 @@ pub enum Location {
         line: u32,
         /// Column in characters, from 1.
         column: u32,
-        /// How many characters it takes on that line.
+        /// How many characters it takes on that line; 0 if it is about the file as a whole.
         width: u32,
     },
     /// In an override: `--set link.R2-R3.rate=10Mb/s`.
@@ -52,6 +52,7 @@ impl ScenarioError {
         text: &str,
     ) -> ScenarioError {
         let source_line = match &location {
+            Location::File { width: 0, .. } => None,
             Location::File { line, .. } => {
                 text.lines().nth(*line as usize - 1).map(|l| l.trim_end().to_owned())
             }
@@ -106,7 +107,8 @@ impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { location, key, message, help, source_line } = &*self.0;
         write!(f, "{location}: ")?;
-        if !key.is_empty() {
+        // An override says its key already, unless it stands for several.
+        if !key.is_empty() && !matches!(location, Location::Set(set) if set.contains(&format!("{key}="))) {
             write!(f, "{key}: ")?;
         }
         f.write_str(message)?;
@@ -114,12 +116,13 @@ impl fmt::Display for ScenarioError {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             // Tabs stay tabs, so that the caret stands below its value.
-            let lead: String = text
-                .chars()
-                .take(*column as usize - 1)
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
-            write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {lead}{}", "^".repeat((*width).max(1) as usize))?;
+            let lead: String =
+                text.chars().take(*column as usize - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            write!(
+                f,
+                "\n{margin} |\n{number} | {text}\n{margin} | {lead}{}",
+                "^".repeat((*width).max(1) as usize)
+            )?;
         }
         if !help.is_empty() {
             write!(f, "\n  = {help}")?;

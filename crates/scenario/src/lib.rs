@@ -1,43 +1,39 @@
 //! Scenario files: TOML in, checked structs out, with errors that say what would be right.
 //!
-//! Pure: a caller hands in the text, nothing here opens a file or reads a clock.
+//! Pure: a caller hands in the text, nothing here opens a file, reads a clock or draws a random
+//! number that is not seeded by the file.
+//!
+//! ```
+//! use weir_scenario::{Override, Scenario, builtin};
+//!
+//! let text = builtin("qsccp/dumbbell").expect("it is built in");
+//! let overrides = [Override::parse("link.R2-R3.rate=20Mb/s")?];
+//! let scenario = Scenario::parse("qsccp/dumbbell", "scenarios/qsccp/dumbbell.toml", text, &overrides)?;
+//! assert_eq!(scenario.flows.len(), 40);
+//! # Ok::<(), weir_scenario::ScenarioError>(())
+//! ```
+//!
+//! The way of a text: [`Scenario::parse`] reads it into a tree that keeps where every value
+//! stands (`tree`), makes the overrides' changes there (`set`), adds what is generated
+//! (`generate`), makes one table of each node and link (`expand`), and reads that tree against the
+//! table of keys (`keys`, `read`, `load`, `routing`). The reference and the JSON Schema come from
+//! the same table ([`reference`]).
 
+mod builtin;
 mod error;
+mod expand;
+mod generate;
+mod keys;
+mod load;
 mod model;
+mod names;
+mod read;
+pub mod reference;
+mod routing;
+mod set;
+mod tree;
 
+pub use builtin::{builtin, builtins};
 pub use error::{Location, ScenarioError};
 pub use model::*;
-
-/// One `--set PATH=VALUE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
-    /// What is set, as `link.R2-R3.rate`; `*` stands for any name.
-    pub path: String,
-    /// The value: TOML if it reads as that, else text.
-    pub value: String,
-}
-
-impl Scenario {
-    /// Reads a scenario from its text.
-    ///
-    /// # Errors
-    /// The first mistake found in the text or the overrides.
-    pub fn parse(_name: &str, _file: &str, _text: &str, _overrides: &[Override]) -> Result<Scenario, ScenarioError> {
-        todo!()
-    }
-
-    /// An error about a scheme's parameter, pointing at where it stands.
-    pub fn param_error(&self, _scheme: &str, _param: &Param, _message: &str, _help: &str) -> ScenarioError {
-        todo!()
-    }
-}
-
-/// The text of a built-in scenario.
-pub fn builtin(_name: &str) -> Option<&'static str> {
-    todo!()
-}
-
-/// Names and titles of the built-in scenarios.
-pub fn builtins() -> Vec<(&'static str, String)> {
-    todo!()
-}
+pub use set::Override;

@@ -75,9 +75,10 @@ pub struct Scenario {
     pub settings: Vec<Setting>,
     /// What was left out because an override shortened the run; a line each, for people.
     pub notes: Vec<String>,
+    /// Every place that names a scheme, so that a caller can check the names.
+    pub schemes: Vec<NamedScheme>,
     pub(crate) scheme_params: Vec<SchemeParams>,
     pub(crate) text: Arc<str>,
-    pub(crate) file: Arc<str>,
 }
 
 /// A node: a forwarder with the applications on it.
@@ -194,15 +195,16 @@ pub struct Flow {
     pub scheme: Option<String>,
 }
 
-/// How much an application asks for.
+/// How much an application asks for. Rates count all bits of the Data packets asked for, as QSCCP's
+/// authors do: 10 Mb/s of packets of 1078 B are 1160 Interests a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SourceRate {
     /// As much as the scheme lets it.
     #[default]
     Elastic,
-    /// At most this rate of content, and less when the scheme says so.
+    /// At most this rate, and less when the scheme says so.
     Limited(Rate),
-    /// This rate of content, whatever the scheme says.
+    /// This rate, whatever the scheme says.
     Unresponsive(Rate),
 }
 
@@ -361,8 +363,8 @@ pub enum Metric {
     Jain,
     /// Largest relative deviation of a selected flow's goodput from the mean of the selected flows, 0 up.
     Unfairness,
-    /// From the later of the window's start and the last start, stop or event of the selected flows: the time
-    /// until their summed goodput stays within 5 % of its mean over the window's last quarter, s.
+    /// The first time, from the window's beginning, after which the selected flows' summed goodput (mean over a moving
+    /// second) stays within 5 % of its mean over the window's last quarter, s.
     Settle,
 }
 
@@ -409,6 +411,17 @@ pub struct Setting {
     pub location: Option<Location>,
 }
 
+/// A place that names a scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedScheme {
+    /// The key, as `scheme.default` or `flow.A.scheme`.
+    pub key: String,
+    /// The name.
+    pub name: String,
+    /// Where it stands, for [`Scenario::error_at`].
+    pub location: Location,
+}
+
 /// A scheme's parameter as given; the scheme checks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
@@ -431,8 +444,19 @@ pub enum ParamValue {
     Int(i64),
     /// A number.
     Float(f64),
-    /// A text, perhaps a quantity with its unit.
+    /// A text: a quantity with its unit, or a word.
     Text(String),
+}
+
+impl core::fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ParamValue::Bool(b) => write!(f, "{b}"),
+            ParamValue::Int(n) => write!(f, "{n}"),
+            ParamValue::Float(x) => write!(f, "{x}"),
+            ParamValue::Text(s) => f.write_str(s),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -445,11 +469,6 @@ impl Scenario {
     /// The parameters given for a scheme, in the file's order; empty if there are none.
     pub fn scheme_params(&self, scheme: &str) -> &[Param] {
         self.scheme_params.iter().find(|s| s.scheme == scheme).map_or(&[], |s| &s.params)
-    }
-
-    /// The schemes that parameters are given for, so that a caller can check the names.
-    pub fn schemes_with_params(&self) -> impl Iterator<Item = &str> {
-        self.scheme_params.iter().map(|s| s.scheme.as_str())
     }
 
     /// The expectations that are about a scheme.
@@ -521,6 +540,34 @@ impl Metric {
         Self::ALL[self as usize].2
     }
 
+    /// What it is, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Metric::Goodput => "Content delivered to the flows' applications, summed.",
+            Metric::DataRate => "All bits of the flows' Data packets put on the links, summed.",
+            Metric::DelayMean => "Mean time from the first sending of an Interest to its Data.",
+            Metric::DelayP50 => "Median of the same.",
+            Metric::DelayP95 => "95th percentile of the same.",
+            Metric::DelayP99 => "99th percentile of the same.",
+            Metric::Lost => "Data packets of the flows dropped in the network.",
+            Metric::Retransmitted => "Interests of the flows that were sent again.",
+            Metric::Timeouts => "Interests of the flows that timed out.",
+            Metric::Completion => "When the last of the flows had fetched its `amount`, from its own start.",
+            Metric::Utilisation => "Mean share of the links' rate that was used, 0 to 1.",
+            Metric::QueueMean => "Mean queueing delay in front of the links.",
+            Metric::QueueP99 => "99th percentile of the same.",
+            Metric::QueuePackets => "Mean length of the queue in front of the links.",
+            Metric::Jain => "Jain's index over the flows' goodputs, 0 to 1.",
+            Metric::Unfairness => {
+                "Largest relative deviation of a flow's goodput from the mean of the flows: 0 is equal shares."
+            }
+            Metric::Settle => {
+                "The first time, from the window's beginning, after which the flows' summed goodput (mean over a \
+                 moving second) stays within 5 % of its mean over the window's last quarter."
+            }
+        }
+    }
+
     /// Whether it is about links, which the expectation then names.
     pub fn needs_link(self) -> bool {
         use Metric::{DataRate, QueueMean, QueueP99, QueuePackets, Utilisation};
@@ -544,16 +591,5 @@ impl Expectation {
     /// Whether a measured value keeps to it; NaN does not.
     pub fn holds(&self, measured: f64) -> bool {
         self.kind.holds(measured, self.stated, self.tolerance)
-    }
-}
-
-impl core::fmt::Display for ParamValue {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ParamValue::Bool(b) => write!(f, "{b}"),
-            ParamValue::Int(n) => write!(f, "{n}"),
-            ParamValue::Float(x) => write!(f, "{x}"),
-            ParamValue::Text(s) => f.write_str(s),
-        }
     }
 }

@@ -1,0 +1,239 @@
+//! From what is written to one table a node and a link: the kinds of the sections, defaults,
+//! ranges of names.
+
+use crate::error::ScenarioError;
+use crate::keys;
+use crate::names;
+use crate::read::Item;
+use crate::tree::{Doc, Entry, Kind, Origin, Table, Value};
+
+type Result<T> = core::result::Result<T, ScenarioError>;
+
+const LISTS: &[&str] = &["node", "link", "flow", "route", "event", "window", "axis", "expectation"];
+const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
+
+/// Refuses unknown keys at the top and sections of the wrong kind.
+pub fn check_sections(doc: &Doc, root: &Table) -> Result<()> {
+    for entry in &root.0 {
+        let key = &*entry.key;
+        if LISTS.contains(&key) {
+            let list = entry.value.as_list();
+            if list.is_none_or(|l| l.iter().any(|v| v.as_table().is_none())) {
+                return Err(doc.error(
+                    entry.key_origin,
+                    key,
+                    format!("`{key}` is a list of tables"),
+                    format!("write [[{key}]] above each of them"),
+                ));
+            }
+        } else if TABLES.contains(&key) {
+            if entry.value.as_table().is_none() {
+                let help = if key == "scheme" {
+                    "write [scheme] and below it default = \"NAME\"".to_owned()
+                } else {
+                    format!("write [{key}] above its keys")
+                };
+                return Err(doc.error(entry.key_origin, key, format!("`{key}` is a table"), help));
+            }
+        } else if keys::find("", key).is_none() {
+            let tops: Vec<&str> = keys::of("").iter().map(|k| k.key).collect();
+            let known = tops.iter().chain(TABLES).chain(LISTS).copied();
+            let meant =
+                names::nearest(key, known).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+            let help = format!(
+                "keys here: {}; tables: {}, {}",
+                tops.join(", "),
+                TABLES.join(", "),
+                LISTS.join(", ")
+            );
+            return Err(doc.error(entry.key_origin, "", format!("unknown key `{key}`{meant}"), help));
+        }
+    }
+    Ok(())
+}
+
+/// The tables of a list section, each with its place.
+pub fn items<'r>(root: &'r Table, section: &str) -> impl Iterator<Item = (usize, &'r Value, &'r Table)> {
+    let list = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
+    list.iter().enumerate().filter_map(|(i, v)| v.as_table().map(|t| (i, v, t)))
+}
+
+/// Hands defaults down and makes one table of each node and each link.
+pub fn expand(doc: &Doc, root: &mut Table) -> Result<()> {
+    if let Some(defaults) = root.value("defaults") {
+        let origin = defaults.origin;
+        let table = defaults.as_table().cloned().unwrap_or_default();
+        for entry in &table.0 {
+            let section = match &*entry.key {
+                "node" => "defaults.node",
+                "link" => "defaults.link",
+                "flow" => "defaults.flow",
+                // What is said of all three.
+                "source" => continue,
+                other => {
+                    let message = format!("unknown key `{other}`");
+                    return Err(doc.error(
+                        entry.key_origin,
+                        "defaults",
+                        message,
+                        "keys here: node, link, flow, source",
+                    ));
+                }
+            };
+            let Some(inner) = entry.value.as_table() else {
+                let message = format!("`{section}` is a table");
+                return Err(doc.error(
+                    entry.key_origin,
+                    section,
+                    message,
+                    format!("write [{section}] above its keys"),
+                ));
+            };
+            let item = Item { doc, section, path: section, table: inner, origin };
+            item.check_keys()?;
+        }
+        for section in ["node", "link", "flow"] {
+            let Some(given) = table.table(section) else { continue };
+            let Some(Kind::List(list)) = root.value_mut(section).map(|v| &mut v.kind) else { continue };
+            for value in list {
+                let Kind::Table(own) = &mut value.kind else { continue };
+                for entry in &given.0 {
+                    if &*entry.key != "source" && own.entry(&entry.key).is_none() {
+                        own.0.push(entry.clone());
+                    }
+                }
+            }
+        }
+    }
+    expand_nodes(doc, root)?;
+    expand_links(doc, root)
+}
+
+fn expand_nodes(doc: &Doc, root: &mut Table) -> Result<()> {
+    let mut nodes = Vec::new();
+    for (i, value, table) in items(root, "node") {
+        let path = format!("node.{}", crate::set::item_name("node", i, value));
+        let item = Item { doc, section: "node", path: &path, table, origin: value.origin };
+        item.check_keys()?;
+        let mut all = Vec::new();
+        for (text, at) in item.texts("name")? {
+            all.extend(item.expand("name", &text, at, None)?.into_iter().map(|name| (name, at)));
+            if nodes.len() + all.len() > names::MAX_NAMES {
+                return Err(item.error_here(format!("there are more than {} nodes", names::MAX_NAMES), ""));
+            }
+        }
+        // A list of positions has one for each name.
+        let positions = item.given("position").and_then(|v| Some((v, v.as_list()?)));
+        let positions = positions.filter(|(_, list)| list.iter().any(|p| p.as_list().is_some()));
+        if let Some((at, list)) = positions.filter(|(_, list)| list.len() != all.len()) {
+            let message = format!("{} positions for {} nodes", list.len(), all.len());
+            return Err(item.error("position", at, message, "one for each node: [[0, 0], [1, 0]]"));
+        }
+        for (i, (name, at)) in all.into_iter().enumerate() {
+            let mut own = value.clone();
+            if let Kind::Table(table) = &mut own.kind {
+                table.set("name", Value::text(&name, at));
+                if let Some((_, list)) = positions {
+                    table.set("position", list[i].clone());
+                }
+            }
+            nodes.push(own);
+        }
+    }
+    replace(root, "node", nodes);
+    Ok(())
+}
+
+fn expand_links(doc: &Doc, root: &mut Table) -> Result<()> {
+    let mut links = Vec::new();
+    for (i, value, table) in items(root, "link") {
+        let path = format!("link.{}", crate::set::item_name("link", i, value));
+        let item = Item { doc, section: "link", path: &path, table, origin: value.origin };
+        item.check_keys()?;
+        let mut pairs: Vec<(String, String, Origin)> = Vec::new();
+        match (item.given("ends"), item.given("between")) {
+            (Some(ends), None) => {
+                let texts = item.texts("ends")?;
+                let [(a, at_a), (b, at_b)] = &texts[..] else {
+                    return Err(item.error(
+                        "ends",
+                        ends,
+                        "a link has two ends",
+                        "write ends = [\"R1\", \"R2\"]",
+                    ));
+                };
+                let a = item.expand("ends", a, *at_a, None)?;
+                let b = item.expand("ends", b, *at_b, None)?;
+                zip(&a, &b).map_err(|m| item.error("ends", ends, m, ""))?.for_each(|(a, b)| {
+                    pairs.push((a.clone(), b.clone(), ends.origin));
+                });
+            }
+            (None, Some(_)) => {
+                for (text, at) in item.texts("between")? {
+                    let wrong = |m: String| doc.error(at, item.path_of("between"), m, "");
+                    let mut parts = text.split('-');
+                    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
+                        return Err(wrong(format!("`{text}` is not two nodes such as \"R1-R2\"")));
+                    };
+                    let a = item.expand("between", a.trim(), at, None)?;
+                    let b = item.expand("between", b.trim(), at, None)?;
+                    zip(&a, &b).map_err(wrong)?.for_each(|(a, b)| pairs.push((a.clone(), b.clone(), at)));
+                }
+            }
+            (Some(_), Some(between)) => {
+                return Err(item.error("between", between, "a link has either `ends` or `between`", ""));
+            }
+            (None, None) => {
+                return Err(item.error_here("the key `ends` is missing", "write ends = [\"R1\", \"R2\"]"));
+            }
+        }
+        for (a, b, at) in pairs {
+            if links.len() >= names::MAX_NAMES {
+                return Err(item.error_here(format!("there are more than {} links", names::MAX_NAMES), ""));
+            }
+            let mut own = value.clone();
+            if let Kind::Table(table) = &mut own.kind {
+                table.remove("between");
+                let ends = Kind::List(vec![Value::text(&a, at), Value::text(&b, at)]);
+                table.set("ends", Value::new(ends, at));
+            }
+            links.push(own);
+        }
+    }
+    replace(root, "link", links);
+    Ok(())
+}
+
+fn replace(root: &mut Table, section: &str, list: Vec<Value>) {
+    if list.is_empty() && root.value(section).is_none() {
+        return;
+    }
+    match root.value_mut(section) {
+        Some(value) => value.kind = Kind::List(list),
+        None => root.0.push(Entry {
+            key: section.into(),
+            key_origin: Origin::Default,
+            value: Value::new(Kind::List(list), Origin::Default),
+        }),
+    }
+}
+
+/// Adds tables to a list section, before those of the file.
+pub fn prepend(root: &mut Table, section: &str, mut tables: Vec<Value>) {
+    if let Some(Kind::List(own)) = root.value_mut(section).map(|v| &mut v.kind) {
+        tables.append(own);
+    }
+    replace(root, section, tables);
+}
+
+/// Two ranges step together; a single name goes with all.
+pub fn zip<'s>(
+    a: &'s [String],
+    b: &'s [String],
+) -> core::result::Result<impl Iterator<Item = (&'s String, &'s String)>, String> {
+    let n = a.len().max(b.len());
+    if (a.len() != n && a.len() != 1) || (b.len() != n && b.len() != 1) {
+        return Err(format!("ranges step together, but one has {} names and the other {}", a.len(), b.len()));
+    }
+    Ok((0..n).map(move |i| (&a[i.min(a.len() - 1)], &b[i.min(b.len() - 1)])))
+}

@@ -1,0 +1,695 @@
+//! The one table of keys: what a file may say, the defaults, what `--set` may change. The
+//! reference and the JSON Schema are generated from it.
+
+/// What the value of a key looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A text.
+    Text,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// A service class.
+    Class,
+    /// `true` or `false`.
+    Switch,
+    /// A whole number from .. to.
+    Whole(i64, i64),
+    /// A number from .. to.
+    Number(f64, f64),
+    /// A time with its unit.
+    Span,
+    /// A rate with its unit.
+    Rate,
+    /// A size with its unit.
+    Size,
+    /// A rate, or a list of two: there and back.
+    Rates,
+    /// A time, or a list of two: there and back.
+    Spans,
+    /// A range of rates: one, or a list of the lowest and the highest.
+    RateRange,
+    /// A range of times: one, or a list of the shortest and the longest.
+    SpanRange,
+    /// A rate, or `"elastic"`.
+    SourceRate,
+    /// A bound in packets (a whole number, or `"20 packets"`), in bytes, or `"unlimited"`.
+    Limit,
+    /// A text, or a list of texts.
+    Texts,
+    /// A list of two texts.
+    Pair,
+    /// A time, or a list with one for each flow.
+    SpanEach,
+    /// A whole number from 1, or a list with one for each flow.
+    WholeEach,
+    /// A list of two numbers.
+    Position,
+    /// A list of values.
+    Values,
+    /// The name of a window, or a list of two times.
+    Window,
+    /// A number in the metric's unit, or a quantity with its unit.
+    Quantity,
+    /// A text, or a table of texts by key.
+    Source,
+    /// A table of values by name.
+    Map,
+}
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The table: `""` is the document's top, `link` is `[[link]]`, `generate.flows` is `[generate.flows]`.
+    pub table: &'static str,
+    /// The key.
+    pub key: &'static str,
+    /// What its value looks like.
+    pub shape: Shape,
+    /// What it is without being given, as it would stand in a file; `REQUIRED`, or `NONE`.
+    pub default: &'static str,
+    /// Whether `--set` may change it.
+    pub settable: bool,
+    /// What it means, one sentence or two.
+    pub meaning: &'static str,
+}
+
+/// The key has to be given.
+pub const REQUIRED: &str = "required";
+/// Without the key there is no such thing.
+pub const NONE: &str = "";
+
+/// A table of the format.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Its path.
+    pub name: &'static str,
+    /// How it is written.
+    pub written: &'static str,
+    /// How `--set` addresses an item, if it does.
+    pub address: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+const fn key(
+    table: &'static str,
+    key: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key { table, key, shape, default, settable: true, meaning }
+}
+
+/// A key that names or places its table, which `--set` leaves alone.
+const fn fixed(
+    table: &'static str,
+    key: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key { table, key, shape, default, settable: false, meaning }
+}
+
+const SOURCE: &str = "Where the numbers of this table come from: one text for all, or a table with a text for each \
+                      key (`rest`: all others). Write `paper: …`, `files: …` or `assumed: …`.";
+
+/// Topologies that can be generated.
+pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
+/// Names of the metrics, in the order of `Metric::ALL`.
+pub const METRICS: &[&str] = &[
+    "goodput",
+    "data_rate",
+    "delay_mean",
+    "delay_p50",
+    "delay_p95",
+    "delay_p99",
+    "lost",
+    "retransmitted",
+    "timeouts",
+    "completion",
+    "utilisation",
+    "queue_mean",
+    "queue_p99",
+    "queue_packets",
+    "jain",
+    "unfairness",
+    "settle",
+];
+const MAX: i64 = i64::MAX;
+
+/// Every table, in the order of the reference.
+pub const SECTIONS: &[Section] = &[
+    Section { name: "", written: "the top of the file", address: "KEY", meaning: "What the experiment is." },
+    Section {
+        name: "scheme",
+        written: "[scheme]",
+        address: "scheme.default, scheme.NAME.KEY",
+        meaning: "Which scheme runs when the caller names none. The parameters of a scheme stand in `[scheme.NAME]`, \
+                  nested tables and dotted keys alike (`weights.AF2 = 3`); each scheme documents and checks its own.",
+    },
+    Section {
+        name: "node",
+        written: "[[node]]",
+        address: "node.NAME.KEY",
+        meaning: "A forwarder, or a range of them.",
+    },
+    Section {
+        name: "link",
+        written: "[[link]]",
+        address: "link.A-B.KEY",
+        meaning: "A full-duplex link between two nodes, or a range of them. Between two nodes there is at most one.",
+    },
+    Section {
+        name: "flow",
+        written: "[[flow]]",
+        address: "flow.NAME.KEY",
+        meaning: "A group of flows. Each is one consumer application that fetches the segments 0, 1, 2, … below a \
+                  prefix. A range in `consumer`, `producer` or `prefix` makes a flow for each of its names; several \
+                  ranges step together, and what does not step is the same for all.",
+    },
+    Section {
+        name: "defaults",
+        written: "[defaults.node], [defaults.link], [defaults.flow]",
+        address: "defaults.link.KEY",
+        meaning: "Values for the keys that the tables of that kind do not give themselves (those that name a node, \
+                  link or flow cannot stand here).",
+    },
+    Section {
+        name: "routing",
+        written: "[routing]",
+        address: "routing.KEY",
+        meaning: "How the FIB is made, for the prefixes that no `[[route]]` covers. Routes are made once: a link that \
+                  fails does not change them.",
+    },
+    Section {
+        name: "route",
+        written: "[[route]]",
+        address: "",
+        meaning: "FIB entries given by hand. They win over the policy for the prefixes that they cover.",
+    },
+    Section {
+        name: "event",
+        written: "[[event]]",
+        address: "event.NAME.KEY (without a name its place, from 0)",
+        meaning: "Something that happens during the run, to one `flow` group, one `link` or one `node`.",
+    },
+    Section {
+        name: "window",
+        written: "[[window]]",
+        address: "window.NAME.KEY (without a name its place, from 0)",
+        meaning: "A part of the run that figures are given for.",
+    },
+    Section {
+        name: "axis",
+        written: "[[axis]]",
+        address: "axis.NAME=VALUE",
+        meaning: "A parameter that the experiment sweeps over. The file as it stands is one point; `--set axis.NAME=VALUE` \
+                  picks another, and `--set` of the paths themselves does too.",
+    },
+    Section {
+        name: "expectation",
+        written: "[[expectation]]",
+        address: "",
+        meaning: "What should come out, and who says so. Exactly one of `about`, `at_most` and `at_least` is given.",
+    },
+    Section {
+        name: "generate",
+        written: "[generate]",
+        address: "generate.KEY",
+        meaning: "A generated topology: connected, and the same for the same values on every machine. Its nodes and \
+                  links can be set one by one like those of the file.",
+    },
+    Section {
+        name: "generate.flows",
+        written: "[generate.flows]",
+        address: "generate.flows.KEY",
+        meaning: "Generated flows: each has its own prefix and two different nodes drawn at random (in a dumbbell: C1 \
+                  fetches from P1, and so on, in turn). They make one group for each class, named after it. The keys \
+                  of `[[flow]]` from `start` on may stand here too and go to every group.",
+    },
+];
+
+/// Every key.
+pub const KEYS: &[Key] = &[
+    fixed("", "title", Shape::Text, REQUIRED, "One line that says what it is."),
+    fixed("", "source", Shape::Text, NONE, "Where the experiment comes from: paper, section, figure, files."),
+    key("", "duration", Shape::Span, REQUIRED, "How long it runs."),
+    key(
+        "",
+        "sample",
+        Shape::Span,
+        NONE,
+        "Step of the time series; without it 100 ms, or more so that there are at most 2400 samples.",
+    ),
+    // scheme
+    key("scheme", "default", Shape::Text, REQUIRED, "The scheme that runs when none is named."),
+    fixed("scheme", "source", Shape::Source, NONE, SOURCE),
+    // node
+    fixed(
+        "node",
+        "name",
+        Shape::Texts,
+        REQUIRED,
+        "Its name (letters, digits, `_`), a range such as `\"C{1..4}\"`, or a list of them.",
+    ),
+    key(
+        "node",
+        "cache",
+        Shape::Limit,
+        "0",
+        "Capacity of the content store: packets, bytes (`\"10 MB\"`) or `\"unlimited\"`.",
+    ),
+    key(
+        "node",
+        "cache_policy",
+        Shape::Choice(&["lru", "fifo"]),
+        "\"lru\"",
+        "Which packet leaves a full content store.",
+    ),
+    key(
+        "node",
+        "cache_ratio",
+        Shape::Number(0.0, 1.0),
+        "0.0",
+        "Probability that the node answers an Interest itself, as though it had the Data: a simulated cache.",
+    ),
+    key(
+        "node",
+        "cache_ratio_for",
+        Shape::Texts,
+        NONE,
+        "The prefixes that `cache_ratio` is about; without it, all.",
+    ),
+    key(
+        "node",
+        "active",
+        Shape::Switch,
+        "true",
+        "Whether the node runs the scheme. If not, it forwards by best route with drop-tail queues and leaves signals \
+         and marks as they are.",
+    ),
+    key(
+        "node",
+        "position",
+        Shape::Position,
+        NONE,
+        "Where to draw it, `[x, y]`, x to the right and y down; for several nodes a list of such.",
+    ),
+    fixed("node", "source", Shape::Source, NONE, SOURCE),
+    // link
+    fixed(
+        "link",
+        "ends",
+        Shape::Pair,
+        NONE,
+        "Its two nodes, `[\"R1\", \"R2\"]`. Ranges make several links: they step together, and a single node is in all.",
+    ),
+    fixed(
+        "link",
+        "between",
+        Shape::Texts,
+        NONE,
+        "Instead of `ends`, a list of links with the same values: `[\"R1-R2\", \"R2-R3\"]`, ranges step together.",
+    ),
+    key(
+        "link",
+        "rate",
+        Shape::Rates,
+        REQUIRED,
+        "Its rate in both directions, or `[there, back]` in the order of its ends.",
+    ),
+    key("link", "delay", Shape::Spans, REQUIRED, "Its one-way propagation delay, or `[there, back]`."),
+    key(
+        "link",
+        "queue",
+        Shape::Limit,
+        "100",
+        "Bound of the queue in front of it, at each end: packets or bytes.",
+    ),
+    key(
+        "link",
+        "loss",
+        Shape::Number(0.0, 1.0),
+        "0.0",
+        "Probability that a packet is lost on it, each direction.",
+    ),
+    fixed("link", "source", Shape::Source, NONE, SOURCE),
+    // flow
+    fixed("flow", "name", Shape::Text, REQUIRED, "Name of the group."),
+    key(
+        "flow",
+        "consumer",
+        Shape::Texts,
+        REQUIRED,
+        "The node that consumes, a range, or a list with one for each flow.",
+    ),
+    key(
+        "flow",
+        "producer",
+        Shape::Texts,
+        REQUIRED,
+        "The node that produces, or a range; a list gives every flow several producers (each may be a range).",
+    ),
+    key(
+        "flow",
+        "prefix",
+        Shape::Texts,
+        REQUIRED,
+        "The name prefix, a range such as `\"/A{0..9}\"`, or a list with one for each flow. `{}` stands for 0, 1, … \
+         below `count`.",
+    ),
+    key(
+        "flow",
+        "count",
+        Shape::Whole(0, 100_000),
+        NONE,
+        "How many flows; without it, as many as the ranges and lists have.",
+    ),
+    key("flow", "class", Shape::Class, "\"BE\"", "Service class: CS7, CS6, EF, AF4, AF3, AF2, AF1 or BE."),
+    key("flow", "start", Shape::SpanEach, "\"0 s\"", "When the first Interest may leave."),
+    key(
+        "flow",
+        "start_spread",
+        Shape::Span,
+        "\"0 s\"",
+        "Spreads the starts evenly: flow i of n starts `start_spread`·i/n later.",
+    ),
+    key("flow", "stop", Shape::SpanEach, NONE, "When it ends; without it, with the run."),
+    key(
+        "flow",
+        "amount",
+        Shape::WholeEach,
+        NONE,
+        "How many segments it fetches; without it, as many as it can.",
+    ),
+    key(
+        "flow",
+        "source_rate",
+        Shape::SourceRate,
+        "\"elastic\"",
+        "Rate at which the application asks for Data, all bits of the packets counted; `\"elastic\"`: as much as the scheme \
+         lets it.",
+    ),
+    key(
+        "flow",
+        "unresponsive",
+        Shape::Switch,
+        "false",
+        "With a `source_rate`: whether it asks that much whatever the scheme says.",
+    ),
+    key("flow", "payload", Shape::Size, "\"1024 B\"", "Content of a segment, 1 to 8192 bytes."),
+    key("flow", "lifetime", Shape::Span, "\"2 s\"", "Interest lifetime."),
+    key(
+        "flow",
+        "freshness",
+        Shape::Span,
+        NONE,
+        "FreshnessPeriod of the Data; without it none, and Interests take any Data.",
+    ),
+    key(
+        "flow",
+        "scheme",
+        Shape::Text,
+        NONE,
+        "The scheme of these consumers, if another than that of the run.",
+    ),
+    fixed("flow", "source", Shape::Source, NONE, SOURCE),
+    // routing
+    key(
+        "routing",
+        "policy",
+        Shape::Choice(&["shortest-path", "equal-cost", "multipath", "given"]),
+        "\"shortest-path\"",
+        "`shortest-path`: one next hop, on a shortest path to the nearest producer (of equal ones, the node that comes \
+         first in the file). `equal-cost`: all next hops on such paths. `multipath`: every neighbour that is \
+         strictly nearer to the nearest producer. `given`: only what `[[route]]` says.",
+    ),
+    key(
+        "routing",
+        "metric",
+        Shape::Choice(&["hops", "delay"]),
+        "\"hops\"",
+        "What a shortest path has least of: links, or delay there and back.",
+    ),
+    fixed("routing", "source", Shape::Source, NONE, SOURCE),
+    // route
+    fixed(
+        "route",
+        "prefix",
+        Shape::Texts,
+        REQUIRED,
+        "The prefix, a range or a list; the longest that covers a name counts.",
+    ),
+    fixed(
+        "route",
+        "hops",
+        Shape::Texts,
+        REQUIRED,
+        "Next hops at each node, best first: `[\"R1->P1\", \"R6->R7|R5\"]`. Ranges on both sides step together.",
+    ),
+    fixed("route", "source", Shape::Source, NONE, SOURCE),
+    // event
+    fixed("event", "name", Shape::Text, NONE, "Its name."),
+    key("event", "at", Shape::Span, REQUIRED, "When it happens."),
+    fixed("event", "flow", Shape::Text, NONE, "The flow group it happens to."),
+    fixed(
+        "event",
+        "link",
+        Shape::Text,
+        NONE,
+        "The link it happens to: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
+    ),
+    fixed("event", "node", Shape::Text, NONE, "The node it happens to."),
+    key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on."),
+    key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
+    key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
+    key("event", "delay", Shape::Spans, NONE, "Link: its delay from now on."),
+    key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on."),
+    key("event", "up", Shape::Switch, NONE, "Link: `false` when it fails, `true` when it works again."),
+    key("event", "cache_ratio", Shape::Number(0.0, 1.0), NONE, "Node: as in `[[node]]`, from now on."),
+    fixed("event", "source", Shape::Source, NONE, SOURCE),
+    // window
+    fixed("window", "name", Shape::Text, NONE, "Its name."),
+    key("window", "from", Shape::Span, REQUIRED, "Its beginning."),
+    key("window", "to", Shape::Span, REQUIRED, "Its end."),
+    fixed("window", "source", Shape::Source, NONE, SOURCE),
+    // axis
+    fixed("axis", "name", Shape::Text, REQUIRED, "Its name."),
+    fixed(
+        "axis",
+        "set",
+        Shape::Texts,
+        REQUIRED,
+        "The path that it sets, or a list of them, as `--set` takes them.",
+    ),
+    fixed("axis", "values", Shape::Values, REQUIRED, "Its values."),
+    fixed("axis", "source", Shape::Source, NONE, SOURCE),
+    // expectation
+    fixed("expectation", "what", Shape::Text, NONE, "In words; without it made from the other keys."),
+    fixed("expectation", "source", Shape::Text, REQUIRED, "Who says so, and where: `paper, section V-B`."),
+    fixed(
+        "expectation",
+        "scheme",
+        Shape::Text,
+        NONE,
+        "The scheme that it is about, `\"*\"` for any; without it, the file's default scheme.",
+    ),
+    fixed("expectation", "metric", Shape::Choice(METRICS), REQUIRED, "What is measured; see the list below."),
+    fixed("expectation", "class", Shape::Class, NONE, "Of the flows of this class."),
+    fixed("expectation", "flow", Shape::Text, NONE, "Of the flows of this group."),
+    fixed("expectation", "consumer", Shape::Text, NONE, "Of the flows of the consumers on this node."),
+    fixed("expectation", "prefix", Shape::Text, NONE, "Of the flows of this prefix."),
+    fixed(
+        "expectation",
+        "link",
+        Shape::Texts,
+        NONE,
+        "On this link, in this direction: `\"R3->R2\"` (Data goes towards the consumer); or a list.",
+    ),
+    fixed(
+        "expectation",
+        "window",
+        Shape::Window,
+        NONE,
+        "When: the name of a window or `[\"20 s\", \"120 s\"]`; without it, the whole run.",
+    ),
+    fixed(
+        "expectation",
+        "about",
+        Shape::Quantity,
+        NONE,
+        "The value stated: a quantity with its unit, or a number in the metric's unit.",
+    ),
+    fixed("expectation", "at_most", Shape::Quantity, NONE, "The same, as an upper bound."),
+    fixed("expectation", "at_least", Shape::Quantity, NONE, "The same, as a lower bound."),
+    fixed(
+        "expectation",
+        "tolerance",
+        Shape::Number(0.0, 1e12),
+        NONE,
+        "Deviation allowed: relative to the value, or absolute where that is 0. Without it 0.05 for `about`, 0 for the others.",
+    ),
+    fixed("expectation", "when", Shape::Map, NONE, "Only at a point of the axes: `when = { NAME = VALUE }`."),
+    // generate
+    key("generate", "kind", Shape::Choice(KINDS), REQUIRED, "Its form."),
+    key(
+        "generate",
+        "nodes",
+        Shape::Whole(2, 20_000),
+        REQUIRED,
+        "How many nodes: n0, n1, … (in a dumbbell C1, …, R1, R2, P1, …: an even number from 4).",
+    ),
+    key(
+        "generate",
+        "degree",
+        Shape::Number(1.0, 100.0),
+        "3.0",
+        "Random and Waxman: mean number of links at a node. Tree: children of a node.",
+    ),
+    key(
+        "generate",
+        "seed",
+        Shape::Whole(0, MAX),
+        "1",
+        "Picks one of the random topologies and sets of flows.",
+    ),
+    key(
+        "generate",
+        "rate",
+        Shape::RateRange,
+        REQUIRED,
+        "Rate of every link, or `[lowest, highest]`: drawn evenly for each.",
+    ),
+    key(
+        "generate",
+        "delay",
+        Shape::SpanRange,
+        REQUIRED,
+        "Delay of every link, or `[shortest, longest]`: drawn evenly for each.",
+    ),
+    key("generate", "queue", Shape::Limit, "100", "Queue of every link."),
+    key(
+        "generate",
+        "bottleneck",
+        Shape::Rate,
+        NONE,
+        "Dumbbell: rate of the link in the middle; without it, as the others.",
+    ),
+    key(
+        "generate",
+        "alpha",
+        Shape::Number(0.01, 1.0),
+        "0.2",
+        "Waxman: the larger, the more links between distant nodes.",
+    ),
+    fixed("generate", "source", Shape::Source, NONE, SOURCE),
+    // generate.flows
+    key("generate.flows", "count", Shape::Whole(0, 100_000), REQUIRED, "How many flows in all."),
+    key("generate.flows", "classes", Shape::Texts, "\"BE\"", "Their service classes, in turn."),
+    fixed("generate.flows", "source", Shape::Source, NONE, SOURCE),
+];
+
+/// Keys of `[[flow]]` that `[generate.flows]` hands on.
+pub const HANDED_ON: &[&str] = &[
+    "start",
+    "start_spread",
+    "stop",
+    "amount",
+    "source_rate",
+    "unresponsive",
+    "payload",
+    "lifetime",
+    "freshness",
+    "scheme",
+];
+
+/// The key of a table.
+pub fn find(table: &str, key: &str) -> Option<&'static Key> {
+    if let Some(of) = table.strip_prefix("defaults.") {
+        return find(of, key).filter(|k| k.key == "source" || (k.settable && !is_identity(of, key)));
+    }
+    let own = KEYS.iter().find(|k| k.table == table && k.key == key);
+    if own.is_none() && table == "generate.flows" && HANDED_ON.contains(&key) {
+        return find("flow", key);
+    }
+    own
+}
+
+/// The keys of a table, in order.
+pub fn of(table: &str) -> Vec<&'static Key> {
+    if let Some(of_table) = table.strip_prefix("defaults.") {
+        return KEYS
+            .iter()
+            .filter(|k| k.table == of_table && k.settable && !is_identity(of_table, k.key))
+            .chain(KEYS.iter().filter(|k| k.table == of_table && k.key == "source"))
+            .collect();
+    }
+    let handed_on =
+        KEYS.iter().filter(|k| table == "generate.flows" && k.table == "flow" && HANDED_ON.contains(&k.key));
+    KEYS.iter().filter(|k| k.table == table).chain(handed_on).collect()
+}
+
+/// Keys that say which flow it is: settable, but not the same for all.
+fn is_identity(table: &str, key: &str) -> bool {
+    table == "flow" && matches!(key, "consumer" | "producer" | "prefix" | "count")
+}
+
+impl Shape {
+    /// In words, with an example: what would be right.
+    pub fn wanted(self) -> String {
+        match self {
+            Shape::Text => "a text".into(),
+            Shape::Choice(of) => {
+                format!("one of {}", of.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", "))
+            }
+            Shape::Class => "a service class: CS7, CS6, EF, AF4, AF3, AF2, AF1 or BE".into(),
+            Shape::Switch => "true or false".into(),
+            Shape::Whole(from, MAX) => format!("a whole number from {from}"),
+            Shape::Whole(from, to) => format!("a whole number from {from} to {to}"),
+            Shape::Number(from, to) => format!("a number from {from} to {to}"),
+            Shape::Span => "a time with its unit, such as \"10 ms\"".into(),
+            Shape::Rate => "a rate with its unit, such as \"10 Mb/s\"".into(),
+            Shape::Size => "a size with its unit, such as \"1024 B\"".into(),
+            Shape::Rates => "a rate such as \"10 Mb/s\", or two: [\"10 Mb/s\", \"1 Mb/s\"]".into(),
+            Shape::Spans => "a time such as \"10 ms\", or two: [\"10 ms\", \"20 ms\"]".into(),
+            Shape::RateRange => "a rate such as \"10 Mb/s\", or a range: [\"10 Mb/s\", \"1 Gb/s\"]".into(),
+            Shape::SpanRange => "a time such as \"10 ms\", or a range: [\"1 ms\", \"20 ms\"]".into(),
+            Shape::SourceRate => "a rate such as \"100 kb/s\", or \"elastic\"".into(),
+            Shape::Limit => "a bound: a number of packets, a size such as \"30 kB\", or \"unlimited\"".into(),
+            Shape::Texts => "a text, or a list of texts".into(),
+            Shape::Pair => "a list of two names, such as [\"R1\", \"R2\"]".into(),
+            Shape::SpanEach => "a time such as \"10 s\", or a list with one for each flow".into(),
+            Shape::WholeEach => "a whole number from 1, or a list with one for each flow".into(),
+            Shape::Position => "a list of two numbers, such as [2, 0.5]".into(),
+            Shape::Values => "a list of values, such as [0.0, 0.5, 1.0]".into(),
+            Shape::Window => "the name of a window, or a list of two times".into(),
+            Shape::Quantity => "a number, or a quantity with its unit".into(),
+            Shape::Source => "a text, or a table with a text for each key".into(),
+            Shape::Map => "a table, such as { ratio = 0.4 }".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_a_section_and_stands_once() {
+        for (i, k) in KEYS.iter().enumerate() {
+            assert!(SECTIONS.iter().any(|s| s.name == k.table), "{}.{}", k.table, k.key);
+            assert!(!KEYS[..i].iter().any(|o| o.table == k.table && o.key == k.key), "{}.{}", k.table, k.key);
+        }
+    }
+
+    #[test]
+    fn the_metrics_have_the_same_names_everywhere() {
+        let names: Vec<_> = crate::Metric::ALL.iter().map(|m| m.1).collect();
+        assert_eq!(names, METRICS);
+        for (i, m) in crate::Metric::ALL.iter().enumerate() {
+            assert_eq!(m.0 as usize, i);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Names: ranges such as `C{1..4}`, what a name may look like, and which one was meant.
+
+/// How many names a range may give.
+pub const MAX_NAMES: usize = 100_000;
+
+/// The names that a text with ranges stands for: `C{1..4}` is C1, C2, C3, C4, and `{a,b}` each of
+/// the texts. Several ranges in one text give every combination, the last one stepping fastest.
+/// `{}` stands for 0, 1, … below `count`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn expand(text: &str, count: Option<usize>) -> Result<Vec<String>, String> {
+    let mut names = vec![String::new()];
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, after) = (&rest[..open], &rest[open + 1..]);
+        let Some(close) = after.find('}') else {
+            return Err(format!("`{text}` has a `{{` without its `}}`"));
+        };
+        if before.contains('}') {
+            return Err(format!("`{text}` has a `}}` without its `{{`"));
+        }
+        let parts = range(text, &after[..close], count)?;
+        if names.len().saturating_mul(parts.len()) > MAX_NAMES {
+            return Err(format!("`{text}` stands for more than {MAX_NAMES} names"));
+        }
+        names = names.iter().flat_map(|n| parts.iter().map(move |p| format!("{n}{before}{p}"))).collect();
+        rest = &after[close + 1..];
+    }
+    if rest.contains('}') {
+        return Err(format!("`{text}` has a `}}` without its `{{`"));
+    }
+    for name in &mut names {
+        name.push_str(rest);
+    }
+    Ok(names)
+}
+
+fn range(text: &str, inner: &str, count: Option<usize>) -> Result<Vec<String>, String> {
+    if inner.is_empty() {
+        return match count {
+            Some(n) if n <= MAX_NAMES => Ok((0..n).map(|i| i.to_string()).collect()),
+            Some(_) => Err(format!("`{text}` stands for more than {MAX_NAMES} names")),
+            None => Err(format!("`{text}` has `{{}}`, which needs `count`")),
+        };
+    }
+    if let Some((from, to)) = inner.split_once("..") {
+        let number = |s: &str| s.trim().parse::<u64>().ok();
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return Err(format!("`{{{inner}}}` in `{text}` is not a range such as {{0..9}}"));
+        };
+        if from > to {
+            return Err(format!("the range `{{{inner}}}` in `{text}` runs backwards"));
+        }
+        if to - from >= MAX_NAMES as u64 {
+            return Err(format!("`{text}` stands for more than {MAX_NAMES} names"));
+        }
+        return Ok((from..=to).map(|i| i.to_string()).collect());
+    }
+    if inner.contains(',') {
+        return Ok(inner.split(',').map(|s| s.trim().to_owned()).collect());
+    }
+    Err(format!("`{{{inner}}}` in `{text}` is not a range such as {{0..9}} nor a list such as {{a,b}}"))
+}
+
+/// What a node's name may be: letters, digits and `_`, so that `A-B` and `A->B` are clear.
+pub fn check_node(name: &str) -> Result<(), String> {
+    if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return Ok(());
+    }
+    Err(format!("`{name}` is not a node's name: letters, digits and `_`"))
+}
+
+/// What the name of a flow group, window, event or axis may be: no blank, dot or `=`.
+pub fn check_label(name: &str) -> Result<(), String> {
+    if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | ':')) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is not a name: letters, digits and `_ - + :`, so that `--set` can use it"))
+}
+
+/// What a name prefix may be. `empty`: whether `/` alone is one.
+pub fn check_prefix(uri: &str, empty: bool) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("`{uri}` is not a name prefix such as /video/0: {why}"));
+    let Some(rest) = uri.strip_prefix('/') else { return wrong("it begins with `/`") };
+    if rest.is_empty() {
+        return if empty { Ok(()) } else { wrong("it has at least one component") };
+    }
+    for component in rest.split('/') {
+        if component.is_empty() {
+            return wrong("a component is empty");
+        }
+        if component.bytes().all(|b| b == b'.') {
+            return wrong("a component is not only dots");
+        }
+        let mut bytes = component.bytes();
+        while let Some(b) = bytes.next() {
+            let good = match b {
+                b'%' => (0..2).all(|_| bytes.next().is_some_and(|h| h.is_ascii_hexdigit())),
+                b'-' | b'.' | b'_' | b'~' | b'=' => true,
+                _ => b.is_ascii_alphanumeric(),
+            };
+            if !good {
+                return wrong("its letters are A-Z, a-z, 0-9, `-._~=` and %XX");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether `prefix` covers `name`, component by component.
+pub fn covers(prefix: &str, name: &str) -> bool {
+    prefix == "/" || name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a name fits a pattern in which `*` stands for any text.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or("")) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The one of `known` that was probably meant.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given: Vec<char> = given.chars().take(64).flat_map(char::to_lowercase).collect();
+    let most = (given.len() / 3).max(1);
+    known
+        .into_iter()
+        .map(|k| (distance(&given, &k.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>()), k))
+        .filter(|(d, _)| *d <= most)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, k)| k)
+}
+
+/// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = core::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+/// A list for messages, not longer than people read.
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    let mut more = 0;
+    for name in names {
+        if shown == 40 {
+            more += 1;
+            continue;
+        }
+        if shown > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(name);
+        shown += 1;
+    }
+    if more > 0 {
+        text.push_str(&format!(", … ({more} more)"));
+    }
+    if shown == 0 { "none".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_stands_for_each_of_its_names() {
+        assert_eq!(expand("C{1..3}", None), Ok(vec!["C1".into(), "C2".into(), "C3".into()]));
+        assert_eq!(expand("/{a,b}/{0..1}", None).unwrap(), ["/a/0", "/a/1", "/b/0", "/b/1"]);
+        assert_eq!(expand("/A{}", Some(2)).unwrap(), ["/A0", "/A1"]);
+        assert_eq!(expand("R1", None).unwrap(), ["R1"]);
+        assert_eq!(expand("/A{}", Some(0)).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_wrong_range_says_so() {
+        for bad in
+            ["C{1..", "C}1{", "{}", "{1}", "{2..1}", "{0..99999999}", "{0..999}{0..999}", "{a..b}", "}"]
+        {
+            assert!(expand(bad, None).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        assert!(
+            fits("*", "R2-R3") && fits("R*-R*", "R2-R3") && fits("R2-R3", "R2-R3") && fits("*R3", "R2-R3")
+        );
+        assert!(!fits("R*-P*", "R2-R3") && !fits("R2", "R2-R3") && !fits("a*a", "a"));
+    }
+
+    #[test]
+    fn a_prefix_covers_names_by_whole_components() {
+        assert!(covers("/", "/A") && covers("/A", "/A") && covers("/A", "/A/b"));
+        assert!(!covers("/A", "/A0") && !covers("/A/b", "/A"));
+    }
+
+    #[test]
+    fn the_nearest_name_is_close_or_none() {
+        assert_eq!(nearest("ratee", ["rate", "delay"]), Some("rate"));
+        assert_eq!(nearest("dealy", ["rate", "delay"]), Some("delay"));
+        assert_eq!(nearest("colour", ["rate", "delay"]), None);
+    }
+}

@@ -1,0 +1,334 @@
+//! `--set PATH=VALUE`: changes to the tree before it is read.
+
+use crate::error::{Location, ScenarioError};
+use crate::keys;
+use crate::names;
+use crate::tree::{Doc, Kind, Origin, Table, Value, parse_value};
+
+type Result<T> = core::result::Result<T, ScenarioError>;
+
+/// One `--set PATH=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// What is set, as `link.R2-R3.rate`; `*` in a name stands for any text.
+    pub path: String,
+    /// The value: TOML if it reads as that, else text.
+    pub value: String,
+}
+
+impl Override {
+    /// An override from its two parts.
+    pub fn new(path: impl Into<String>, value: impl Into<String>) -> Override {
+        Override { path: path.into(), value: value.into() }
+    }
+
+    /// Reads `PATH=VALUE`.
+    ///
+    /// # Errors
+    /// If there is no `=` or nothing before it.
+    pub fn parse(text: &str) -> Result<Override> {
+        match text.split_once('=') {
+            Some((path, value)) if !path.trim().is_empty() => Ok(Override::new(path.trim(), value.trim())),
+            _ => Err(ScenarioError::new(
+                Location::Set(format!("--set {text}").into()),
+                "",
+                "this is not a path and a value",
+                "write for example --set link.R2-R3.rate=\"10 Mb/s\"",
+                "",
+            )),
+        }
+    }
+
+    pub(crate) fn label(&self) -> String {
+        format!("--set {}={}", self.path, self.value)
+    }
+}
+
+/// The sections whose items have names.
+pub const NAMED: &[&str] = &["node", "link", "flow", "event", "window"];
+
+/// An override on its way: those of an axis stand for several paths.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub path: String,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// Overrides as changes, `axis.NAME=VALUE` replaced by what the axis sets.
+pub fn changes(doc: &mut Doc, root: &Table, overrides: &[Override]) -> Result<Vec<Change>> {
+    doc.labels = overrides.iter().map(|o| o.label().into()).collect();
+    let mut changes = Vec::new();
+    for (i, over) in overrides.iter().enumerate() {
+        let origin = Origin::Set(i as u32);
+        let value = parse_value(&over.value, origin);
+        let Some(name) = over.path.strip_prefix("axis.") else {
+            changes.push(Change { path: over.path.clone(), value, origin });
+            continue;
+        };
+        let axes: Vec<&Table> = root
+            .value("axis")
+            .and_then(Value::as_list)
+            .unwrap_or(&[])
+            .iter()
+            .filter_map(Value::as_table)
+            .collect();
+        let named = |t: &&&Table| t.value("name").and_then(Value::as_text) == Some(name);
+        let Some(axis) = axes.iter().find(named) else {
+            let known = axes.iter().filter_map(|t| t.value("name").and_then(Value::as_text));
+            return Err(doc.error(
+                origin,
+                &over.path,
+                format!("there is no axis `{name}`"),
+                format!("axes: {}", names::list(known)),
+            ));
+        };
+        let paths: Vec<&str> = match axis.value("set").map(|v| &v.kind) {
+            Some(Kind::Text(path)) => vec![path],
+            Some(Kind::List(list)) => list.iter().filter_map(Value::as_text).collect(),
+            _ => Vec::new(),
+        };
+        for path in paths {
+            changes.push(Change { path: path.to_owned(), value: value.clone(), origin });
+        }
+    }
+    Ok(changes)
+}
+
+/// Makes one change to the tree. `early` takes those that expansion needs (`generate`, `defaults`),
+/// the others come after it.
+pub fn apply(doc: &Doc, root: &mut Table, change: &Change, early: bool) -> Result<()> {
+    let segments: Vec<&str> = change.path.split('.').collect();
+    let first = segments[0];
+    if matches!(first, "generate" | "defaults") != early {
+        return Ok(());
+    }
+    if segments.iter().any(|s| s.is_empty()) {
+        return Err(fail(doc, change, "a part of the path is empty".into(), how(root)));
+    }
+    if NAMED.contains(&first) {
+        return apply_named(doc, root, change, &segments);
+    }
+    match first {
+        "scheme" => apply_scheme(doc, root, change, &segments),
+        "routing" => match segments[..] {
+            [_, key] => {
+                settable(doc, change, "routing", key)?;
+                put(table_at(doc, root, &["routing"], change)?, key, change);
+                Ok(())
+            }
+            _ => Err(not_a_path(doc, change, "routing")),
+        },
+        "defaults" | "generate" => {
+            let (section, key): (&str, &str) = match segments[..] {
+                [_, key] => (first, key),
+                [_, inner, key] => (&format!("{first}.{inner}"), key),
+                _ => return Err(not_a_path(doc, change, first)),
+            };
+            if !["generate", "generate.flows", "defaults.node", "defaults.link", "defaults.flow"]
+                .contains(&section)
+            {
+                return Err(not_a_path(doc, change, first));
+            }
+            if first == "generate" && root.value(first).is_none() {
+                return Err(fail(doc, change, "the scenario has no `[generate]`".into(), how(root)));
+            }
+            settable(doc, change, section, key)?;
+            put(table_at(doc, root, &section.split('.').collect::<Vec<_>>(), change)?, key, change);
+            Ok(())
+        }
+        key if segments.len() == 1 && keys::find("", key).is_some() => {
+            settable(doc, change, "", key)?;
+            put(root, key, change);
+            Ok(())
+        }
+        "expectation" => Err(fail(
+            doc,
+            change,
+            "what should come out is not settable: it is what the source says".into(),
+            how(root),
+        )),
+        "route" => Err(fail(doc, change, "given routes are not settable one by one".into(), how(root))),
+        _ => {
+            let top_keys = keys::of("");
+            let tops = keys::SECTIONS.iter().map(|s| s.name).chain(top_keys.iter().map(|k| k.key));
+            let meant = names::nearest(first, tops.filter(|s| !s.is_empty()))
+                .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+            Err(fail(doc, change, format!("there is no `{first}` to set{meant}"), how(root)))
+        }
+    }
+}
+
+fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
+    let section = segments[0];
+    let [_, name, key] = segments[..] else {
+        let message = format!("a path here has three parts, {}", address(section));
+        return Err(fail(doc, change, message, settable_help(section, &item_names(root, section))));
+    };
+    let known = item_names(root, section);
+    let reversed = name.split_once('-').map(|(a, b)| format!("{b}-{a}")).filter(|_| section == "link");
+    let hits: Vec<(usize, bool)> = known
+        .iter()
+        .enumerate()
+        .filter_map(|(i, n)| {
+            let straight = names::fits(name, n);
+            let back = !straight && reversed.as_deref().is_some_and(|r| names::fits(r, n));
+            (straight || back).then_some((i, back))
+        })
+        .collect();
+    if hits.is_empty() {
+        let meant = names::nearest(name, known.iter().map(String::as_str))
+            .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+        return Err(fail(
+            doc,
+            change,
+            format!("there is no {section} `{name}`{meant}"),
+            settable_help(section, &known),
+        ));
+    }
+    settable(doc, change, section, key)?;
+    if let Some(Kind::List(items)) = root.value_mut(section).map(|v| &mut v.kind) {
+        for (i, back) in hits {
+            if let Some(Kind::Table(table)) = items.get_mut(i).map(|v| &mut v.kind) {
+                put(table, key, change);
+                if back && let Some(Kind::List(pair)) = table.value_mut(key).map(|v| &mut v.kind) {
+                    pair.reverse();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn apply_scheme(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
+    match segments {
+        [_, "default"] => {
+            put(table_at(doc, root, &["scheme"], change)?, "default", change);
+            Ok(())
+        }
+        [_, _] => Err(fail(
+            doc,
+            change,
+            "a path here is `scheme.default` or `scheme.NAME.KEY`".into(),
+            "the parameters of each scheme are on its page".into(),
+        )),
+        [path @ .., key] if path.len() >= 2 => {
+            put(table_at(doc, root, path, change)?, key, change);
+            Ok(())
+        }
+        _ => Err(not_a_path(doc, change, "scheme")),
+    }
+}
+
+fn put(table: &mut Table, key: &str, change: &Change) {
+    let mut value = change.value.clone();
+    value.reorigin(change.origin);
+    value.source = None;
+    table.set(key, value);
+}
+
+/// The table at a path, made where it is missing.
+fn table_at<'t>(doc: &Doc, root: &'t mut Table, path: &[&str], change: &Change) -> Result<&'t mut Table> {
+    let mut at = root;
+    for key in path {
+        if at.entry(key).is_none() {
+            at.set(key, Value::new(Kind::Table(Table::default()), change.origin));
+        }
+        match at.value_mut(key).map(|v| &mut v.kind) {
+            Some(Kind::Table(table)) => at = table,
+            _ => return Err(fail(doc, change, format!("`{key}` is a value, not a table"), String::new())),
+        }
+    }
+    Ok(at)
+}
+
+fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> {
+    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    match keys::find(section, key) {
+        Some(k) if k.settable => Ok(()),
+        Some(_) => Err(fail(
+            doc,
+            change,
+            format!("`{key}` is not settable"),
+            format!("settable here: {}", keys.join(", ")),
+        )),
+        None => {
+            let meant = names::nearest(key, keys.iter().copied())
+                .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+            let help = format!("settable here: {}", keys.join(", "));
+            Err(fail(doc, change, format!("unknown key `{key}`{meant}"), help))
+        }
+    }
+}
+
+fn address(section: &str) -> &'static str {
+    keys::SECTIONS.iter().find(|s| s.name == section).map_or("", |s| s.address)
+}
+
+fn settable_help(section: &str, known: &[String]) -> String {
+    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    format!(
+        "{section}s here: {}; settable in each: {}",
+        names::list(known.iter().map(String::as_str)),
+        keys.join(", ")
+    )
+}
+
+fn not_a_path(doc: &Doc, change: &Change, section: &str) -> ScenarioError {
+    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    fail(
+        doc,
+        change,
+        format!("a path here is {}", address(section)),
+        format!("settable here: {}", keys.join(", ")),
+    )
+}
+
+/// What could be set in this document.
+fn how(root: &Table) -> String {
+    let mut ways: Vec<String> =
+        keys::of("").iter().filter(|k| k.settable).map(|k| k.key.to_owned()).collect();
+    for section in keys::SECTIONS.iter().filter(|s| !s.name.is_empty() && !s.address.is_empty()) {
+        let here = match section.name {
+            "scheme" | "routing" => true,
+            "generate.flows" => root.table("generate").is_some_and(|g| g.value("flows").is_some()),
+            name => root.value(name).is_some(),
+        };
+        if here {
+            ways.push(section.address.split(" (").next().unwrap_or("").to_owned());
+        }
+    }
+    format!("settable: {}", ways.join(", "))
+}
+
+fn fail(doc: &Doc, change: &Change, message: String, help: String) -> ScenarioError {
+    doc.error(change.origin, &change.path, message, help)
+}
+
+/// The names of a section's items, after expansion: what `--set` calls them.
+pub fn item_names(root: &Table, section: &str) -> Vec<String> {
+    let items = root.value(section).and_then(Value::as_list).unwrap_or(&[]);
+    items.iter().enumerate().map(|(i, v)| item_name(section, i, v)).collect()
+}
+
+/// The name of one item.
+pub fn item_name(section: &str, index: usize, value: &Value) -> String {
+    let Some(table) = value.as_table() else { return index.to_string() };
+    if section == "link" {
+        let ends: Vec<&str> = table
+            .value("ends")
+            .and_then(Value::as_list)
+            .unwrap_or(&[])
+            .iter()
+            .filter_map(Value::as_text)
+            .collect();
+        return match ends[..] {
+            [a, b] => format!("{a}-{b}"),
+            _ => index.to_string(),
+        };
+    }
+    match table.value("name").and_then(Value::as_text) {
+        Some(name) => name.to_owned(),
+        None => index.to_string(),
+    }
+}
