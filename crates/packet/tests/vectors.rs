@@ -248,9 +248,5 @@ fn every_digest_signature_of_a_live_packet_is_right() {
             commands += 1;
         }
     }
-    println!(
-        "{data_packets} Data, {interests} signed Interests, {commands} commands, {other} otherwise signed"
-    );
-    assert_eq!(data_packets + other, 55);
-    assert!(data_packets > 40 && interests >= 10 && commands == 1);
+    assert_eq!((data_packets, interests, commands, other), (45, 11, 1, 4));
 }

@@ -1,0 +1,3 @@
+//! Harnesses of the fuzz targets.
+
+pub mod packet;

@@ -1,0 +1,169 @@
+//! Harnesses for the crate `weir-packet`: bytes in, a panic if a promise is broken.
+
+use weir_packet::fragment::{Fragmenter, Reassembler, ReassemblerConfig};
+use weir_packet::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
+use weir_packet::{
+    Data, Interest, LpPacket, MAX_PACKET_SIZE, Name, NameRef, NetPacket, Payload, decode_frame, tlv,
+};
+
+/// A frame from the network: what decodes is encoded and decoded again to the same, in exactly the
+/// length announced; offsets point into the packet.
+pub fn frame(bytes: &[u8]) {
+    let _ = tlv::stream_frame_len(bytes);
+    let decoded = decode_frame(bytes);
+    if let Err(error) = decoded {
+        assert!(error.offset <= bytes.len(), "{error}");
+    }
+    if let Ok(frame) = LpPacket::decode(bytes) {
+        let wire = frame.to_vec();
+        assert_eq!(wire.len(), frame.wire_len());
+        if wire.len() <= MAX_PACKET_SIZE {
+            assert_eq!(LpPacket::decode(&wire), Ok(frame));
+        }
+        for mtu in [60, 300, 1500] {
+            let Ok(frames) = Fragmenter::new(mtu, 7).split(frame, 12) else { continue };
+            frames.for_each(|frame| assert!(frame.wire_len() + 12 <= mtu));
+        }
+    }
+    match decoded {
+        Ok((_, Payload::Packet(NetPacket::Interest(interest) | NetPacket::Nack(_, interest)))) => {
+            check_interest(&interest);
+        }
+        Ok((_, Payload::Packet(NetPacket::Data(data)))) => check_data(&data),
+        _ => {}
+    }
+    if let Ok((interest, layout)) = Interest::decode_with_layout(bytes) {
+        let mut wire = bytes.to_vec();
+        let lowered = layout.decrement_hop_limit(&mut wire);
+        assert_eq!(lowered, interest.hop_limit.is_some_and(|limit| limit > 0));
+        let expected =
+            Interest { hop_limit: interest.hop_limit.map(|limit| limit.saturating_sub(1)), ..interest };
+        assert_eq!(Interest::decode(&wire), Ok(expected));
+        assert!(layout.signed.clone().is_none_or(|range| bytes.get(range).is_some()));
+        assert!(layout.parameters.clone().is_none_or(|range| bytes.get(range).is_some()));
+        if interest.nonce.is_none() && bytes.len() + 8 <= MAX_PACKET_SIZE {
+            wire.clear();
+            layout.encode_with_nonce(bytes, 0x0102_0304, &mut wire);
+            let expected = Interest { nonce: Some(0x0102_0304), ..interest };
+            assert_eq!(Interest::decode(&wire), Ok(expected));
+        }
+    }
+    if let Ok((data, layout)) = Data::decode_with_layout(bytes) {
+        assert!(bytes.get(layout.signed).is_some());
+        assert_eq!(layout.content.and_then(|range| bytes.get(range)), data.content);
+    }
+}
+
+fn check_interest(interest: &Interest<'_>) {
+    let wire = interest.to_vec();
+    assert_eq!(wire.len(), interest.wire_len());
+    assert_eq!(Interest::decode(&wire).as_ref(), Ok(interest));
+    assert!(interest.forwarding_hint.is_empty() || interest.forwarding_hint.names().count() > 0);
+    check_name(interest.name);
+}
+
+fn check_data(data: &Data<'_>) {
+    let wire = data.to_vec();
+    assert_eq!(wire.len(), data.wire_len());
+    assert_eq!(Data::decode(&wire).as_ref(), Ok(data));
+    check_name(data.name);
+}
+
+fn check_name(name: NameRef<'_>) {
+    let uri = name.to_string();
+    assert_eq!(uri.parse::<Name>().as_ref().map(Name::view), Ok(name), "{uri}");
+    assert_eq!(name.prefixes().count(), name.len() + 1);
+    assert!(name.prefixes().all(|prefix| name.starts_with(prefix)));
+    let mut rebuilt = Name::new();
+    assert!(name.components().all(|component| rebuilt.push(component)));
+    assert_eq!(rebuilt, name);
+}
+
+/// A name as text, and as the value of a Name element.
+pub fn name_uri(bytes: &[u8]) {
+    if let Ok(name) = NameRef::from_value(bytes) {
+        check_name(name);
+    }
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    match text.parse::<Name>() {
+        Ok(name) => {
+            assert_eq!(NameRef::from_value(name.value()), Ok(name.view()));
+            check_name(name.view());
+        }
+        Err(error) => assert!(error.offset <= text.len(), "{error}"),
+    }
+}
+
+/// A list of operations on a reassembler and on the two sides of link reliability: bounds hold,
+/// deadlines are kept, a frame is given back once.
+pub fn reassembly(bytes: &[u8]) {
+    let config = ReassemblerConfig { max_packets: 4, max_bytes: 2000, timeout: 50 };
+    let mut reassembler = Reassembler::new(config);
+    let mut sender = Sender::new(
+        SenderConfig {
+            max_unacknowledged: 8,
+            initial_rto: 100,
+            min_rto: 1,
+            max_rto: 1000,
+            ..Default::default()
+        },
+        u64::MAX - 3,
+    );
+    let mut receiver = Receiver::new(ReceiverConfig { ack_delay: 5, max_acks: 4 });
+    let mut now = 0u64;
+    let (mut sent, mut settled) = (0u64, 0u64);
+    let piece = [0x5A; 1024];
+    for operation in bytes.chunks_exact(4) {
+        let [a, b, c, d] = [operation[0], operation[1], operation[2], operation[3]];
+        now += u64::from(a >> 4);
+        match a % 8 {
+            0..=3 => {
+                let mut frame = LpPacket::default();
+                // Numbers near zero, so that bases wrap round and meet again.
+                frame.link.sequence = Some(u64::from(b % 16).wrapping_sub(8));
+                frame.link.frag_index = u64::from(c % 8);
+                frame.link.frag_count = if c > 250 { 401 } else { u64::from(c / 8 % 8) };
+                frame.fragment = piece.get(..usize::from(d) * 4);
+                frame.header.congestion_mark = u64::from(d);
+                let open = reassembler.len();
+                if let Some(done) = reassembler.handle(now, u64::from(a & 16), &frame) {
+                    assert!(!done.packet.is_empty() && done.packet.len() <= MAX_PACKET_SIZE);
+                    assert!(reassembler.len() < open + 1);
+                }
+            }
+            4 => reassembler.expire(now),
+            5 => {
+                if sender.transmit(now, sent).is_ok() {
+                    sent += 1;
+                }
+            }
+            6 => {
+                let tx_sequence = (u64::MAX - 3).wrapping_add(u64::from(b % 64));
+                settled += u64::from(sender.handle_ack(now, tx_sequence).is_some());
+            }
+            _ => {
+                let sequence = u64::from(b) << (c % 56);
+                let arrival = receiver.handle(now, Some(u64::from(d)), Some(sequence));
+                assert_eq!(receiver.handle(now, None, Some(sequence)), Arrival::New);
+                if arrival == Arrival::New {
+                    let again = receiver.handle(now, Some(u64::from(d)), Some(sequence));
+                    assert_eq!(again, Arrival::Duplicate);
+                }
+                let mut numbers = [0; 3];
+                assert!(receiver.take_acks(usize::from(c), &mut numbers) <= 3);
+                assert_eq!(receiver.next_deadline().is_some(), !receiver.is_empty());
+            }
+        }
+        while let Some(event) = sender.poll(now) {
+            settled += u64::from(matches!(event, SenderEvent::Lost(_)));
+        }
+        assert!(reassembler.len() <= config.max_packets && reassembler.bytes() <= config.max_bytes);
+        assert_eq!(reassembler.is_empty(), reassembler.bytes() == 0);
+        assert!(sender.next_deadline().is_none_or(|deadline| deadline > now));
+        assert!(sender.len() <= 8 && receiver.len() <= 4);
+        assert_eq!(sender.len() as u64, sent - settled);
+    }
+    reassembler.expire(u64::MAX);
+    assert_eq!((reassembler.len(), reassembler.bytes()), (0, 0));
+    assert_eq!(sender.clear().count() as u64, sent - settled);
+}
