@@ -515,12 +515,14 @@ impl<'a> LpPacket<'a> {
         self.link.fields_len() + self.header.fields_len() + self.acks.len() * ACK_LEN + announcement
     }
 
-    /// Whether the frame is the fragment alone: it has no header field, and is an Interest or Data
-    /// by its first byte (anything else would not be understood without an LpPacket around it).
+    /// Whether the frame is the fragment alone: it has no header field, and the fragment is one
+    /// element with the type of Interest or Data. Anything else needs an LpPacket around it.
     pub fn is_bare(&self) -> bool {
-        const INTEREST: u8 = packet_types::INTEREST as u8;
-        const DATA: u8 = packet_types::DATA as u8;
-        matches!(self.fragment, Some([INTEREST | DATA, ..])) && self.fields_len() == 0
+        let bare = |fragment| {
+            let typ = tlv::whole(fragment).map(|element| element.typ);
+            matches!(typ, Ok(packet_types::INTEREST | packet_types::DATA))
+        };
+        self.fields_len() == 0 && self.fragment.is_some_and(bare)
     }
 
     /// Length of the frame, bytes.
