@@ -5,6 +5,7 @@
 //! length on the wire without being encoded; so do [`InterestLengths`] and [`DataLengths`] for who
 //! has no packet at all. Nothing here panics on any input.
 #![cfg_attr(not(test), no_std)]
+
 extern crate alloc;
 
 pub mod data;
@@ -30,3 +31,7 @@ pub use sign::{Signer, Verifier};
 pub use signal::{ServiceClass, Signal, Signals};
 pub use signature::{KeyLocator, Signature, SignatureInfo, SignatureType, ValidityPeriod};
 pub use tlv::{DecodeError, DecodeErrorKind, MAX_PACKET_SIZE};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,8 +1,9 @@
 //! The rules of NDN Packet Format v0.3, on packets written out by hand from its definitions.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_packet::DecodeErrorKind as K;
 use weir_packet::data::ContentType;
-use weir_packet::tlv::{put_element, types as t};
+use weir_packet::tlv::put_element;
 use weir_packet::{
     Data, ForwardingHint, Interest, KeyLocator, MAX_PACKET_SIZE, Name, NetPacket, Payload, SignatureType,
     decode_frame,
@@ -121,7 +122,7 @@ fn a_data_may_have_no_content_and_no_metainfo() {
     assert_eq!(data.to_vec(), wire);
 }
 
-/// Elements of a packet, and the error or `None` if they are to be understood.
+/// What it is, the elements of the packet, and the error or `None` if they are to be understood.
 type Case<'a> = (&'a str, &'a [&'a str], Option<(K, usize)>);
 
 #[test]

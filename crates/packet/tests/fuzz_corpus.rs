@@ -1,4 +1,5 @@
 //! Replays the fuzz targets' corpus, and gives the same harnesses random bytes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../fuzz/src/packet.rs"]
 mod harness;

@@ -1,4 +1,5 @@
 //! The rules of NDNLPv2 for header fields, each on a frame written out by hand.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use weir_packet::DecodeErrorKind as K;
 use weir_packet::tlv::put_element;
@@ -45,11 +46,14 @@ fn the_numbers_that_published_simulators_use_are_judged_by_the_rule() {
     assert_eq!([84, 85, 817, 853, 890, 894].map(judge), [false; 6]);
 }
 
+/// What it is, the fields of the frame, and the error or `None` if they are to be understood.
+type Case<'a> = (&'a str, &'a [&'a str], Option<(K, usize)>);
+
 #[test]
 fn fields_are_judged_by_order_count_and_length() {
     let sequence = "51080000000000000001";
     let ack = "FD0344080000000000000001";
-    let cases: &[(&str, &[&str], Option<(K, usize)>)] = &[
+    let cases: &[Case<'_>] = &[
         ("no field", &[], None),
         ("a packet alone", &[INTEREST], None),
         ("a field behind the fragment", &[INTEREST, "FD03400101"], Some((K::OutOfOrder(832), 11))),

@@ -1,5 +1,6 @@
 //! Properties of everything that can be encoded: what is decoded is what was encoded, in exactly the
 //! length announced; nothing shorter decodes; no flipped bit panics.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::collection::vec;
 use proptest::option;

@@ -1,5 +1,6 @@
 //! Live packets of five implementations (ndnd, NDNts, python-ndn with both of its APIs, pynfdc): direction,
 //! description cut at 160 characters, packet in hexadecimal.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use weir_packet::data::MetaInfo;
