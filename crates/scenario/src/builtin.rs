@@ -25,3 +25,77 @@ pub fn builtins() -> Vec<(&'static str, String)> {
     };
     ALL.iter().map(|&(name, text)| (name, title(text).unwrap_or_default())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Kind, Table, annotate};
+    use weir_core::units::{Bytes, Rate, Span};
+
+    fn is_number(value: &Value) -> bool {
+        match &value.kind {
+            Kind::Int(_) | Kind::Float(_) => true,
+            Kind::Text(text) => {
+                let quantity = text.parse::<Span>().is_ok()
+                    || text.parse::<Rate>().is_ok()
+                    || text.parse::<Bytes>().is_ok();
+                quantity || text.ends_with(" packets")
+            }
+            _ => false,
+        }
+    }
+
+    fn unsourced(value: &Value, path: &str, out: &mut Vec<String>) {
+        match &value.kind {
+            Kind::Table(table) => walk(table, path, out),
+            Kind::List(list) => {
+                for (i, v) in list.iter().enumerate() {
+                    unsourced(v, &format!("{path}.{i}"), out);
+                }
+            }
+            _ if is_number(value) => {
+                let said = value.source.as_deref().unwrap_or("");
+                if !["paper: ", "files: ", "assumed: ", "theory: "].iter().any(|kind| said.starts_with(kind))
+                {
+                    out.push(format!("{path} = {value}: `{said}`"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn walk(table: &Table, path: &str, out: &mut Vec<String>) {
+        for entry in table.0.iter().filter(|e| &*e.key != "source") {
+            unsourced(&entry.value, &format!("{path}.{}", entry.key), out);
+        }
+    }
+
+    fn numbers_without_source(text: &str) -> Vec<String> {
+        let doc = Doc::new("built-in", text);
+        let mut tree = doc.tree().unwrap();
+        annotate(&doc, &mut tree).unwrap();
+        let mut out = Vec::new();
+        walk(&tree, "", &mut out);
+        out
+    }
+
+    #[test]
+    fn every_number_of_a_built_in_says_where_it_comes_from() {
+        for (name, text) in ALL {
+            let without = numbers_without_source(text);
+            assert!(without.is_empty(), "{name}, numbers without `source`: {without:#?}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_source_is_found() {
+        let found = numbers_without_source(
+            "duration = \"1 s\"\n[[link]]\nrate = [\"1 Mb/s\", \"2 Mb/s\"]\nloss = 0.1\n\
+             source = { loss = \"paper: x\" }\n[scheme.a]\nsource = \"files: f\"\nw.x = 1\n[[node]]\nname = \"n1\"\n\
+             cache = 3\nsource = \"I think\"\n",
+        );
+        let expected = [".duration", ".link.0.rate.0", ".link.0.rate.1", ".node.0.cache"];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        assert!(found.iter().zip(expected).all(|(f, e)| f.starts_with(e)), "{found:?}");
+    }
+}

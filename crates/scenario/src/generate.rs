@@ -29,8 +29,11 @@ impl Random {
         ((self.0.next_u64() as u128 * n as u128) >> 64) as u64
     }
 
+    /// From the lowest to the highest, in steps of a power of ten that is at most a hundredth of the lowest, so
+    /// that the numbers can be read.
     fn between(&mut self, [low, high]: [u64; 2]) -> u64 {
-        low + self.below((high - low).saturating_add(1))
+        let step = 10u64.pow((low / 100).max(1).ilog10());
+        low + step * self.below(((high - low) / step).saturating_add(1))
     }
 
     /// From 0 to below 1.
@@ -129,7 +132,7 @@ pub fn generate(doc: &Doc, root: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The lowest and the highest, in order; two thousandths-free ends keep texts exact.
+/// The lowest and the highest, in order.
 fn range(item: &Item<'_>, key: &str, [low, high]: [u64; 2]) -> Result<[u64; 2]> {
     if low > high {
         let value = item.value(key)?;

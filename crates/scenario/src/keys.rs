@@ -560,14 +560,14 @@ pub const KEYS: &[Key] = &[
         "rate",
         Shape::RateRange,
         REQUIRED,
-        "Rate of every link, or `[lowest, highest]`: drawn evenly for each.",
+        "Rate of every link, or `[lowest, highest]`: drawn evenly for each, in steps of at most a hundredth of the lowest.",
     ),
     key(
         "generate",
         "delay",
         Shape::SpanRange,
         REQUIRED,
-        "Delay of every link, or `[shortest, longest]`: drawn evenly for each.",
+        "Delay of every link, or `[shortest, longest]`: drawn likewise.",
     ),
     key("generate", "queue", Shape::Limit, "100", "Queue of every link."),
     key(

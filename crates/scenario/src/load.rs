@@ -558,8 +558,9 @@ impl<'a> Loader<'a> {
             }
             of.push(i);
         }
-        let mut distances: BTreeMap<Vec<NodeId>, Vec<u64>> = BTreeMap::new();
-        for prefix in order {
+        // Prefixes by their producers, so that there is one search for each set of these.
+        let mut by_producers: BTreeMap<Vec<NodeId>, Vec<usize>> = BTreeMap::new();
+        for (at, prefix) in order.iter().enumerate() {
             let of = &by_prefix[prefix];
             let producers: BTreeSet<NodeId> =
                 of.iter().flat_map(|&i| flows[i].producers.iter().copied()).collect();
@@ -568,49 +569,49 @@ impl<'a> Loader<'a> {
                 for &i in of {
                     self.check_given(names, &given, &flows[i], &producers)?;
                 }
-                continue;
-            }
-            let Some(policy) = policy else {
-                let flow = &flows[of[0]];
+            } else if policy.is_some() {
+                by_producers.entry(producers).or_default().push(at);
+            } else {
                 return Err(self.flow_error(
-                    flow,
+                    &flows[of[0]],
                     format!("no [[route]] covers {prefix}, and the policy of [routing] is \"given\""),
                     format!("prefixes with routes: {}", names::list(given.keys().map(String::as_str))),
                 ));
-            };
-            let distance = distances.entry(producers.clone()).or_insert_with(|| graph.distances(&producers));
-            let mut seen = vec![false; names.order.len()];
-            let mut stack = Vec::new();
-            for &i in of {
-                let consumer = flows[i].consumer;
-                if distance[consumer.index()] == FAR {
-                    return Err(self.unreachable(names, &graph, &flows[i]));
-                }
-                if !seen[consumer.index()] {
-                    seen[consumer.index()] = true;
-                    stack.push(consumer.index());
-                }
             }
-            // Only the nodes that an Interest can come to have an entry.
-            let mut entries = BTreeMap::new();
-            while let Some(node) = stack.pop() {
-                let hops = graph.next_hops(node, distance, policy);
-                for (next, _) in &hops {
-                    if !seen[next.index()] {
-                        seen[next.index()] = true;
-                        stack.push(next.index());
+        }
+        let policy = policy.unwrap_or(Policy::ShortestPath);
+        let mut made: Vec<Vec<Route>> = vec![Vec::new(); order.len()];
+        for (producers, prefixes) in by_producers {
+            let distance = graph.distances(&producers);
+            for at in prefixes {
+                let prefix = order[at];
+                let mut seen = vec![false; names.order.len()];
+                let mut stack = Vec::new();
+                for &i in &by_prefix[prefix] {
+                    let consumer = flows[i].consumer.index();
+                    if distance[consumer] == FAR {
+                        return Err(self.unreachable(names, &graph, &flows[i]));
+                    }
+                    if !core::mem::replace(&mut seen[consumer], true) {
+                        stack.push(consumer);
                     }
                 }
-                if !hops.is_empty() {
-                    entries.insert(NodeId(node), hops);
+                // Only the nodes that an Interest can come to have an entry.
+                while let Some(node) = stack.pop() {
+                    let next_hops = graph.next_hops(node, &distance, policy);
+                    for (next, _) in &next_hops {
+                        if !core::mem::replace(&mut seen[next.index()], true) {
+                            stack.push(next.index());
+                        }
+                    }
+                    if !next_hops.is_empty() {
+                        made[at].push(Route { node: NodeId(node), prefix: prefix.to_owned(), next_hops });
+                    }
                 }
+                made[at].sort_by_key(|r| r.node);
             }
-            routes.extend(entries.into_iter().map(|(node, next_hops)| Route {
-                node,
-                prefix: prefix.to_owned(),
-                next_hops,
-            }));
         }
+        routes.extend(made.into_iter().flatten());
         Ok(routes)
     }
 

@@ -133,16 +133,20 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     true
 }
 
-/// The one of `known` that was probably meant.
+/// The one of `known` that was probably meant; none if several are as near.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let given: Vec<char> = given.chars().take(64).flat_map(char::to_lowercase).collect();
+    let letters = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    let given = letters(given);
     let most = (given.len() / 3).max(1);
-    known
-        .into_iter()
-        .map(|k| (distance(&given, &k.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>()), k))
-        .filter(|(d, _)| *d <= most)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, k)| k)
+    let mut near: Vec<(usize, &str)> =
+        known.into_iter().map(|k| (distance(&given, &letters(k)), k)).filter(|(d, _)| *d <= most).collect();
+    near.sort_unstable();
+    near.dedup();
+    match near[..] {
+        [(_, one)] => Some(one),
+        [(first, one), (second, _), ..] if first < second => Some(one),
+        _ => None,
+    }
 }
 
 /// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
@@ -227,5 +231,6 @@ mod tests {
         assert_eq!(nearest("ratee", ["rate", "delay"]), Some("rate"));
         assert_eq!(nearest("dealy", ["rate", "delay"]), Some("delay"));
         assert_eq!(nearest("colour", ["rate", "delay"]), None);
+        assert_eq!(nearest("R9", ["R1", "R2"]), None);
     }
 }
