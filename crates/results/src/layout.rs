@@ -197,7 +197,7 @@ impl Graph {
         for end in (0..all).filter(|&node| is_end(node)) {
             let (x, y) = places[self.neighbours[end][0]];
             let around = (0..16).map(|k| {
-                let angle = (f64::from(k) + 0.25) * std::f64::consts::TAU / 16.0;
+                let angle = f64::from(k) * std::f64::consts::TAU / 16.0;
                 (x + 0.7 * angle.cos(), y + 0.7 * angle.sin())
             });
             let room = |at: &(f64, f64)| {

@@ -3,8 +3,7 @@
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
 use crate::model::{ClassRow, ExpectationRow, LinkRow, RunDocument};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -59,9 +58,12 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
     text
 }
 
+/// A rule below the header, and nothing else.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
 fn table(header: &[&str], numbers: std::ops::Range<usize>, width: Option<u16>) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.load_style(STYLE);
     table.set_header(header.to_vec());
     if let Some(width) = width {
         table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);

@@ -1,0 +1,114 @@
+// What the page is given: the JSON that the crate weir-results puts beside it (html.rs).
+
+export interface Delay {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface ClassRow {
+  class: string;
+  goodput_bps: number | null;
+  delay_ms: Delay;
+  lost: number;
+  retransmitted: number;
+  timeouts: number;
+  completion_s: number | null;
+}
+
+export interface FlowRow extends ClassRow {
+  consumer: string;
+  prefix: string;
+}
+
+export interface LinkRow {
+  from: string;
+  to: string;
+  rate_bps: number | null;
+  utilisation: number | null;
+  drops: number;
+  queue_ms: { mean: number | null; p99: number | null };
+}
+
+export interface Rows {
+  flows: FlowRow[];
+  classes: ClassRow[];
+  links: LinkRow[];
+}
+
+export interface Expectation {
+  what: string;
+  source: string;
+  stated: number | null;
+  measured: number | null;
+  tolerance: number | null;
+  holds: boolean;
+}
+
+export interface RunDocument extends Rows {
+  scenario: string;
+  scheme: string;
+  seed: number;
+  simulated_s: number;
+  wall_s: number;
+  events: number;
+  packet_hops: number;
+  windows: (Rows & { from_s: number; to_s: number })[];
+  expectations: Expectation[];
+}
+
+/** A series: a number where it never changes, null for none at all, or base64 of 32-bit floats. */
+export type Column = number | null | string;
+
+export interface TrafficColumns {
+  goodput_bps: Column;
+  delay_ms: Column;
+  lost: Column;
+  retransmitted: Column;
+}
+
+export interface LinkColumns {
+  utilisation: Column;
+  queue_packets: Column;
+  queue_ms: Column;
+  drops: Column;
+}
+
+export interface Page {
+  version: string;
+  title: string;
+  source: string;
+  document: RunDocument;
+  verdicts: { stated: string; measured: string; tolerance: string }[];
+  time: { step_s: number; points: number; merged: number };
+  flows: TrafficColumns[];
+  classes: TrafficColumns[];
+  links: LinkColumns[];
+  nodes: { name: string; role: "consumer" | "router" | "producer"; x: number; y: number }[];
+  edges: { from: string; to: string; rate_bps: number; delay_ms: number }[];
+  provenance: [string, string][];
+  drops: [string, number][];
+  notes: string[];
+}
+
+export function readPage(): Page {
+  const text = document.getElementById("data")?.textContent;
+  if (!text) throw new Error("the page has no data");
+  return JSON.parse(text) as Page;
+}
+
+/** The values of a series, scaled; a step without a value is null. */
+export function unpack(column: Column, points: number, scale: number): (number | null)[] {
+  if (typeof column !== "string") {
+    return new Array<number | null>(points).fill(column === null ? null : column * scale);
+  }
+  const bytes = Uint8Array.from(atob(column), (c) => c.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  const values: (number | null)[] = [];
+  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+    const value = view.getFloat32(at, true);
+    values.push(Number.isFinite(value) ? value * scale : null);
+  }
+  return values;
+}

@@ -1,0 +1,67 @@
+// Making elements. Text only ever becomes text.
+
+type Child = Node | string | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | ((event: Event) => void) | undefined>;
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name, value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) {
+    if (child) element.append(child);
+  }
+  return element;
+}
+
+/** A section with its heading; `tools` stand beside it. */
+export function section(id: string, title: string, tools: Child[], ...content: Child[]): HTMLElement {
+  return h(
+    "section",
+    { id, "aria-labelledby": `${id}-title` },
+    h("div", { class: "heading" }, h("h2", { id: `${id}-title` }, title), ...tools),
+    ...content,
+  );
+}
+
+/** A row of buttons of which one is chosen. */
+export function choice<T extends string>(
+  label: string,
+  options: [T, string][],
+  chosen: T,
+  onChoose: (value: T) => void,
+): HTMLElement {
+  const buttons = options.map(([value, text]) =>
+    h("button", { type: "button", "aria-pressed": String(value === chosen), "data-value": value }, text),
+  );
+  const group = h("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      onChoose(button.dataset["value"] as T);
+    });
+  }
+  return group;
+}
+
+/** A drop-down list. */
+export function select(
+  label: string,
+  options: [string, string][],
+  chosen: string,
+  onChoose: (value: string) => void,
+): HTMLSelectElement {
+  const list = h(
+    "select",
+    { "aria-label": label },
+    ...options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+  );
+  list.addEventListener("change", () => onChoose(list.value));
+  return list;
+}

@@ -1,0 +1,483 @@
+// The report page: reads its data, lays out its sections, and joins them.
+
+import "uplot/dist/uPlot.min.css";
+import "./report.css";
+import type cytoscape from "cytoscape";
+import { type FlowRow, type LinkRow, type Rows, type TrafficColumns, readPage, unpack } from "./data";
+import { choice, h, section, select } from "./dom";
+import { count, large, millis, percent, rate, rateUnit, seconds } from "./format";
+import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
+import { type Column, table } from "./tables";
+import { classColour, dash, onTheme, paletteColour, startTheme, theme, toggleTheme } from "./theme";
+import { directions, network } from "./topology";
+
+declare global {
+  interface Window {
+    /** What is drawn, for tests and for the curious: plots by name, and the network. */
+    weirReport: { plots: typeof drawn; range: TimeRange; network: cytoscape.Core | null };
+  }
+}
+
+/** Lines that are shown without asking. */
+const TOP = 8;
+/** Lines that a plot takes at most. */
+const MOST = 48;
+
+const page = readPage();
+const doc = page.document;
+const step = page.time.step_s;
+const times = Array.from({ length: page.time.points }, (_, k) => (k + 0.5) * step);
+const range = new TimeRange(0, Math.max(step, page.time.points * step), step);
+
+function header(): HTMLElement {
+  const facts: [string, string][] = [
+    ["scenario", doc.scenario],
+    ["scheme", doc.scheme],
+    ["seed", String(doc.seed)],
+    ["simulated", `${seconds(doc.simulated_s)} s`],
+    ["took", `${seconds(doc.wall_s)} s`],
+    ["packet-hops", large(doc.packet_hops) + (doc.wall_s > 0 ? ` (${large(doc.packet_hops / doc.wall_s)}/s)` : "")],
+  ];
+  const button = h("button", { type: "button", id: "theme", click: toggleTheme });
+  const name = () => {
+    button.textContent = theme() === "dark" ? "☀ light" : "☾ dark";
+    button.setAttribute("aria-label", `Switch to the ${theme() === "dark" ? "light" : "dark"} theme`);
+  };
+  name();
+  onTheme(name);
+  return h(
+    "header",
+    {},
+    h("div", { class: "top" }, h("span", { class: "brand" }, "Weir run report"), button),
+    h("h1", {}, page.title || doc.scenario),
+    page.source ? h("p", { class: "source" }, page.source) : null,
+    h("dl", { class: "facts" }, ...facts.map(([key, value]) => h("div", {}, h("dt", {}, key), h("dd", {}, value)))),
+  );
+}
+
+function verdicts(): HTMLElement | null {
+  const rows = doc.expectations;
+  if (rows.length === 0) return null;
+  const held = rows.filter((row) => row.holds).length;
+  const apart = (stated: number | null, measured: number | null) => {
+    if (stated === null || measured === null || stated === 0) return "";
+    const part = ((measured - stated) / Math.abs(stated)) * 100;
+    return `${part < 0 ? "−" : "+"}${Math.abs(part).toFixed(1)} %`;
+  };
+  return section(
+    "expectations",
+    "Expectations",
+    [h("span", { class: held === rows.length ? "verdict holds" : "verdict fails" }, `${held} of ${rows.length} hold`)],
+    h(
+      "ul",
+      { class: "verdicts" },
+      ...rows.map((row, i) => {
+        const text = page.verdicts[i]!;
+        const deviation = apart(row.stated, row.measured);
+        return h(
+          "li",
+          { class: row.holds ? "holds" : "fails" },
+          h("span", { class: "mark" }, row.holds ? "✓ holds" : "✗ fails"),
+          h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
+          h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
+          h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, deviation)),
+        );
+      }),
+    ),
+  );
+}
+
+/** Some figures of classes, flows or links over the whole run or a window, with a choice of which. */
+function overWindows(id: string, title: string, content: (rows: Rows) => HTMLElement): HTMLElement {
+  const place = h("div");
+  const show = (value: string) => place.replaceChildren(content(value === "run" ? doc : doc.windows[Number(value)]!));
+  const names: [string, string][] = [
+    ["run", "whole run"],
+    ...doc.windows.map((w, i): [string, string] => [String(i), `${seconds(w.from_s)} to ${seconds(w.to_s)} s`]),
+  ];
+  show("run");
+  return section(id, title, [names.length > 1 ? select("Part of the run", names, "run", show) : null], place);
+}
+
+function rateColumn<Row extends { goodput_bps: number | null }>(): Column<Row> {
+  return { title: "goodput", text: (r) => rate(r.goodput_bps), key: (r) => r.goodput_bps, number: true };
+}
+
+type Measured = Pick<FlowRow, "goodput_bps" | "delay_ms" | "lost" | "retransmitted" | "timeouts" | "completion_s">;
+
+function measured<Row extends Measured>(rows: Row[]): Column<Row>[] {
+  const delay = (title: string, get: (row: Row) => number | null): Column<Row> => ({
+    title,
+    unit: "ms",
+    text: (row) => millis(get(row)),
+    key: get,
+    number: true,
+  });
+  const packets = (title: string, get: (row: Row) => number): Column<Row> => ({
+    title,
+    text: (row) => count(get(row)),
+    key: get,
+    number: true,
+  });
+  const columns = [
+    rateColumn<Row>(),
+    delay("delay mean", (row) => row.delay_ms.mean),
+    delay("p50", (row) => row.delay_ms.p50),
+    delay("p95", (row) => row.delay_ms.p95),
+    delay("p99", (row) => row.delay_ms.p99),
+    packets("lost", (row) => row.lost),
+    packets("retransmitted", (row) => row.retransmitted),
+    packets("timeouts", (row) => row.timeouts),
+  ];
+  if (rows.some((row) => row.completion_s !== null)) {
+    columns.push({
+      title: "completion",
+      unit: "s",
+      text: (row) => seconds(row.completion_s),
+      key: (row) => row.completion_s,
+      number: true,
+    });
+  }
+  return columns;
+}
+
+function classTable(rows: Rows): HTMLElement {
+  return table(
+    "Each class",
+    [{ title: "class", text: (row) => row.class, key: (row) => row.class }, ...measured(rows.classes)],
+    rows.classes,
+  );
+}
+
+function flowTable(rows: Rows): HTMLElement {
+  return table<FlowRow>(
+    "Each flow",
+    [
+      { title: "consumer", text: (row) => row.consumer, key: (row) => row.consumer },
+      { title: "prefix", text: (row) => row.prefix, key: (row) => row.prefix },
+      { title: "class", text: (row) => row.class, key: (row) => row.class },
+      ...measured(rows.flows),
+    ],
+    rows.flows,
+  );
+}
+
+function linkTable(rows: Rows): HTMLElement {
+  return table<LinkRow>(
+    "Each direction of each link",
+    [
+      { title: "link", text: (row) => `${row.from} → ${row.to}`, key: (row) => `${row.from} → ${row.to}` },
+      { title: "rate", text: (row) => rate(row.rate_bps), key: (row) => row.rate_bps, number: true },
+      { title: "utilisation", unit: "%", text: (row) => percent(row.utilisation), key: (row) => row.utilisation, number: true },
+      { title: "queue mean", unit: "ms", text: (row) => millis(row.queue_ms.mean), key: (row) => row.queue_ms.mean, number: true },
+      { title: "queue p99", unit: "ms", text: (row) => millis(row.queue_ms.p99), key: (row) => row.queue_ms.p99, number: true },
+      { title: "drops", text: (row) => count(row.drops), key: (row) => row.drops, number: true },
+    ],
+    rows.links,
+  );
+}
+
+/** The unit for all goodputs of classes, or of flows: that of the largest mean. */
+function trafficPanels(rows: { goodput_bps: number | null }[]): { panels: Panel[]; scale: number } {
+  const unit = rateUnit(Math.max(0, ...rows.map((row) => row.goodput_bps ?? 0)));
+  const per = ` in each ${seconds(step)} s`;
+  return {
+    scale: unit.scale,
+    panels: [
+      { id: "goodput", title: "Goodput", unit: unit.name, height: 210, fromZero: true },
+      { id: "delay", title: "Delay", unit: "ms", height: 210, fromZero: false },
+      {
+        id: "lost",
+        title: "Lost",
+        unit: "packets",
+        per,
+        height: 120,
+        fromZero: true,
+        counts: true,
+        none: "No Data packet of these was lost.",
+      },
+      {
+        id: "retransmitted",
+        title: "Retransmitted",
+        unit: "packets",
+        per,
+        height: 120,
+        fromZero: true,
+        counts: true,
+        none: "No Interest of these was sent again.",
+      },
+    ],
+  };
+}
+
+function trafficValues(columns: TrafficColumns | undefined, scale: number): Line["values"] {
+  const values = (column: keyof TrafficColumns, by: number) => unpack(columns?.[column] ?? null, page.time.points, by);
+  return [values("goodput_bps", scale), values("delay_ms", 1), values("lost", 1), values("retransmitted", 1)];
+}
+
+function traffic(): HTMLElement {
+  const classes = doc.classes.map((row) => row.class);
+  const forClasses = trafficPanels(doc.classes);
+  const forFlows = trafficPanels(doc.flows);
+  const boards = {
+    classes: new Board("classes", times, forClasses.panels, range),
+    flows: new Board("flows", times, forFlows.panels, range),
+  };
+  boards.classes.show(
+    doc.classes.map((row, i) => ({
+      id: row.class,
+      name: row.class,
+      colour: classColour(row.class, i),
+      dash: [],
+      values: trafficValues(page.classes[i], forClasses.scale),
+    })),
+  );
+
+  const flowName = (i: number) => `${doc.flows[i]!.consumer} ${doc.flows[i]!.prefix}`;
+  const by = (order: (row: FlowRow) => number) =>
+    doc.flows.map((_, i) => i).sort((a, b) => order(doc.flows[b]!) - order(doc.flows[a]!) || a - b);
+  const fastest = by((row) => row.goodput_bps ?? 0);
+  const inOrder = (flows: number[]) => [...flows].sort((a, b) => a - b);
+  const sets = new Map<string, [text: string, flows: () => number[]]>();
+  if (doc.flows.length <= MOST) sets.set("all", [`all ${doc.flows.length} flows`, () => doc.flows.map((_, i) => i)]);
+  if (classes.length > 1) {
+    const each = Math.max(1, Math.floor(TOP / classes.length));
+    sets.set("each", [
+      `${each} fastest of each class`,
+      () => inOrder(classes.flatMap((name) => fastest.filter((i) => doc.flows[i]!.class === name).slice(0, each))),
+    ]);
+  }
+  if (doc.flows.length > TOP) {
+    sets.set("fastest", [`${TOP} fastest`, () => fastest.slice(0, TOP)]);
+    sets.set("slowest", [`${TOP} slowest`, () => fastest.slice(-TOP).reverse()]);
+    sets.set("lossy", [`${TOP} with most loss`, () => by((row) => row.lost).slice(0, TOP)]);
+  }
+  for (const name of classes) {
+    const members = fastest.filter((i) => doc.flows[i]!.class === name);
+    const text = members.length > MOST ? `class ${name}, ${MOST} fastest of ${members.length}` : `class ${name} (${members.length})`;
+    sets.set(`class ${name}`, [text, () => inOrder(members.slice(0, MOST))]);
+  }
+  const firstSet = doc.flows.length <= TOP ? "all" : sets.has("each") ? "each" : "fastest";
+  let set = firstSet;
+  let filter = "";
+  const status = h("span", { class: "status", role: "status" });
+  const showFlows = () => {
+    let flows = sets.get(set)?.[1]() ?? [];
+    if (filter) {
+      const fitting = fastest.filter((i) => flowName(i).toLowerCase().includes(filter));
+      flows = inOrder(fitting.slice(0, MOST));
+      status.textContent = fitting.length > MOST ? `${MOST} fastest of ${fitting.length}` : `${fitting.length} flows`;
+    } else {
+      status.textContent = "";
+    }
+    boards.flows.show(flowLines(flows, forFlows.scale, flowName));
+  };
+  const chooser = select(
+    "Which flows",
+    [...sets].map(([value, [text]]): [string, string] => [value, text]),
+    firstSet,
+    (value) => {
+      set = value;
+      search.value = filter = "";
+      showFlows();
+    },
+  );
+  const search = h("input", { type: "search", placeholder: "consumer or prefix", "aria-label": "Flows whose name has" });
+  search.addEventListener("input", () => {
+    filter = search.value.trim().toLowerCase();
+    showFlows();
+  });
+  const flowTools = h("span", { class: "tools" }, chooser, search, status);
+  let shown = false;
+  const showView = (view: "classes" | "flows") => {
+    boards.classes.element.hidden = view !== "classes";
+    boards.flows.element.hidden = view !== "flows";
+    flowTools.hidden = view !== "flows";
+    // Drawn when it is first asked for.
+    if (view === "flows" && !shown) {
+      shown = true;
+      showFlows();
+    }
+  };
+  const first = classes.length > 1 ? "classes" : "flows";
+  const views = choice("Lines are", [["classes", "by class"], ["flows", "by flow"]], first, showView);
+  showView(first);
+  return section(
+    "traffic",
+    "Goodput, delay and loss",
+    [views, flowTools, resetButton()],
+    boards.classes.element,
+    boards.flows.element,
+  );
+}
+
+/**
+ * Flows of several classes have the colour of their class and differ in their dashes; flows of one
+ * class have colours of their own.
+ */
+function flowLines(flows: number[], scale: number, name: (flow: number) => string): Line[] {
+  const classes = doc.classes.map((row) => row.class);
+  const several = new Set(flows.map((i) => doc.flows[i]!.class)).size > 1;
+  const before = new Map<string, number>();
+  return flows.map((i, place) => {
+    const own = doc.flows[i]!.class;
+    const inClass = before.get(own) ?? 0;
+    before.set(own, inClass + 1);
+    return {
+      id: String(i),
+      name: name(i),
+      note: own,
+      colour: several ? classColour(own, classes.indexOf(own)) : paletteColour(place),
+      dash: several ? dash(inClass) : dash(Math.floor(place / 8)),
+      values: trafficValues(page.flows[i], scale),
+    };
+  });
+}
+
+function resetButton(): HTMLElement {
+  const button = h("button", { type: "button", class: "reset", disabled: true, click: () => range.reset() }, "reset zoom");
+  range.onChange(() => {
+    button.disabled = range.whole;
+  });
+  return button;
+}
+
+let graph: (() => cytoscape.Core) | null = null;
+
+function links(): HTMLElement {
+  const rows = doc.links;
+  const board = new Board(
+    "links",
+    times,
+    [
+      { id: "utilisation", title: "Utilisation", unit: "%", height: 150, fromZero: true, top: 100 },
+      { id: "queue", title: "Queue length", unit: "packets", height: 150, fromZero: true },
+      { id: "queueing", title: "Queueing delay", unit: "ms", height: 150, fromZero: true },
+      {
+        id: "drops",
+        title: "Drops",
+        unit: "packets",
+        per: ` in each ${seconds(step)} s`,
+        height: 120,
+        fromZero: true,
+        counts: true,
+        none: "Nothing was dropped in front of these links.",
+      },
+    ],
+    range,
+  );
+  const name = (i: number) => `${rows[i]!.from} → ${rows[i]!.to}`;
+  const busiest = rows.map((_, i) => i).sort((a, b) => (rows[b]!.utilisation ?? 0) - (rows[a]!.utilisation ?? 0) || a - b);
+  const show = (chosen: number[]) => {
+    board.show(
+      chosen.slice(0, MOST).map((i, place) => {
+        const columns = page.links[i];
+        const values = (column: "utilisation" | "queue_packets" | "queue_ms" | "drops", by: number) =>
+          unpack(columns?.[column] ?? null, page.time.points, by);
+        return {
+          id: String(i),
+          name: name(i),
+          note: rate(rows[i]!.rate_bps),
+          colour: paletteColour(place),
+          dash: dash(Math.floor(place / 8)),
+          values: [values("utilisation", 100), values("queue_packets", 1), values("queue_ms", 1), values("drops", 1)],
+        };
+      }),
+    );
+  };
+  const sets = new Map<string, [text: string, links: number[]]>();
+  sets.set("busiest", ["4 busiest", busiest.slice(0, 4)]);
+  const dropping = busiest.filter((i) => rows[i]!.drops > 0);
+  if (dropping.length > 0) sets.set("drops", [`with drops (${dropping.length})`, dropping.slice(0, TOP)]);
+  directions(page).forEach((both, i) => {
+    const edge = page.edges[i]!;
+    if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}`, both]);
+  });
+  const chooser = select(
+    "Which links",
+    [...sets].map(([value, [text]]): [string, string] => [value, text]),
+    "busiest",
+    (value) => show(sets.get(value)![1]),
+  );
+  const picked = (chosen: number[]) => {
+    const key = [...sets].find(([, [, both]]) => both.join() === chosen.join())?.[0];
+    chooser.value = key ?? "";
+    show(chosen);
+    // Beside a pointer the plots are in view; on a phone they may not be.
+    board.element.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  };
+  show(busiest.slice(0, 4));
+  const parts: (HTMLElement | null)[] = [];
+  if (page.nodes.length > 0) {
+    const drawing = network(page, picked);
+    graph = drawing.start;
+    parts.push(drawing.element);
+  }
+  return section(
+    "links",
+    "Network and links",
+    [h("span", { class: "tools" }, chooser), h("span", { class: "hint" }, "choose a link here or in the drawing"), resetButton()],
+    ...parts,
+    board.element,
+  );
+}
+
+function drops(): HTMLElement | null {
+  const reasons = page.drops.filter(([, packets]) => packets > 0);
+  if (page.drops.length === 0) return null;
+  if (reasons.length === 0) return section("drops", "Drops by reason", [], h("p", {}, "Nothing was dropped."));
+  const most = Math.max(...reasons.map(([, packets]) => packets));
+  return section(
+    "drops",
+    "Drops by reason",
+    [],
+    h(
+      "dl",
+      { class: "bars" },
+      ...reasons.map(([reason, packets]) => {
+        const bar = h("i");
+        bar.style.width = `${(packets / most) * 100}%`;
+        return h("div", {}, h("dt", {}, reason), h("dd", {}, h("span", {}, count(packets)), h("span", { class: "track" }, bar)));
+      }),
+    ),
+  );
+}
+
+function provenance(): HTMLElement {
+  const rows = page.provenance;
+  const shown =
+    page.time.merged > 1
+      ? `Plots show steps of ${seconds(step)} s, each made of ${page.time.merged} measured ones: rates, utilisations and ` +
+        "queue lengths are their means, counts their sums, delays their means weighted by rate. The Parquet tables have every step."
+      : `Plots show every measured step, ${seconds(step)} s each.`;
+  return section(
+    "provenance",
+    "Where the numbers come from",
+    [],
+    ...page.notes.map((note) => h("p", {}, note)),
+    h("p", {}, shown),
+    h(
+      "p",
+      {},
+      "Goodput counts Data content delivered to applications. Delay runs from the first sending of an Interest to its Data. ",
+      "Lost counts Data packets dropped in the network.",
+    ),
+    rows.length > 0
+      ? h("dl", { class: "provenance" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))
+      : null,
+  );
+}
+
+startTheme();
+const root = document.getElementById("report")!;
+root.replaceChildren(
+  header(),
+  ...[verdicts()].filter((part) => part !== null),
+  overWindows("classes", "Classes", classTable),
+  ...(times.length > 0 ? [traffic(), links()] : []),
+  overWindows("flows", "Flows", flowTable),
+  overWindows("link-figures", "Links", linkTable),
+  ...[drops(), provenance()].filter((part) => part !== null),
+  h("footer", {}, `weir ${page.version}`),
+);
+window.weirReport = { plots: drawn, range, network: graph === null ? null : (graph as () => cytoscape.Core)() };

@@ -1,0 +1,454 @@
+// Plots over time. A board is a stack of panels (goodput, delay, …) that share the same lines and
+// one table of readings; all boards share the crosshair and the range of time.
+
+import uPlot from "uplot";
+import { h } from "./dom";
+import { isNumber, seconds, significant } from "./format";
+import { css, ofPair, onTheme } from "./theme";
+
+type Values = (number | null)[];
+
+/** One line, drawn in every panel of its board. */
+export interface Line {
+  id: string;
+  name: string;
+  note?: string;
+  colour: readonly [string, string];
+  dash: number[];
+  /** Its values, one array a panel. */
+  values: Values[];
+}
+
+/** One plot of a board. */
+export interface Panel {
+  id: string;
+  title: string;
+  unit: string;
+  /** What stands behind the unit in the title. */
+  per?: string;
+  /** Height of the plot, px. */
+  height: number;
+  /** Whether the scale begins at zero. */
+  fromZero: boolean;
+  /** Upper end of the scale, if fixed. */
+  top?: number;
+  /** Counts are drawn in steps and read as sums; all else as lines and means. */
+  counts?: boolean;
+  /** Stands in place of the plot where every line is zero. */
+  none?: string;
+}
+
+const SYNC = "weir";
+
+/** The range of time that all plots show, and who follows it. */
+export class TimeRange {
+  from: number;
+  to: number;
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(
+    readonly start: number,
+    readonly end: number,
+    readonly step: number,
+  ) {
+    this.from = start;
+    this.to = end;
+  }
+
+  get whole(): boolean {
+    return this.from <= this.start && this.to >= this.end;
+  }
+
+  set(from: number, to: number): void {
+    from = Math.max(this.start, from);
+    to = Math.min(this.end, to);
+    if (to - from < this.step) {
+      const middle = (from + to) / 2;
+      from = Math.max(this.start, middle - this.step);
+      to = Math.min(this.end, middle + this.step);
+    }
+    if (from === this.from && to === this.to) return;
+    this.from = from;
+    this.to = to;
+    for (const listener of this.listeners) listener();
+  }
+
+  reset(): void {
+    this.set(this.start, this.end);
+  }
+
+  /** Shows `factor` times as much around the time `at`. */
+  zoom(factor: number, at: number): void {
+    this.set(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+}
+
+/** Everything that is drawn now, by name, for tests and for the curious. */
+export const drawn = new Map<string, uPlot>();
+
+export class Board {
+  readonly element: HTMLElement;
+  private readonly stack = h("div", { class: "stack" });
+  private readonly readings = h("div", { class: "readings" });
+  private readonly hidden = new Set<string>();
+  private readonly resized: ResizeObserver;
+  private lines: Line[] = [];
+  private shown: { panel: Panel; index: number; plot: uPlot }[] = [];
+  private cells: HTMLElement[][] = [];
+  private caption = h("caption");
+  private cursor: number | null = null;
+
+  constructor(
+    readonly name: string,
+    private readonly times: number[],
+    private readonly panels: Panel[],
+    private readonly range: TimeRange,
+  ) {
+    this.element = h("div", { class: "board", id: `board-${name}` }, this.stack, this.readings);
+    this.resized = new ResizeObserver(() => this.fit());
+    this.resized.observe(this.stack);
+    range.onChange(() => {
+      for (const { plot } of this.shown) plot.setScale("x", { min: range.from, max: range.to });
+      this.read();
+    });
+    onTheme(() => {
+      for (const { plot } of this.shown) plot.redraw();
+      this.paintSwatches();
+    });
+  }
+
+  /** Draws these lines in place of those before. */
+  show(lines: Line[]): void {
+    for (const { panel, plot } of this.shown) {
+      drawn.delete(`${this.name}.${panel.id}`);
+      plot.destroy();
+    }
+    this.lines = lines;
+    this.cursor = null;
+    this.stack.replaceChildren();
+    this.shown = [];
+    for (const [index, panel] of this.panels.entries()) {
+      const idle = panel.none !== undefined && lines.every((line) => line.values[index]!.every((v) => !v));
+      if (idle) {
+        this.stack.append(h("p", { class: "none" }, panel.none));
+        continue;
+      }
+      this.addPanel(panel, index);
+    }
+    this.tabulate();
+    this.read();
+  }
+
+  private addPanel(panel: Panel, index: number): void {
+    const title = h("h3", {}, panel.title, h("span", { class: "unit" }, panel.unit + (panel.per ?? "")));
+    const place = h("div", {
+      class: "plot",
+      tabindex: "0",
+      role: "group",
+      "aria-label":
+        `${panel.title} in ${panel.unit} over time. Arrow keys move the crosshair, plus and minus zoom, Escape shows everything.`,
+    });
+    this.stack.append(h("figure", {}, title, place));
+    const plot = new uPlot(this.options(panel, index), this.data(index), place);
+    place.addEventListener("keydown", (event) => this.key(event, plot));
+    this.shown.push({ panel, index, plot });
+    drawn.set(`${this.name}.${panel.id}`, plot);
+    plot.setSize({ width: this.width(), height: panel.height });
+    plot.setScale("x", { min: this.range.from, max: this.range.to });
+  }
+
+  private data(index: number): uPlot.AlignedData {
+    return [this.times, ...this.lines.map((line) => line.values[index]!)];
+  }
+
+  private width(): number {
+    return Math.max(200, this.stack.clientWidth);
+  }
+
+  private fit(): void {
+    const width = this.width();
+    for (const { panel, plot } of this.shown) {
+      if (plot.width !== width) plot.setSize({ width, height: panel.height });
+    }
+  }
+
+  private options(panel: Panel, index: number): uPlot.Options {
+    const font = `11px ${css("--font")}`;
+    const axis = {
+      stroke: () => css("--ink-2"),
+      font,
+      labelFont: font,
+      grid: { stroke: () => css("--grid"), width: 1 },
+      ticks: { stroke: () => css("--grid"), width: 1, size: 4 },
+    };
+    return {
+      width: this.width(),
+      height: panel.height,
+      padding: [8, 14, 0, 0],
+      legend: { show: false },
+      focus: { alpha: 0.2 },
+      cursor: {
+        sync: { key: SYNC, setSeries: false },
+        drag: { x: true, y: false, setScale: false },
+        points: { size: 7 },
+        y: false,
+        bind: {
+          // The range of time is common to all plots.
+          dblclick: () => () => {
+            this.range.reset();
+            return null;
+          },
+        },
+      },
+      scales: {
+        x: { time: false },
+        y: { range: (_plot, min, max) => scaleRange(panel, min, max) },
+      },
+      axes: [
+        {
+          ...axis,
+          label: "time, s",
+          labelSize: 16,
+          labelGap: 0,
+          size: 24,
+          gap: 3,
+          values: (_plot, splits) => splits.map((split) => seconds(split)),
+        },
+        {
+          ...axis,
+          label: panel.unit,
+          labelSize: 16,
+          labelGap: 0,
+          size: 46,
+          gap: 4,
+          values: (_plot, splits) => splits.map((split) => String(parseFloat(split.toPrecision(6)))),
+        },
+      ],
+      series: [
+        {},
+        ...this.lines.map((line): uPlot.Series => {
+          const alone = isolated(line.values[index]!);
+          return {
+            label: line.name,
+            show: !this.hidden.has(line.id),
+            stroke: () => ofPair(line.colour),
+            width: 1.25,
+            dash: line.dash,
+            paths: panel.counts ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!(),
+            // A value without neighbours makes no line: it is a point.
+            points: {
+              show: alone.length > 0,
+              size: 3,
+              fill: () => ofPair(line.colour),
+              filter: () => alone,
+            },
+          };
+        }),
+      ],
+      hooks: {
+        setCursor: [
+          (plot) => {
+            const at = plot.cursor.idx;
+            const next = isNumber(at) && (plot.cursor.left ?? -1) >= 0 ? at : null;
+            if (next !== this.cursor) {
+              this.cursor = next;
+              this.read();
+            }
+          },
+        ],
+        setSelect: [
+          (plot) => {
+            if (plot.select.width < 4) return;
+            const from = plot.posToVal(plot.select.left, "x");
+            const to = plot.posToVal(plot.select.left + plot.select.width, "x");
+            plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            this.range.set(from, to);
+          },
+        ],
+      },
+    };
+  }
+
+  private key(event: KeyboardEvent, plot: uPlot): void {
+    const last = this.times.length - 1;
+    const now = this.cursor ?? plot.valToIdx((this.range.from + this.range.to) / 2);
+    const move = (to: number) => {
+      const index = Math.min(last, Math.max(0, to));
+      const left = plot.valToPos(this.times[index]!, "x");
+      plot.setCursor({ left, top: plot.over.clientHeight / 2 });
+    };
+    const stride = event.shiftKey ? 10 : 1;
+    switch (event.key) {
+      case "ArrowLeft":
+        move(now - stride);
+        break;
+      case "ArrowRight":
+        move(now + stride);
+        break;
+      case "+":
+      case "=":
+        this.range.zoom(0.5, this.times[now]!);
+        break;
+      case "-":
+        this.range.zoom(2, this.times[now]!);
+        break;
+      case "0":
+      case "Escape":
+        this.range.reset();
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  }
+
+  /** Shows or hides a line in all panels. */
+  private toggle(line: Line): void {
+    if (!this.hidden.delete(line.id)) this.hidden.add(line.id);
+    this.applyHidden();
+  }
+
+  private applyHidden(): void {
+    for (const { plot } of this.shown) {
+      this.lines.forEach((line, i) => {
+        const show = !this.hidden.has(line.id);
+        if (plot.series[i + 1]!.show !== show) plot.setSeries(i + 1, { show });
+      });
+    }
+    for (const button of this.readings.querySelectorAll<HTMLButtonElement>("button[data-line]")) {
+      button.setAttribute("aria-pressed", String(!this.hidden.has(button.dataset["line"]!)));
+    }
+  }
+
+  private focus(index: number | null): void {
+    for (const { plot } of this.shown) plot.setSeries(index, { focus: index !== null });
+  }
+
+  /** Makes the table of readings: a row a line, which is also the legend. */
+  private tabulate(): void {
+    this.cells = [];
+    this.caption = h("caption");
+    const body = h("tbody");
+    this.lines.forEach((line, i) => {
+      const button = h(
+        "button",
+        {
+          type: "button",
+          class: "line",
+          "data-line": line.id,
+          "aria-pressed": String(!this.hidden.has(line.id)),
+          title: "Show or hide this line",
+          click: () => this.toggle(line),
+        },
+        swatch(),
+        h("span", {}, line.name),
+        line.note ? h("small", {}, line.note) : null,
+      );
+      const cells = this.panels.map(() => h("td"));
+      const row = h("tr", {}, h("th", { scope: "row" }, button), ...cells);
+      row.addEventListener("pointerenter", () => this.focus(i + 1));
+      row.addEventListener("pointerleave", () => this.focus(null));
+      body.append(row);
+      this.cells.push(cells);
+    });
+    const all = (hide: boolean) => () => {
+      for (const line of this.lines) {
+        if (hide) this.hidden.add(line.id);
+        else this.hidden.delete(line.id);
+      }
+      this.applyHidden();
+    };
+    const head = h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "col" },
+        h("button", { type: "button", class: "link", click: all(false) }, "all"),
+        " ",
+        h("button", { type: "button", class: "link", click: all(true) }, "none"),
+      ),
+      ...this.panels.map((panel) =>
+        h("th", { scope: "col" }, panel.title, h("span", { class: "unit" }, panel.unit)),
+      ),
+    );
+    this.readings.replaceChildren(h("table", {}, this.caption, h("thead", {}, head), body));
+    this.paintSwatches();
+  }
+
+  private paintSwatches(): void {
+    const swatches = this.readings.querySelectorAll<SVGLineElement>("svg line");
+    swatches.forEach((line, i) => {
+      line.setAttribute("stroke", ofPair(this.lines[i]!.colour));
+      line.setAttribute("stroke-dasharray", this.lines[i]!.dash.join(" "));
+    });
+  }
+
+  /** Fills the table: values under the crosshair, or over the range that is shown. */
+  private read(): void {
+    const { from, to } = this.range;
+    this.caption.textContent =
+      this.cursor === null
+        ? `mean (counts: sum) over ${seconds(from)} to ${seconds(to)} s`
+        : `at ${seconds(this.times[this.cursor]!)} s`;
+    const first = this.times.findIndex((t) => t >= from);
+    const after = this.times.findIndex((t) => t > to);
+    const end = after < 0 ? this.times.length : after;
+    this.lines.forEach((line, i) => {
+      this.panels.forEach((panel, p) => {
+        const values = line.values[p]!;
+        const value =
+          this.cursor === null ? summary(values, first, end, panel.counts ?? false) : values[this.cursor];
+        this.cells[i]![p]!.textContent = panel.counts ? significant(value, 3) : significant(value, 4);
+      });
+    });
+  }
+}
+
+function swatch(): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 20 8");
+  svg.setAttribute("class", "swatch");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(space, "line");
+  for (const [name, value] of [["x1", "0"], ["x2", "20"], ["y1", "4"], ["y2", "4"], ["stroke-width", "3"]] as const) {
+    line.setAttribute(name, value);
+  }
+  svg.append(line);
+  return svg;
+}
+
+function summary(values: Values, first: number, end: number, sum: boolean): number | null {
+  let total = 0;
+  let n = 0;
+  for (let k = Math.max(0, first); k < end; k++) {
+    const value = values[k];
+    if (isNumber(value)) {
+      total += value;
+      n++;
+    }
+  }
+  if (sum) return total;
+  return n > 0 ? total / n : null;
+}
+
+/** Indices of values whose neighbours have none. */
+function isolated(values: Values): number[] {
+  const alone: number[] = [];
+  values.forEach((value, k) => {
+    if (isNumber(value) && !isNumber(values[k - 1]) && !isNumber(values[k + 1])) alone.push(k);
+  });
+  return alone;
+}
+
+function scaleRange(panel: Panel, min: number | null, max: number | null): [number, number] {
+  if (!isNumber(min) || !isNumber(max)) return [0, panel.top ?? 1];
+  if (panel.fromZero) return [0, panel.top ?? (max > 0 ? max * 1.06 : 1)];
+  const room = Math.max((max - min) * 0.08, Math.abs(max) * 0.002, 1e-6);
+  return [Math.max(0, min - room), max + room];
+}

@@ -1,0 +1,70 @@
+// Tables that sort by any column.
+
+import { h } from "./dom";
+
+export interface Column<Row> {
+  title: string;
+  unit?: string;
+  /** What the cell says. */
+  text: (row: Row) => string;
+  /** What it sorts by: text by its numbers and letters, what is null always last. */
+  key: (row: Row) => string | number | null;
+  /** Numbers stand at the right. */
+  number?: boolean;
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[]): HTMLElement {
+  const body = h("tbody");
+  const fill = (sorted: Row[]) => {
+    body.replaceChildren(
+      ...sorted.map((row) =>
+        h(
+          "tr",
+          {},
+          ...columns.map((column, i) =>
+            i === 0
+              ? h("th", { scope: "row" }, column.text(row))
+              : h("td", { class: column.number ? "number" : undefined }, column.text(row)),
+          ),
+        ),
+      ),
+    );
+  };
+  const heads = columns.map((column, i) => {
+    const button = h(
+      "button",
+      { type: "button" },
+      column.title,
+      column.unit ? h("span", { class: "unit" }, column.unit) : null,
+    );
+    const head = h("th", { scope: "col", class: column.number ? "number" : undefined }, button);
+    button.addEventListener("click", () => {
+      // Numbers are mostly sought from the largest down.
+      const order = head.getAttribute("aria-sort");
+      const first = column.number ? "descending" : "ascending";
+      const second = column.number ? "ascending" : "descending";
+      const next = order === first ? second : first;
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", next);
+      fill(sort(rows, columns[i]!, next === "ascending"));
+    });
+    return head;
+  });
+  fill(rows);
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...heads)), body),
+  );
+}
+
+function sort<Row>(rows: Row[], column: Column<Row>, ascending: boolean): Row[] {
+  return [...rows].sort((a, b) => {
+    const [x, y] = [column.key(a), column.key(b)];
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    const order = typeof x === "number" && typeof y === "number" ? x - y : collator.compare(String(x), String(y));
+    return ascending ? order : -order;
+  });
+}

@@ -1,0 +1,233 @@
+// The network: nodes at given places, links as thick as their rate and coloured by how much of
+// them is used.
+
+import cytoscape from "cytoscape";
+import type { Page } from "./data";
+import { h } from "./dom";
+import { count, millis, percent, rate } from "./format";
+import { css, onTheme, utilisationColour, utilisationGradient } from "./theme";
+
+export interface Network {
+  element: HTMLElement;
+  /** Draws; the element must be in the page. */
+  start(): cytoscape.Core;
+}
+
+/** The rows of the document that are the two directions of each edge. */
+export function directions(page: Page): number[][] {
+  const taken = new Set<number>();
+  const find = (from: string, to: string) => {
+    const at = page.document.links.findIndex((row, i) => !taken.has(i) && row.from === from && row.to === to);
+    if (at >= 0) taken.add(at);
+    return at;
+  };
+  return page.edges.map((edge) => [find(edge.from, edge.to), find(edge.to, edge.from)].filter((at) => at >= 0));
+}
+
+export function network(page: Page, onPick: (rows: number[]) => void): Network {
+  const rowsOf = directions(page);
+  const links = page.document.links;
+  const used = (edge: number) => Math.max(0, ...rowsOf[edge]!.map((row) => links[row]!.utilisation ?? 0));
+  const rates = page.edges.map((edge) => edge.rate_bps).filter((bps) => bps > 0);
+  const slowest = Math.min(...rates);
+  const thickness = (bps: number) => Math.min(8, 2.4 + 1.7 * Math.log10(Math.max(1, bps / slowest)));
+  const size = page.nodes.length <= 30 ? 22 : page.nodes.length <= 80 ? 14 : 8;
+
+  const place = h("div", { class: "graph", role: "img" });
+  place.setAttribute(
+    "aria-label",
+    `The network: ${page.nodes.length} nodes, ${page.edges.length} links. The table of links has the same figures.`,
+  );
+  const n = page.nodes.length;
+  place.style.height = `${n <= 14 ? 260 : n <= 30 ? 340 : n <= 80 ? 440 : 560}px`;
+  const tip = h("div", { class: "tip", hidden: true });
+  const ramp = h("span", { class: "ramp" });
+  const distinct = [...new Set(rates)].sort((a, b) => a - b);
+  const samples = distinct.length <= 4 ? distinct : [distinct[0]!, distinct[distinct.length - 1]!];
+  const buttons = h("span", { class: "zoom" });
+  const legend = h(
+    "div",
+    { class: "legend" },
+    h("span", {}, "utilisation, busier direction: 0 %", ramp, "100 %"),
+    h(
+      "span",
+      {},
+      "rate:",
+      ...samples.map((bps) => {
+        const bar = h("i", { class: "bar" });
+        bar.style.height = `${thickness(bps)}px`;
+        return h("span", { class: "key" }, bar, rate(bps));
+      }),
+    ),
+    h("span", {}, ...["consumer", "router", "producer"].map((role) =>
+      h("span", { class: "key" }, h("i", { class: `node ${role}` }), role),
+    )),
+    buttons,
+  );
+  const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, tip), legend);
+
+  const lines = (edge: number): string[] => {
+    const { from, to, rate_bps, delay_ms } = page.edges[edge]!;
+    return [
+      `${from} – ${to}: ${rate(rate_bps)}, ${millis(delay_ms)} ms`,
+      ...rowsOf[edge]!.map((row) => {
+        const link = links[row]!;
+        return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} drops`;
+      }),
+    ];
+  };
+
+  const start = () => {
+    const margin = { x: 34, y: 26 };
+    const at = (node: { x: number; y: number }) => ({
+      x: margin.x + node.x * (place.clientWidth - 2 * margin.x),
+      y: margin.y + node.y * (place.clientHeight - 2 * margin.y - 8),
+    });
+    // The same pair of nodes may have several links: those bend.
+    const cy = cytoscape({
+      container: place,
+      layout: { name: "preset", fit: false },
+      userZoomingEnabled: false,
+      userPanningEnabled: false,
+      boxSelectionEnabled: false,
+      autoungrabify: true,
+      autounselectify: true,
+      minZoom: 0.5,
+      maxZoom: 8,
+      elements: [
+        ...page.nodes.map((node, i) => ({
+          group: "nodes" as const,
+          data: { id: `n${i}`, name: node.name, role: node.role },
+          position: at(node),
+          classes: node.role,
+        })),
+        ...page.edges.flatMap((edge, i) => {
+          const end = (name: string) => page.nodes.findIndex((node) => node.name === name);
+          const [source, target] = [end(edge.from), end(edge.to)];
+          if (source < 0 || target < 0) return [];
+          return [
+            {
+              group: "edges" as const,
+              data: { id: `e${i}`, index: i, source: `n${source}`, target: `n${target}`, width: thickness(edge.rate_bps) },
+            },
+          ];
+        }),
+      ],
+    });
+    const paint = () => {
+      const style: cytoscape.StylesheetJson = [
+        {
+          selector: "node",
+          style: {
+            width: size,
+            height: size,
+            "background-color": css("--node"),
+            "border-width": 1.5,
+            "border-color": css("--node-line"),
+            label: "data(name)",
+            color: css("--ink"),
+            "font-size": page.nodes.length <= 80 ? 11 : 8,
+            "font-family": css("--font"),
+            "min-zoomed-font-size": 7,
+            "text-valign": "bottom",
+            "text-margin-y": 3,
+            "text-background-color": css("--panel"),
+            "text-background-opacity": 0.75,
+            "text-background-padding": "1px",
+            "text-max-width": "120px",
+            "text-wrap": "ellipsis",
+          },
+        },
+        { selector: "node.consumer", style: { shape: "ellipse", "background-color": css("--panel") } },
+        { selector: "node.router", style: { shape: "round-rectangle" } },
+        { selector: "node.producer", style: { shape: "diamond", "background-color": css("--panel") } },
+        {
+          selector: "edge",
+          style: {
+            width: "data(width)",
+            "curve-style": "bezier",
+            "line-color": (edge: cytoscape.EdgeSingular) => utilisationColour(used(edge.data("index") as number)),
+            "line-cap": "round",
+          },
+        },
+        {
+          selector: "edge.near, edge.picked",
+          style: { "underlay-color": css("--accent"), "underlay-opacity": 0.28, "underlay-padding": 4 },
+        },
+        { selector: "node.near", style: { "border-color": css("--accent"), "border-width": 3 } },
+      ];
+      cy.style(style);
+      ramp.style.background = utilisationGradient();
+    };
+    paint();
+    onTheme(paint);
+
+    const showTip = (text: string[], position: { x: number; y: number }) => {
+      tip.replaceChildren(...text.map((line, i) => h(i === 0 ? "strong" : "span", {}, line)));
+      tip.hidden = false;
+      const left = Math.min(position.x + 14, place.clientWidth - tip.offsetWidth - 4);
+      const below = position.y + 16;
+      const top = below + tip.offsetHeight < place.clientHeight ? below : position.y - tip.offsetHeight - 12;
+      tip.style.left = `${Math.max(4, left)}px`;
+      tip.style.top = `${Math.max(4, top)}px`;
+    };
+    const hide = () => {
+      tip.hidden = true;
+      cy.elements().removeClass("near");
+    };
+    cy.on("mouseover tapstart", "edge", (event) => {
+      event.target.addClass("near");
+      showTip(lines(event.target.data("index") as number), event.renderedPosition);
+    });
+    cy.on("mouseover tapstart", "node", (event) => {
+      event.target.addClass("near");
+      const edges = event.target.connectedEdges().length as number;
+      showTip(
+        [event.target.data("name") as string, `${event.target.data("role") as string}, ${edges} links`],
+        event.renderedPosition,
+      );
+    });
+    cy.on("mouseout tapend", "node, edge", hide);
+    cy.on("tap", "edge", (event) => {
+      cy.elements().removeClass("picked");
+      event.target.addClass("picked");
+      onPick(rowsOf[event.target.data("index") as number]!);
+    });
+    cy.on("tap", "node", (event) => {
+      cy.elements().removeClass("picked");
+      const edges = event.target.connectedEdges() as cytoscape.EdgeCollection;
+      edges.addClass("picked");
+      onPick(edges.map((edge) => rowsOf[edge.data("index") as number]!).flat());
+    });
+
+    const fitAll = () => {
+      cy.zoom(1);
+      cy.pan({ x: 0, y: 0 });
+      cy.userPanningEnabled(false);
+    };
+    const zoom = (factor: number) => {
+      const middle = { x: place.clientWidth / 2, y: place.clientHeight / 2 };
+      cy.zoom({ level: cy.zoom() * factor, renderedPosition: middle });
+      // Only an enlarged network moves: otherwise a swipe scrolls the page.
+      cy.userPanningEnabled(cy.zoom() > 1.01);
+      if (cy.zoom() <= 1.01) fitAll();
+    };
+    const button = (text: string, label: string, click: () => void) =>
+      h("button", { type: "button", "aria-label": label, title: label, click }, text);
+    buttons.append(
+      button("+", "Enlarge the network", () => zoom(1.5)),
+      button("−", "Shrink the network", () => zoom(1 / 1.5)),
+      button("⤢", "Show the whole network", fitAll),
+    );
+    let width = place.clientWidth;
+    new ResizeObserver(() => {
+      if (place.clientWidth === width || place.clientWidth === 0) return;
+      width = place.clientWidth;
+      cy.resize();
+      fitAll();
+      page.nodes.forEach((node, i) => cy.getElementById(`n${i}`).position(at(node)));
+    }).observe(place);
+    return cy;
+  };
+  return { element, start };
+}

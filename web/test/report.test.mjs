@@ -1,0 +1,326 @@
+// The report in a real browser. WEIR_REPORT names a report.html to open; without it a synthetic
+// one is made. CHROMIUM names the browser.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\"&<!--";
+
+let scratch;
+let report;
+let hostile;
+let browser;
+
+function sample(name, ...options) {
+  const dir = join(scratch, name);
+  const cargo = ["run", "-q", "-p", "weir-results", "--example", "sample_report", "--", dir, ...options];
+  execFileSync("cargo", cargo, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  return join(dir, "report.html");
+}
+
+before(async () => {
+  scratch = mkdtempSync(join(tmpdir(), "weir-report-"));
+  report = process.env.WEIR_REPORT ?? sample("plain", "40", "1200");
+  hostile = sample("hostile", "4", "50", HOSTILE);
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  if (scratch) rmSync(scratch, { recursive: true, force: true });
+});
+
+/** Opens a page, runs the steps, and fails on any complaint or request of the page. */
+async function open(steps, { file = report, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light", ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) complaints.push(`request to ${request.url()}`);
+  });
+  try {
+    await page.goto(pathToFileURL(file).href);
+    await page.waitForFunction(() => window.weirReport !== undefined);
+    await steps(page);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+}
+
+/** How many pixels of each plot of the page are coloured, not grey. */
+function colouredPixels(page, board) {
+  return page.evaluate((board) => {
+    const counts = {};
+    for (const [name, plot] of window.weirReport.plots) {
+      if (!name.startsWith(`${board}.`)) continue;
+      const { width, height } = plot.ctx.canvas;
+      // Read from a copy, so that the page's own canvas stays what it is.
+      const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+      copy.drawImage(plot.ctx.canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, width, height);
+      let n = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        const [r, g, b, a] = data.subarray(i, i + 4);
+        if (a > 128 && Math.max(r, g, b) - Math.min(r, g, b) > 30) n++;
+      }
+      counts[name] = n;
+    }
+    return counts;
+  }, board);
+}
+
+/** The board of traffic that is shown first. */
+function firstBoard(page) {
+  return page.evaluate(() => (document.getElementById("board-classes").hidden ? "flows" : "classes"));
+}
+
+function ranges(page) {
+  return page.evaluate(() => [...window.weirReport.plots.values()].map((plot) => [plot.scales.x.min, plot.scales.x.max]));
+}
+
+/** Lets the plots draw what was asked of them. */
+function settle(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+async function middleOf(page, board, plot = 0) {
+  const over = page.locator(`#board-${board} .u-over`).nth(plot);
+  await over.scrollIntoViewIfNeeded();
+  return over.boundingBox();
+}
+
+describe("the report", () => {
+  test("draws every plot", () =>
+    open(async (page) => {
+      for (const board of [await firstBoard(page), "links"]) {
+        const counts = await colouredPixels(page, board);
+        assert.ok(Object.keys(counts).length >= 2, `${board} has plots`);
+        for (const [name, n] of Object.entries(counts)) assert.ok(n > 200, `${name} is blank (${n} pixels)`);
+      }
+    }));
+
+  test("hides a line when its legend is pressed, and shows it again", () =>
+    open(async (page) => {
+      const board = await firstBoard(page);
+      const before = await colouredPixels(page, board);
+      const button = page.locator(`#board-${board} button.line`).first();
+      await button.click();
+      assert.equal(await button.getAttribute("aria-pressed"), "false");
+      await page.mouse.move(2, 2);
+      await settle(page);
+      const hidden = await colouredPixels(page, board);
+      assert.ok(hidden[`${board}.goodput`] < before[`${board}.goodput`]);
+      const shown = await page.evaluate(
+        (board) => window.weirReport.plots.get(`${board}.goodput`).series.map((series) => series.show),
+        board,
+      );
+      assert.equal(shown[1], false);
+      await button.click();
+      await page.mouse.move(2, 2);
+      await settle(page);
+      assert.deepEqual(await colouredPixels(page, board), before);
+    }));
+
+  test("zooms all plots by dragging in one, and back by a double click", () =>
+    open(async (page) => {
+      const board = await firstBoard(page);
+      const whole = await ranges(page);
+      const box = await middleOf(page, board);
+      await page.mouse.move(box.x + box.width * 0.25, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2, { steps: 8 });
+      await page.mouse.up();
+      await settle(page);
+      const zoomed = await ranges(page);
+      const end = whole[0][1];
+      for (const [from, to] of zoomed) {
+        assert.ok(Math.abs(from - end * 0.25) < end * 0.02 && Math.abs(to - end * 0.5) < end * 0.02, `${from} to ${to}`);
+      }
+      assert.ok(await page.locator("button.reset").first().isEnabled());
+      await page.mouse.dblclick(box.x + box.width * 0.5, box.y + box.height / 2);
+      await settle(page);
+      assert.deepEqual(await ranges(page), whole);
+    }));
+
+  test("reads values under the crosshair, which all plots share", () =>
+    open(async (page) => {
+      const board = await firstBoard(page);
+      const caption = page.locator(`#board-${board} caption`);
+      assert.match(await caption.textContent(), /^mean/);
+      const box = await middleOf(page, board);
+      await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+      await settle(page);
+      assert.match(await caption.textContent(), /^at [\d.]+ s$/);
+      const indices = await page.evaluate(() => [...window.weirReport.plots.values()].map((plot) => plot.cursor.idx));
+      assert.equal(new Set(indices).size, 1);
+      assert.match(await page.locator("#board-links caption").textContent(), /^at [\d.]+ s$/);
+    }));
+
+  test("works from the keyboard", () =>
+    open(async (page) => {
+      const board = await firstBoard(page);
+      const caption = page.locator(`#board-${board} caption`);
+      const whole = await ranges(page);
+      await page.locator(`#board-${board} .plot`).first().focus();
+      await page.keyboard.press("ArrowRight");
+      const first = await caption.textContent();
+      await page.keyboard.press("ArrowRight");
+      const second = await caption.textContent();
+      assert.match(first, /^at/);
+      assert.notEqual(first, second);
+      await page.keyboard.press("+");
+      await settle(page);
+      const [from, to] = (await ranges(page))[0];
+      assert.ok(Math.abs(to - from - (whole[0][1] - whole[0][0]) / 2) < 1);
+      await page.keyboard.press("Escape");
+      await settle(page);
+      assert.deepEqual(await ranges(page), whole);
+      await page.locator(`#board-${board} button.line`).first().focus();
+      await page.keyboard.press("Space");
+      assert.equal(await page.locator(`#board-${board} button.line`).first().getAttribute("aria-pressed"), "false");
+    }));
+
+  test("switches from light to dark and back", () =>
+    open(async (page) => {
+      const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const axis = () => page.evaluate(() => [...window.weirReport.plots.values()][0].ctx.canvas.toDataURL());
+      const [light, lightPlot] = [await ground(), await axis()];
+      await page.locator("#theme").click();
+      await settle(page);
+      assert.notEqual(await ground(), light);
+      assert.notEqual(await axis(), lightPlot);
+      await page.locator("#theme").click();
+      await settle(page);
+      assert.equal(await ground(), light);
+      assert.equal(await axis(), lightPlot);
+    }));
+
+  test("takes the theme that the reader prefers", () =>
+    open(
+      async (page) => {
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+      },
+      { colorScheme: "dark" },
+    ));
+
+  test("has every node and link, and plots the link that is clicked", () =>
+    open(async (page) => {
+      const network = await page.evaluate(() => {
+        const data = JSON.parse(document.getElementById("data").textContent);
+        const cy = window.weirReport.network;
+        const places = cy.nodes().map((node) => node.renderedPosition());
+        return {
+          nodes: [cy.nodes().length, data.nodes.length],
+          edges: [cy.edges().length, data.edges.length],
+          width: cy.width(),
+          places,
+          // An end where no node is near, for the click.
+          edge: cy.edges().map((edge) => ({ ...edge.renderedMidpoint(), name: `${edge.source().data("name")} – ${edge.target().data("name")}` }))[0],
+        };
+      });
+      assert.equal(...network.nodes);
+      assert.equal(...network.edges);
+      for (const { x } of network.places) assert.ok(x > 0 && x < network.width);
+      const graph = page.locator(".graph");
+      await graph.scrollIntoViewIfNeeded();
+      const box = await graph.boundingBox();
+      await page.mouse.move(box.x + network.edge.x, box.y + network.edge.y);
+      await page.locator(".tip").waitFor({ state: "visible" });
+      assert.ok((await page.locator(".tip").textContent()).includes(network.edge.name));
+      await page.mouse.click(box.x + network.edge.x, box.y + network.edge.y);
+      await page.waitForFunction(() => document.querySelectorAll("#board-links button.line").length === 2);
+      const chosen = await page.locator("#links select").evaluate((list) => list.selectedOptions[0].textContent);
+      assert.equal(chosen, network.edge.name);
+    }));
+
+  test("sorts its tables", () =>
+    open(async (page) => {
+      const head = page.locator("#flows thead th").filter({ hasText: "goodput" });
+      const order = () =>
+        page.evaluate(() => {
+          const scale = { "b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9 };
+          return [...document.querySelectorAll("#flows tbody td:nth-child(4)")].map((cell) => {
+            const [number, unit] = cell.textContent.split(" ");
+            return Number(number) * scale[unit];
+          });
+        });
+      await head.locator("button").click();
+      assert.equal(await head.getAttribute("aria-sort"), "descending");
+      const down = await order();
+      assert.deepEqual(down, [...down].sort((a, b) => b - a));
+      await head.locator("button").click();
+      assert.equal(await head.getAttribute("aria-sort"), "ascending");
+      assert.deepEqual(await order(), down.reverse());
+    }));
+
+  test("draws single flows, chosen or sought", () =>
+    open(async (page) => {
+      await page.locator('[data-value="flows"]').click();
+      assert.ok(await page.locator("#board-flows").isVisible());
+      assert.ok(await page.locator("#board-classes").isHidden());
+      await settle(page);
+      assert.ok((await colouredPixels(page, "flows"))["flows.goodput"] > 200);
+      const prefix = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).document.flows[0].prefix);
+      await page.locator('#traffic input[type="search"]').fill(prefix);
+      const names = await page.locator("#board-flows button.line > span").allTextContents();
+      assert.ok(names.length > 0 && names.every((name) => name.includes(prefix)));
+    }));
+
+  test("fits a phone", () =>
+    open(
+      async (page) => {
+        const wide = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        assert.equal(await wide(), 0);
+        await page.locator('[data-value="flows"]').click();
+        await settle(page);
+        assert.equal(await wide(), 0);
+        const widths = await page.evaluate(() => [...window.weirReport.plots.values()].map((plot) => plot.width));
+        for (const width of widths) assert.ok(width <= 390, `a plot is ${width} wide`);
+      },
+      { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+    ));
+
+  test("follows the width of the window", () =>
+    open(async (page) => {
+      const width = () => page.evaluate(() => [...window.weirReport.plots.values()][0].width);
+      const before = await width();
+      await page.setViewportSize({ width: 900, height: 800 });
+      await page.waitForFunction((before) => [...window.weirReport.plots.values()][0].width < before, before);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), 0);
+    }));
+
+  test("shows a hostile title as text", () =>
+    open(
+      async (page) => {
+        assert.equal(await page.locator("h1").textContent(), HOSTILE);
+        assert.ok((await page.title()).startsWith(HOSTILE));
+        assert.equal(await page.evaluate(() => window.broken), undefined);
+        assert.equal(await page.locator("img").count(), 0);
+      },
+      { file: hostile },
+    ));
+});
