@@ -1,1 +1,38 @@
-fn main() {}
+//! `weir`: congestion control and quality of service for Named Data Networking.
+
+mod list;
+mod load;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Congestion control and quality of service for Named Data Networking.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Args),
+    Run(run::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::List(args) => list::list(&args),
+        Command::Run(args) => run::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

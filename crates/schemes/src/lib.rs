@@ -1,1 +1,10 @@
-//! weir
+//! Congestion-control schemes for NDN, a file or folder each, and the list of them.
+//!
+//! A scheme is made of up to three state machines (see `weir_core::scheme`); what it does not
+//! make it takes from the core. Its file reads beside its paper.
+
+pub mod fixed;
+pub mod qsccp;
+pub mod registry;
+
+pub use registry::{Entry, SCHEMES, find};

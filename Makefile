@@ -1,0 +1,27 @@
+# make run | test | bench | lint | fuzz
+.PHONY: run test bench lint fuzz web-tools
+
+run:
+	cargo run --release -- run qsccp/dumbbell
+
+# Everything that is tested, with what the tests need.
+test:
+	cargo test --workspace --all-features
+	cargo build --release
+	sh web/install-test-tools.sh
+	cd web && npm ci --no-audit --no-fund && npm run check && npm run check-bundle
+	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
+	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cargo doc --workspace --no-deps --all-features --quiet
+
+bench:
+	cargo bench -p weir-sim
+
+# A minute of each fuzz target; needs a nightly toolchain and cargo-fuzz.
+fuzz:
+	for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done

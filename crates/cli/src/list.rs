@@ -1,0 +1,63 @@
+//! `weir list`: what there is to run, and what can be set.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use weir_scenario::builtins;
+use weir_schemes::{SCHEMES, find};
+
+use crate::load;
+
+/// List scenarios and schemes, or what can be set in one of them
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A scenario or a scheme: list what `--set` can change in it, each with its value and source
+    name: Option<String>,
+}
+
+/// Prints the list; a closed pipe ends it.
+pub fn list(args: &Args) -> Result<(), Box<dyn Error>> {
+    let text = match &args.name {
+        None => everything(),
+        Some(name) => match find(name) {
+            Some(_) => parameters(name),
+            None => settings(name)?,
+        },
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn everything() -> String {
+    let mut text = String::from("Scenarios\n");
+    for (name, title) in builtins() {
+        text += &format!("  {name:<24} {title}\n");
+    }
+    text += "\nSchemes\n";
+    for scheme in SCHEMES {
+        text += &format!("  {:<24} {}\n", scheme.name, scheme.title);
+    }
+    text + "\n`weir list NAME` shows what can be set in a scenario or scheme.\n"
+}
+
+fn parameters(name: &str) -> String {
+    let Some(scheme) = find(name) else { return String::new() };
+    let mut text = format!("{}: {}\n{}\n\n", scheme.name, scheme.title, scheme.citation);
+    for parameter in scheme.parameters {
+        let path = format!("scheme.{name}.{} = {}", parameter.key, parameter.default);
+        text += &format!("  {path:<46} {} [{}]\n", parameter.meaning, parameter.from);
+    }
+    text
+}
+
+fn settings(name: &str) -> Result<String, Box<dyn Error>> {
+    let scenario = load::scenario(name, &[])?;
+    let mut text = format!("{}: {}\n\n", scenario.name, scenario.title);
+    for setting in &scenario.settings {
+        let source = setting.source.as_deref().map(|s| format!("  [{s}]")).unwrap_or_default();
+        text += &format!("  {} = {}{source}\n", setting.path, setting.value);
+    }
+    Ok(text + "\nChange one with `weir run SCENARIO --set KEY=VALUE`; `*` stands for every name.\n")
+}

@@ -1,0 +1,170 @@
+//! `weir run`: one scenario under one scheme.
+
+use std::error::Error;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+use weir_core::units::{Span, Time};
+use weir_results::{Report, RunDocument, summary, terminal_width, to_json, write_all};
+use weir_scenario::Scenario;
+use weir_sim::{Progress, Setup, World};
+
+use crate::load;
+
+/// Simulate a scenario, print what came out, and write a report
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `weir list`) or a file
+    scenario: String,
+    /// The scheme; by default the scenario's own
+    #[arg(long)]
+    scheme: Option<String>,
+    /// The seed; several seeds are several runs
+    #[arg(long = "seed", value_name = "N", default_value = "1")]
+    seeds: Vec<u64>,
+    /// Change something in the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s
+    #[arg(long = "window", value_name = "A:B")]
+    windows: Vec<String>,
+    /// Where to write report.html, run.json and the time series; by default below out/
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the results as one JSON document and nothing else; with several seeds, an array
+    #[arg(long)]
+    json: bool,
+    /// Send every packet through the codec, and stop if one changes
+    #[arg(long)]
+    check_wire: bool,
+}
+
+/// Runs it.
+pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let windows = args.windows.iter().map(|text| window(text)).collect::<Result<Vec<_>, _>>()?;
+    // A document alone needs neither files nor the series in them.
+    let dir = match (&args.out, args.json) {
+        (Some(dir), _) => Some(dir.clone()),
+        (None, true) => None,
+        (None, false) => Some(default_dir(&scenario, args)),
+    };
+    let bar = progress_bar(&scenario, args.seeds.len());
+    let runs: Vec<Result<Report, String>> = args
+        .seeds
+        .par_iter()
+        .map(|&seed| {
+            let setup = Setup {
+                scheme: args.scheme.clone(),
+                seed,
+                windows: windows.clone(),
+                with_series: dir.is_some(),
+                check_wire: args.check_wire,
+            };
+            simulate(&scenario, &setup, &bar)
+        })
+        .collect();
+    bar.finish_and_clear();
+    let reports = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
+    for report in &reports {
+        if let Some(dir) = &dir {
+            write_all(report, &run_dir(dir, report.document.seed, reports.len()))?;
+        }
+    }
+    print(&render(&scenario, &reports, dir.as_deref(), args))
+}
+
+/// One run, with its time on the clock.
+fn simulate(scenario: &Scenario, setup: &Setup, bar: &ProgressBar) -> Result<Report, String> {
+    let begun = now();
+    let mut world = World::build(scenario, setup).map_err(|error| error.to_string())?;
+    let mut shown = Time::ZERO;
+    let mut show = |progress: Progress| {
+        let advanced = progress.now - shown;
+        if advanced >= Span::from_millis(500) {
+            shown = progress.now;
+            bar.inc(advanced.as_nanos() / 1_000_000);
+        }
+    };
+    world.run(&mut show).map_err(|error| error.to_string())?;
+    let outcome = world.finish();
+    let mut report = outcome.report;
+    report.document.wall_s = begun.elapsed().as_secs_f64();
+    if setup.check_wire {
+        report.notes.push(format!("{} packets went through the codec unchanged.", outcome.wire_checks));
+    }
+    Ok(report)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Args) -> String {
+    let documents: Vec<&RunDocument> = reports.iter().map(|report| &report.document).collect();
+    if args.json {
+        return match documents[..] {
+            [one] => to_json(one),
+            _ => {
+                let each: Vec<_> = documents.iter().map(|d| to_json(d).trim_end().to_owned()).collect();
+                format!("[\n{}\n]\n", each.join(",\n"))
+            }
+        };
+    }
+    let mut text = format!("{}\n", scenario.title);
+    for report in reports {
+        text += &summary(&report.document, terminal_width());
+        for note in &report.notes {
+            text += &format!("Note: {note}\n");
+        }
+        if let Some(dir) = dir {
+            let page = run_dir(dir, report.document.seed, reports.len()).join("report.html");
+            text += &format!("\nReport: {}\n", page.display());
+        }
+    }
+    text
+}
+
+fn print(text: &str) -> Result<(), Box<dyn Error>> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn default_dir(scenario: &Scenario, args: &Args) -> PathBuf {
+    let stem = Path::new(&scenario.name).with_extension("");
+    let name = stem.to_string_lossy().replace(['/', '\\'], "-");
+    let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
+    Path::new("out").join(format!("{}-{scheme}", name.trim_matches(['-', '.'])))
+}
+
+fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
+    if runs == 1 { dir.to_owned() } else { dir.join(format!("seed-{seed}")) }
+}
+
+/// `20:120` is in seconds, `500ms:2s` has units.
+fn window(text: &str) -> Result<(Span, Span), String> {
+    let wrong =
+        || format!("--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s");
+    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
+    let time =
+        |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
+    Ok((time(from)?, time(to)?))
+}
+
+/// Simulated milliseconds of all runs together; shown on a terminal only.
+fn progress_bar(scenario: &Scenario, runs: usize) -> ProgressBar {
+    let total = scenario.duration.as_nanos() / 1_000_000 * runs as u64;
+    let target =
+        if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("simulating {bar:40} {percent:>3} %  {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

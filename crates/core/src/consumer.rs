@@ -1,0 +1,435 @@
+//! One consumer flow: asks for the segments of a prefix in order, as fast as its application
+//! wants and its flow control permits, and asks again for what is lost.
+//!
+//! ```text
+//!   new ----send----> pending ----Data----> done
+//!                      |   ^
+//!        timeout, Nack |   | send (before any new segment, smallest first)
+//!                      v   |
+//!                      lost
+//! ```
+
+use std::collections::{BTreeSet, VecDeque};
+
+use weir_packet::{PitToken, ServiceClass, Signal};
+
+use crate::name::{HashedName, NameHasher};
+use crate::packet::{Kind, Packet, PacketId, PacketPool};
+use crate::random::Random;
+use crate::rtt::RttEstimate;
+use crate::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// How far the newest segment asked for may be ahead of the oldest missing one.
+const REORDER_BOUND: u64 = 1 << 16;
+
+/// How long a consumer that knows no round-trip time waits after a Nack.
+const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
+
+/// How much the application wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// As much as it can get.
+    Elastic,
+    /// At most this rate of Data on the wire, and what the flow control permits.
+    Limited(Rate),
+    /// This rate of Data on the wire, whatever the flow control says: a greedy consumer.
+    Unresponsive(Rate),
+}
+
+impl Source {
+    fn rate(self) -> Option<Rate> {
+        match self {
+            Source::Elastic => None,
+            Source::Limited(rate) | Source::Unresponsive(rate) => Some(rate),
+        }
+    }
+}
+
+/// What a consumer is to do.
+#[derive(Clone, Debug)]
+pub struct ConsumerConfig {
+    /// The prefix; segment numbers are appended to it.
+    pub prefix: HashedName,
+    /// Hashes names the way the node does.
+    pub hasher: NameHasher,
+    /// The service class of its Interests.
+    pub class: ServiceClass,
+    /// How many segments it wants; `None` for no end.
+    pub amount: Option<u64>,
+    /// How much the application wants.
+    pub source: Source,
+    /// Lifetime of its Interests.
+    pub lifetime: Span,
+    /// Whether cached Data must be fresh.
+    pub must_be_fresh: bool,
+    /// Size of the Data to expect, on the wire; followed by what comes.
+    pub expected_size: Bytes,
+}
+
+/// A segment between its first sending and the oldest missing segment.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    state: State,
+    first_sent: Time,
+    sent: Time,
+    times_sent: u32,
+    tag: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Lost,
+    Done,
+}
+
+/// A segment that came for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its number.
+    pub segment: u64,
+    /// Time since the first sending of its Interest.
+    pub delay: Span,
+    /// Bytes of content.
+    pub content: u64,
+    /// Whether it was the last one wanted.
+    pub complete: bool,
+}
+
+/// Counts of one consumer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConsumerCounters {
+    /// Interests sent, retransmissions included.
+    pub sent: u64,
+    /// Segments delivered.
+    pub delivered: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Interests that timed out.
+    pub timeouts: u64,
+    /// Interests that came back as Nacks.
+    pub nacks: u64,
+    /// Data that nothing was waiting for.
+    pub duplicates: u64,
+}
+
+/// One consumer flow.
+pub struct Consumer {
+    config: ConsumerConfig,
+    control: Box<dyn FlowControl>,
+    random: Random,
+    rtt: RttEstimate,
+    /// Segments `base..base + slots.len()`; everything before is done.
+    slots: VecDeque<Slot>,
+    base: u64,
+    pending: u32,
+    lost: BTreeSet<u64>,
+    /// Sendings in order of time: the first live one is the next to time out.
+    sendings: VecDeque<(u64, Time)>,
+    last_sent: Option<Time>,
+    send_at: Time,
+    /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
+    paused_until: Time,
+    active: bool,
+    counters: ConsumerCounters,
+}
+
+impl Consumer {
+    /// A consumer that has not started.
+    pub fn new(config: ConsumerConfig, control: Box<dyn FlowControl>, random: Random) -> Consumer {
+        Consumer {
+            config,
+            control,
+            random,
+            rtt: RttEstimate::default(),
+            slots: VecDeque::new(),
+            base: 0,
+            pending: 0,
+            lost: BTreeSet::new(),
+            sendings: VecDeque::new(),
+            last_sent: None,
+            send_at: Time::NEVER,
+            paused_until: Time::ZERO,
+            active: false,
+            counters: ConsumerCounters::default(),
+        }
+    }
+
+    /// Starts, or goes on after [`Consumer::stop`].
+    pub fn start(&mut self, now: Time) {
+        self.active = true;
+        self.send_at = now;
+    }
+
+    /// Sends no more; what is pending may still come.
+    pub fn stop(&mut self) {
+        self.active = false;
+        self.send_at = Time::NEVER;
+    }
+
+    /// Changes what the application wants.
+    pub fn set_source(&mut self, now: Time, source: Source) {
+        self.config.source = source;
+        if self.active {
+            self.send_at = now;
+        }
+    }
+
+    /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`].
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.send_at.min(self.timeout_at())
+    }
+
+    /// Its counts.
+    pub fn counters(&self) -> &ConsumerCounters {
+        &self.counters
+    }
+
+    /// Window or rate.
+    pub fn gauge(&self) -> Gauge {
+        self.control.gauge()
+    }
+
+    /// Pending Interests.
+    pub fn pending(&self) -> u32 {
+        self.pending
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub fn srtt(&self) -> Option<Span> {
+        self.rtt.srtt()
+    }
+
+    /// A Data came. `None` if nothing was waiting for it.
+    pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
+        let segment = data.name.segment().filter(|_| data.name.len() == self.config.prefix.len() + 1);
+        let index = segment.and_then(|s| s.checked_sub(self.base)).map(|i| i as usize);
+        let slot = index.and_then(|i| self.slots.get_mut(i)).filter(|slot| slot.state != State::Done);
+        let (Some(segment), Some(slot)) = (segment, slot) else {
+            self.counters.duplicates += 1;
+            return None;
+        };
+        if slot.state == State::Lost {
+            self.lost.remove(&segment);
+        } else {
+            self.pending -= 1;
+        }
+        slot.state = State::Done;
+        let Slot { first_sent, sent, times_sent, tag, .. } = *slot;
+        let rtt = (times_sent == 1).then(|| now.since(sent));
+        if let Some(rtt) = rtt {
+            self.rtt.sample(rtt);
+        }
+        self.learn_size(data.wire_len());
+        self.counters.delivered += 1;
+        self.advance();
+        self.control.on_data(&mut DataReceived {
+            now,
+            data,
+            segment,
+            rtt,
+            srtt: self.rtt.srtt(),
+            tag,
+            pending: self.pending,
+            highest_sent: self.next_segment().saturating_sub(1),
+            expected_size: self.config.expected_size,
+            random: &mut self.random,
+        });
+        self.reconsider(now);
+        let complete = self.config.amount.is_some_and(|amount| self.base >= amount);
+        let (delay, content) = (now.since(first_sent), u64::from(data.content_len));
+        Some(Delivery { segment, delay, content, complete })
+    }
+
+    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip.
+    pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
+        let Some(segment) = nack.name.segment() else { return };
+        self.counters.nacks += 1;
+        if let Some(tag) = self.lose(segment) {
+            let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
+            self.control.on_nack(&mut ev);
+            self.paused_until = now + self.rtt.srtt().unwrap_or(PAUSE_AFTER_NACK);
+            self.reconsider(now);
+        }
+    }
+
+    /// Gives up what has timed out.
+    pub fn handle_deadline(&mut self, now: Time) {
+        let mut backed_off = false;
+        while self.timeout_at() <= now {
+            let Some((segment, _)) = self.sendings.pop_front() else { break };
+            if let Some(tag) = self.lose(segment) {
+                self.counters.timeouts += 1;
+                if !backed_off {
+                    self.rtt.back_off();
+                    backed_off = true;
+                }
+                let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
+                self.control.on_timeout(&mut ev);
+            }
+            self.forget_answered();
+        }
+        self.reconsider(now);
+    }
+
+    /// The next Interest to send at `now`, if there is one; call it until it answers `None`.
+    pub fn poll_send(&mut self, now: Time, pool: &mut PacketPool) -> Option<PacketId> {
+        if now < self.send_at {
+            return None;
+        }
+        self.send_at = self.permitted_at(now);
+        if self.send_at > now {
+            return None;
+        }
+        let (segment, retransmission) = match self.lost.pop_first() {
+            Some(segment) => (segment, true),
+            None => (self.next_segment(), false),
+        };
+        let id = pool.take();
+        self.fill_interest(&mut pool[id], segment);
+        let tag = self.control.on_send(&mut SendEvent {
+            now,
+            interest: &mut pool[id],
+            segment,
+            retransmission,
+            pending: self.pending,
+            expected_size: self.config.expected_size,
+            random: &mut self.random,
+        });
+        self.note_sending(now, segment, tag);
+        Some(id)
+    }
+
+    fn fill_interest(&mut self, interest: &mut Packet, segment: u64) {
+        interest.kind = Kind::Interest;
+        interest
+            .name
+            .assign_segment(&self.config.hasher, &self.config.prefix, segment)
+            .expect("a prefix leaves room for a segment");
+        interest.nonce = self.random.next_u32();
+        interest.lifetime = self.config.lifetime;
+        interest.must_be_fresh = self.config.must_be_fresh;
+        if self.config.class != ServiceClass::Be {
+            interest.header.signals.set(Signal::ServiceClass, self.config.class as u64);
+        }
+        // The Data comes back with it: as long as on the links, so its size tells what a link carries.
+        interest.header.pit_token = PitToken::from_u48(segment & 0xFFFF_FFFF_FFFF);
+        interest.net_len = crate::wire::interest_len(interest);
+    }
+
+    fn note_sending(&mut self, now: Time, segment: u64, tag: u32) {
+        let index = (segment - self.base) as usize;
+        if index == self.slots.len() {
+            let slot = Slot { state: State::Pending, first_sent: now, sent: now, times_sent: 1, tag };
+            self.slots.push_back(slot);
+        } else {
+            let slot = &mut self.slots[index];
+            *slot = Slot { state: State::Pending, sent: now, times_sent: slot.times_sent + 1, tag, ..*slot };
+            self.counters.retransmitted += 1;
+        }
+        self.pending += 1;
+        self.counters.sent += 1;
+        self.sendings.push_back((segment, now));
+        self.last_sent = Some(now);
+    }
+
+    /// When the next Interest may leave: now, later, or at an event.
+    fn permitted_at(&mut self, now: Time) -> Time {
+        if !self.active || !self.has_work() {
+            return Time::NEVER;
+        }
+        let wanted = match (self.config.source.rate(), self.last_sent) {
+            (Some(rate), Some(last)) => last + rate.time_for(self.config.expected_size),
+            _ => now,
+        };
+        let wanted = wanted.max(self.paused_until);
+        if let Source::Unresponsive(_) = self.config.source {
+            return wanted;
+        }
+        let permit = self.control.permit(&mut PermitEvent {
+            now,
+            pending: self.pending,
+            expected_size: self.config.expected_size,
+            random: &mut self.random,
+        });
+        match permit {
+            Permit::Now => wanted,
+            Permit::At(time) => wanted.max(time),
+            Permit::Blocked => Time::NEVER,
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        let next = self.next_segment();
+        let is_new =
+            self.config.amount.is_none_or(|amount| next < amount) && next - self.base < REORDER_BOUND;
+        is_new || !self.lost.is_empty()
+    }
+
+    fn next_segment(&self) -> u64 {
+        self.base + self.slots.len() as u64
+    }
+
+    /// Something changed: ask for a permit again.
+    fn reconsider(&mut self, now: Time) {
+        self.forget_answered();
+        self.send_at = self.permitted_at(now);
+    }
+
+    /// Turns a pending segment into a lost one; `None` if it is not pending.
+    fn lose(&mut self, segment: u64) -> Option<u32> {
+        let index = segment.checked_sub(self.base)? as usize;
+        let slot = self.slots.get_mut(index).filter(|slot| slot.state == State::Pending)?;
+        slot.state = State::Lost;
+        self.pending -= 1;
+        self.lost.insert(segment);
+        Some(slot.tag)
+    }
+
+    fn advance(&mut self) {
+        while self.slots.front().is_some_and(|slot| slot.state == State::Done) {
+            self.slots.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// Drops sendings from the front that were answered, lost or repeated since.
+    fn forget_answered(&mut self) {
+        while let Some(&(segment, sent)) = self.sendings.front() {
+            let slot = segment.checked_sub(self.base).and_then(|i| self.slots.get(i as usize));
+            if slot.is_some_and(|slot| slot.state == State::Pending && slot.sent == sent) {
+                break;
+            }
+            self.sendings.pop_front();
+        }
+    }
+
+    fn timeout_at(&self) -> Time {
+        let timeout = self.control.timeout(self.rtt.rto(), self.config.lifetime);
+        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + timeout)
+    }
+
+    /// The expected size follows what comes with a gain of 1/8.
+    fn learn_size(&mut self, wire_len: u64) {
+        let expected = self.config.expected_size.as_u64();
+        let sized = if expected == 0 { wire_len } else { (7 * expected + wire_len + 4) / 8 };
+        self.config.expected_size = Bytes::new(sized);
+    }
+}
+
+fn loss(now: Time, segment: u64, tag: u32, pending: u32, next: u64, random: &mut Random) -> LossEvent<'_> {
+    LossEvent { now, segment, tag, pending, highest_sent: next.saturating_sub(1), random }
+}
+
+impl core::fmt::Debug for Consumer {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Consumer")
+            .field("base", &self.base)
+            .field("pending", &self.pending)
+            .field("lost", &self.lost.len())
+            .field("send_at", &self.send_at)
+            .finish_non_exhaustive()
+    }
+}

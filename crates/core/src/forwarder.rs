@@ -1,0 +1,760 @@
+//! One node: tables, strategy and links, driven by inputs and answering with actions.
+//!
+//! ```text
+//!             Interest: loop? -> PIT -> content store -> FIB -> strategy -> queue -> link
+//!  input ---> Data:     PIT -> queue of its face -> strategy -> content store -> downstreams
+//!             Nack:     PIT -> strategy -> another next hop, or downstreams
+//! ```
+//!
+//! The world hands in packets, deadlines and faces that come and go ([`Forwarder::handle`]); what
+//! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
+//! inputs give the same actions.
+
+use smallvec::SmallVec;
+use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass};
+
+use crate::cs::ContentStore;
+use crate::dead_nonce::DeadNonceList;
+use crate::deadline::Deadlines;
+use crate::fib::{Fib, FibId, NextHop};
+use crate::ids::FaceId;
+use crate::link::Link;
+use crate::name::{HashedName, NameHasher};
+use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
+use crate::pit::{InRecord, OutRecord, Pit, PitId};
+use crate::random::Random;
+use crate::scheme::{
+    Answer, Backlog, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
+    InterestEvent, NackEvent, Strategy, StrategyDeadline,
+};
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// Bounds of a node's tables.
+#[derive(Clone, Debug)]
+pub struct TableLimits {
+    /// Pending Interests.
+    pub pit_entries: usize,
+    /// Dead nonces.
+    pub dead_nonces: usize,
+}
+
+impl Default for TableLimits {
+    fn default() -> TableLimits {
+        TableLimits { pit_entries: 1 << 20, dead_nonces: 1 << 16 }
+    }
+}
+
+/// Something happens to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A packet arrived on a face.
+    Packet {
+        /// The face.
+        face: FaceId,
+        /// The packet; the node owns it from now on.
+        packet: PacketId,
+    },
+    /// [`Forwarder::next_deadline`] is reached.
+    Deadline,
+    /// A face came up.
+    FaceUp(FaceId),
+    /// A face went down.
+    FaceDown(FaceId),
+}
+
+/// Something is to be done with a packet, which the world owns from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Put it on the link of a face; its last bit leaves at `until`.
+    Transmit {
+        /// The face.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+        /// When its last bit leaves.
+        until: Time,
+        /// How long it was queued.
+        waited: Span,
+    },
+    /// Give it to the application behind a local face.
+    Deliver {
+        /// The face.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+    },
+    /// Count it and free it.
+    Drop {
+        /// The face that it was to leave by, or on which it arrived.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// Where a face leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// To an application on this node.
+    Application,
+    /// Out by this link.
+    Link(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Face {
+    way: Way,
+    up: bool,
+}
+
+const PIT_TIMER: u32 = 0;
+const STRATEGY_TIMER: u32 = 1;
+const FIRST_LINK_TIMER: u32 = 2;
+
+/// One NDN node.
+pub struct Forwarder {
+    faces: Vec<Face>,
+    links: Vec<(FaceId, Link)>,
+    fib: Fib,
+    pit: Pit,
+    cs: ContentStore<PacketId>,
+    dead_nonces: DeadNonceList,
+    strategy: Box<dyn Strategy>,
+    random: Random,
+    deadlines: Deadlines,
+    /// Reused between calls.
+    dropped: Drops,
+    matches: SmallVec<[PitId; 4]>,
+    evicted: Vec<PacketId>,
+}
+
+/// The world's side of a call: where packets live, and what is to be done with them.
+struct Out<'a> {
+    now: Time,
+    pool: &'a mut PacketPool,
+    actions: &'a mut Vec<Action>,
+}
+
+impl Out<'_> {
+    fn drop(&mut self, face: FaceId, packet: PacketId, reason: DropReason) {
+        self.actions.push(Action::Drop { face, packet, reason });
+    }
+}
+
+impl Forwarder {
+    /// A node without faces, routes or content store.
+    pub fn new(
+        strategy: Box<dyn Strategy>,
+        limits: &TableLimits,
+        hasher: NameHasher,
+        random: Random,
+    ) -> Forwarder {
+        Forwarder {
+            faces: Vec::new(),
+            links: Vec::new(),
+            fib: Fib::new(),
+            pit: Pit::new(hasher, limits.pit_entries),
+            cs: ContentStore::new(crate::cs::CsPolicy::Lru, 0, 0),
+            dead_nonces: DeadNonceList::new(limits.dead_nonces, crate::dead_nonce::DEAD_NONCE_LIFETIME),
+            strategy,
+            random,
+            deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
+            dropped: Drops::new(),
+            matches: SmallVec::new(),
+            evicted: Vec::new(),
+        }
+    }
+
+    /// Adds the face of an application on this node.
+    pub fn add_application(&mut self) -> FaceId {
+        self.add_face(Way::Application)
+    }
+
+    /// The face that [`Forwarder::add_link`] or [`Forwarder::add_application`] gives next.
+    pub fn next_face(&self) -> FaceId {
+        FaceId(self.faces.len() as u32)
+    }
+
+    /// Adds a face with a link behind it.
+    pub fn add_link(&mut self, link: Link) -> FaceId {
+        let face = self.add_face(Way::Link(self.links.len() as u32));
+        self.links.push((face, link));
+        self.deadlines.push();
+        face
+    }
+
+    fn add_face(&mut self, way: Way) -> FaceId {
+        let face = self.next_face();
+        self.faces.push(Face { way, up: true });
+        face
+    }
+
+    /// Adds a next hop to a prefix.
+    pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
+        self.fib.insert(prefix, face, cost)
+    }
+
+    /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
+    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
+        self.cs = store;
+    }
+
+    /// Changes the rate of a face's link, from its next packet on.
+    pub fn set_link_rate(&mut self, face: FaceId, rate: Option<Rate>) {
+        if let Way::Link(link) = self.faces[face.0 as usize].way {
+            self.links[link as usize].1.set_rate(rate);
+        }
+    }
+
+    /// The routes.
+    pub fn fib(&self) -> &Fib {
+        &self.fib
+    }
+
+    /// The pending Interests.
+    pub fn pit(&self) -> &Pit {
+        &self.pit
+    }
+
+    /// The content store.
+    pub fn content_store(&self) -> &ContentStore<PacketId> {
+        &self.cs
+    }
+
+    /// What waits at a face's link; nothing at an application's.
+    pub fn backlog(&self, face: FaceId) -> Backlog {
+        match self.faces[face.0 as usize].way {
+            Way::Link(link) => self.links[link as usize].1.backlog(),
+            Way::Application => Backlog::default(),
+        }
+    }
+
+    /// When to hand in the next [`Input::Deadline`].
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.deadlines.next()
+    }
+
+    /// Handles one input; appends what is to be done to `actions`.
+    pub fn handle(&mut self, now: Time, input: Input, pool: &mut PacketPool, actions: &mut Vec<Action>) {
+        let mut out = Out { now, pool, actions };
+        match input {
+            Input::Packet { face, packet } => self.on_packet(face, packet, &mut out),
+            Input::Deadline => self.on_deadline(&mut out),
+            Input::FaceUp(face) => self.on_face(face, true, &mut out),
+            Input::FaceDown(face) => self.on_face(face, false, &mut out),
+        }
+        self.deadlines.set(PIT_TIMER, self.pit.next_deadline());
+        self.deadlines.set(STRATEGY_TIMER, self.strategy.next_deadline());
+    }
+
+    fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        out.pool[id].arrived_on = face;
+        if out.pool[id].name.is_empty() {
+            return out.drop(face, id, DropReason::Malformed);
+        }
+        match out.pool[id].kind {
+            Kind::Interest => self.on_interest(face, id, out),
+            Kind::Data => self.on_data(face, id, out),
+            Kind::Nack => self.on_nack(face, id, out),
+        }
+    }
+
+    // ---- Interests
+
+    fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let now = out.now;
+        self.receive(face, id, None, out);
+        let interest = &mut out.pool[id];
+        if let Some(hops) = &mut interest.hop_limit {
+            if *hops == 0 {
+                return out.drop(face, id, DropReason::HopLimit);
+            }
+            *hops -= 1;
+        }
+        let nonce = interest.nonce;
+        if !self.dead_nonces.is_empty() && self.dead_nonces.contains(interest.name.hash(), nonce, now) {
+            return self.refuse_loop(face, id, out);
+        }
+        let found =
+            self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
+        let Ok((pit, is_new)) = found else {
+            return out.drop(face, id, DropReason::PitFull);
+        };
+        let entry = self.pit.entry_mut(pit).expect("just found or inserted");
+        let seen_elsewhere = entry.in_records.iter().any(|r| r.nonce == nonce && r.face != face);
+        if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
+            return self.refuse_loop(face, id, out);
+        }
+        if is_new {
+            let (can_be_prefix, must_be_fresh) = (interest.can_be_prefix, interest.must_be_fresh);
+            entry.class = interest.class() as u8;
+            if let Some(cached) = self.cs.lookup(&interest.name, can_be_prefix, must_be_fresh, now) {
+                return self.answer_from_store(face, id, pit, cached, out);
+            }
+        }
+        let known = self.record_downstream(pit, face, id, out);
+        let entry = self.pit.entry(pit).expect("still there");
+        let aggregated = !is_new && !known && entry.out_records.iter().any(|r| r.nacked.is_none());
+        self.forward(pit, face, id, aggregated, out);
+    }
+
+    /// A looping Interest goes back to a neighbour, so that it need not wait; an application does
+    /// not loop.
+    fn refuse_loop(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        match self.faces[face.0 as usize].way {
+            Way::Application => out.drop(face, id, DropReason::Loop),
+            Way::Link(_) => {
+                let pit_token = out.pool[id].header.pit_token;
+                out.pool[id].make_nack(NackReason::Duplicate);
+                out.pool[id].header.pit_token = pit_token;
+                self.send(face, id, out);
+            }
+        }
+    }
+
+    /// Writes down who asked; answers whether the same face had asked before.
+    fn record_downstream(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
+        let interest = &out.pool[id];
+        let expires = out.now + interest.lifetime;
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        let aggregated = !entry.in_records.is_empty();
+        let known = entry.in_records.iter_mut().find(|r| r.face == face);
+        let was_known = known.is_some();
+        match known {
+            Some(record) => {
+                record.nonce = interest.nonce;
+                record.expires = expires;
+                record.token = interest.header.pit_token;
+                record.retransmission = true;
+            }
+            None => entry.in_records.push(InRecord {
+                face,
+                nonce: interest.nonce,
+                arrived: out.now,
+                expires,
+                token: interest.header.pit_token,
+                aggregated,
+                retransmission: false,
+            }),
+        }
+        self.pit.extend_expiry(pit, expires);
+        was_known
+    }
+
+    /// Asks the strategy what becomes of an Interest, and does it.
+    fn forward(&mut self, pit: PitId, face: FaceId, id: PacketId, aggregated: bool, out: &mut Out<'_>) {
+        let Some(fib) = self.fib.lookup(&out.pool[id].name) else {
+            return self.reject(pit, id, NackReason::NoRoute, out);
+        };
+        let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
+        for hop in self.fib.entry(fib).next_hops() {
+            if hop.face != face && self.faces[hop.face.0 as usize].up {
+                next_hops.push(*hop);
+            }
+        }
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        entry.fib = Some(fib);
+        let interest = &mut out.pool[id];
+        interest.flow = FlowKey { prefix: fib, class: ServiceClass::from_value(u64::from(entry.class)) };
+        interest.pit = pit;
+        let local = self.faces[face.0 as usize].way == Way::Application;
+        let random = &mut self.random;
+        let mut ev =
+            InterestEvent { now: out.now, interest, pit, entry, local, next_hops: &next_hops, random };
+        let decision = if aggregated {
+            self.strategy.on_aggregated(&mut ev);
+            Decision::Suppress
+        } else {
+            self.strategy.on_interest(&mut ev)
+        };
+        self.carry_out(decision, pit, id, out);
+    }
+
+    fn carry_out(&mut self, decision: Decision, pit: PitId, id: PacketId, out: &mut Out<'_>) {
+        match decision {
+            Decision::Forward(next_hop) => self.send_interest(pit, next_hop, id, out),
+            Decision::Multicast(next_hops) => {
+                for &next_hop in next_hops.iter().skip(1) {
+                    let copy = out.pool.duplicate(id);
+                    self.send_interest(pit, next_hop, copy, out);
+                }
+                match next_hops.first() {
+                    Some(&next_hop) => self.send_interest(pit, next_hop, id, out),
+                    None => self.reject(pit, id, NackReason::NoRoute, out),
+                }
+            }
+            Decision::Hold => {
+                let entry = self.pit.entry_mut(pit).expect("a live entry");
+                if let Some(earlier) = entry.held.replace(id) {
+                    out.pool.free(earlier);
+                }
+            }
+            Decision::Suppress => out.pool.free(id),
+            Decision::Nack(reason) => self.reject(pit, id, reason, out),
+        }
+    }
+
+    fn send_interest(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let now = out.now;
+        let interest = &mut out.pool[id];
+        // Zero hops left: applications here may still answer, the network may not.
+        let local = self.faces[face.0 as usize].way == Way::Application;
+        if interest.hop_limit == Some(0) && !local {
+            return out.drop(face, id, DropReason::HopLimit);
+        }
+        interest.header.pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
+        let (nonce, expires) = (interest.nonce, now + interest.lifetime);
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        match entry.out_records.iter_mut().find(|r| r.face == face) {
+            Some(record) => {
+                record.nonce = nonce;
+                record.sent = now;
+                record.expires = expires;
+                record.times_sent += 1;
+                record.nacked = None;
+            }
+            None => entry.out_records.push(OutRecord {
+                face,
+                nonce,
+                sent: now,
+                expires,
+                times_sent: 1,
+                marked: false,
+                nacked: None,
+            }),
+        }
+        self.send(face, id, out);
+    }
+
+    /// Tells every downstream of an entry that there will be no Data, and forgets the entry.
+    fn reject(&mut self, pit: PitId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
+        let mut index = 0;
+        while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
+            let nack = out.pool.duplicate(id);
+            out.pool[nack].make_nack(reason);
+            out.pool[nack].nonce = record.nonce;
+            out.pool[nack].header.pit_token = record.token;
+            self.send(record.face, nack, out);
+            index += 1;
+        }
+        out.pool.free(id);
+        self.forget(pit, out);
+    }
+
+    // ---- Data
+
+    fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let token = PitId::from_token(out.pool[id].header.pit_token.bytes());
+        let mut matches = core::mem::take(&mut self.matches);
+        matches.clear();
+        let digest = out.pool[id].digest;
+        self.pit.matches(&out.pool[id].name, token, digest.as_ref(), &mut matches);
+        if matches.is_empty() {
+            out.drop(face, id, DropReason::Unsolicited);
+        } else {
+            self.satisfy(face, id, &matches, out);
+        }
+        self.matches = matches;
+    }
+
+    fn satisfy(&mut self, face: FaceId, id: PacketId, matches: &[PitId], out: &mut Out<'_>) {
+        let now = out.now;
+        let local = self.faces[face.0 as usize].way == Way::Application;
+        for (index, &pit) in matches.iter().enumerate() {
+            let entry = self.pit.entry(pit).expect("just matched");
+            let flow = entry_flow(entry.fib, entry.class);
+            let rtt = entry.out_records.iter().find(|r| r.face == face).map(|r| now.since(r.sent));
+            out.pool[id].flow = flow;
+            if index == 0 {
+                self.receive(face, id, rtt, out);
+            }
+            let entry = self.pit.entry(pit).expect("just matched");
+            let (data, random) = (&mut out.pool[id], &mut self.random);
+            self.strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
+        }
+        self.store(id, out);
+        for (index, &pit) in matches.iter().enumerate() {
+            self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
+            self.forget(pit, out);
+        }
+    }
+
+    /// Sends a copy to each downstream of an entry; the packet itself to the last one of all.
+    fn answer_downstreams(
+        &mut self,
+        from: FaceId,
+        id: PacketId,
+        pit: PitId,
+        is_last: bool,
+        out: &mut Out<'_>,
+    ) {
+        let entry = self.pit.entry(pit).expect("a live entry");
+        let flow = entry_flow(entry.fib, entry.class);
+        let mut previous: Option<InRecord> = None;
+        let mut index = 0;
+        while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
+            index += 1;
+            if record.expires < out.now || record.face == from {
+                continue;
+            }
+            if let Some(previous) = previous.replace(record) {
+                let copy = out.pool.duplicate(id);
+                self.send_data(copy, &previous, flow, out);
+            }
+        }
+        match (previous, is_last) {
+            (Some(record), true) => self.send_data(id, &record, flow, out),
+            (Some(record), false) => {
+                let copy = out.pool.duplicate(id);
+                self.send_data(copy, &record, flow, out);
+            }
+            (None, true) => out.pool.free(id),
+            (None, false) => {}
+        }
+    }
+
+    fn send_data(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, out: &mut Out<'_>) {
+        let answer = if to.aggregated { Answer::Aggregated } else { Answer::Forwarded };
+        self.send_answer(id, to, flow, answer, out);
+    }
+
+    fn send_answer(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, answer: Answer, out: &mut Out<'_>) {
+        let now = out.now;
+        let local = self.faces[to.face.0 as usize].way == Way::Application;
+        let data = &mut out.pool[id];
+        data.flow = flow;
+        data.header.pit_token = to.token;
+        let (face, random) = (to.face, &mut self.random);
+        self.strategy.on_data_out(&mut DataOutEvent {
+            now,
+            data,
+            face,
+            local,
+            flow,
+            in_record: to,
+            answer,
+            random,
+        });
+        self.send(face, id, out);
+    }
+
+    /// Keeps a copy without signals: they belong to one hop and one moment.
+    fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
+        if !self.cs.is_on() {
+            return;
+        }
+        let copy = out.pool.duplicate(id);
+        let data = &mut out.pool[copy];
+        data.header = LpHeader::NONE;
+        let fresh_until = out.now + data.freshness;
+        let bytes = u64::from(data.net_len);
+        self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
+        for evicted in self.evicted.drain(..) {
+            out.pool.free(evicted);
+        }
+    }
+
+    fn answer_from_store(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        pit: PitId,
+        cached: PacketId,
+        out: &mut Out<'_>,
+    ) {
+        self.record_downstream(pit, face, id, out);
+        let entry = self.pit.entry(pit).expect("a live entry");
+        let flow = entry_flow(self.fib.lookup(&out.pool[id].name), entry.class);
+        let record = entry.in_records[0];
+        let copy = out.pool.duplicate(cached);
+        out.pool.free(id);
+        self.send_answer(copy, &record, flow, Answer::Cached, out);
+        self.forget(pit, out);
+    }
+
+    // ---- Nacks
+
+    fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let nack = &out.pool[id];
+        let reason = nack.header.nack.unwrap_or(NackReason::None);
+        let found = self.pit.find_exact(&nack.name, nack.can_be_prefix, nack.must_be_fresh);
+        let Some(pit) = found else {
+            return out.drop(face, id, DropReason::Unsolicited);
+        };
+        let nonce = nack.nonce;
+        let entry = self.pit.entry_mut(pit).expect("just found");
+        let Some(record) = entry.out_records.iter_mut().find(|r| r.face == face && r.nonce == nonce) else {
+            return out.drop(face, id, DropReason::Unsolicited);
+        };
+        record.nacked = Some(reason.value() as u8);
+        let pending = entry.out_records.iter().any(|r| r.nacked.is_none());
+        let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
+        let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
+        if let Some(fib) = entry.fib {
+            for hop in self.fib.entry(fib).next_hops() {
+                let tried = entry.out_records.iter().any(|r| r.face == hop.face);
+                if !tried && !downstream(hop.face) && self.faces[hop.face.0 as usize].up {
+                    next_hops.push(*hop);
+                }
+            }
+        }
+        let random = &mut self.random;
+        let mut ev = NackEvent { now: out.now, reason, face, entry, next_hops: &next_hops, random };
+        let decision = self.strategy.on_nack(&mut ev);
+        if pending {
+            return out.pool.free(id);
+        }
+        out.pool[id].kind = Kind::Interest;
+        out.pool[id].header.nack = None;
+        self.carry_out(decision, pit, id, out);
+    }
+
+    // ---- Links
+
+    /// Lets the queue of the face see a packet that arrived on it.
+    #[inline]
+    fn receive(&mut self, face: FaceId, id: PacketId, rtt: Option<Span>, out: &mut Out<'_>) {
+        if let Way::Link(link) = self.faces[face.0 as usize].way {
+            let packet = &mut out.pool[id];
+            let wire_len = Bytes::new(packet.wire_len());
+            let link_state = &mut self.links[link as usize].1;
+            link_state.on_receive(out.now, packet, wire_len, rtt);
+            self.deadlines.set(FIRST_LINK_TIMER + link, link_state.next_deadline());
+        }
+    }
+
+    /// Sends a packet by a face: to the application, or into the queue of the link.
+    #[inline]
+    fn send(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let Face { way, up } = self.faces[face.0 as usize];
+        match way {
+            _ if !up => out.drop(face, id, DropReason::FaceDown),
+            Way::Application => out.actions.push(Action::Deliver { face, packet: id }),
+            Way::Link(link) => {
+                self.links[link as usize].1.enqueue(out.now, id, out.pool, &mut self.dropped);
+                self.serve(link, out);
+            }
+        }
+    }
+
+    /// Lets a link send what it can, and sets its timer.
+    fn serve(&mut self, link: u32, out: &mut Out<'_>) {
+        let (face, state) = &mut self.links[link as usize];
+        while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
+            let packet = &out.pool[departure.packet];
+            if packet.header.congestion_mark != 0 && packet.is_interest() {
+                remember_mark(&mut self.pit, packet.pit, *face);
+            }
+            let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
+            out.actions.push(Action::Transmit { face: *face, packet, until, waited });
+        }
+        self.deadlines.set(FIRST_LINK_TIMER + link, state.next_deadline());
+        if !self.dropped.is_empty() {
+            let face = *face;
+            self.report_drops(face, out);
+        }
+    }
+
+    /// Reports what a queue dropped, and tells downstreams where the queue asks for it.
+    fn report_drops(&mut self, face: FaceId, out: &mut Out<'_>) {
+        let mut dropped = core::mem::take(&mut self.dropped);
+        for Dropped { packet, reason, nack } in dropped.drain(..) {
+            if let (Some(nack), true) = (nack, out.pool[packet].is_interest()) {
+                let (pit, copy) = (out.pool[packet].pit, out.pool.duplicate(packet));
+                self.reject(pit, copy, nack, out);
+            }
+            out.drop(face, packet, reason);
+        }
+        // A Nack may have been dropped in its turn: those came after, and are reported as well.
+        dropped.append(&mut self.dropped);
+        for Dropped { packet, reason, .. } in dropped.drain(..) {
+            out.drop(face, packet, reason);
+        }
+        self.dropped = dropped;
+    }
+
+    // ---- Time and faces
+
+    fn on_deadline(&mut self, out: &mut Out<'_>) {
+        while let Some((at, timer)) = self.deadlines.next_id() {
+            if at > out.now {
+                break;
+            }
+            match timer {
+                PIT_TIMER => self.expire(out),
+                STRATEGY_TIMER => self.strategy_deadline(out),
+                link => {
+                    let link = link - FIRST_LINK_TIMER;
+                    self.links[link as usize].1.on_deadline(out.now);
+                    self.serve(link, out);
+                }
+            }
+        }
+    }
+
+    fn expire(&mut self, out: &mut Out<'_>) {
+        while let Some(pit) = self.pit.pop_expired(out.now) {
+            let entry = self.pit.entry(pit).expect("just expired");
+            self.strategy.on_expired(&mut ExpiredEvent { now: out.now, entry, prefix: entry.fib });
+            let hash = entry.name().hash();
+            for record in &entry.out_records {
+                self.dead_nonces.add(hash, record.nonce, out.now);
+            }
+            self.forget(pit, out);
+        }
+        self.deadlines.set(PIT_TIMER, self.pit.next_deadline());
+    }
+
+    fn strategy_deadline(&mut self, out: &mut Out<'_>) {
+        let mut releases = SmallVec::new();
+        let random = &mut self.random;
+        self.strategy.on_deadline(&mut StrategyDeadline { now: out.now, releases: &mut releases, random });
+        for (pit, face) in releases {
+            let held = self.pit.entry_mut(pit).and_then(|entry| entry.held.take());
+            if let Some(id) = held {
+                self.send_interest(pit, face, id, out);
+            }
+        }
+        // At least a nanosecond of progress, whatever the strategy answers.
+        let next = self.strategy.next_deadline().max(out.now + Span::from_nanos(1));
+        self.deadlines.set(STRATEGY_TIMER, next);
+    }
+
+    fn forget(&mut self, pit: PitId, out: &mut Out<'_>) {
+        if let Some(held) = self.pit.entry_mut(pit).and_then(|entry| entry.held.take()) {
+            out.pool.free(held);
+        }
+        self.pit.remove(pit);
+    }
+
+    fn on_face(&mut self, face: FaceId, up: bool, out: &mut Out<'_>) {
+        self.faces[face.0 as usize].up = up;
+        self.strategy.on_face(face, up, out.now);
+    }
+}
+
+/// The prefix of an Interest that was answered before the FIB was asked.
+const NO_PREFIX: FibId = FibId(u32::MAX);
+
+fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
+    FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+}
+
+fn remember_mark(pit: &mut Pit, id: PitId, face: FaceId) {
+    let record = pit.entry_mut(id).and_then(|entry| entry.out_records.iter_mut().find(|r| r.face == face));
+    if let Some(record) = record {
+        record.marked = true;
+    }
+}
+
+impl core::fmt::Debug for Forwarder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Forwarder")
+            .field("faces", &self.faces.len())
+            .field("pending", &self.pit.len())
+            .finish_non_exhaustive()
+    }
+}

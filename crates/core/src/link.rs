@@ -1,0 +1,136 @@
+//! The sending end of a rate-limited link, as a state machine: a [`Queue`] and a transmitter.
+//!
+//! ```text
+//!            enqueue                dequeue            transmit
+//!   packet ----------> [ Queue ] ------------> busy ------------> on the link until `until`
+//!                          ^   free at `until`  |
+//!                          +--------------------+
+//! ```
+//!
+//! The transmitter knows only when it is free again, so an idle link has no timer: a packet that
+//! finds it free is on the link at once.
+
+use crate::packet::{PacketId, PacketPool};
+use crate::random::Random;
+use crate::scheme::{Backlog, DequeueEvent, Drops, EnqueueEvent, Next, Queue, ReceiveEvent};
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// The sending end of a link.
+pub struct Link {
+    queue: Box<dyn Queue>,
+    rate: Option<Rate>,
+    busy_until: Time,
+    /// When the queue may have something for the free transmitter.
+    serve_at: Time,
+    random: Random,
+}
+
+/// A packet that begins to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet.
+    pub packet: PacketId,
+    /// When its last bit is on the link.
+    pub until: Time,
+    /// How long it was queued.
+    pub waited: Span,
+}
+
+impl Link {
+    /// A free link; `rate` `None` means that sending takes no time.
+    pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
+        Link { queue, rate, busy_until: Time::ZERO, serve_at: Time::NEVER, random }
+    }
+
+    /// Changes the rate, from the next packet on.
+    pub fn set_rate(&mut self, rate: Option<Rate>) {
+        self.rate = rate;
+    }
+
+    /// A packet is to leave.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: PacketId, pool: &mut PacketPool, dropped: &mut Drops) {
+        pool[packet].queued_at = now;
+        self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped, random: &mut self.random }, packet);
+        self.serve_at = now.max(self.busy_until);
+    }
+
+    /// The next packet to leave at `now`, if the transmitter is free and the queue gives one. Call
+    /// it until it answers `None`.
+    #[inline]
+    pub fn serve(&mut self, now: Time, pool: &mut PacketPool, dropped: &mut Drops) -> Option<Departure> {
+        if now < self.busy_until || now < self.serve_at {
+            return None;
+        }
+        match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped, random: &mut self.random }) {
+            Next::Packet(packet) => {
+                let len = Bytes::new(pool[packet].wire_len());
+                let sending = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
+                self.busy_until = now + sending;
+                let waiting = self.queue.backlog().packets > 0;
+                self.serve_at = if waiting { self.busy_until } else { Time::NEVER };
+                Some(Departure { packet, until: self.busy_until, waited: now - pool[packet].queued_at })
+            }
+            Next::At(time) => {
+                // A queue that asks to be called now again would spin: a nanosecond is progress.
+                self.serve_at = time.max(now + Span::from_nanos(1));
+                None
+            }
+            Next::Empty => {
+                self.serve_at = Time::NEVER;
+                None
+            }
+        }
+    }
+
+    /// A packet arrived by this link from the other end.
+    #[inline]
+    pub fn on_receive(
+        &mut self,
+        now: Time,
+        packet: &mut crate::packet::Packet,
+        wire_len: Bytes,
+        rtt: Option<Span>,
+    ) {
+        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, random: &mut self.random });
+    }
+
+    /// The queue's periodic work.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.queue.next_deadline() <= now {
+            self.queue.on_deadline(now);
+        }
+    }
+
+    /// A FIB entry is gone.
+    pub fn on_prefix_removed(
+        &mut self,
+        prefix: crate::fib::FibId,
+        pool: &mut PacketPool,
+        dropped: &mut Drops,
+    ) {
+        self.queue.on_prefix_removed(prefix, pool, dropped);
+    }
+
+    /// When to call again.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.serve_at.min(self.queue.next_deadline())
+    }
+
+    /// How much is waiting.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+}
+
+impl core::fmt::Debug for Link {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Link")
+            .field("rate", &self.rate)
+            .field("busy_until", &self.busy_until)
+            .field("backlog", &self.backlog())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,299 @@
+//! A packet on its way through nodes, and the pool that all packets of a world live in.
+//!
+//! A [`Packet`] is what the codec makes of a frame: fields, hop-by-hop signals, and the exact
+//! length on the wire. The simulator never encodes it (unless it checks itself); the forwarder
+//! keeps the bytes it came in beside it.
+
+use bytes::Bytes as Buffer;
+use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
+
+use crate::fib::FibId;
+use crate::ids::FaceId;
+use crate::name::HashedName;
+use crate::pit::PitId;
+use crate::units::{Span, Time};
+
+/// What kind of packet it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A request for named Data.
+    #[default]
+    Interest,
+    /// The named Data.
+    Data,
+    /// An Interest that came back; the link header says why.
+    Nack,
+}
+
+/// A flow at a node: the FIB prefix that an Interest matched, and its service class
+/// (QSCCP, section IV-B).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowKey {
+    /// The FIB entry of the prefix.
+    pub prefix: FibId,
+    /// The service class.
+    pub class: ServiceClass,
+}
+
+/// One packet.
+#[derive(Clone, Debug, Default)]
+pub struct Packet {
+    /// Interest, Data or Nack.
+    pub kind: Kind,
+    /// Its name, with the hashes of all its prefixes.
+    pub name: HashedName,
+    /// Interest: nonce.
+    pub nonce: u32,
+    /// Interest: lifetime.
+    pub lifetime: Span,
+    /// Interest: Data whose name is longer will do.
+    pub can_be_prefix: bool,
+    /// Interest: a cached copy must be fresh.
+    pub must_be_fresh: bool,
+    /// Interest: how many more hops it may take.
+    pub hop_limit: Option<u8>,
+    /// Data: how long a cache may call it fresh.
+    pub freshness: Span,
+    /// Data: length of its content, bytes.
+    pub content_len: u32,
+    /// Length of the bare Interest or Data, bytes, exact; without the link header.
+    pub net_len: u32,
+    /// Data: SHA-256 of the whole packet, if the world has computed it; it need not unless
+    /// [`Pit::digest_entries`](crate::pit::Pit::digest_entries) says that somebody asks for one.
+    pub digest: Option<[u8; 32]>,
+    /// The bare Interest or Data as it arrived; empty in the simulator.
+    pub wire: Buffer,
+    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
+    /// that it goes to or came from, the reason of a Nack.
+    pub header: LpHeader,
+    /// At this node: the face by which it arrived.
+    pub arrived_on: FaceId,
+    /// At this node: its flow.
+    pub flow: FlowKey,
+    /// At this node, for an Interest: its PIT entry.
+    pub pit: PitId,
+    /// At this node: when it was put into a queue.
+    pub queued_at: Time,
+    /// The next packet in the list that holds it.
+    next: Option<PacketId>,
+}
+
+impl Packet {
+    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
+    /// it if there is a header field to carry.
+    #[inline]
+    pub fn wire_len(&self) -> u64 {
+        crate::wire::frame_len(self)
+    }
+
+    /// The service class that its signals name; Best Effort without one.
+    #[inline]
+    pub fn class(&self) -> ServiceClass {
+        self.header.signals.value(Signal::ServiceClass).map_or(ServiceClass::Be, ServiceClass::from_value)
+    }
+
+    /// Turns an Interest into the Nack of it.
+    pub fn make_nack(&mut self, reason: NackReason) {
+        self.kind = Kind::Nack;
+        self.header = LpHeader { nack: Some(reason), ..LpHeader::NONE };
+    }
+
+    /// Whether it is an Interest.
+    #[inline]
+    pub fn is_interest(&self) -> bool {
+        self.kind == Kind::Interest
+    }
+
+    /// Whether it is a Data.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.kind == Kind::Data
+    }
+}
+
+/// A packet's place in its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketId(u32);
+
+/// All packets of one world. Freed packets keep their buffers for the next ones, so a world in its
+/// steady state allocates nothing.
+#[derive(Debug, Default)]
+pub struct PacketPool {
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl PacketPool {
+    /// An empty pool.
+    pub fn new() -> PacketPool {
+        PacketPool::default()
+    }
+
+    /// A packet with every field at its default but for retained buffers.
+    pub fn take(&mut self) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                let packet = &mut self.packets[id.0 as usize];
+                let mut name = core::mem::take(&mut packet.name);
+                name.clear();
+                *packet = Packet { name, ..Packet::default() };
+                id
+            }
+            None => {
+                let id = PacketId(u32::try_from(self.packets.len()).expect("fewer than 2^32 packets"));
+                self.packets.push(Packet::default());
+                id
+            }
+        }
+    }
+
+    /// A copy of a packet, outside every list.
+    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let copy = self.take();
+        let [from, to] = self
+            .packets
+            .get_disjoint_mut([id.0 as usize, copy.0 as usize])
+            .expect("a packet and its copy are two places in the pool");
+        let mut name = core::mem::take(&mut to.name);
+        name.assign(&from.name);
+        *to = Packet { name, wire: from.wire.clone(), next: None, ..copy_fields(from) };
+        copy
+    }
+
+    /// Gives a packet back.
+    pub fn free(&mut self, id: PacketId) {
+        self.packets[id.0 as usize].wire = Buffer::new();
+        self.free.push(id);
+    }
+
+    /// How many packets are out.
+    pub fn in_use(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+}
+
+/// The fields of a packet that are copied bit by bit.
+fn copy_fields(from: &Packet) -> Packet {
+    Packet {
+        kind: from.kind,
+        name: HashedName::default(),
+        nonce: from.nonce,
+        lifetime: from.lifetime,
+        can_be_prefix: from.can_be_prefix,
+        must_be_fresh: from.must_be_fresh,
+        hop_limit: from.hop_limit,
+        freshness: from.freshness,
+        content_len: from.content_len,
+        net_len: from.net_len,
+        digest: from.digest,
+        wire: Buffer::new(),
+        header: from.header,
+        arrived_on: from.arrived_on,
+        flow: from.flow,
+        pit: from.pit,
+        queued_at: from.queued_at,
+        next: None,
+    }
+}
+
+impl core::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id.0 as usize]
+    }
+}
+
+impl core::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.0 as usize]
+    }
+}
+
+/// A first-in first-out list of packets, linked through the pool: no memory of its own, so a
+/// hundred thousand queues cost nothing while they are empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketList {
+    ends: Option<(PacketId, PacketId)>,
+    len: u32,
+}
+
+impl PacketList {
+    /// How many packets it holds.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The packet that has been in it longest.
+    #[inline]
+    pub fn front(&self) -> Option<PacketId> {
+        self.ends.map(|(front, _)| front)
+    }
+
+    /// Appends a packet that is in no list.
+    #[inline]
+    pub fn push_back(&mut self, pool: &mut PacketPool, id: PacketId) {
+        pool[id].next = None;
+        self.ends = Some(match self.ends {
+            Some((front, back)) => {
+                pool[back].next = Some(id);
+                (front, id)
+            }
+            None => (id, id),
+        });
+        self.len += 1;
+    }
+
+    /// Takes the packet that has been in it longest.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let (front, back) = self.ends?;
+        self.ends = pool[front].next.take().map(|next| (next, back));
+        self.len -= 1;
+        Some(front)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_gives_packets_back_in_order_and_the_pool_reuses_them() {
+        let mut pool = PacketPool::new();
+        let mut list = PacketList::default();
+        let ids: Vec<_> = (0..5).map(|_| pool.take()).collect();
+        for &id in &ids {
+            list.push_back(&mut pool, id);
+        }
+        assert_eq!(list.len(), 5);
+        let out: Vec<_> = core::iter::from_fn(|| list.pop_front(&mut pool)).collect();
+        assert_eq!(out, ids);
+        assert!(list.is_empty() && list.front().is_none());
+        out.into_iter().for_each(|id| pool.free(id));
+        assert_eq!(pool.in_use(), 0);
+        pool.take();
+        assert_eq!(pool.packets.len(), 5);
+    }
+
+    #[test]
+    fn a_copy_has_every_field_of_the_packet() {
+        let mut pool = PacketPool::new();
+        let id = pool.take();
+        pool[id].nonce = 7;
+        pool[id].header.signals.set(Signal::TargetRate, 9);
+        pool[id].content_len = 1024;
+        let copy = pool.duplicate(id);
+        assert_eq!((pool[copy].nonce, pool[copy].content_len), (7, 1024));
+        assert_eq!(pool[copy].header, pool[id].header);
+        assert_eq!(pool.in_use(), 2);
+    }
+}

@@ -1,0 +1,269 @@
+//! Parameters of schemes: declared in one table each, checked against it, documented from it.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use crate::units::{Bytes, Rate, Span};
+
+/// A parameter's value as a file or a command line gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text: a quantity with its unit, or one of several words.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Int(value) => write!(f, "{value}"),
+            Value::Float(value) => write!(f, "{value}"),
+            Value::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParameterKind {
+    /// A number between two bounds, both included.
+    Number(f64, f64),
+    /// A whole number between two bounds, both included.
+    Integer(i64, i64),
+    /// A rate such as `"10 Mb/s"`.
+    Rate,
+    /// A time such as `"100 ms"`.
+    Span,
+    /// A size such as `"1024 B"`.
+    Bytes,
+    /// `true` or `false`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// One parameter of a scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`.
+    pub key: &'static str,
+    /// What it may be.
+    pub kind: ParameterKind,
+    /// Its default, written as in a file.
+    pub default: &'static str,
+    /// What it means, with the paper's symbol.
+    pub meaning: &'static str,
+    /// Where the default comes from: `paper …`, `files …` or `assumed: why`.
+    pub from: &'static str,
+}
+
+/// A parameter that is wrong; says what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterError {
+    /// The key as given.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+/// A scheme's parameters: every declared one, with its default where none was given.
+#[derive(Clone, Debug, Default)]
+pub struct Params(BTreeMap<&'static str, Value>);
+
+impl Params {
+    /// Checks `given` against the declarations and fills in the defaults.
+    ///
+    /// # Errors
+    /// A key that is not declared, or a value that is not of its parameter's kind.
+    pub fn resolve<'a>(
+        declared: &'static [Parameter],
+        given: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    ) -> Result<Params, ParameterError> {
+        let mut values = BTreeMap::new();
+        for parameter in declared {
+            let default = from_text(parameter.default);
+            let checked = check(parameter, &default).expect("a declared default is of its own kind");
+            values.insert(parameter.key, checked);
+        }
+        for (key, value) in given {
+            let parameter = declared.iter().find(|p| p.key == key).ok_or_else(|| unknown(declared, key))?;
+            let checked =
+                check(parameter, value).map_err(|message| ParameterError { key: key.to_owned(), message })?;
+            values.insert(parameter.key, checked);
+        }
+        Ok(Params(values))
+    }
+
+    /// A number. Panics if the scheme did not declare the key as one: a mistake in its code.
+    pub fn number(&self, key: &str) -> f64 {
+        match self.declared(key) {
+            Value::Float(value) => *value,
+            Value::Int(value) => *value as f64,
+            other => panic!("parameter {key} is declared as {other:?}, not as a number"),
+        }
+    }
+
+    /// A whole number that is not negative. Panics as [`Params::number`] does.
+    pub fn integer(&self, key: &str) -> u64 {
+        self.number(key) as u64
+    }
+
+    /// A rate. Panics as [`Params::number`] does.
+    pub fn rate(&self, key: &str) -> Rate {
+        self.text(key).parse().expect("checked when resolved")
+    }
+
+    /// A time. Panics as [`Params::number`] does.
+    pub fn span(&self, key: &str) -> Span {
+        self.text(key).parse().expect("checked when resolved")
+    }
+
+    /// A size. Panics as [`Params::number`] does.
+    pub fn bytes(&self, key: &str) -> Bytes {
+        self.text(key).parse().expect("checked when resolved")
+    }
+
+    /// A switch. Panics as [`Params::number`] does.
+    pub fn switch(&self, key: &str) -> bool {
+        *self.declared(key) == Value::Bool(true)
+    }
+
+    /// A word or an unparsed quantity. Panics as [`Params::number`] does.
+    pub fn text(&self, key: &str) -> &str {
+        match self.declared(key) {
+            Value::Text(text) => text,
+            other => panic!("parameter {key} is declared as {other:?}, not as a text"),
+        }
+    }
+
+    /// Every parameter with its value, in the order of keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+
+    fn declared(&self, key: &str) -> &Value {
+        self.0.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
+    }
+}
+
+fn from_text(text: &str) -> Value {
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => match (text.parse(), text.parse()) {
+            (Ok(whole), _) => Value::Int(whole),
+            (_, Ok(number)) => Value::Float(number),
+            _ => Value::Text(text.to_owned()),
+        },
+    }
+}
+
+fn check(parameter: &Parameter, value: &Value) -> Result<Value, String> {
+    let number = match value {
+        Value::Int(whole) => Some(*whole as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    };
+    let text = if let Value::Text(text) = value { Some(text.as_str()) } else { None };
+    let quantity = |parsed: Result<(), String>| parsed.map(|()| value.clone());
+    let wanted = |what: &str| Err(format!("`{value}` is not {what}"));
+    match parameter.kind {
+        ParameterKind::Number(low, high) => match number {
+            Some(number) if (low..=high).contains(&number) => Ok(Value::Float(number)),
+            _ => wanted(&format!("a number from {low} to {high}")),
+        },
+        ParameterKind::Integer(low, high) => match value {
+            Value::Int(whole) if (low..=high).contains(whole) => Ok(value.clone()),
+            _ => wanted(&format!("a whole number from {low} to {high}")),
+        },
+        ParameterKind::Switch => match value {
+            Value::Bool(_) => Ok(value.clone()),
+            _ => wanted("true or false"),
+        },
+        ParameterKind::Choice(words) => match text {
+            Some(text) if words.contains(&text) => Ok(value.clone()),
+            _ => wanted(&format!("one of {}", words.join(", "))),
+        },
+        ParameterKind::Rate => match text {
+            Some(text) => quantity(text.parse::<Rate>().map(drop).map_err(|e| e.to_string())),
+            None => wanted("a rate with its unit, such as \"10 Mb/s\""),
+        },
+        ParameterKind::Span => match text {
+            Some(text) => quantity(text.parse::<Span>().map(drop).map_err(|e| e.to_string())),
+            None => wanted("a time with its unit, such as \"100 ms\""),
+        },
+        ParameterKind::Bytes => match text {
+            Some(text) => quantity(text.parse::<Bytes>().map(drop).map_err(|e| e.to_string())),
+            None => wanted("a size with its unit, such as \"1024 B\""),
+        },
+    }
+}
+
+fn unknown(declared: &[Parameter], key: &str) -> ParameterError {
+    let keys: Vec<_> = declared.iter().map(|p| p.key).collect();
+    let message = if keys.is_empty() {
+        "unknown parameter; this scheme has none".to_owned()
+    } else {
+        format!("unknown parameter; this scheme has: {}", keys.join(", "))
+    };
+    ParameterError { key: key.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Parameter] = &[
+        Parameter {
+            key: "eta",
+            kind: ParameterKind::Number(0.0, 1.0),
+            default: "0.99",
+            meaning: "",
+            from: "",
+        },
+        Parameter { key: "period", kind: ParameterKind::Span, default: "100 ms", meaning: "", from: "" },
+        Parameter {
+            key: "mode",
+            kind: ParameterKind::Choice(&["a", "b"]),
+            default: "a",
+            meaning: "",
+            from: "",
+        },
+    ];
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let eta = Value::Int(1);
+        let params = Params::resolve(DECLARED, [("eta", &eta)]).unwrap();
+        assert_eq!(params.number("eta"), 1.0);
+        assert_eq!(params.span("period"), Span::from_millis(100));
+        assert_eq!(params.text("mode"), "a");
+    }
+
+    #[test]
+    fn errors_say_what_would_be_right() {
+        let resolve = |key, value| Params::resolve(DECLARED, [(key, &value)]).unwrap_err().to_string();
+        assert_eq!(
+            resolve("etta", Value::Int(1)),
+            "etta: unknown parameter; this scheme has: eta, period, mode"
+        );
+        assert_eq!(resolve("eta", Value::Float(1.5)), "eta: `1.5` is not a number from 0 to 1");
+        assert_eq!(resolve("mode", Value::Text("c".into())), "mode: `c` is not one of a, b");
+        assert!(resolve("period", Value::Int(3)).contains("\"100 ms\""));
+        assert!(resolve("period", Value::Text("3 furlongs".into())).contains("ms"));
+    }
+}

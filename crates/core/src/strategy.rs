@@ -1,0 +1,40 @@
+//! The default strategy, and what strategies share.
+
+use crate::scheme::{Decision, InterestEvent, NackEvent, Strategy};
+use crate::units::Span;
+use weir_packet::NackReason;
+
+/// How long after sending an Interest upstream a repeated one is absorbed (the fixed suppression
+/// that the authors' simulators use).
+pub const SUPPRESSION: Span = Span::from_millis(100);
+
+/// Whether a repeated Interest comes too soon after the last sending to be sent again.
+pub fn is_suppressed(ev: &InterestEvent<'_>, interval: Span) -> bool {
+    ev.entry.out_records.iter().any(|out| out.nacked.is_none() && ev.now.since(out.sent) < interval)
+}
+
+/// Sends every Interest to the cheapest next hop; a repeated one to the cheapest that has not been
+/// tried, or else to the one tried longest ago.
+#[derive(Debug, Default)]
+pub struct BestRoute {}
+
+impl Strategy for BestRoute {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if is_suppressed(ev, SUPPRESSION) {
+            return Decision::Suppress;
+        }
+        let sent = |face| ev.entry.out_records.iter().find(|out| out.face == face).map(|out| out.sent);
+        // `None` sorts before every time: an untried next hop comes first, and of those the cheapest.
+        match ev.next_hops.iter().min_by_key(|hop| sent(hop.face)) {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(NackReason::NoRoute),
+        }
+    }
+
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        match ev.next_hops.first() {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(ev.reason),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Between a [`Packet`] and its bytes.
+
+use weir_packet::{
+    Data, DataLengths, DecodeError, Interest, InterestLengths, LpPacket, MetaInfo, NameRef, NetPacket,
+    Payload, Signature, SignatureInfo, SignatureType, decode_frame,
+};
+
+use crate::name::{HashedName, NameHasher};
+use crate::packet::{Kind, Packet};
+use crate::units::Span;
+
+/// What a simulated Data has for a signature value: as long as a SHA-256 digest.
+const BLANK_DIGEST: [u8; 32] = [0; 32];
+
+/// Length of the whole frame on a link, bytes.
+#[inline]
+pub fn frame_len(packet: &Packet) -> u64 {
+    packet.header.wire_len(packet.net_len as usize) as u64
+}
+
+fn millis(span: Span) -> u64 {
+    span.as_nanos() / 1_000_000
+}
+
+/// Length of the bare Interest, bytes.
+pub fn interest_len(interest: &Packet) -> u32 {
+    let lengths = InterestLengths {
+        name: interest.name.wire().len(),
+        can_be_prefix: interest.can_be_prefix,
+        must_be_fresh: interest.must_be_fresh,
+        nonce: true,
+        lifetime: Some(millis(interest.lifetime)),
+        hop_limit: interest.hop_limit.is_some(),
+        ..InterestLengths::default()
+    };
+    lengths.wire_len() as u32
+}
+
+/// Length of the bare Data with a SHA-256 digest for its signature, bytes.
+pub fn data_len(data: &Packet) -> u32 {
+    let meta = meta_info(data).value_len();
+    DataLengths::with_digest(data.name.wire().len(), meta, data.content_len as usize).wire_len() as u32
+}
+
+fn meta_info(data: &Packet) -> MetaInfo<'static> {
+    let freshness_period = Some(millis(data.freshness)).filter(|&ms| ms > 0);
+    MetaInfo { freshness_period, ..MetaInfo::NONE }
+}
+
+/// Why a packet is not what the codec makes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WireError {
+    /// It does not decode.
+    Decode(DecodeError),
+    /// It is not as long as the packet says.
+    Length {
+        /// Bytes encoded.
+        encoded: usize,
+        /// Bytes said.
+        said: u64,
+    },
+    /// Decoding gives another packet.
+    Differs(&'static str),
+}
+
+impl core::fmt::Display for WireError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            WireError::Decode(error) => write!(f, "it does not decode: {error}"),
+            WireError::Length { encoded, said } => write!(f, "it is {encoded} bytes long, but says {said}"),
+            WireError::Differs(field) => write!(f, "decoding changes its {field}"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// Appends a packet that has no bytes of its own to `out`, as the frame that goes on the link: its
+/// content is zeros, its signature a blank digest.
+///
+/// # Errors
+/// [`WireError::Decode`] if its name is malformed.
+pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
+    let name = NameRef::from_value(packet.name.wire()).map_err(WireError::Decode)?;
+    let mut bare = Vec::with_capacity(packet.net_len as usize);
+    if packet.kind == Kind::Data {
+        let content = vec![0; packet.content_len as usize];
+        let data = Data {
+            meta: meta_info(packet),
+            signature: Signature {
+                info: SignatureInfo::new(SignatureType::DigestSha256),
+                value: &BLANK_DIGEST,
+            },
+            ..Data::new(name, &content, SignatureInfo::new(SignatureType::DigestSha256))
+        };
+        data.encode(&mut bare);
+    } else {
+        let interest = Interest {
+            can_be_prefix: packet.can_be_prefix,
+            must_be_fresh: packet.must_be_fresh,
+            nonce: Some(packet.nonce),
+            lifetime: Some(millis(packet.lifetime)),
+            hop_limit: packet.hop_limit,
+            ..Interest::new(name)
+        };
+        interest.encode(&mut bare);
+    }
+    LpPacket::new(packet.header, &bare).encode(out);
+    Ok(())
+}
+
+/// Sends a packet through the codec: encodes it, and checks that its length is what it says and
+/// that decoding gives it back.
+///
+/// # Errors
+/// What differs.
+pub fn check(packet: &Packet, hasher: &NameHasher, buffer: &mut Vec<u8>) -> Result<(), WireError> {
+    buffer.clear();
+    encode_frame(packet, buffer)?;
+    if buffer.len() as u64 != frame_len(packet) {
+        return Err(WireError::Length { encoded: buffer.len(), said: frame_len(packet) });
+    }
+    let (frame, payload) = decode_frame(buffer).map_err(WireError::Decode)?;
+    if frame.header != packet.header {
+        return Err(WireError::Differs("link header"));
+    }
+    let (kind, name) = match &payload {
+        Payload::Packet(NetPacket::Interest(interest)) => (Kind::Interest, interest.name),
+        Payload::Packet(NetPacket::Nack(_, interest)) => (Kind::Nack, interest.name),
+        Payload::Packet(NetPacket::Data(data)) => (Kind::Data, data.name),
+        Payload::Idle | Payload::Piece(_) => return Err(WireError::Differs("kind")),
+    };
+    if kind != packet.kind {
+        return Err(WireError::Differs("kind"));
+    }
+    let decoded = HashedName::parse(hasher, name.value()).map_err(|_| WireError::Differs("name"))?;
+    if decoded != packet.name {
+        return Err(WireError::Differs("name"));
+    }
+    match &payload {
+        Payload::Packet(NetPacket::Data(data)) => check_data(data, packet),
+        Payload::Packet(NetPacket::Interest(interest) | NetPacket::Nack(_, interest)) => {
+            check_interest(interest, packet)
+        }
+        Payload::Idle | Payload::Piece(_) => Err(WireError::Differs("kind")),
+    }
+}
+
+fn check_data(data: &Data<'_>, packet: &Packet) -> Result<(), WireError> {
+    if data.payload().len() != packet.content_len as usize {
+        return Err(WireError::Differs("content"));
+    }
+    if data.freshness_period_ms() != millis(packet.freshness) {
+        return Err(WireError::Differs("freshness period"));
+    }
+    Ok(())
+}
+
+fn check_interest(interest: &Interest<'_>, packet: &Packet) -> Result<(), WireError> {
+    let flags =
+        (interest.can_be_prefix, interest.must_be_fresh) == (packet.can_be_prefix, packet.must_be_fresh);
+    let numbers = (interest.nonce, interest.hop_limit) == (Some(packet.nonce), packet.hop_limit);
+    if !flags || !numbers || interest.lifetime_ms() != millis(packet.lifetime) {
+        return Err(WireError::Differs("Interest fields"));
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `fixed`: no congestion control. A fixed window or a fixed rate, the cheapest next hop, drop-tail
+//! queues: the yardstick, and the smallest example of a scheme.
+
+use weir_core::params::{Parameter, ParameterKind, Params};
+use weir_core::scheme::{
+    DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
+};
+use weir_core::units::{Rate, Time};
+
+use crate::registry::Entry;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "fixed",
+    title: "fixed window or rate, best route, drop-tail: no congestion control",
+    citation: "none: the defaults of the core",
+    parameters: &[
+        Parameter {
+            key: "window",
+            kind: ParameterKind::Integer(1, 1 << 20),
+            default: "32",
+            meaning: "pending Interests of a flow, if no rate is given",
+            from: "assumed: fills 10 Mb/s over 25 ms with 1 kB segments",
+        },
+        Parameter {
+            key: "rate",
+            kind: ParameterKind::Rate,
+            default: "0 b/s",
+            meaning: "rate of Data that a flow asks for; 0 for a fixed window instead",
+            from: "assumed: off",
+        },
+    ],
+    build: |params| Box::new(Fixed::new(params)),
+};
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed {
+    window: u32,
+    rate: Option<Rate>,
+}
+
+impl Fixed {
+    fn new(params: &Params) -> Fixed {
+        let rate = Some(params.rate("rate")).filter(|rate| *rate > Rate::ZERO);
+        Fixed { window: params.integer("window") as u32, rate }
+    }
+}
+
+impl Scheme for Fixed {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(FixedFlow { window: self.window, rate: self.rate, last_sent: None })
+    }
+}
+
+#[derive(Debug)]
+struct FixedFlow {
+    window: u32,
+    rate: Option<Rate>,
+    last_sent: Option<Time>,
+}
+
+impl FlowControl for FixedFlow {
+    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+        match (self.rate, self.last_sent) {
+            (Some(rate), Some(last)) => Permit::At(last + rate.time_for(ev.expected_size)),
+            (Some(_), None) => Permit::Now,
+            (None, _) if ev.pending < self.window => Permit::Now,
+            (None, _) => Permit::Blocked,
+        }
+    }
+
+    fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        self.last_sent = Some(ev.now);
+        0
+    }
+
+    fn on_data(&mut self, _ev: &mut DataReceived<'_>) {}
+
+    fn on_timeout(&mut self, _ev: &mut LossEvent<'_>) {}
+
+    fn gauge(&self) -> Gauge {
+        self.rate.map_or(Gauge::Window(f64::from(self.window)), Gauge::Rate)
+    }
+}

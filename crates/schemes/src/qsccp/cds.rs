@@ -1,0 +1,624 @@
+//! CDS, class-based differentiated scheduling (section IV-C), and the rate estimation of PECN that
+//! lives beside it: what stands in front of each link.
+//!
+//! ```text
+//!  Interests                 bottom: WDRR       middle              top           total TBRL
+//!   flow  -> virtual queue -+
+//!   flow  -> virtual queue -+-> class CS7 -> TBRL -+
+//!   …                           class CS6 -> TBRL -+- strict priority -+
+//!                               class EF  -> TBRL -+                   |
+//!                               class AF4 --------+                    +-> priority -> η·B − B_I -> link
+//!                               …                 +- WFQ by ω ---------+
+//!                               class BE  --------+
+//!  Data ------------------------------------------- drop-tail ------------------------------> link
+//! ```
+//!
+//! An Interest is accounted at the size of the Data that it brings back, since it is the Data that
+//! loads the link, in the other direction. O(1) per packet: a class keeps its backlogged flows in a
+//! ring, a flow's queue is a list through the packets themselves, and flows are found by index.
+
+use weir_core::fib::FibId;
+use weir_core::packet::{FlowKey, Packet, PacketId, PacketList, PacketPool};
+use weir_core::queue::DropTail;
+use weir_core::scheme::{
+    Backlog, DequeueEvent, DropReason, Dropped, Drops, EnqueueEvent, FaceConfig, Next, Queue, ReceiveEvent,
+};
+use weir_core::units::{Rate, Span, Time};
+use weir_packet::{ServiceClass, Signal};
+
+use super::Settings;
+use super::meter::Meter;
+use super::pecn::{self, ClassLoad, ClassShare, FlowLoad};
+
+const CLASSES: usize = ServiceClass::ALL.len();
+/// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
+const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
+const DT_CLASSES: usize = CLASSES - FIRST_DT;
+
+/// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
+const SHORTEST_MEMORY: Span = Span::from_secs(1);
+const LONGEST_MEMORY: Span = Span::from_secs(10);
+
+/// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits.
+const REBASE_AT: f64 = 1e15;
+
+/// No flow.
+const NONE: u32 = u32::MAX;
+
+/// One flow at this face.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    key: FlowKey,
+    /// Its virtual queue.
+    queue: PacketList,
+    /// Next in its class's ring of backlogged flows.
+    next: u32,
+    /// Place in its class's list of all flows.
+    place: u32,
+    /// WDRR deficit, bits; only while backlogged.
+    deficit: f64,
+    /// Whether it has had its quantum in this turn.
+    has_quantum: bool,
+    /// w: weight in the WDRR.
+    weight: f64,
+    /// φ: discount of a greedy flow, 1 for none.
+    phi: f64,
+    /// Size of its Data, bits: declared by its Interests until a Data was seen.
+    data_bits: u64,
+    has_seen_data: bool,
+    /// Bits asked for since the last period began.
+    asked_bits: u64,
+    /// R_f, bit/s; `None` until the first period ends.
+    rate: Option<f64>,
+    last_interest: Time,
+    mean_gap: Span,
+}
+
+/// The Interest that a class sends next.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    packet: PacketId,
+    flow: u32,
+    bits: u64,
+    /// WFQ finish tag.
+    finish: f64,
+}
+
+/// One service class at this face.
+#[derive(Debug)]
+struct Class {
+    /// Every flow with state.
+    flows: Vec<u32>,
+    /// Ring of backlogged flows: first and last.
+    ring: Option<(u32, u32)>,
+    /// Interests in its virtual queues, its head included.
+    queued: u32,
+    head: Option<Head>,
+    /// WFQ finish tag of its latest head.
+    last_finish: f64,
+    /// TBRL of a delay-sensitive class.
+    limiter: Option<Meter>,
+    /// Bits asked for since the last period began.
+    asked_bits: u64,
+    /// Largest Data seen or declared, bits: the quantum is not smaller, which keeps WDRR O(1).
+    largest_bits: u64,
+    /// Result of the last period.
+    share: ClassShare,
+    /// Σ w·φ over its flows: now, and when `share` was made.
+    weights: f64,
+    shared_weights: f64,
+}
+
+/// Class-based differentiated scheduling at one face.
+#[derive(Debug)]
+pub(super) struct Cds {
+    settings: Settings,
+    /// B: the rate at which Data comes back on this face.
+    capacity: f64,
+    flows: Vec<Flow>,
+    free_flows: Vec<u32>,
+    /// Flow by prefix and class.
+    index: Vec<[u32; CLASSES]>,
+    classes: [Class; CLASSES],
+    /// WFQ virtual time: the finish tag last served.
+    virtual_time: f64,
+    /// The total TBRL.
+    total: Meter,
+    /// Data and Nacks: not scheduled.
+    data: DropTail,
+    queued_interests: u32,
+    queued_interest_bytes: u64,
+    /// Bits of Interests received on this face since the last period began: B_I·T.
+    received_interest_bits: u64,
+    period_ends: Time,
+}
+
+impl Class {
+    fn new(limiter: Option<Meter>) -> Class {
+        Class {
+            flows: Vec::new(),
+            ring: None,
+            queued: 0,
+            head: None,
+            last_finish: 0.0,
+            limiter,
+            asked_bits: 0,
+            largest_bits: 0,
+            share: ClassShare::default(),
+            weights: 0.0,
+            shared_weights: 0.0,
+        }
+    }
+}
+
+impl Cds {
+    pub(super) fn new(settings: &Settings, face: &FaceConfig) -> Cds {
+        let capacity = face.receive_rate.unwrap_or(settings.unknown_capacity).as_bps_f64();
+        let target = settings.eta * capacity;
+        let classes = core::array::from_fn(|c| {
+            let limiter = (c < FIRST_DT)
+                .then(|| Meter::new(Rate::from_bps_f64(target * settings.delta[c]), settings.bucket_bits));
+            Class::new(limiter)
+        });
+        let mut cds = Cds {
+            settings: *settings,
+            capacity,
+            flows: Vec::new(),
+            free_flows: Vec::new(),
+            index: Vec::new(),
+            classes,
+            virtual_time: 0.0,
+            total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
+            data: DropTail::new(face.limit),
+            queued_interests: 0,
+            queued_interest_bytes: 0,
+            received_interest_bits: 0,
+            period_ends: Time::NEVER,
+        };
+        cds.share_capacity(0.0, [0.0; CLASSES]);
+        cds
+    }
+
+    // ---- Flows
+
+    fn find_flow(&self, key: FlowKey) -> Option<u32> {
+        let row = self.index.get(key.prefix.0 as usize)?;
+        Some(row[key.class as usize]).filter(|&flow| flow != NONE)
+    }
+
+    fn find_or_add_flow(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
+        if let Some(flow) = self.find_flow(key) {
+            return flow;
+        }
+        let prefix = key.prefix.0 as usize;
+        if prefix >= self.index.len() {
+            self.index.resize(prefix + 1, [NONE; CLASSES]);
+        }
+        let class = &mut self.classes[key.class as usize];
+        let flow = Flow {
+            key,
+            queue: PacketList::default(),
+            next: NONE,
+            place: class.flows.len() as u32,
+            deficit: 0.0,
+            has_quantum: false,
+            weight: 1.0,
+            phi: 1.0,
+            data_bits: declared_bits,
+            has_seen_data: false,
+            asked_bits: 0,
+            rate: None,
+            last_interest: now,
+            mean_gap: self.settings.period,
+        };
+        let id = match self.free_flows.pop() {
+            Some(id) => {
+                self.flows[id as usize] = flow;
+                id
+            }
+            None => {
+                self.flows.push(flow);
+                self.flows.len() as u32 - 1
+            }
+        };
+        class.flows.push(id);
+        class.weights += flow.weight * flow.phi;
+        self.index[prefix][key.class as usize] = id;
+        if self.period_ends == Time::NEVER {
+            self.period_ends = now + self.settings.period;
+        }
+        id
+    }
+
+    fn remove_flow(&mut self, id: u32) {
+        let Flow { key, place, weight, phi, .. } = self.flows[id as usize];
+        let class = &mut self.classes[key.class as usize];
+        class.flows.swap_remove(place as usize);
+        if let Some(&moved) = class.flows.get(place as usize) {
+            self.flows[moved as usize].place = place;
+        }
+        class.weights -= weight * phi;
+        self.index[key.prefix.0 as usize][key.class as usize] = NONE;
+        self.free_flows.push(id);
+    }
+
+    /// R_f,j: what this face suggests to a flow now. Flows that came since the last period are in
+    /// the sum of weights already, so nobody is promised what they will take.
+    fn suggested_rate(&self, key: FlowKey) -> u64 {
+        let class = &self.classes[key.class as usize];
+        let flow = self.find_flow(key).map(|id| &self.flows[id as usize]);
+        let rate = match flow.and_then(|flow| flow.rate) {
+            Some(rate) if class.weights > class.shared_weights => rate * class.shared_weights / class.weights,
+            Some(rate) => rate,
+            None => {
+                let weight = flow.map_or(1.0, |flow| flow.weight);
+                let others = class.weights - flow.map_or(0.0, |flow| flow.weight * flow.phi);
+                class.share.rate_of_new(weight, class.shared_weights.max(others))
+            }
+        };
+        rate as u64
+    }
+
+    // ---- Enqueue
+
+    fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, id: PacketId) {
+        let interest = &ev.pool[id];
+        let (key, bytes) = (interest.flow, interest.wire_len());
+        let declared = interest.header.signals.value(Signal::ExpectedSize);
+        let declared_bits = declared
+            .map_or(self.settings.default_data_bits, |size| size.saturating_mul(8))
+            .clamp(1, MAX_DATA_BITS);
+        let flow_id = self.find_or_add_flow(ev.now, key, declared_bits);
+        let flow = &mut self.flows[flow_id as usize];
+        let class = &mut self.classes[key.class as usize];
+        // Demand is what is asked for, dropped or not.
+        flow.asked_bits += flow.data_bits;
+        class.asked_bits += flow.data_bits;
+        class.largest_bits = class.largest_bits.max(flow.data_bits);
+        let gap = (ev.now - flow.last_interest).min(LONGEST_MEMORY);
+        flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
+        flow.last_interest = ev.now;
+
+        let class_is_full = key.class as usize >= FIRST_DT && class.queued >= self.settings.class_queue;
+        if class_is_full || flow.queue.len() >= self.settings.virtual_queue {
+            let reason = if class_is_full { DropReason::ClassQueueFull } else { DropReason::FlowQueueFull };
+            ev.dropped.push(Dropped { packet: id, reason, nack: None });
+            return;
+        }
+        if flow.queue.is_empty() {
+            flow.next = NONE;
+            match &mut class.ring {
+                Some((_, last)) => {
+                    let previous = core::mem::replace(last, flow_id);
+                    self.flows[previous as usize].next = flow_id;
+                }
+                None => class.ring = Some((flow_id, flow_id)),
+            }
+        }
+        self.flows[flow_id as usize].queue.push_back(ev.pool, id);
+        class.queued += 1;
+        self.queued_interests += 1;
+        self.queued_interest_bytes += bytes;
+        if class.head.is_none() {
+            self.prepare_head(key.class as usize, ev.pool);
+        }
+    }
+
+    // ---- Dequeue
+
+    /// Bottom level, WDRR: takes the class's next Interest out of its flow's queue and gives it its
+    /// WFQ finish tag.
+    fn prepare_head(&mut self, c: usize, pool: &mut PacketPool) {
+        let class = &mut self.classes[c];
+        let Some((mut first, mut last)) = class.ring else {
+            class.head = None;
+            return;
+        };
+        let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
+        loop {
+            let flow = &mut self.flows[first as usize];
+            if !flow.has_quantum {
+                flow.deficit += quantum * flow.weight * flow.phi;
+                flow.has_quantum = true;
+            }
+            let bits = flow.data_bits;
+            if bits as f64 > flow.deficit {
+                flow.has_quantum = false;
+                if first != last {
+                    let after = core::mem::replace(&mut flow.next, NONE);
+                    self.flows[last as usize].next = first;
+                    last = core::mem::replace(&mut first, after);
+                }
+                continue;
+            }
+            flow.deficit -= bits as f64;
+            let packet = flow.queue.pop_front(pool).expect("a flow in the ring is backlogged");
+            if flow.queue.is_empty() {
+                flow.deficit = 0.0;
+                flow.has_quantum = false;
+                let after = core::mem::replace(&mut flow.next, NONE);
+                class.ring = (first != last).then_some((after, last));
+            } else {
+                class.ring = Some((first, last));
+            }
+            // Self-clocked fair queueing: a class that was idle starts from the tag in service.
+            let weight = if c >= FIRST_DT { self.settings.omega[c - FIRST_DT] } else { 1.0 };
+            let begin =
+                if class.last_finish > self.virtual_time { class.last_finish } else { self.virtual_time };
+            let finish = begin + bits as f64 / weight;
+            class.last_finish = finish;
+            class.head = Some(Head { packet, flow: first, bits, finish });
+            return;
+        }
+    }
+
+    /// Top and middle level: the class to serve at `now`, or when one will have tokens.
+    fn choose_class(&self, now: Time) -> Result<usize, Time> {
+        let mut earliest = Time::NEVER;
+        for (c, class) in self.classes[..FIRST_DT].iter().enumerate() {
+            if let (Some(head), Some(limiter)) = (&class.head, &class.limiter) {
+                let passes_at = limiter.passes_at(head.bits);
+                if passes_at <= now {
+                    return Ok(c);
+                }
+                earliest = earliest.min(passes_at);
+            }
+        }
+        let mut chosen: Option<(usize, f64)> = None;
+        for (c, class) in self.classes.iter().enumerate().skip(FIRST_DT) {
+            if let Some(head) = &class.head {
+                if chosen.is_none_or(|(_, finish)| head.finish < finish) {
+                    chosen = Some((c, head.finish));
+                }
+            }
+        }
+        chosen.map(|(c, _)| c).ok_or(earliest)
+    }
+
+    /// The next Interest that scheduler and limiters let pass, or when there is one.
+    fn dequeue_interest(&mut self, now: Time, pool: &mut PacketPool) -> Next {
+        if self.queued_interests == 0 {
+            return Next::Empty;
+        }
+        let c = match self.choose_class(now) {
+            Ok(c) => c,
+            Err(at) => return Next::At(at),
+        };
+        let head = self.classes[c].head.expect("the chosen class has a head");
+        let passes_at = self.total.passes_at(head.bits);
+        if passes_at > now {
+            return Next::At(passes_at);
+        }
+        self.total.take(now, head.bits);
+        if let Some(limiter) = &mut self.classes[c].limiter {
+            limiter.take(now, head.bits);
+        } else {
+            self.virtual_time = head.finish;
+        }
+        self.classes[c].queued -= 1;
+        self.queued_interests -= 1;
+        self.queued_interest_bytes -= pool[head.packet].wire_len();
+        self.prepare_head(c, pool);
+        if self.virtual_time > REBASE_AT || self.queued_interests == 0 {
+            self.rebase();
+        }
+        // (10), first argument of the minimum; the second is the strategy's.
+        let interest = &mut pool[head.packet];
+        let rate = self.suggested_rate(interest.flow);
+        interest.header.signals.lower(Signal::DownstreamRate, rate);
+        Next::Packet(head.packet)
+    }
+
+    fn rebase(&mut self) {
+        for class in &mut self.classes {
+            class.last_finish = (class.last_finish - self.virtual_time).max(0.0);
+            if let Some(head) = &mut class.head {
+                head.finish -= self.virtual_time;
+            }
+        }
+        self.virtual_time = 0.0;
+    }
+
+    // ---- Rates
+
+    /// Ends a period: forgets silent flows, and computes R_f of the others.
+    fn end_period(&mut self, now: Time) {
+        let period = self.settings.period.as_secs_f64();
+        let reverse = self.received_interest_bits as f64 / period;
+        self.received_interest_bits = 0;
+        let mut demands = [0.0; CLASSES];
+        for (class, demand) in self.classes.iter_mut().zip(&mut demands) {
+            *demand = class.asked_bits as f64 / period;
+            class.asked_bits = 0;
+        }
+        self.forget_silent_flows(now);
+        self.share_capacity(reverse, demands);
+        for flow in &mut self.flows {
+            flow.asked_bits = 0;
+        }
+        let idle = self.classes.iter().all(|class| class.flows.is_empty());
+        self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
+    }
+
+    fn forget_silent_flows(&mut self, now: Time) {
+        for c in 0..CLASSES {
+            let mut place = 0;
+            while let Some(&id) = self.classes[c].flows.get(place) {
+                let flow = &self.flows[id as usize];
+                let memory = (flow.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
+                let is_head = self.classes[c].head.is_some_and(|head| head.flow == id);
+                if flow.queue.is_empty() && !is_head && now - flow.last_interest > memory {
+                    self.remove_flow(id);
+                } else {
+                    place += 1;
+                }
+            }
+        }
+    }
+
+    /// Equations (1) to (9), with what was measured over the last period, bit/s.
+    fn share_capacity(&mut self, reverse_interests: f64, demands: [f64; CLASSES]) {
+        let s = self.settings;
+        let data_capacity = pecn::data_capacity(s.eta, self.capacity, reverse_interests);
+        // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
+        // through than that.
+        let mut rates = [0.0; CLASSES];
+        let mut delay_sensitive = 0.0;
+        for c in 0..FIRST_DT {
+            rates[c] = data_capacity * s.delta[c];
+            delay_sensitive += demands[c].min(rates[c]);
+        }
+        let period = s.period.as_secs_f64();
+        let loads: [ClassLoad; DT_CLASSES] = core::array::from_fn(|i| {
+            let class = &self.classes[FIRST_DT + i];
+            let step = class.largest_bits as f64 / period;
+            ClassLoad { weight: s.omega[i], demand: demands[FIRST_DT + i], step }
+        });
+        let available = (data_capacity - delay_sensitive).max(0.0);
+        rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, &loads));
+        // The limiters follow what the Interests of the other direction leave.
+        self.total.set_rate(Rate::from_bps_f64(data_capacity.max(0.01 * self.capacity)));
+        for (class, rate) in self.classes.iter_mut().zip(rates) {
+            if let Some(limiter) = &mut class.limiter {
+                limiter.set_rate(Rate::from_bps_f64(rate));
+            }
+            let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize], period));
+            class.share = ClassShare::new(rate, s.gamma, loads);
+            class.shared_weights = class.weights;
+            for &id in &class.flows {
+                let flow = &mut self.flows[id as usize];
+                let suggested = class.share.rate_of(&load(flow, period));
+                let filled = f64::from(flow.queue.len()) / f64::from(s.virtual_queue);
+                let discount = if flow.phi < 1.0 { 1.0 } else { pecn::occupancy_discount(filled) };
+                flow.rate = Some(suggested * discount);
+            }
+        }
+    }
+
+    // ---- Data
+
+    fn learn_size(&mut self, key: FlowKey, bits: u64) {
+        if let Some(id) = self.find_flow(key) {
+            let flow = &mut self.flows[id as usize];
+            let bits = bits.clamp(1, MAX_DATA_BITS);
+            flow.data_bits = if flow.has_seen_data { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
+            flow.has_seen_data = true;
+        }
+    }
+
+    fn on_data(&mut self, data: &mut Packet, bits: u64) {
+        self.learn_size(data.flow, bits);
+        let rate = self.suggested_rate(data.flow);
+        data.header.signals.lower(Signal::TargetRate, rate);
+    }
+}
+
+/// NDN packets are at most 8800 bytes; nobody may declare more.
+const MAX_DATA_BITS: u64 = 8 * 8800;
+
+fn load(flow: &Flow, period: f64) -> FlowLoad {
+    FlowLoad {
+        discounted_weight: flow.weight * flow.phi,
+        weight: flow.weight,
+        demand: flow.asked_bits as f64 / period,
+        step: flow.data_bits as f64 / period,
+        punished: flow.phi < 1.0,
+    }
+}
+
+impl Queue for Cds {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        if ev.pool[packet].is_interest() {
+            self.enqueue_interest(ev, packet);
+        } else {
+            self.data.enqueue(ev, packet);
+        }
+    }
+
+    /// Interests go before Data: they are small and paced already, and one that waits behind Data
+    /// would leave the other direction idle.
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        match self.dequeue_interest(ev.now, ev.pool) {
+            Next::Packet(packet) => Next::Packet(packet),
+            wait => self.data.pop(ev.pool).map_or(wait, Next::Packet),
+        }
+    }
+
+    fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
+        if ev.packet.is_data() {
+            self.on_data(ev.packet, ev.wire_len.bits());
+        } else if ev.packet.is_interest() {
+            self.received_interest_bits += ev.wire_len.bits();
+        }
+    }
+
+    fn next_deadline(&self) -> Time {
+        self.period_ends
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        self.end_period(now);
+    }
+
+    fn on_prefix_removed(&mut self, prefix: FibId, pool: &mut PacketPool, dropped: &mut Drops) {
+        let Some(row) = self.index.get(prefix.0 as usize).copied() else { return };
+        for id in row.into_iter().filter(|&id| id != NONE) {
+            self.flush(id, pool, dropped);
+            self.remove_flow(id);
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let data = self.data.backlog();
+        Backlog {
+            packets: self.queued_interests + data.packets,
+            bytes: self.queued_interest_bytes + data.bytes,
+        }
+    }
+}
+
+impl Cds {
+    /// Drops everything that a flow has waiting.
+    fn flush(&mut self, id: u32, pool: &mut PacketPool, dropped: &mut Drops) {
+        let c = self.flows[id as usize].key.class as usize;
+        let mut packets = Vec::new();
+        if let Some(head) = self.classes[c].head.take_if(|head| head.flow == id) {
+            packets.push(head.packet);
+        }
+        packets.extend(core::iter::from_fn(|| self.flows[id as usize].queue.pop_front(pool)));
+        self.unlink(c, id);
+        for packet in packets {
+            self.classes[c].queued -= 1;
+            self.queued_interests -= 1;
+            self.queued_interest_bytes -= pool[packet].wire_len();
+            dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
+        }
+        if self.classes[c].head.is_none() {
+            self.prepare_head(c, pool);
+        }
+    }
+
+    /// Takes a flow out of its class's ring, wherever it stands.
+    fn unlink(&mut self, c: usize, id: u32) {
+        let Some((first, last)) = self.classes[c].ring else { return };
+        let mut kept = Vec::new();
+        let mut at = first;
+        loop {
+            if at != id {
+                kept.push(at);
+            }
+            if at == last {
+                break;
+            }
+            at = self.flows[at as usize].next;
+        }
+        self.flows[id as usize].next = NONE;
+        for pair in kept.windows(2) {
+            self.flows[pair[0] as usize].next = pair[1];
+        }
+        self.classes[c].ring = kept.first().copied().zip(kept.last().copied());
+        if let Some(&last) = kept.last() {
+            self.flows[last as usize].next = NONE;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! CRA, consumer rate adjustment (section IV-F): the consumer sends at the rate that the network
+//! suggests.
+
+use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use weir_core::units::{Rate, Span, Time};
+use weir_packet::Signal;
+
+/// The longest wait between two Interests: without Data there is no feedback, and a rate near zero
+/// would never be corrected.
+const LONGEST_WAIT: Span = Span::from_secs(1);
+
+/// The consumer's rate control.
+#[derive(Debug)]
+pub(super) struct Cra {
+    /// β of (13).
+    beta: f64,
+    /// R_I·S_D: the rate of Data asked for, bit/s; zero before the first feedback if the flow
+    /// starts with a single Interest.
+    rate: f64,
+    last_sent: Option<Time>,
+}
+
+impl Cra {
+    pub(super) fn new(beta: f64, initial_rate: Rate) -> Cra {
+        Cra { beta, rate: initial_rate.as_bps_f64(), last_sent: None }
+    }
+
+    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides.
+    fn adjust(&mut self, target: f64) {
+        self.rate =
+            if self.rate == 0.0 { target } else { self.beta * self.rate + (1.0 - self.beta) * target };
+    }
+}
+
+impl FlowControl for Cra {
+    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+        let Some(last) = self.last_sent else { return Permit::Now };
+        let interval = Rate::from_bps_f64(self.rate).time_for(ev.expected_size);
+        // The wait follows the rate as it changes: a long interval begun at a low rate is cut short
+        // when the rate rises.
+        Permit::At(last + interval.min(LONGEST_WAIT))
+    }
+
+    fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        self.last_sent = Some(ev.now);
+        ev.interest.header.signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
+        0
+    }
+
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        if let Some(target) = ev.data.header.signals.value(Signal::TargetRate) {
+            self.adjust(target as f64);
+        }
+    }
+
+    /// Loss is not a signal here: routers say what the rate is.
+    fn on_timeout(&mut self, _ev: &mut LossEvent<'_>) {}
+
+    /// An Interest waits in virtual queues as long as the scheduler says, so only its lifetime
+    /// tells that it is lost.
+    fn timeout(&self, _rto: Span, lifetime: Span) -> Span {
+        lifetime
+    }
+
+    fn gauge(&self) -> Gauge {
+        Gauge::Rate(Rate::from_bps_f64(self.rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_follows_equation_13() {
+        let mut cra = Cra::new(0.8, Rate::from_bps(100_000));
+        cra.adjust(1e6);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(280_000)));
+        cra.adjust(1e6);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(424_000)));
+    }
+
+    #[test]
+    fn a_flow_without_initial_rate_adopts_the_first_target() {
+        let mut cra = Cra::new(0.8, Rate::ZERO);
+        cra.adjust(3e6);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
+    }
+}

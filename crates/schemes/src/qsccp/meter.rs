@@ -1,0 +1,81 @@
+//! Token buckets (the paper's TBRLs), as the generic cell rate algorithm.
+//!
+//! A bucket of depth D that fills at rate r is one time stamp, the *theoretical arrival time*: the
+//! bucket is full from then on, and before that it lacks r times the difference. No timer fills
+//! it, and no rounding is lost: what is less than a nanosecond is carried over.
+
+use weir_core::units::{Rate, Span, Time};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A token bucket rate limiter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    rate: Rate,
+    depth_bits: u64,
+    full_at: Time,
+    /// Of a nanosecond, in units of 1/rate.
+    carried: u64,
+}
+
+impl Meter {
+    /// A full bucket of this depth that fills at `rate`.
+    pub(super) fn new(rate: Rate, depth_bits: u64) -> Meter {
+        Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
+    }
+
+    /// Changes the rate; what the bucket lacks, in time, stays.
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.carried = 0;
+    }
+
+    /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
+    #[inline]
+    pub(super) fn passes_at(&self, bits: u64) -> Time {
+        self.full_at
+            - self.rate.time_for_bits(self.depth_bits.saturating_sub(bits)).min(Span::from_secs(3600))
+    }
+
+    /// Takes the tokens for `bits` that pass now.
+    #[inline]
+    pub(super) fn take(&mut self, now: Time, bits: u64) {
+        if self.full_at <= now {
+            self.full_at = now;
+            self.carried = 0;
+        }
+        let rate = self.rate.as_bps().max(1);
+        let scaled = bits.saturating_mul(NS_PER_S).saturating_add(self.carried);
+        self.full_at += Span::from_nanos(scaled / rate);
+        self.carried = scaled % rate;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_bucket_lets_its_depth_pass_at_once_and_then_its_rate() {
+        let mut meter = Meter::new(Rate::from_mbps(1), 3_000);
+        let now = Time::from_nanos(5_000_000);
+        for _ in 0..3 {
+            assert!(meter.passes_at(1_000) <= now);
+            meter.take(now, 1_000);
+        }
+        assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
+        assert_eq!(meter.passes_at(2_000), now + Span::from_millis(2));
+    }
+
+    #[test]
+    fn the_rate_is_kept_to_the_bit_over_many_packets() {
+        // 3 bits at 7 Gb/s are no whole number of nanoseconds.
+        let mut meter = Meter::new(Rate::from_bps(7_000_000_000), 3);
+        let mut now = Time::ZERO;
+        for _ in 0..7_000_000 {
+            now = now.max(meter.passes_at(3));
+            meter.take(now, 3);
+        }
+        assert_eq!(meter.full_at.as_nanos(), 3_000_000);
+    }
+}

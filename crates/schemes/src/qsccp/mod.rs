@@ -1,0 +1,227 @@
+//! QSCCP: H. Bai, H. Li, J. Que, A. Smahi, M. Zhang, P. H. J. Chong, S.-Y. R. Li, X. Wang, P. Lu,
+//! "QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking".
+//!
+//! Routers schedule Interests by class and flow so that the Data they bring back fits the link
+//! (CDS, `cds.rs`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
+//! section IV-D), and write it into Data; consumers send at that rate (CRA, `cra.rs`, section
+//! IV-F).
+//!
+//! ```text
+//!   consumer --Interest: ServiceClass, DownstreamRate--> routers --> producer
+//!   consumer <--Data: ServiceClass, TargetRate---------- routers <-- producer
+//! ```
+//!
+//! # Not here yet
+//! The tables DRT and TRT for flows with several upstream or downstream faces (equations (10),
+//! second argument, to (12)), the forwarding probabilities of AF, and the judgement of greedy flows
+//! (γ has its use, λ and φ < 1 have not): until then every Interest takes the cheapest next hop, and
+//! a rate passes a router as the minimum along the path.
+//!
+//! # Deviations from the paper
+//! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
+//!    reconstructed from the authors' published code, with one threshold γ where the code has two.
+//! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
+//!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
+//!    more than 1 % of it.
+//! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
+//!    lets no more through.
+//! 4. A measured rate is compared with a threshold after allowing one Data per period, the
+//!    resolution of the measure (the authors' code allows a fixed 0.5 Mb/s, which is nothing at
+//!    1 Gb/s and everything at 1 Mb/s).
+//! 5. The size of a flow's Data is learned from the Data that come back; the Interest declares it
+//!    (ExpectedSize) until one has. The paper does not say how routers know it.
+//! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
+//!    Interest on an idle link, and can stall. The total bucket holds two Data, which makes up for
+//!    the time an Interest waits for a Data in transmission.
+//! 7. A flow's state lasts four of its usual gaps between Interests, 1 s to 10 s, not one period: a
+//!    flow of less than ten Data a second would otherwise come and go ten times a second.
+//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
+//! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
+//!    cost per packet stays O(1).
+//! 10. The consumer's wait follows its rate as it changes, and is at most 1 s, since a rate near
+//!     zero would never hear of a better one.
+
+mod cds;
+mod cra;
+mod meter;
+mod pecn;
+
+use weir_core::params::{Parameter, ParameterKind, Params};
+use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
+use weir_core::units::{Rate, Span};
+
+use crate::registry::Entry;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "qsccp",
+    title: "service classes, Interest scheduling, explicit rates",
+    citation: "H. Bai et al., QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking",
+    parameters: PARAMETERS,
+    build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
+};
+
+const fn number(
+    key: &'static str,
+    (low, high): (f64, f64),
+    default: &'static str,
+    meaning: &'static str,
+    from: &'static str,
+) -> Parameter {
+    Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
+}
+
+const fn integer(
+    key: &'static str,
+    (low, high): (i64, i64),
+    default: &'static str,
+    meaning: &'static str,
+    from: &'static str,
+) -> Parameter {
+    Parameter { key, kind: ParameterKind::Integer(low, high), default, meaning, from }
+}
+
+const WEIGHT: (f64, f64) = (0.001, 1000.0);
+const SHARE: (f64, f64) = (0.0001, 1.0);
+
+const PARAMETERS: &[Parameter] = &[
+    number("target_utilisation", (0.01, 1.0), "0.99", "η, target link utilization", "paper: section V-A"),
+    Parameter {
+        key: "period",
+        kind: ParameterKind::Span,
+        default: "100 ms",
+        meaning: "T, how often rates are computed",
+        from: "files: queues.cpp, calObjectRateInterval",
+    },
+    number("weights.AF4", WEIGHT, "5", "ω of class AF4", "files: queues.cpp"),
+    number("weights.AF3", WEIGHT, "4", "ω of class AF3", "files: queues.cpp"),
+    number("weights.AF2", WEIGHT, "3", "ω of class AF2", "paper: section V-B"),
+    number("weights.AF1", WEIGHT, "2", "ω of class AF1", "paper: section V-B"),
+    number("weights.BE", WEIGHT, "1", "ω of class BE", "paper: section V-B"),
+    number(
+        "delta.CS7",
+        SHARE,
+        "0.2",
+        "δ of class CS7: its limit as a share of the capacity",
+        "files: queues.cpp",
+    ),
+    number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
+    number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
+    integer(
+        "bucket",
+        (1, 1 << 40),
+        "160000",
+        "depth of a delay-sensitive class's token bucket, bits",
+        "files: queues.cpp",
+    ),
+    integer(
+        "burst",
+        (1, 1 << 40),
+        "17248",
+        "depth of the total limiter's bucket, bits",
+        "assumed: two Data of 8624 bits",
+    ),
+    integer("quantum", (1, 1 << 40), "16000", "WDRR quantum, bits", "files: queues.cpp"),
+    integer(
+        "virtual_queue",
+        (1, 1 << 20),
+        "20",
+        "Interests that a flow may have waiting",
+        "files: queues.cpp, setVqSize",
+    ),
+    integer(
+        "class_queue",
+        (1, 1 << 24),
+        "200",
+        "Interests that a delay-tolerant class may have waiting",
+        "files: queues.cpp",
+    ),
+    number(
+        "gamma",
+        (0.01, 1.0),
+        "0.95",
+        "γ, share of its base rate from which a flow is high-demand",
+        "paper: section V-A",
+    ),
+    number("beta", (0.0, 0.9999), "0.8", "β, smooth factor of the consumer's rate", "paper: section V-A"),
+    Parameter {
+        key: "initial_rate",
+        kind: ParameterKind::Rate,
+        default: "100 kb/s",
+        meaning: "rate of Data that a consumer asks for before it has feedback",
+        from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
+    },
+    integer(
+        "data_size",
+        (1, 8800),
+        "1125",
+        "size of Data before any was seen or declared, bytes",
+        "files: queues.cpp, 9000 bits",
+    ),
+    Parameter {
+        key: "unknown_capacity",
+        kind: ParameterKind::Rate,
+        default: "100 Mb/s",
+        meaning: "capacity of a face whose rate nobody has said",
+        from: "files: NFD, default bandwidth",
+    },
+];
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    eta: f64,
+    period: Span,
+    /// ω of AF4, AF3, AF2, AF1, BE.
+    omega: [f64; 5],
+    /// δ of CS7, CS6, EF.
+    delta: [f64; 3],
+    bucket_bits: u64,
+    burst_bits: u64,
+    quantum_bits: u64,
+    virtual_queue: u32,
+    class_queue: u32,
+    gamma: f64,
+    beta: f64,
+    initial_rate: Rate,
+    default_data_bits: u64,
+    unknown_capacity: Rate,
+}
+
+impl Settings {
+    fn new(params: &Params) -> Settings {
+        Settings {
+            eta: params.number("target_utilisation"),
+            period: params.span("period").max(Span::from_millis(1)),
+            omega: ["weights.AF4", "weights.AF3", "weights.AF2", "weights.AF1", "weights.BE"]
+                .map(|key| params.number(key)),
+            delta: ["delta.CS7", "delta.CS6", "delta.EF"].map(|key| params.number(key)),
+            bucket_bits: params.integer("bucket"),
+            burst_bits: params.integer("burst"),
+            quantum_bits: params.integer("quantum"),
+            virtual_queue: params.integer("virtual_queue") as u32,
+            class_queue: params.integer("class_queue") as u32,
+            gamma: params.number("gamma"),
+            beta: params.number("beta"),
+            initial_rate: params.rate("initial_rate"),
+            default_data_bits: 8 * params.integer("data_size"),
+            unknown_capacity: params.rate("unknown_capacity"),
+        }
+    }
+}
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Qsccp {
+    settings: Settings,
+}
+
+impl Scheme for Qsccp {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(cra::Cra::new(self.settings.beta, self.settings.initial_rate))
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(cds::Cds::new(&self.settings, face))
+    }
+}

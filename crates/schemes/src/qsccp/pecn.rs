@@ -1,0 +1,234 @@
+//! PECN's flow rate computation (section IV-D 1): how the capacity that Data may use is divided
+//! between classes and flows, once per period T at each face.
+//!
+//! Equations (1) to (3) are the paper's. The page that bears (4) to (9) is missing from every copy
+//! that could be had; they are reconstructed from the authors' published code, the numbers being
+//! our assignment. All rates are bit/s of returned Data.
+//!
+//! r is measured over T, so it comes in steps of one Data per T. A paced flow whose share is five
+//! Data per period is seen at four, five or six; to compare such a measure with a threshold, one
+//! step is allowed (`step` below).
+
+/// The share of its base rate from which on a class counts as high-demand.
+const CLASS_HIGH: f64 = 0.8;
+/// The share of its base rate up to which a class counts as idle.
+const CLASS_IDLE: f64 = 0.05;
+
+/// (1) B'(t) = η·B(t) − B_I(t), not below 0.
+pub(super) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
+    (eta * capacity - reverse_interests).max(0.0)
+}
+
+/// A delay-tolerant class over the last period.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClassLoad {
+    /// ω_c.
+    pub(super) weight: f64,
+    /// r_c, bit/s.
+    pub(super) demand: f64,
+    /// One Data per period, bit/s.
+    pub(super) step: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Demand {
+    High,
+    Low,
+    Idle,
+}
+
+impl ClassLoad {
+    /// (5) The status of a class from what it leaves of its base rate.
+    fn status(&self, base: f64) -> Demand {
+        if self.demand >= CLASS_HIGH * base - self.step && self.demand > 0.0 {
+            Demand::High
+        } else if self.demand > CLASS_IDLE * base {
+            Demand::Low
+        } else {
+            Demand::Idle
+        }
+    }
+}
+
+/// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
+///
+/// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
+/// goes to the high-demand ones by weight, or to the low-demand ones if there is none.
+pub(super) fn class_rates<const N: usize>(available: f64, classes: &[ClassLoad; N]) -> [f64; N] {
+    let total: f64 = classes.iter().map(|c| c.weight).sum();
+    let base = |c: &ClassLoad| if total > 0.0 { available * c.weight / total } else { 0.0 };
+    let status = |c: &ClassLoad| c.status(base(c));
+    let used: f64 = classes.iter().map(|c| if status(c) == Demand::High { base(c) } else { c.demand }).sum();
+    let spare = (available - used).max(0.0);
+    let weight_of = |wanted| classes.iter().filter(|c| status(c) == wanted).map(|c| c.weight).sum::<f64>();
+    let taker = if weight_of(Demand::High) > 0.0 { Demand::High } else { Demand::Low };
+    let takers = weight_of(taker);
+    core::array::from_fn(|i| {
+        let c = &classes[i];
+        base(c) + if status(c) == taker { spare * c.weight / takers } else { 0.0 }
+    })
+}
+
+/// A flow over the last period, as one class sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowLoad {
+    /// w·φ: its weight in the scheduler, with the discount of a greedy flow.
+    pub(super) discounted_weight: f64,
+    /// w.
+    pub(super) weight: f64,
+    /// r_f, bit/s.
+    pub(super) demand: f64,
+    /// One Data per period, bit/s.
+    pub(super) step: f64,
+    /// Whether it is being punished (φ < 1).
+    pub(super) punished: bool,
+}
+
+impl FlowLoad {
+    /// (7) High-demand: r_f ≥ γ·base_f.
+    fn is_high(&self, base: f64, gamma: f64) -> bool {
+        self.demand >= gamma * base - self.step
+    }
+}
+
+/// What a class has for each of its flows; made in one pass over them, asked in another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClassShare {
+    gamma: f64,
+    /// B_c per unit of w·φ.
+    per_weight: f64,
+    /// (8) spare_c per unit of w of the high-demand flows.
+    spare_per_weight: f64,
+}
+
+impl ClassShare {
+    /// (7), (8): sums over the flows of a class with rate B_c = `rate`.
+    ///
+    /// used_c counts base_f of high-demand flows and of punished flows over their base, r_f of the
+    /// others; what is left is spare for the high-demand flows that are not punished.
+    pub(super) fn new(rate: f64, gamma: f64, flows: impl Iterator<Item = FlowLoad> + Clone) -> ClassShare {
+        let total: f64 = flows.clone().map(|f| f.discounted_weight).sum();
+        if total <= 0.0 {
+            return ClassShare { gamma, per_weight: rate, spare_per_weight: 0.0 };
+        }
+        let per_weight = rate / total;
+        let (mut used, mut takers) = (0.0, 0.0);
+        for flow in flows {
+            let base = per_weight * flow.discounted_weight;
+            let high = flow.is_high(base, gamma);
+            used += if high { base } else { flow.demand };
+            takers += if high && !flow.punished { flow.weight } else { 0.0 };
+        }
+        let spare = (rate - used).max(0.0);
+        let spare_per_weight = if takers > 0.0 { spare / takers } else { 0.0 };
+        ClassShare { gamma, per_weight, spare_per_weight }
+    }
+
+    /// (9) The suggested target rate R_f, before the discount for a filled queue.
+    pub(super) fn rate_of(&self, flow: &FlowLoad) -> f64 {
+        let base = self.per_weight * flow.discounted_weight;
+        if !flow.punished && flow.is_high(base, self.gamma) {
+            base + self.spare_per_weight * flow.weight
+        } else {
+            base
+        }
+    }
+
+    /// The rate that a flow without history would get beside those counted, whose weights are
+    /// `total` together.
+    pub(super) fn rate_of_new(&self, weight: f64, total: f64) -> f64 {
+        if total > 0.0 {
+            self.per_weight * weight * total / (total + weight)
+        } else {
+            self.per_weight * weight
+        }
+    }
+}
+
+/// The queue-occupancy discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 for a virtual queue that is
+/// filled to the share x (authors' code; not in the surviving text). It drains what start-up and
+/// bursts leave in the queues.
+pub(super) fn occupancy_discount(filled: f64) -> f64 {
+    (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(weight: f64, demand: f64) -> ClassLoad {
+        ClassLoad { weight, demand, step: 0.0 }
+    }
+
+    fn flow(demand: f64) -> FlowLoad {
+        FlowLoad { discounted_weight: 1.0, weight: 1.0, demand, step: 0.0, punished: false }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn the_dumbbell_of_the_paper_gives_4_45_2_97_and_1_48() {
+        // Spec, section 9a: ηB = 9.9 Mb/s, 1 Mb/s of EF, AF4 and AF3 idle.
+        let available = data_capacity(0.99, 10e6, 0.0) - 1e6;
+        let classes =
+            [class(5.0, 0.0), class(4.0, 0.0), class(3.0, 4.5e6), class(2.0, 3e6), class(1.0, 1.5e6)];
+        let rates = class_rates(available, &classes);
+        assert!(
+            near(rates[2], 4.45e6) && near(rates[3], 8.9e6 / 3.0) && near(rates[4], 8.9e6 / 6.0),
+            "{rates:?}"
+        );
+    }
+
+    #[test]
+    fn without_high_demand_the_spare_rate_goes_to_low_demand_classes() {
+        let rates = class_rates(10e6, &[class(1.0, 1e6), class(1.0, 0.0)]);
+        assert!(near(rates[0], 5e6 + 9e6) && near(rates[1], 5e6), "{rates:?}");
+    }
+
+    #[test]
+    fn rates_of_high_demand_classes_and_their_use_by_others_fill_the_capacity() {
+        let classes = [class(3.0, 9e6), class(2.0, 0.5e6), class(1.0, 9e6)];
+        let rates = class_rates(9e6, &classes);
+        assert!(near(rates[0] + 0.5e6 + rates[2], 9e6), "{rates:?}");
+        assert!(near(rates[0] - 4.5e6, 3.0 * (rates[2] - 1.5e6)), "spare is divided by weight");
+    }
+
+    #[test]
+    fn flows_of_high_demand_share_what_the_others_leave() {
+        let flows = [flow(3e6), flow(3e6), flow(0.5e6)];
+        let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
+        assert!(near(share.rate_of(&flows[0]), 2.75e6));
+        assert!(near(share.rate_of(&flows[2]), 2e6));
+    }
+
+    #[test]
+    fn a_punished_flow_gets_half_and_no_spare() {
+        let greedy = FlowLoad { discounted_weight: 0.5, punished: true, ..flow(9e6) };
+        let flows = [flow(4e6), flow(4e6), greedy];
+        let share = ClassShare::new(10e6, 0.95, flows.iter().copied());
+        assert!(near(share.rate_of(&flows[0]), 4e6) && near(share.rate_of(&flows[2]), 2e6));
+    }
+
+    #[test]
+    fn a_new_flow_is_told_its_equal_share_at_once() {
+        let flows = [flow(3e6), flow(3e6)];
+        let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
+        assert!(near(share.rate_of_new(1.0, 2.0), 2e6));
+    }
+
+    #[test]
+    fn a_flow_seen_one_packet_short_of_its_share_still_counts_as_high_demand() {
+        let seen = FlowLoad { step: 86_240.0, ..flow(4.0 * 86_240.0) };
+        assert!(seen.is_high(5.0 * 86_240.0, 0.95));
+        assert!(!seen.is_high(6.0 * 86_240.0, 0.95));
+    }
+
+    #[test]
+    fn the_discount_has_the_authors_values() {
+        for (filled, value) in [(0.0, 0.9995), (0.25, 0.927), (0.5, 0.558), (0.75, 0.189), (1.0, 0.116)] {
+            assert!((occupancy_discount(filled) - value).abs() < 1e-3, "{filled}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The list of all schemes.
+
+use weir_core::params::{Parameter, Params};
+use weir_core::scheme::Scheme;
+
+/// A scheme as users see it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name on the command line and in files.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// Where it comes from.
+    pub citation: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Makes it with these parameters.
+    pub build: fn(&Params) -> Box<dyn Scheme>,
+}
+
+/// Every scheme.
+pub const SCHEMES: &[Entry] = &[crate::qsccp::ENTRY, crate::fixed::ENTRY];
+
+/// The scheme of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    SCHEMES.iter().find(|entry| entry.name == name)
+}
+
+impl core::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_is_built_with_its_defaults_and_says_where_they_come_from() {
+        for entry in SCHEMES {
+            let params = Params::resolve(entry.parameters, []).unwrap();
+            let _ = (entry.build)(&params);
+            for parameter in entry.parameters {
+                let known = ["paper", "files", "assumed"].iter().any(|kind| parameter.from.starts_with(kind));
+                assert!(known, "{}.{}: {}", entry.name, parameter.key, parameter.from);
+                assert!(!parameter.meaning.is_empty());
+            }
+        }
+    }
+}

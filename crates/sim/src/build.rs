@@ -1,0 +1,502 @@
+//! From a scenario to a world.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weir_core::consumer::{Consumer, ConsumerConfig, Source};
+use weir_core::cs::{ContentStore, CsPolicy};
+use weir_core::forwarder::{Forwarder, TableLimits};
+use weir_core::ids::FaceId;
+use weir_core::link::Link;
+use weir_core::name::{HashedName, TYPE_GENERIC};
+use weir_core::packet::Packet;
+use weir_core::params::{Params, Value};
+use weir_core::producer::Producer;
+use weir_core::random::Random;
+use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::units::{Bytes, Span, Time};
+use weir_core::wire;
+use weir_packet::Name;
+use weir_results::{Role, Topology, TopologyLink, TopologyNode};
+use weir_scenario::{self as scenario, CachePolicy, Event, ParamValue, Scenario, ScenarioError, SourceRate};
+use weir_schemes::SCHEMES;
+
+use crate::expect::Probes;
+use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
+use crate::world::{Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
+
+/// How a scenario is to be run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The scheme; the scenario's own if `None`.
+    pub scheme: Option<String>,
+    /// The seed.
+    pub seed: u64,
+    /// Further measuring windows.
+    pub windows: Vec<(Span, Span)>,
+    /// Whether time series are wanted.
+    pub with_series: bool,
+    /// Whether every packet goes through the codec.
+    pub check_wire: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { scheme: None, seed: 1, windows: Vec::new(), with_series: true, check_wire: false }
+    }
+}
+
+/// Why a scenario cannot be run; says what would be right.
+#[derive(Debug)]
+pub enum BuildError {
+    /// No scheme of this name.
+    UnknownScheme(String),
+    /// A parameter is wrong, at a place in the scenario.
+    Parameter(ScenarioError),
+    /// Something that the simulator does not do.
+    Unsupported(String),
+    /// A measuring window is not within the run.
+    Window {
+        /// Its beginning.
+        from: Span,
+        /// Its end.
+        to: Span,
+        /// The run's length.
+        duration: Span,
+    },
+}
+
+impl core::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            BuildError::UnknownScheme(name) => {
+                let names: Vec<_> = SCHEMES.iter().map(|s| s.name).collect();
+                write!(f, "unknown scheme `{name}`; there are: {}", names.join(", "))
+            }
+            BuildError::Parameter(error) => error.fmt(f),
+            BuildError::Unsupported(what) => f.write_str(what),
+            BuildError::Window { from, to, duration } => write!(
+                f,
+                "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// The scheme of this name, with the scenario's parameters for it.
+///
+/// # Errors
+/// An unknown scheme, or a parameter that it does not have or that is wrong.
+pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Box<dyn Scheme>, BuildError> {
+    let entry = weir_schemes::find(name).ok_or_else(|| BuildError::UnknownScheme(name.to_owned()))?;
+    let given = scenario.scheme_params(name);
+    let values: Vec<_> = given.iter().map(|param| (param.key.as_str(), value_of(&param.value))).collect();
+    let params = Params::resolve(entry.parameters, values.iter().map(|(key, value)| (*key, value)));
+    let params = params.map_err(|error| {
+        let param =
+            given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
+        BuildError::Parameter(scenario.param_error(name, param, &error.message, ""))
+    })?;
+    Ok((entry.build)(&params))
+}
+
+fn value_of(value: &ParamValue) -> Value {
+    match value {
+        ParamValue::Bool(value) => Value::Bool(*value),
+        ParamValue::Int(value) => Value::Int(*value),
+        ParamValue::Float(value) => Value::Float(*value),
+        ParamValue::Text(value) => Value::Text(value.clone()),
+    }
+}
+
+impl World {
+    /// A world as the scenario describes it, before anything has happened.
+    ///
+    /// # Errors
+    /// What [`BuildError`] lists.
+    pub fn build(scenario: &Scenario, setup: &Setup) -> Result<World, BuildError> {
+        Builder::new(scenario, setup)?.build()
+    }
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    setup: &'a Setup,
+    scheme_name: String,
+    scheme: Box<dyn Scheme>,
+    inactive: Box<dyn Scheme>,
+    nodes: Vec<Node>,
+    channels: Vec<Channel>,
+    /// Face of each channel's sending end.
+    senders: Vec<(u32, FaceId)>,
+    /// Face of a node towards a neighbour.
+    towards: BTreeMap<(usize, usize), FaceId>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(scenario: &'a Scenario, setup: &'a Setup) -> Result<Builder<'a>, BuildError> {
+        let scheme_name = setup.scheme.clone().unwrap_or_else(|| scenario.scheme.clone());
+        let scheme = scheme_for(scenario, &scheme_name)?;
+        let inactive = weir_schemes::find("fixed").expect("the default scheme is in the list");
+        let inactive =
+            (inactive.build)(&Params::resolve(inactive.parameters, []).expect("its defaults are right"));
+        refuse_unsupported(scenario)?;
+        Ok(Builder {
+            scenario,
+            setup,
+            scheme_name,
+            scheme,
+            inactive,
+            nodes: Vec::new(),
+            channels: Vec::new(),
+            senders: Vec::new(),
+            towards: BTreeMap::new(),
+        })
+    }
+
+    fn build(mut self) -> Result<World, BuildError> {
+        self.add_nodes();
+        self.add_links();
+        self.add_producers();
+        let flows = self.add_consumers()?;
+        self.add_routes();
+        let prefix_hashes: Vec<_> = self.scenario.flows.iter().map(|f| name_of(&f.prefix).hash()).collect();
+        let plan = self.plan()?;
+        let measure = Measurements::new(plan, &prefix_hashes);
+        Ok(World::new(Parts {
+            until: Time::ZERO + self.scenario.duration,
+            script: self.script(),
+            nodes: self.nodes,
+            channels: self.channels,
+            flows,
+            measure,
+            check_wire: self.setup.check_wire,
+        }))
+    }
+
+    fn random(&self, name: &str) -> Random {
+        Random::named(self.setup.seed, name)
+    }
+
+    fn scheme_of(&self, node: usize) -> &dyn Scheme {
+        if self.scenario.nodes[node].active { self.scheme.as_ref() } else { self.inactive.as_ref() }
+    }
+
+    fn add_nodes(&mut self) {
+        for (index, node) in self.scenario.nodes.iter().enumerate() {
+            let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
+            let random = self.random(&format!("node {}", node.name));
+            let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
+            if node.cache_packets > 0 {
+                let policy = match node.cache_policy {
+                    CachePolicy::Lru => CsPolicy::Lru,
+                    CachePolicy::Fifo => CsPolicy::Fifo,
+                };
+                let packets = usize::try_from(node.cache_packets).unwrap_or(usize::MAX);
+                let bytes = node.cache_bytes.map_or(u64::MAX, Bytes::as_u64);
+                forwarder.set_content_store(ContentStore::new(policy, packets, bytes));
+            }
+            self.nodes.push(Node { forwarder, behind: Vec::new() });
+        }
+    }
+
+    fn add_links(&mut self) {
+        for link in &self.scenario.links {
+            let (a, b) = (link.a.index(), link.b.index());
+            let faces = [(a, b, 0), (b, a, 1)].map(|(from, to, way)| self.add_link_face(link, from, to, way));
+            for (way, (from, to)) in [(a, b), (b, a)].into_iter().enumerate() {
+                let name = |node: usize| &self.scenario.nodes[node].name;
+                let random = self.random(&format!("link {} to {}", name(from), name(to)));
+                self.senders.push((from as u32, faces[way]));
+                self.channels.push(Channel {
+                    to: (to as u32, faces[1 - way]),
+                    delay: link.delay[way],
+                    loss: link.loss,
+                    up: true,
+                    random,
+                    in_flight: VecDeque::new(),
+                });
+            }
+        }
+    }
+
+    /// The end of a link at `from`; its channel is the next but `way` to be made.
+    fn add_link_face(&mut self, link: &scenario::Link, from: usize, to: usize, way: usize) -> FaceId {
+        let face = self.nodes[from].forwarder.next_face();
+        let limit = match link.queue {
+            scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+            scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+        };
+        let (send_rate, receive_rate) = (Some(link.rate[way]), Some(link.rate[1 - way]));
+        let config = FaceConfig { face, send_rate, receive_rate, limit };
+        let queue = self.scheme_of(from).queue(&config);
+        let name = |node: usize| &self.scenario.nodes[node].name;
+        let random = self.random(&format!("face of {} to {}", name(from), name(to)));
+        self.nodes[from].forwarder.add_link(Link::new(queue, send_rate, random));
+        self.nodes[from].behind.push(Behind::Channel((self.channels.len() + way) as u32));
+        self.towards.insert((from, to), face);
+        face
+    }
+
+    /// One application for each node and prefix, however many consumers fetch it.
+    fn add_producers(&mut self) {
+        let mut known = BTreeMap::new();
+        for flow in &self.scenario.flows {
+            for producer in &flow.producers {
+                let node = producer.index();
+                known.entry((node, flow.prefix.as_str())).or_insert_with(|| {
+                    let node = &mut self.nodes[node];
+                    let face = node.forwarder.add_application();
+                    let freshness = flow.freshness.unwrap_or(Span::ZERO);
+                    node.behind.push(Behind::Producer(Producer { payload: flow.payload, freshness }));
+                    node.forwarder.add_route(&name_of(&flow.prefix), face, 0);
+                });
+            }
+        }
+    }
+
+    fn add_consumers(&mut self) -> Result<Vec<FlowApp>, BuildError> {
+        let order = self.shuffled(self.scenario.flows.len());
+        let mut flows = Vec::with_capacity(order.len());
+        for (flow, event) in self.scenario.flows.iter().zip(order) {
+            let node = flow.consumer.index();
+            let face = self.nodes[node].forwarder.add_application();
+            self.nodes[node].behind.push(Behind::Consumer(flows.len() as u32));
+            let expected_size = expected_size(flow);
+            let config = FlowConfig { class: flow.class, expected_size, lifetime: flow.lifetime };
+            let control = match &flow.scheme {
+                Some(other) if *other != self.scheme_name => {
+                    scheme_for(self.scenario, other)?.flow_control(&config)
+                }
+                _ => self.scheme.flow_control(&config),
+            };
+            let random = self.random(&format!("flow {} of {}", flow.prefix, self.scenario.nodes[node].name));
+            let config = ConsumerConfig {
+                prefix: name_of(&flow.prefix),
+                hasher: HASHER,
+                class: flow.class,
+                amount: flow.amount,
+                source: source_of(flow.source),
+                lifetime: flow.lifetime,
+                must_be_fresh: flow.freshness.is_some(),
+                expected_size,
+            };
+            let consumer = Consumer::new(config, control, random);
+            flows.push(FlowApp { consumer, node: node as u32, face, event });
+        }
+        Ok(flows)
+    }
+
+    /// Who is first among flows that do something at the same instant.
+    fn shuffled(&self, n: usize) -> Vec<u32> {
+        let mut random = self.random("order of flows");
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        for last in (1..n).rev() {
+            order.swap(last, random.below(last as u32 + 1) as usize);
+        }
+        order
+    }
+
+    fn add_routes(&mut self) {
+        let mut names: BTreeMap<&str, HashedName> = BTreeMap::new();
+        for route in &self.scenario.routes {
+            let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
+            for (neighbour, cost) in &route.next_hops {
+                let face = self.towards[&(route.node.index(), neighbour.index())];
+                self.nodes[route.node.index()].forwarder.add_route(prefix, face, *cost);
+            }
+        }
+    }
+
+    fn script(&self) -> VecDeque<(Time, Script)> {
+        let mut script = Vec::new();
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            script.push((Time::ZERO + flow.start, Script::Start(index as u32)));
+            if let Some(stop) = flow.stop {
+                script.push((Time::ZERO + stop, Script::Stop(index as u32)));
+            }
+        }
+        for event in &self.scenario.events {
+            for what in self.scripts_of(&event.what) {
+                script.push((Time::ZERO + event.at, what));
+            }
+        }
+        script.sort_by_key(|(at, _)| *at);
+        script.into()
+    }
+
+    fn scripts_of(&self, event: &Event) -> Vec<Script> {
+        let ways = |link: &scenario::LinkId| [0, 1].map(|way| (way, (2 * link.index() + way) as u32));
+        let sender = |channel: u32| self.senders[channel as usize];
+        match event {
+            Event::FlowSource { flows, source } => {
+                flows.iter().map(|flow| Script::Source(flow.index() as u32, source_of(*source))).collect()
+            }
+            Event::LinkRate { link, rate } => ways(link)
+                .map(|(way, channel)| Script::Rate { channel, from: sender(channel), rate: rate[way] })
+                .into(),
+            Event::LinkDelay { link, delay } => {
+                ways(link).map(|(way, channel)| Script::Delay { channel, delay: delay[way] }).into()
+            }
+            Event::LinkLoss { link, loss } => {
+                ways(link).map(|(_, channel)| Script::Loss { channel, loss: *loss }).into()
+            }
+            Event::LinkDown { link } => {
+                ways(link).map(|(_, channel)| Script::Up { channel, from: sender(channel), up: false }).into()
+            }
+            Event::LinkUp { link } => {
+                ways(link).map(|(_, channel)| Script::Up { channel, from: sender(channel), up: true }).into()
+            }
+            Event::NodeCacheRatio { .. } => Vec::new(),
+        }
+    }
+
+    fn plan(&self) -> Result<Plan, BuildError> {
+        let scenario = self.scenario;
+        let node = |id: scenario::NodeId| scenario.nodes[id.index()].name.clone();
+        let flow_info = |flow: &scenario::Flow| FlowInfo {
+            consumer: node(flow.consumer),
+            prefix: flow.prefix.clone(),
+            class: flow.class,
+            start: Time::ZERO + flow.start,
+        };
+        let channel_info = |link: &scenario::Link| {
+            [(link.a, link.b, 0), (link.b, link.a, 1)].map(|(from, to, way)| ChannelInfo {
+                from: node(from),
+                to: node(to),
+                rate: link.rate[way],
+            })
+        };
+        let setting = |setting: &scenario::Setting| {
+            let source = setting.source.clone()?;
+            Some((format!("{} = {}", setting.path, setting.value), source))
+        };
+        Ok(Plan {
+            scenario: scenario.name.clone(),
+            title: scenario.title.clone(),
+            source: scenario.source.clone(),
+            scheme: self.scheme_name.clone(),
+            seed: self.setup.seed,
+            until: Time::ZERO + scenario.duration,
+            step: scenario.sample,
+            with_series: self.setup.with_series,
+            flows: scenario.flows.iter().map(flow_info).collect(),
+            channels: scenario.links.iter().flat_map(channel_info).collect(),
+            topology: topology(scenario),
+            provenance: scenario.settings.iter().filter_map(setting).collect(),
+            notes: scenario.notes.clone(),
+            windows: self.windows()?,
+            probes: self.probes(),
+        })
+    }
+
+    fn windows(&self) -> Result<Vec<(Time, Time)>, BuildError> {
+        let duration = self.scenario.duration;
+        let own = self.scenario.windows.iter().map(|w| (w.from, w.to));
+        let mut windows = Vec::new();
+        for (from, to) in own.chain(self.setup.windows.iter().copied()) {
+            if from >= to || to > duration {
+                return Err(BuildError::Window { from, to, duration });
+            }
+            windows.push((Time::ZERO + from, Time::ZERO + to));
+        }
+        Ok(windows)
+    }
+
+    fn probes(&self) -> Probes {
+        let mut probes = Probes::new(self.channels.len());
+        for expectation in self.scenario.expectations_for(&self.scheme_name) {
+            let channel = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
+            let channels = expectation.select.links.iter().map(channel).collect();
+            let longest =
+                expectation.select.flows.iter().map(|id| scenario_payload(self.scenario, *id)).max();
+            let segment_bytes = longest.map_or(0.0, |payload| payload.as_u64() as f64);
+            probes.add(expectation.clone(), channels, self.last_change(expectation), segment_bytes);
+        }
+        probes
+    }
+
+    /// The last time before the window's end that the scenario changes something for the
+    /// expectation's flows.
+    fn last_change(&self, expectation: &scenario::Expectation) -> Time {
+        let scenario = self.scenario;
+        let selected = |id: usize| expectation.select.flows.iter().any(|flow| flow.index() == id);
+        let of_flows = scenario.flows.iter().enumerate().filter(|(index, _)| selected(*index));
+        let starts = of_flows.flat_map(|(_, flow)| [Some(flow.start), flow.stop]).flatten();
+        let events = scenario.events.iter().map(|event| event.at);
+        let last = starts.chain(events).filter(|at| *at < expectation.window.1).max();
+        Time::ZERO + last.unwrap_or(Span::ZERO)
+    }
+}
+
+/// Says so where a scenario asks for what the simulator does not do yet.
+fn refuse_unsupported(scenario: &Scenario) -> Result<(), BuildError> {
+    let simulated = scenario.nodes.iter().find(|node| node.cache_ratio > 0.0);
+    let event = scenario.events.iter().find(|event| matches!(event.what, Event::NodeCacheRatio { .. }));
+    match (simulated, event) {
+        (Some(node), _) => Err(BuildError::Unsupported(format!(
+            "node {}: a cache with a given hit ratio cannot be simulated yet; give it a real one (`cache_packets`)",
+            node.name
+        ))),
+        (_, Some(event)) => Err(BuildError::Unsupported(format!(
+            "event {}: a cache with a given hit ratio cannot be simulated yet",
+            event.name
+        ))),
+        (None, None) => Ok(()),
+    }
+}
+
+/// A prefix of a scenario: checked when the scenario was read.
+fn name_of(uri: &str) -> HashedName {
+    let name: Name = uri.parse().expect("a scenario's prefixes are checked");
+    HashedName::parse(&HASHER, name.value()).expect("a scenario's prefixes are checked")
+}
+
+fn source_of(source: SourceRate) -> Source {
+    match source {
+        SourceRate::Elastic => Source::Elastic,
+        SourceRate::Limited(rate) => Source::Limited(rate),
+        SourceRate::Unresponsive(rate) => Source::Unresponsive(rate),
+    }
+}
+
+/// What an application knows of the size of its Data: that of its first segment.
+fn expected_size(flow: &scenario::Flow) -> Bytes {
+    let mut name = name_of(&flow.prefix);
+    // Cannot fail: a scenario's prefixes leave room for a segment.
+    let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
+    let mut data = Packet::default();
+    data.name = name;
+    data.content_len = flow.payload.as_u64() as u32;
+    data.freshness = flow.freshness.unwrap_or(Span::ZERO);
+    Bytes::new(u64::from(wire::data_len(&data)))
+}
+
+fn scenario_payload(scenario: &Scenario, flow: scenario::FlowId) -> Bytes {
+    scenario.flows[flow.index()].payload
+}
+
+fn topology(scenario: &Scenario) -> Topology {
+    let role = |role| match role {
+        scenario::Role::Consumer => Role::Consumer,
+        scenario::Role::Producer => Role::Producer,
+        scenario::Role::Router | scenario::Role::Peer => Role::Router,
+    };
+    let node = |node: &scenario::Node| TopologyNode {
+        name: node.name.clone(),
+        role: role(node.role),
+        position: node.position.map(|(x, y)| (x as f32, y as f32)),
+    };
+    let name = |id: scenario::NodeId| scenario.nodes[id.index()].name.clone();
+    let link = |link: &scenario::Link| TopologyLink {
+        from: name(link.a),
+        to: name(link.b),
+        rate_bps: link.rate[0].as_bps_f64(),
+        delay_ms: link.delay[0].as_millis_f64(),
+    };
+    Topology {
+        nodes: scenario.nodes.iter().map(node).collect(),
+        links: scenario.links.iter().map(link).collect(),
+    }
+}

@@ -1,0 +1,452 @@
+//! Nodes, links and applications, and the loop that runs them.
+
+use std::collections::VecDeque;
+
+use weir_core::consumer::{Consumer, Source};
+use weir_core::deadline::Deadlines;
+use weir_core::forwarder::{Action, Forwarder, Input};
+use weir_core::ids::FaceId;
+use weir_core::name::NameHasher;
+use weir_core::packet::{PacketId, PacketPool};
+use weir_core::producer::Producer;
+use weir_core::random::Random;
+use weir_core::scheme::DropReason;
+use weir_core::units::{Rate, Span, Time};
+use weir_core::wire::{self, WireError};
+
+use crate::measure::Measurements;
+
+/// Hashes names in simulated nodes: fixed, so that a run depends on its seed alone.
+pub(crate) const HASHER: NameHasher = NameHasher::new(0x5765_6972);
+
+/// One direction of a link: the packets in flight, oldest first.
+pub(crate) struct Channel {
+    pub(crate) to: (u32, FaceId),
+    pub(crate) delay: Span,
+    pub(crate) loss: f64,
+    pub(crate) up: bool,
+    pub(crate) random: Random,
+    pub(crate) in_flight: VecDeque<(Time, PacketId)>,
+}
+
+/// What is behind a face of a node.
+#[derive(Clone, Copy)]
+pub(crate) enum Behind {
+    Channel(u32),
+    Consumer(u32),
+    Producer(Producer),
+}
+
+/// A node with what is behind each of its faces.
+pub(crate) struct Node {
+    pub(crate) forwarder: Forwarder,
+    pub(crate) behind: Vec<Behind>,
+}
+
+/// A consumer flow and the face it is behind.
+pub(crate) struct FlowApp {
+    pub(crate) consumer: Consumer,
+    pub(crate) node: u32,
+    pub(crate) face: FaceId,
+    /// Where its event is in the order of events: a shuffle by the seed.
+    pub(crate) event: u32,
+}
+
+/// Something that the scenario does to the world at a time.
+#[derive(Clone, Debug)]
+pub(crate) enum Script {
+    Start(u32),
+    Stop(u32),
+    Source(u32, Source),
+    Rate { channel: u32, from: (u32, FaceId), rate: Rate },
+    Delay { channel: u32, delay: Span },
+    Loss { channel: u32, loss: f64 },
+    Up { channel: u32, from: (u32, FaceId), up: bool },
+}
+
+/// Reported now and then while a run goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated so far.
+    pub now: Time,
+    /// To be simulated.
+    pub until: Time,
+    /// Events so far.
+    pub events: u64,
+    /// Packets put on links so far.
+    pub packet_hops: u64,
+}
+
+/// What a run is: the measurements, and the counts of the engine.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything measured, as the report wants it; its `wall_s` is zero, since no clock is read
+    /// here.
+    pub report: weir_results::Report,
+    /// Packets that were checked against the codec.
+    pub wire_checks: u64,
+}
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A packet is not what the codec makes of it.
+    Wire {
+        /// When it was put on a link.
+        at: Time,
+        /// What is wrong.
+        error: WireError,
+    },
+}
+
+impl core::fmt::Display for RunError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            RunError::Wire { at, error } => write!(f, "a packet sent at {at} fails the wire check: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// The event of the script and the samples comes first, so that what happens at the end of a step
+/// belongs to the next.
+const SCRIPT_EVENT: u32 = 0;
+const FIRST_CHANNEL_EVENT: u32 = 1;
+
+/// A simulated network.
+pub struct World {
+    pub(crate) now: Time,
+    pub(crate) until: Time,
+    pub(crate) pool: PacketPool,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) flows: Vec<FlowApp>,
+    /// Flow of each flow event.
+    pub(crate) flow_of_event: Vec<u32>,
+    pub(crate) script: VecDeque<(Time, Script)>,
+    pub(crate) events: Deadlines,
+    pub(crate) measure: Measurements,
+    pub(crate) event_count: u64,
+    pub(crate) wire_check: Option<WireCheck>,
+    actions: Vec<Action>,
+}
+
+/// Sends every packet through the codec.
+#[derive(Default)]
+pub(crate) struct WireCheck {
+    buffer: Vec<u8>,
+    checked: u64,
+    failed: Option<RunError>,
+}
+
+/// The parts that [`World::new`] puts together.
+pub(crate) struct Parts {
+    pub(crate) until: Time,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) flows: Vec<FlowApp>,
+    pub(crate) script: VecDeque<(Time, Script)>,
+    pub(crate) measure: Measurements,
+    pub(crate) check_wire: bool,
+}
+
+impl World {
+    pub(crate) fn new(parts: Parts) -> World {
+        let Parts { until, nodes, channels, flows, script, measure, check_wire } = parts;
+        let count = FIRST_CHANNEL_EVENT as usize + channels.len() + flows.len() + nodes.len();
+        let mut flow_of_event = vec![0; flows.len()];
+        for (index, flow) in flows.iter().enumerate() {
+            flow_of_event[flow.event as usize] = index as u32;
+        }
+        let mut world = World {
+            now: Time::ZERO,
+            until,
+            pool: PacketPool::new(),
+            nodes,
+            channels,
+            flows,
+            flow_of_event,
+            script,
+            events: Deadlines::new(count),
+            measure,
+            event_count: 0,
+            wire_check: check_wire.then(WireCheck::default),
+            actions: Vec::new(),
+        };
+        world.schedule_script();
+        world
+    }
+
+    fn flow_event(&self, event: u32) -> u32 {
+        FIRST_CHANNEL_EVENT + self.channels.len() as u32 + event
+    }
+
+    fn node_event(&self, node: u32) -> u32 {
+        self.flow_event(self.flows.len() as u32) + node
+    }
+
+    fn schedule_script(&mut self) {
+        let scripted = self.script.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.events.set(SCRIPT_EVENT, scripted.min(self.measure.next_step()));
+    }
+
+    /// Runs to the end, or until something is wrong; `progress` is called at each sample.
+    ///
+    /// # Errors
+    /// A packet that fails the wire check.
+    pub fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
+        self.run_until(self.until, progress)
+    }
+
+    /// Runs what happens before `end`.
+    ///
+    /// # Errors
+    /// As [`World::run`].
+    pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
+        let first_flow = self.flow_event(0);
+        let first_node = self.node_event(0);
+        while let Some((at, event)) = self.events.next_id() {
+            if at >= end {
+                break;
+            }
+            self.now = at;
+            self.event_count += 1;
+            if event >= first_node {
+                self.input(event - first_node, Input::Deadline);
+                self.settle(event - first_node);
+            } else if event >= first_flow {
+                self.flow_deadline(self.flow_of_event[(event - first_flow) as usize]);
+            } else if event >= FIRST_CHANNEL_EVENT {
+                self.arrival(event - FIRST_CHANNEL_EVENT);
+            } else {
+                self.scripted();
+                progress(self.progress());
+                if let Some(failed) = self.wire_check.as_mut().and_then(|check| check.failed.take()) {
+                    return Err(failed);
+                }
+            }
+        }
+        self.now = end.min(self.until);
+        self.wire_check.as_mut().and_then(|check| check.failed.take()).map_or(Ok(()), Err)
+    }
+
+    fn progress(&self) -> Progress {
+        let packet_hops = self.measure.packet_hops();
+        Progress { now: self.now, until: self.until, events: self.event_count, packet_hops }
+    }
+
+    /// Packets put on links so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.measure.packet_hops()
+    }
+
+    /// Events so far.
+    pub fn event_count(&self) -> u64 {
+        self.event_count
+    }
+
+    /// Packets that exist now: queued, in flight, held or stored.
+    pub fn packets_in_use(&self) -> usize {
+        self.pool.in_use()
+    }
+
+    /// Ends the run and makes up the accounts.
+    pub fn finish(mut self) -> Outcome {
+        self.measure.finish(self.until, &self.flows);
+        let wire_checks = self.wire_check.map_or(0, |check| check.checked);
+        Outcome { report: self.measure.report(self.event_count), wire_checks }
+    }
+
+    // ---- Events
+
+    fn arrival(&mut self, index: u32) {
+        let channel = &mut self.channels[index as usize];
+        let (_, packet) = channel.in_flight.pop_front().expect("the event is the first packet's arrival");
+        let next = channel.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
+        let (node, face) = channel.to;
+        self.events.set(FIRST_CHANNEL_EVENT + index, next);
+        self.input(node, Input::Packet { face, packet });
+        self.settle(node);
+    }
+
+    fn flow_deadline(&mut self, index: u32) {
+        self.flows[index as usize].consumer.handle_deadline(self.now);
+        self.send_interests(index);
+        self.settle(self.flows[index as usize].node);
+    }
+
+    fn scripted(&mut self) {
+        while self.measure.next_step() <= self.now {
+            self.measure.step(&self.flows);
+        }
+        while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
+            let (_, what) = self.script.pop_front().expect("there is a first");
+            self.carry_out(what);
+        }
+        self.schedule_script();
+    }
+
+    fn carry_out(&mut self, what: Script) {
+        match what {
+            Script::Start(flow) => {
+                self.flows[flow as usize].consumer.start(self.now);
+                self.schedule_flow(flow);
+            }
+            Script::Stop(flow) => {
+                self.flows[flow as usize].consumer.stop();
+                self.schedule_flow(flow);
+            }
+            Script::Source(flow, source) => {
+                self.flows[flow as usize].consumer.set_source(self.now, source);
+                self.schedule_flow(flow);
+            }
+            Script::Rate { channel, from: (node, face), rate } => {
+                self.nodes[node as usize].forwarder.set_link_rate(face, Some(rate));
+                self.measure.set_link_rate(channel, rate);
+            }
+            Script::Delay { channel, delay } => self.channels[channel as usize].delay = delay,
+            Script::Loss { channel, loss } => self.channels[channel as usize].loss = loss,
+            Script::Up { channel, from: (node, face), up } => {
+                self.channels[channel as usize].up = up;
+                if !up {
+                    self.lose_in_flight(channel);
+                }
+                self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
+                self.settle(node);
+            }
+        }
+    }
+
+    fn lose_in_flight(&mut self, channel: u32) {
+        while let Some((_, packet)) = self.channels[channel as usize].in_flight.pop_front() {
+            self.measure.on_drop(&self.pool[packet], Some(channel), DropReason::FaceDown);
+            self.pool.free(packet);
+        }
+        self.events.set(FIRST_CHANNEL_EVENT + channel, Time::NEVER);
+    }
+
+    // ---- Nodes
+
+    #[inline]
+    fn input(&mut self, node: u32, input: Input) {
+        self.nodes[node as usize].forwarder.handle(self.now, input, &mut self.pool, &mut self.actions);
+    }
+
+    /// Does what a node asked for, including what its applications ask of it in turn.
+    fn settle(&mut self, node: u32) {
+        let mut done = 0;
+        while let Some(&action) = self.actions.get(done) {
+            done += 1;
+            match action {
+                Action::Transmit { face, packet, until, waited } => {
+                    self.transmit(node, face, packet, until, waited);
+                }
+                Action::Deliver { face, packet } => self.deliver(node, face, packet),
+                Action::Drop { face, packet, reason } => self.drop_packet(node, face, packet, reason),
+            }
+        }
+        self.actions.clear();
+        let deadline = self.nodes[node as usize].forwarder.next_deadline();
+        let event = self.node_event(node);
+        self.events.set(event, deadline);
+    }
+
+    #[inline]
+    fn transmit(&mut self, node: u32, face: FaceId, packet: PacketId, until: Time, waited: Span) {
+        let Behind::Channel(index) = self.nodes[node as usize].behind[face.0 as usize] else {
+            unreachable!("only links transmit");
+        };
+        if let Some(check) = &mut self.wire_check {
+            check.packet(self.now, &self.pool[packet]);
+        }
+        self.measure.on_transmit(index, &self.pool[packet], until - self.now, waited);
+        let channel = &mut self.channels[index as usize];
+        let lost = !channel.up || (channel.loss > 0.0 && channel.random.chance(channel.loss));
+        if lost {
+            let reason = if channel.up { DropReason::LinkLoss } else { DropReason::FaceDown };
+            self.measure.on_drop(&self.pool[packet], Some(index), reason);
+            return self.pool.free(packet);
+        }
+        // A delay that was cut does not make packets overtake each other.
+        let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
+        if channel.in_flight.is_empty() {
+            self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+        }
+        channel.in_flight.push_back((arrival, packet));
+    }
+
+    fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
+        match self.nodes[node as usize].behind[face.0 as usize] {
+            Behind::Consumer(flow) => self.deliver_to_consumer(flow, packet),
+            Behind::Producer(producer) => {
+                if self.pool[packet].is_interest() {
+                    producer.answer(&mut self.pool[packet]);
+                    self.input(node, Input::Packet { face, packet });
+                } else {
+                    self.pool.free(packet);
+                }
+            }
+            Behind::Channel(_) => unreachable!("links transmit"),
+        }
+    }
+
+    fn deliver_to_consumer(&mut self, index: u32, id: PacketId) {
+        let flow = &mut self.flows[index as usize];
+        let packet = &self.pool[id];
+        if packet.is_data() {
+            if let Some(delivery) = flow.consumer.handle_data(self.now, packet) {
+                self.measure.on_delivery(index, &delivery, self.now);
+            }
+        } else {
+            flow.consumer.handle_nack(self.now, packet);
+        }
+        self.pool.free(id);
+        self.send_interests(index);
+    }
+
+    /// Hands a consumer's Interests to its node.
+    fn send_interests(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let (node, face) = (flow.node, flow.face);
+        while let Some(packet) = flow.consumer.poll_send(self.now, &mut self.pool) {
+            let forwarder = &mut self.nodes[node as usize].forwarder;
+            forwarder.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
+        }
+        self.schedule_flow(index);
+    }
+
+    #[inline]
+    fn schedule_flow(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        let event = self.flow_event(flow.event);
+        self.events.set(event, flow.consumer.next_deadline());
+    }
+
+    fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
+        let channel = match self.nodes[node as usize].behind[face.0 as usize] {
+            Behind::Channel(index) => Some(index),
+            Behind::Consumer(_) | Behind::Producer(_) => None,
+        };
+        self.measure.on_drop(&self.pool[packet], channel, reason);
+        self.pool.free(packet);
+    }
+}
+
+impl WireCheck {
+    fn packet(&mut self, now: Time, packet: &weir_core::packet::Packet) {
+        self.checked += 1;
+        if let Err(error) = wire::check(packet, &HASHER, &mut self.buffer) {
+            self.failed.get_or_insert(RunError::Wire { at: now, error });
+        }
+    }
+}
+
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("World")
+            .field("now", &self.now)
+            .field("nodes", &self.nodes.len())
+            .finish_non_exhaustive()
+    }
+}
