@@ -635,6 +635,26 @@ mod tests {
     }
 
     #[test]
+    fn the_packet_that_makes_room_for_itself_is_not_the_one_given_up() {
+        let config = ReassemblerConfig { max_bytes: 3000, ..ReassemblerConfig::default() };
+        let mut reassembler = Reassembler::new(config);
+        let mut handle = |sequence, frag_index, len| {
+            let piece = bytes(len);
+            let mut frame = LpPacket::new(LpHeader::NONE, &piece);
+            frame.link =
+                LinkHeader { sequence: Some(sequence), frag_index, frag_count: 2, tx_sequence: None };
+            reassembler.handle(0, 0, &frame).is_some()
+        };
+        // All at one time, so that every packet would expire at once.
+        for packet in [10, 20, 30] {
+            assert!(!handle(packet, 0, 900));
+        }
+        assert!(!handle(40, 0, 2500));
+        assert!(handle(41, 1, 1));
+        assert_eq!((reassembler.len(), reassembler.counters().evicted), (0, 3));
+    }
+
+    #[test]
     fn a_packet_above_the_limit_is_given_up() {
         let piece = bytes(8000);
         let mut reassembler = Reassembler::new(ReassemblerConfig::default());

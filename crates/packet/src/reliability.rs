@@ -246,7 +246,7 @@ impl<T> Sender<T> {
                 timed_out = true;
                 self.due.extend(self.waiting.pop_front());
             }
-            self.backoff += u32::from(timed_out);
+            self.backoff = self.backoff.saturating_add(timed_out.into());
         }
         let entry = self.due.pop_front()?;
         if entry.retransmissions >= self.config.max_retransmissions {
