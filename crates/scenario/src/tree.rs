@@ -133,7 +133,7 @@ impl Value {
 }
 
 impl core::fmt::Display for Value {
-    /// As in a file, but texts without quotes.
+    /// As in a file, but a text without quotes; as `--set` takes it.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.kind {
             Kind::Bool(b) => write!(f, "{b}"),
@@ -143,7 +143,11 @@ impl core::fmt::Display for Value {
             Kind::List(list) => {
                 f.write_str("[")?;
                 for (i, v) in list.iter().enumerate() {
-                    write!(f, "{}{v}", if i == 0 { "" } else { ", " })?;
+                    f.write_str(if i == 0 { "" } else { ", " })?;
+                    match v.as_text() {
+                        Some(text) => write!(f, "{text:?}")?,
+                        None => write!(f, "{v}")?,
+                    }
                 }
                 f.write_str("]")
             }
@@ -269,17 +273,45 @@ fn kind(from: &DeValue<'_>) -> Kind {
     }
 }
 
-/// The value in an override or a default: TOML if it reads as that, else text.
+/// The value in an override or a default: TOML if it reads as that, else a list of such in `[ ]`,
+/// else text.
 pub fn parse_value(text: &str, origin: Origin) -> Value {
-    let mut value = match DeValue::parse(text.trim()) {
+    let text = text.trim();
+    let mut value = match DeValue::parse(text) {
         Ok(v) => Value::new(kind(v.get_ref()), origin),
-        Err(_) => Value::text(text.trim(), origin),
+        Err(_) => match text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+            // A list of what is no list: texts without quotes.
+            Some(inner) if !inner.contains(['[', ']', '"']) => {
+                let list = split(inner).into_iter().map(|item| parse_value(item, origin)).collect();
+                Value::new(Kind::List(list), origin)
+            }
+            _ => Value::text(text, origin),
+        },
     };
     if let Kind::Other(_) = value.kind {
-        value = Value::text(text.trim(), origin);
+        value = Value::text(text, origin);
     }
     value.reorigin(origin);
     value
+}
+
+/// Splits at commas outside of braces.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut depth) = (0, 0u32);
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 /// Writes what `source` keys say onto the values that they are about.

@@ -436,9 +436,8 @@ about = "5.23 Mb/s"
 }
 
 #[test]
-fn staggered_starts_and_stops_are_lists() {
-    let s = parse(
-        r#"
+fn staggered_starts_and_stops_are_lists_and_can_be_set_as_such() {
+    let text = r#"
 duration = "240 s"
 [[node]]
 name = ["C{1..4}", "R{1..2}", "P{1..4}"]
@@ -454,13 +453,22 @@ prefix = "/P{1..4}"
 start = ["0 s", "30 s", "60 s", "90 s"]
 stop = ["150 s", "180 s", "210 s", "240 s"]
 amount = [1, 2, 3, 4]
-"#,
-        &["flow.C.amount=7"],
-    );
+"#;
+    let s = parse(text, &["flow.C.amount=7"]);
     let times: Vec<_> =
         s.flows.iter().map(|f| (f.start.as_secs_f64(), f.stop.unwrap().as_secs_f64())).collect();
     assert_eq!(times, [(0.0, 150.0), (30.0, 180.0), (60.0, 210.0), (90.0, 240.0)]);
     assert!(s.flows.iter().all(|f| f.amount == Some(7)));
+    let s = parse(text, &[]);
+    for setting in s.settings.iter().filter(|s| s.path.starts_with("flow.") && !s.value.is_empty()) {
+        let same = parse(text, &[&format!("{}={}", setting.path, setting.value)]);
+        assert_eq!(same.flows, s.flows, "{}={}", setting.path, setting.value);
+    }
+    let s = parse(
+        text,
+        &["flow.C.start=[\"1 s\", \"2 s\", \"3 s\", \"4 s\"]", "flow.C.consumer=[C1, C1, C2, C3]"],
+    );
+    assert_eq!(s.flows[3].start, Span::from_secs(4));
 }
 
 #[test]
