@@ -1,0 +1,752 @@
+//! The content store: Data kept to answer later Interests.
+//!
+//! A slab of entries, a hash table from name to entry, and one list of all entries in the order in
+//! which they are evicted.
+//!
+//! An Interest with CanBePrefix is answered from the members of its prefix, newest first. They are
+//! kept in a list for each prefix, but only for prefixes of a length that such an Interest has
+//! asked for: the first of a length sorts in what is there (once, O(entries)), and a store that
+//! only sees exact names pays nothing.
+
+use crate::Time;
+use crate::name::{HashedName, MAX_COMPONENTS};
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+/// No entry, or no node.
+const NONE: u32 = u32::MAX;
+
+/// How many members of a prefix are tried, newest first, to find one that is fresh.
+pub const FRESH_SCAN: usize = 64;
+
+/// Which entry makes room for another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CsPolicy {
+    /// The one that was inserted or has answered least recently.
+    #[default]
+    Lru,
+    /// The one that was inserted first.
+    Fifo,
+}
+
+/// Data by name; `T` is a handle of the packet, which the owner of the store keeps alive until it
+/// comes back in `evicted`.
+#[derive(Clone, Debug)]
+pub struct ContentStore<T> {
+    policy: CsPolicy,
+    max_packets: usize,
+    max_bytes: u64,
+    entries: Vec<CsEntry<T>>,
+    /// The first free entry; the others follow by `next`.
+    free: u32,
+    len: usize,
+    bytes: u64,
+    /// All entries: the newest, and the next to be evicted.
+    newest: u32,
+    oldest: u32,
+    index: HashTable<u32>,
+    /// Bit n: prefixes of n components have nodes.
+    indexed: u128,
+    nodes: Vec<Node>,
+    /// The first free node; the others follow by `head`.
+    free_node: u32,
+    node_index: HashTable<u32>,
+    hits: u64,
+    misses: u64,
+}
+
+#[derive(Clone, Debug)]
+struct CsEntry<T> {
+    name: HashedName,
+    /// None in a free entry.
+    value: Option<T>,
+    bytes: u64,
+    fresh_until: Time,
+    /// The neighbours in the list of all entries, newer and older.
+    prev: u32,
+    next: u32,
+    /// The place among the members of the prefix of each length; empty while nothing is indexed.
+    links: SmallVec<[Link; 4]>,
+}
+
+/// The neighbours among the members of a prefix, newer and older, and the prefix's node.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    prev: u32,
+    next: u32,
+    node: u32,
+}
+
+impl Link {
+    const NONE: Link = Link { prev: NONE, next: NONE, node: NONE };
+}
+
+/// A prefix that has members; its name is that of any member.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    hash: u64,
+    len: usize,
+    /// The newest member.
+    head: u32,
+}
+
+impl<T: Copy> ContentStore<T> {
+    /// An empty store of at most `max_packets` Data and `max_bytes` bytes of them; 0 of either
+    /// turns it off.
+    pub fn new(policy: CsPolicy, max_packets: usize, max_bytes: u64) -> ContentStore<T> {
+        ContentStore {
+            policy,
+            max_packets: max_packets.min(NONE as usize - 1),
+            max_bytes,
+            entries: Vec::new(),
+            free: NONE,
+            len: 0,
+            bytes: 0,
+            newest: NONE,
+            oldest: NONE,
+            index: HashTable::new(),
+            indexed: 0,
+            nodes: Vec::new(),
+            free_node: NONE,
+            node_index: HashTable::new(),
+            hits: 0,
+            misses: 0,
+        }
+    }
+
+    /// How many Data it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of all Data it holds, as given to [`ContentStore::insert`].
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many lookups it has answered.
+    #[inline]
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// How many lookups it could not answer while it was on.
+    #[inline]
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
+    /// Whether it stores anything at all.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.max_packets > 0 && self.max_bytes > 0
+    }
+
+    /// Which entry makes room for another.
+    #[inline]
+    pub fn policy(&self) -> CsPolicy {
+        self.policy
+    }
+
+    /// The bounds: packets, bytes.
+    #[inline]
+    pub fn limits(&self) -> (usize, u64) {
+        (self.max_packets, self.max_bytes)
+    }
+
+    /// Changes the bounds, and evicts what no longer fits.
+    pub fn set_limits(&mut self, max_packets: usize, max_bytes: u64, evicted: &mut Vec<T>) {
+        self.max_packets = max_packets.min(NONE as usize - 1);
+        self.max_bytes = max_bytes;
+        if !self.is_on() {
+            while self.oldest != NONE {
+                self.remove(self.oldest, evicted);
+            }
+        }
+        self.make_room(0, 0, evicted);
+    }
+
+    /// Stores a Data; says whether it was. It is fresh before `fresh_until`: [`Time::ZERO`] for a
+    /// Data without FreshnessPeriod, [`Time::NEVER`] for one that stays fresh.
+    ///
+    /// Every value that the store does not keep is appended to `evicted`: that of an older Data of
+    /// the same name, of those that make room, and `value` itself if it is too large.
+    pub fn insert(
+        &mut self,
+        name: &HashedName,
+        value: T,
+        bytes: u64,
+        fresh_until: Time,
+        evicted: &mut Vec<T>,
+    ) -> bool {
+        let known = self.exact(name);
+        if !self.is_on() || bytes > self.max_bytes {
+            if known != NONE {
+                self.remove(known, evicted);
+            }
+            evicted.push(value);
+            return false;
+        }
+        if known != NONE {
+            let entry = &mut self.entries[known as usize];
+            evicted.extend(entry.value.replace(value));
+            self.bytes = self.bytes - entry.bytes + bytes;
+            entry.bytes = bytes;
+            entry.fresh_until = fresh_until;
+            self.touch(known);
+            self.unlink_prefixes(known);
+            self.link_prefixes(known);
+            self.make_room(0, 0, evicted);
+            return true;
+        }
+        self.make_room(1, bytes, evicted);
+        let new = self.allocate();
+        let entry = &mut self.entries[new as usize];
+        entry.name.assign(name);
+        entry.value = Some(value);
+        entry.bytes = bytes;
+        entry.fresh_until = fresh_until;
+        let entries = &self.entries;
+        self.index.insert_unique(name.hash(), new, |&i| entries[i as usize].name.hash());
+        self.len += 1;
+        self.bytes += bytes;
+        self.push_newest(new);
+        self.link_prefixes(new);
+        true
+    }
+
+    /// The Data that answers an Interest: the one of exactly this name, or with `can_be_prefix` the
+    /// newest whose name starts with it. With `must_be_fresh` only fresh ones count; of a prefix
+    /// with many members only the newest [`FRESH_SCAN`] are tried.
+    ///
+    /// An Interest whose name ends in an implicit digest finds nothing here: look up the name
+    /// without it, and compare the digest.
+    #[inline]
+    pub fn lookup(
+        &mut self,
+        name: &HashedName,
+        can_be_prefix: bool,
+        must_be_fresh: bool,
+        now: Time,
+    ) -> Option<T> {
+        if !self.is_on() {
+            return None;
+        }
+        let found = if can_be_prefix {
+            self.newest_of(name, must_be_fresh, now)
+        } else {
+            let found = self.exact(name);
+            if found != NONE && self.answers(found, must_be_fresh, now) { found } else { NONE }
+        };
+        if found == NONE {
+            self.misses += 1;
+            return None;
+        }
+        self.hits += 1;
+        if self.policy == CsPolicy::Lru {
+            self.touch(found);
+        }
+        self.entries[found as usize].value
+    }
+
+    /// Removes at most `limit` Data whose names start with `prefix`, the most recent first; says
+    /// how many. Looks at every entry.
+    pub fn erase(&mut self, prefix: &HashedName, limit: usize, evicted: &mut Vec<T>) -> usize {
+        let (mut erased, mut next) = (0, self.newest);
+        while next != NONE && erased < limit {
+            let index = next;
+            let entry = &self.entries[index as usize];
+            next = entry.next;
+            if entry.name.starts_with(prefix) {
+                self.remove(index, evicted);
+                erased += 1;
+            }
+        }
+        erased
+    }
+
+    /// Names and values of all entries, most recent first.
+    pub fn iter(&self) -> impl Iterator<Item = (&HashedName, T)> {
+        let mut next = self.newest;
+        core::iter::from_fn(move || {
+            let entry = self.entries.get(next as usize)?;
+            next = entry.next;
+            Some((&entry.name, entry.value?))
+        })
+    }
+
+    /// The entry of exactly this name.
+    #[inline]
+    fn exact(&self, name: &HashedName) -> u32 {
+        self.index.find(name.hash(), |&i| self.entries[i as usize].name == *name).copied().unwrap_or(NONE)
+    }
+
+    #[inline]
+    fn answers(&self, index: u32, must_be_fresh: bool, now: Time) -> bool {
+        !must_be_fresh || now < self.entries[index as usize].fresh_until
+    }
+
+    /// The newest member of a prefix that answers.
+    fn newest_of(&mut self, prefix: &HashedName, must_be_fresh: bool, now: Time) -> u32 {
+        let len = prefix.len();
+        if self.indexed & 1 << len == 0 {
+            self.index_length(len);
+        }
+        let node = self.node_of(prefix, len);
+        let mut next = self.nodes.get(node as usize).map_or(NONE, |node| node.head);
+        for _ in 0..FRESH_SCAN {
+            if next == NONE || self.answers(next, must_be_fresh, now) {
+                return next;
+            }
+            next = self.entries[next as usize].links[len].next;
+        }
+        NONE
+    }
+
+    /// From now on, prefixes of `len` components have nodes.
+    fn index_length(&mut self, len: usize) {
+        // Members are newest first by insertion, which under LRU is not the order of the list; what
+        // was here before keeps the order of its last use.
+        self.indexed |= 1 << len;
+        let mut next = self.oldest;
+        while next != NONE {
+            self.link_prefix(next, len);
+            next = self.entries[next as usize].prev;
+        }
+    }
+
+    /// The node of the first `len` components of `name`.
+    #[inline]
+    fn node_of(&self, name: &HashedName, len: usize) -> u32 {
+        let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
+        let same = |&n: &u32| {
+            let node = &self.nodes[n as usize];
+            node.hash == hash
+                && node.len == len
+                && self.entries[node.head as usize].name.prefix_wire(len) == wire
+        };
+        self.node_index.find(hash, same).copied().unwrap_or(NONE)
+    }
+
+    fn link_prefixes(&mut self, index: u32) {
+        for len in lengths(self.indexed, self.entries[index as usize].name.len()) {
+            self.link_prefix(index, len);
+        }
+    }
+
+    /// Makes an entry the newest member of its prefix of `len` components, if it has one.
+    fn link_prefix(&mut self, index: u32, len: usize) {
+        let name = &self.entries[index as usize].name;
+        if len > name.len() {
+            return;
+        }
+        let (count, hash) = (name.len() + 1, name.hash_of(len));
+        let mut node = self.node_of(name, len);
+        if node == NONE {
+            let new = Node { hash, len, head: NONE };
+            node = self.free_node;
+            match self.nodes.get_mut(node as usize) {
+                Some(free) => {
+                    self.free_node = free.head;
+                    *free = new;
+                }
+                None => {
+                    node = self.nodes.len() as u32;
+                    self.nodes.push(new);
+                }
+            }
+            let nodes = &self.nodes;
+            self.node_index.insert_unique(hash, node, |&n| nodes[n as usize].hash);
+        }
+        let head = core::mem::replace(&mut self.nodes[node as usize].head, index);
+        let links = &mut self.entries[index as usize].links;
+        if links.len() < count {
+            links.resize(count, Link::NONE);
+        }
+        links[len] = Link { prev: NONE, next: head, node };
+        if head != NONE {
+            self.entries[head as usize].links[len].prev = index;
+        }
+    }
+
+    /// Takes an entry out of the members of all its prefixes.
+    fn unlink_prefixes(&mut self, index: u32) {
+        for len in lengths(self.indexed, self.entries[index as usize].name.len()) {
+            let Some(link) = self.entries[index as usize].links.get_mut(len) else { continue };
+            let Link { prev, next, node } = core::mem::replace(link, Link::NONE);
+            if node == NONE {
+                continue;
+            }
+            if next != NONE {
+                self.entries[next as usize].links[len].prev = prev;
+            }
+            if prev != NONE {
+                self.entries[prev as usize].links[len].next = next;
+                continue;
+            }
+            if next != NONE {
+                self.nodes[node as usize].head = next;
+                continue;
+            }
+            if let Ok(place) = self.node_index.find_entry(self.nodes[node as usize].hash, |&n| n == node) {
+                place.remove();
+            }
+            self.nodes[node as usize].head = self.free_node;
+            self.free_node = node;
+        }
+    }
+
+    /// Evicts until this much more fits.
+    fn make_room(&mut self, packets: usize, bytes: u64, evicted: &mut Vec<T>) {
+        // `bytes` is at most the bound, so this neither wraps nor evicts for ever.
+        while self.oldest != NONE
+            && (self.len + packets > self.max_packets || self.bytes > self.max_bytes.saturating_sub(bytes))
+        {
+            self.remove(self.oldest, evicted);
+        }
+    }
+
+    fn remove(&mut self, index: u32, evicted: &mut Vec<T>) {
+        self.unlink_prefixes(index);
+        self.unlink(index);
+        let entry = &mut self.entries[index as usize];
+        if let Ok(place) = self.index.find_entry(entry.name.hash(), |&i| i == index) {
+            place.remove();
+        }
+        evicted.extend(entry.value.take());
+        self.len -= 1;
+        self.bytes -= entry.bytes;
+        entry.name.release();
+        entry.links.clear();
+        entry.next = self.free;
+        self.free = index;
+    }
+
+    fn allocate(&mut self) -> u32 {
+        if let Some(entry) = self.entries.get(self.free as usize) {
+            return core::mem::replace(&mut self.free, entry.next);
+        }
+        self.entries.push(CsEntry {
+            name: HashedName::new(),
+            value: None,
+            bytes: 0,
+            fresh_until: Time::ZERO,
+            prev: NONE,
+            next: NONE,
+            links: SmallVec::new(),
+        });
+        self.entries.len() as u32 - 1
+    }
+
+    #[inline]
+    fn touch(&mut self, index: u32) {
+        if self.newest != index {
+            self.unlink(index);
+            self.push_newest(index);
+        }
+    }
+
+    #[inline]
+    fn push_newest(&mut self, index: u32) {
+        let next = core::mem::replace(&mut self.newest, index);
+        let entry = &mut self.entries[index as usize];
+        (entry.prev, entry.next) = (NONE, next);
+        match next {
+            NONE => self.oldest = index,
+            next => self.entries[next as usize].prev = index,
+        }
+    }
+
+    #[inline]
+    fn unlink(&mut self, index: u32) {
+        let CsEntry { prev, next, .. } = self.entries[index as usize];
+        match prev {
+            NONE => self.newest = next,
+            prev => self.entries[prev as usize].next = next,
+        }
+        match next {
+            NONE => self.oldest = prev,
+            next => self.entries[next as usize].prev = prev,
+        }
+    }
+}
+
+/// The indexed lengths up to `longest`, ascending.
+#[inline]
+fn lengths(indexed: u128, longest: usize) -> impl Iterator<Item = usize> {
+    let mut rest = indexed & ((2 << longest.min(MAX_COMPONENTS)) - 1);
+    core::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let len = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        Some(len)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+    use crate::name::testing::{HASHER, few_names, name};
+    use proptest::prelude::*;
+
+    const NOW: Time = Time::from_nanos(1_000);
+
+    fn store(policy: CsPolicy, packets: usize, bytes: u64, names: &[&str]) -> (ContentStore<u32>, Vec<u32>) {
+        let (mut store, mut evicted) = (ContentStore::new(policy, packets, bytes), Vec::new());
+        for (value, uri) in names.iter().enumerate() {
+            store.insert(&name(uri), value as u32, 10, Time::ZERO, &mut evicted);
+        }
+        (store, evicted)
+    }
+
+    #[test]
+    fn lru_evicts_what_has_answered_least_recently() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 2, 1000, &["/a", "/b"]);
+        assert_eq!(cs.lookup(&name("/a"), false, false, NOW), Some(0));
+        cs.insert(&name("/c"), 2, 10, Time::ZERO, &mut evicted);
+        assert_eq!(evicted, [1]);
+        assert_eq!((cs.hits(), cs.misses(), cs.len(), cs.bytes()), (1, 0, 2, 20));
+    }
+
+    #[test]
+    fn fifo_evicts_what_came_first() {
+        let (mut cs, mut evicted) = store(CsPolicy::Fifo, 2, 1000, &["/a", "/b"]);
+        assert_eq!(cs.lookup(&name("/a"), false, false, NOW), Some(0));
+        cs.insert(&name("/c"), 2, 10, Time::ZERO, &mut evicted);
+        assert_eq!(evicted, [0]);
+        assert_eq!(cs.lookup(&name("/a"), false, false, NOW), None);
+        assert_eq!((cs.hits(), cs.misses()), (1, 1));
+    }
+
+    #[test]
+    fn the_bound_in_bytes_holds_too() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 100, 25, &["/a", "/b", "/c"]);
+        assert_eq!(evicted, [0]);
+        assert!(cs.insert(&name("/d"), 3, 25, Time::ZERO, &mut evicted));
+        assert_eq!((evicted.as_slice(), cs.bytes()), (&[0, 1, 2][..], 25));
+        assert!(!cs.insert(&name("/e"), 4, 26, Time::ZERO, &mut evicted));
+        assert_eq!((evicted.last(), cs.len()), (Some(&4), 1));
+        // A version that is too large does not leave the old one behind.
+        assert!(!cs.insert(&name("/d"), 5, 26, Time::ZERO, &mut evicted));
+        assert_eq!((&evicted[4..], cs.len(), cs.bytes()), (&[3, 5][..], 0, 0));
+        assert!(!cs.insert(&name("/f"), 6, u64::MAX, Time::ZERO, &mut evicted));
+    }
+
+    #[test]
+    fn a_store_with_a_bound_of_zero_is_off() {
+        for (packets, bytes) in [(0, 100), (100, 0)] {
+            let (mut cs, evicted) = store(CsPolicy::Lru, packets, bytes, &["/a"]);
+            assert_eq!(evicted, [0]);
+            assert_eq!(cs.lookup(&name("/a"), false, false, NOW), None);
+            assert_eq!((cs.is_on(), cs.is_empty(), cs.misses()), (false, true, 0));
+        }
+    }
+
+    #[test]
+    fn the_same_name_replaces() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 3, 100, &["/a", "/b", "/a"]);
+        assert_eq!(evicted, [0]);
+        assert_eq!((cs.len(), cs.bytes()), (2, 20));
+        assert_eq!(cs.lookup(&name("/a"), false, false, NOW), Some(2));
+        // A larger version can push out others, never itself.
+        assert!(cs.insert(&name("/b"), 3, 95, Time::ZERO, &mut evicted));
+        assert_eq!((&evicted[1..], cs.len(), cs.bytes()), (&[1, 2][..], 1, 95));
+    }
+
+    #[test]
+    fn must_be_fresh_wants_a_fresh_one() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 10, 100, &["/stale"]);
+        cs.insert(&name("/soon"), 1, 1, NOW + Span::from_nanos(1), &mut evicted);
+        cs.insert(&name("/over"), 2, 1, NOW, &mut evicted);
+        cs.insert(&name("/ever"), 3, 1, Time::NEVER, &mut evicted);
+        for (uri, fresh) in [("/stale", None), ("/soon", Some(1)), ("/over", None), ("/ever", Some(3))] {
+            assert_eq!(cs.lookup(&name(uri), false, true, NOW), fresh, "{uri}");
+            assert_eq!(cs.lookup(&name(uri), true, true, NOW), fresh, "{uri}");
+            assert!(cs.lookup(&name(uri), false, false, NOW).is_some());
+        }
+        assert_eq!(cs.lookup(&name("/"), true, true, NOW), Some(3));
+    }
+
+    #[test]
+    fn can_be_prefix_finds_the_newest_member_before_and_after_the_first_such_lookup() {
+        let (mut cs, mut evicted) = store(CsPolicy::Fifo, 10, 1000, &["/a/1", "/a/2", "/b", "/a"]);
+        assert_eq!(cs.lookup(&name("/a"), true, false, NOW), Some(3));
+        assert_eq!(cs.lookup(&name("/a/1"), true, false, NOW), Some(0));
+        assert_eq!(cs.lookup(&name("/a/1/x"), true, false, NOW), None);
+        assert_eq!(cs.lookup(&name("/"), true, false, NOW), Some(3));
+        cs.insert(&name("/a/1"), 9, 10, Time::ZERO, &mut evicted);
+        assert_eq!(cs.lookup(&name("/a"), true, false, NOW), Some(9));
+        assert_eq!(cs.erase(&name("/a/1"), 5, &mut evicted), 1);
+        assert_eq!(cs.lookup(&name("/a"), true, false, NOW), Some(3));
+        assert_eq!(cs.lookup(&name("/a"), false, false, NOW), Some(3));
+    }
+
+    #[test]
+    fn the_search_for_a_fresh_member_is_bounded() {
+        let (mut cs, mut evicted) = (ContentStore::new(CsPolicy::Lru, 1000, 1000), Vec::new());
+        let mut segment = HashedName::new();
+        for n in 0..=FRESH_SCAN as u64 {
+            segment.assign_segment(&HASHER, &name("/a"), n).unwrap();
+            let fresh_until = if n == 0 { Time::NEVER } else { Time::ZERO };
+            cs.insert(&segment, n as u32, 1, fresh_until, &mut evicted);
+        }
+        assert_eq!(cs.lookup(&name("/a"), true, true, NOW), None);
+        cs.erase(&segment, 1, &mut evicted);
+        assert_eq!(cs.lookup(&name("/a"), true, true, NOW), Some(0));
+    }
+
+    #[test]
+    fn erasing_stops_at_the_limit_most_recent_first() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 10, 1000, &["/a/1", "/b", "/a/2", "/a/3"]);
+        assert_eq!(cs.erase(&name("/a"), 2, &mut evicted), 2);
+        assert_eq!(evicted, [3, 2]);
+        let left: Vec<u32> = cs.iter().map(|(_, value)| value).collect();
+        assert_eq!(left, [1, 0]);
+        assert_eq!(cs.erase(&name("/"), usize::MAX, &mut evicted), 2);
+        assert_eq!((cs.len(), cs.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn new_limits_evict_at_once() {
+        let (mut cs, mut evicted) = store(CsPolicy::Lru, 10, 1000, &["/a", "/b", "/c", "/d"]);
+        cs.set_limits(3, 1000, &mut evicted);
+        cs.set_limits(3, 20, &mut evicted);
+        assert_eq!(evicted, [0, 1]);
+        cs.set_limits(3, 0, &mut evicted);
+        assert_eq!((evicted.as_slice(), cs.limits()), (&[0, 1, 2, 3][..], (3, 0)));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Insert(HashedName, u64, u64),
+        Lookup(HashedName, bool, bool),
+        Erase(HashedName, usize),
+        Limits(usize, u64),
+        Later(u64),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            10 => (few_names(4), 0u64..12, 0u64..100).prop_map(|(n, b, f)| Op::Insert(n, b, f)),
+            10 => (few_names(4), any::<bool>(), any::<bool>()).prop_map(|(n, c, m)| Op::Lookup(n, c, m)),
+            1 => (few_names(3), 0usize..4).prop_map(|(n, l)| Op::Erase(n, l)),
+            1 => (0usize..12, 0u64..80).prop_map(|(p, b)| Op::Limits(p, b)),
+            4 => (0u64..30).prop_map(Op::Later),
+        ]
+    }
+
+    #[derive(Clone, Debug)]
+    struct Held {
+        name: HashedName,
+        value: u32,
+        bytes: u64,
+        fresh_until: Time,
+        inserted: usize,
+    }
+
+    /// Runs the operations on the store and on a list, most recent first.
+    fn compare(policy: CsPolicy, ask_first: bool, ops: Vec<Op>) -> Result<(), TestCaseError> {
+        let (mut cs, mut evicted) = (ContentStore::new(policy, 8, 60), Vec::new());
+        let (mut model, mut gone): (Vec<Held>, Vec<u32>) = (Vec::new(), Vec::new());
+        let (mut packets, mut bound, mut now, mut misses, mut hits) = (8, 60, Time::ZERO, 0, 0);
+        if ask_first {
+            for uri in ["/", "/a", "/a/a", "/a/a/a", "/a/a/a/a"] {
+                cs.lookup(&name(uri), true, false, now);
+                misses += 1;
+            }
+        }
+        for (number, op) in ops.into_iter().enumerate() {
+            let on = packets > 0 && bound > 0;
+            match op {
+                Op::Later(ns) => now += Span::from_nanos(ns),
+                Op::Insert(name, bytes, fresh) => {
+                    let (value, fresh_until) = (number as u32, now + Span::from_nanos(fresh));
+                    if let Some(at) = model.iter().position(|held| held.name == name) {
+                        gone.push(model.remove(at).value);
+                    }
+                    let stored = on && bytes <= bound;
+                    prop_assert_eq!(cs.insert(&name, value, bytes, fresh_until, &mut evicted), stored);
+                    if stored {
+                        model.insert(0, Held { name, value, bytes, fresh_until, inserted: number });
+                    } else {
+                        gone.push(value);
+                    }
+                }
+                Op::Lookup(name, can_be_prefix, must_be_fresh) => {
+                    let answers = |held: &&Held| {
+                        (held.name == name || can_be_prefix && held.name.wire().starts_with(name.wire()))
+                            && (!must_be_fresh || held.fresh_until > now)
+                    };
+                    let best =
+                        model.iter().filter(answers).max_by_key(|held| held.inserted).map(|held| held.value);
+                    prop_assert_eq!(cs.lookup(&name, can_be_prefix, must_be_fresh, now), best);
+                    match model.iter().position(|held| Some(held.value) == best) {
+                        Some(at) => {
+                            hits += 1;
+                            if policy == CsPolicy::Lru {
+                                let held = model.remove(at);
+                                model.insert(0, held);
+                            }
+                        }
+                        None => misses += u64::from(on),
+                    }
+                }
+                Op::Erase(prefix, limit) => {
+                    let mut erased = 0;
+                    model.retain(|held| {
+                        let keep = erased == limit || !held.name.wire().starts_with(prefix.wire());
+                        if !keep {
+                            erased += 1;
+                            gone.push(held.value);
+                        }
+                        keep
+                    });
+                    prop_assert_eq!(cs.erase(&prefix, limit, &mut evicted), erased);
+                }
+                Op::Limits(new_packets, new_bound) => {
+                    (packets, bound) = (new_packets, new_bound);
+                    cs.set_limits(packets, bound, &mut evicted);
+                }
+            }
+            let over = |model: &Vec<Held>| {
+                packets == 0
+                    || bound == 0
+                    || model.len() > packets
+                    || model.iter().map(|h| h.bytes).sum::<u64>() > bound
+            };
+            while !model.is_empty() && over(&model) {
+                gone.extend(model.pop().map(|held| held.value));
+            }
+            prop_assert_eq!(&evicted, &gone);
+            prop_assert!(cs.iter().map(|(_, value)| value).eq(model.iter().map(|held| held.value)));
+            prop_assert_eq!((cs.len(), cs.bytes()), (model.len(), model.iter().map(|held| held.bytes).sum()));
+            prop_assert_eq!((cs.hits(), cs.misses()), (hits, misses));
+        }
+        cs.set_limits(0, 0, &mut evicted);
+        prop_assert!(cs.node_index.is_empty(), "prefixes without members are forgotten");
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn lru_agrees_with_a_list(ops in prop::collection::vec(op(), 0..200)) {
+            compare(CsPolicy::Lru, true, ops)?;
+        }
+
+        #[test]
+        fn fifo_agrees_with_a_list(ask_first: bool, ops in prop::collection::vec(op(), 0..200)) {
+            compare(CsPolicy::Fifo, ask_first, ops)?;
+        }
+    }
+}

@@ -1,0 +1,800 @@
+//! Names that carry their prefix hashes.
+//!
+//! Every table is keyed by a name or by one of its prefixes, so a name is hashed once, where the
+//! packet enters, and the hash of each of its prefixes goes along with it. The hash of a prefix is
+//! that of the shorter prefix folded with one more component: all of them cost one pass.
+//!
+//! The hash is keyed. A node that talks to strangers draws its seed at random, so that nobody can
+//! prepare names that collide; the simulator fixes it, so that runs repeat.
+
+use core::fmt;
+use smallvec::SmallVec;
+use weir_packet::tlv::{nni_len, var_len};
+
+/// Most components that a name may have; a longer one is an error and not a loop.
+pub const MAX_COMPONENTS: usize = 64;
+
+/// Longest name, bytes of component TLVs: that of the largest NDN packet.
+pub const MAX_NAME_BYTES: usize = 8800;
+
+/// Buffers larger than this are given back by [`HashedName::release`], so that hostile names leave
+/// no lasting mark on tables that keep their buffers.
+const RETAINED_BYTES: usize = 1024;
+
+/// TLV-TYPE of an ImplicitSha256DigestComponent.
+pub const TYPE_IMPLICIT_DIGEST: u32 = 1;
+/// TLV-TYPE of a GenericNameComponent.
+pub const TYPE_GENERIC: u32 = 8;
+/// TLV-TYPE of a SegmentNameComponent (NDN naming conventions).
+pub const TYPE_SEGMENT: u32 = 50;
+
+/// The hash of the name without components, whatever the seed.
+const EMPTY_HASH: u64 = 0;
+
+/// The keyed hash of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameHasher {
+    seed: u64,
+    keys: [u64; 3],
+}
+
+impl NameHasher {
+    /// The hash with this seed: random in the forwarder, fixed in the simulator.
+    pub const fn new(seed: u64) -> NameHasher {
+        let keys = [scramble(seed, 1), scramble(seed, 2), scramble(seed, 3) | 1];
+        NameHasher { seed, keys }
+    }
+
+    /// The seed it was made with.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The hash of a prefix that is one component longer than the prefix with hash `prefix`;
+    /// `tlv` is that component, with its TYPE and LENGTH.
+    #[inline]
+    pub fn extend(&self, prefix: u64, tlv: &[u8]) -> u64 {
+        let [k0, k1, k2] = self.keys;
+        let mut state = prefix ^ k0;
+        let (blocks, tail) = tlv.as_chunks::<16>();
+        for block in blocks {
+            let (words, _) = block.as_chunks::<8>();
+            state = fold(state ^ u64::from_le_bytes(words[0]), k1 ^ u64::from_le_bytes(words[1]));
+        }
+        // The first and last bytes of the tail, overlapping when it is short: no two tails of one
+        // length share both words, and the length is folded in below.
+        let (a, b) = if let (Some(first), Some(last)) = (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (tail.first_chunk::<4>(), tail.last_chunk::<4>()) {
+            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
+        } else {
+            match *tail {
+                [x] => (u64::from(x), 0),
+                [x, y] => (u64::from(x), u64::from(y)),
+                [x, y, z] => (u64::from(x), u64::from(y) | u64::from(z) << 8),
+                _ => (0, 0),
+            }
+        };
+        state = fold(state ^ a, k1 ^ b);
+        fold(state ^ tlv.len() as u64, k2)
+    }
+}
+
+/// Multiplies to 128 bits and folds the halves together.
+#[inline]
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Key number `index` of a seed: a bijective scrambling of the seed for each index.
+const fn scramble(seed: u64, index: u64) -> u64 {
+    let mut x = seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    x ^ x >> 32
+}
+
+/// Why bytes are no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// A component ends beyond the name; the offset is that of the component.
+    Truncated(usize),
+    /// A number is not in its shortest form; the offset is that of the component.
+    NotShortest(usize),
+    /// A component's TYPE is not in 1 to 65535; the offset is that of the component.
+    BadType(usize),
+    /// More than [`MAX_COMPONENTS`] components.
+    TooManyComponents,
+    /// More than [`MAX_NAME_BYTES`] bytes.
+    TooLong,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::Truncated(at) => write!(f, "the name component at byte {at} ends beyond the name"),
+            NameError::NotShortest(at) => {
+                write!(
+                    f,
+                    "the name component at byte {at} has a TYPE or LENGTH that is not in its shortest form"
+                )
+            }
+            NameError::BadType(at) => {
+                write!(f, "the name component at byte {at} has a TYPE outside 1 to 65535")
+            }
+            NameError::TooManyComponents => write!(f, "a name has at most {MAX_COMPONENTS} components"),
+            NameError::TooLong => write!(f, "a name has at most {MAX_NAME_BYTES} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for NameError {}
+
+/// A prefix of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Where it ends in the wire form, bytes.
+    pub end: u32,
+    /// Its hash.
+    pub hash: u64,
+}
+
+/// A name with the hash of each of its prefixes.
+///
+/// Names are compared only with names of the same [`NameHasher`]. All `assign` methods keep the
+/// buffers, so a name that is used again allocates nothing.
+#[derive(Clone, Default)]
+pub struct HashedName {
+    wire: SmallVec<[u8; 40]>,
+    prefixes: SmallVec<[Prefix; 4]>,
+}
+
+impl HashedName {
+    /// The name without components.
+    #[inline]
+    pub fn new() -> HashedName {
+        HashedName::default()
+    }
+
+    /// Reads the component TLVs of a name (the VALUE of a Name TLV).
+    pub fn parse(hasher: &NameHasher, wire: &[u8]) -> Result<HashedName, NameError> {
+        let mut name = HashedName::new();
+        name.assign_wire(hasher, wire)?;
+        Ok(name)
+    }
+
+    /// Like [`HashedName::parse`], into this name; after an error it is empty.
+    pub fn assign_wire(&mut self, hasher: &NameHasher, wire: &[u8]) -> Result<(), NameError> {
+        self.clear();
+        let parsed = self.walk(hasher, wire);
+        match parsed {
+            Ok(()) => self.wire.extend_from_slice(wire),
+            Err(_) => self.clear(),
+        }
+        parsed
+    }
+
+    /// Fills `prefixes` from `wire`.
+    #[inline]
+    fn walk(&mut self, hasher: &NameHasher, wire: &[u8]) -> Result<(), NameError> {
+        if wire.len() > MAX_NAME_BYTES {
+            return Err(NameError::TooLong);
+        }
+        let (mut at, mut hash) = (0, EMPTY_HASH);
+        while at < wire.len() {
+            let (_, value_at, end) = component_at(wire, at)?;
+            debug_assert!(value_at <= end);
+            let tlv = wire.get(at..end).ok_or(NameError::Truncated(at))?;
+            if self.prefixes.len() == MAX_COMPONENTS {
+                return Err(NameError::TooManyComponents);
+            }
+            hash = hasher.extend(hash, tlv);
+            self.prefixes.push(Prefix { end: end as u32, hash });
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// Appends a component. After an error the name is as before.
+    pub fn push(&mut self, hasher: &NameHasher, typ: u32, value: &[u8]) -> Result<(), NameError> {
+        let start = self.wire.len();
+        if typ == 0 || typ > 0xFFFF {
+            return Err(NameError::BadType(start));
+        }
+        let len = var_len(u64::from(typ)) + var_len(value.len() as u64) + value.len();
+        if start + len > MAX_NAME_BYTES {
+            return Err(NameError::TooLong);
+        }
+        if self.len() == MAX_COMPONENTS {
+            return Err(NameError::TooManyComponents);
+        }
+        self.wire.reserve(len);
+        self.push_var(typ as u16);
+        self.push_var(value.len() as u16);
+        self.wire.extend_from_slice(value);
+        let hash = hasher.extend(self.hash(), &self.wire[start..]);
+        self.prefixes.push(Prefix { end: self.wire.len() as u32, hash });
+        Ok(())
+    }
+
+    /// Appends a VAR-NUMBER below 65536 to the wire form.
+    #[inline]
+    fn push_var(&mut self, number: u16) {
+        if number < 253 {
+            self.wire.push(number as u8);
+        } else {
+            let [high, low] = number.to_be_bytes();
+            self.wire.extend_from_slice(&[253, high, low]);
+        }
+    }
+
+    /// Becomes a copy of `other`.
+    #[inline]
+    pub fn assign(&mut self, other: &HashedName) {
+        self.clear();
+        self.wire.extend_from_slice(&other.wire);
+        self.prefixes.extend_from_slice(&other.prefixes);
+    }
+
+    /// Becomes the first `n` components of `other`, or all of them if it has fewer.
+    pub fn assign_prefix(&mut self, other: &HashedName, n: usize) {
+        self.clear();
+        self.wire.extend_from_slice(other.prefix_wire(n));
+        self.prefixes.extend_from_slice(&other.prefixes[..n.min(other.len())]);
+    }
+
+    /// Becomes `prefix` and a SegmentNameComponent (TYPE 50, NonNegativeInteger in its shortest
+    /// form). After an error the name is `prefix`.
+    pub fn assign_segment(
+        &mut self,
+        hasher: &NameHasher,
+        prefix: &HashedName,
+        segment: u64,
+    ) -> Result<(), NameError> {
+        self.assign(prefix);
+        let len = nni_len(segment);
+        let bytes = segment.to_be_bytes();
+        if prefix.wire.len() + 2 + len > MAX_NAME_BYTES {
+            return Err(NameError::TooLong);
+        }
+        if prefix.len() == MAX_COMPONENTS {
+            return Err(NameError::TooManyComponents);
+        }
+        let mut tlv = [0; 10];
+        tlv[0] = TYPE_SEGMENT as u8;
+        tlv[1] = len as u8;
+        tlv[2..2 + len].copy_from_slice(&bytes[8 - len..]);
+        let tlv = &tlv[..2 + len];
+        let hash = hasher.extend(self.hash(), tlv);
+        self.wire.extend_from_slice(tlv);
+        self.prefixes.push(Prefix { end: self.wire.len() as u32, hash });
+        Ok(())
+    }
+
+    /// Keeps the first `n` components.
+    #[inline]
+    pub fn truncate(&mut self, n: usize) {
+        if n < self.len() {
+            self.wire.truncate(self.end_of(n));
+            self.prefixes.truncate(n);
+        }
+    }
+
+    /// Removes all components.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.wire.clear();
+        self.prefixes.clear();
+    }
+
+    /// Removes all components, and gives back buffers of more than 1 KiB.
+    #[inline]
+    pub fn release(&mut self) {
+        self.clear();
+        if self.wire.capacity() > RETAINED_BYTES {
+            self.wire = SmallVec::new();
+        }
+    }
+
+    /// How many components it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.prefixes.len()
+    }
+
+    /// Whether it has no components.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
+    /// Its component TLVs.
+    #[inline]
+    pub fn wire(&self) -> &[u8] {
+        &self.wire
+    }
+
+    /// The component TLVs of its first `n` components, or of all if it has fewer.
+    #[inline]
+    pub fn prefix_wire(&self, n: usize) -> &[u8] {
+        &self.wire[..self.end_of(n)]
+    }
+
+    /// Its hash.
+    #[inline]
+    pub fn hash(&self) -> u64 {
+        self.prefixes.last().map_or(EMPTY_HASH, |p| p.hash)
+    }
+
+    /// The hash of its first `n` components, or of all if it has fewer.
+    #[inline]
+    pub fn hash_of(&self, n: usize) -> u64 {
+        let n = n.min(self.len());
+        n.checked_sub(1).map_or(EMPTY_HASH, |last| self.prefixes[last].hash)
+    }
+
+    /// Its prefixes, from one component to all of them.
+    #[inline]
+    pub fn prefixes(&self) -> &[Prefix] {
+        &self.prefixes
+    }
+
+    /// TYPE and VALUE of component `i`.
+    #[inline]
+    pub fn component(&self, i: usize) -> Option<(u32, &[u8])> {
+        let end = self.prefixes.get(i)?.end as usize;
+        let (typ, value_at, _) = component_at(&self.wire, self.end_of(i)).ok()?;
+        Some((typ, self.wire.get(value_at..end)?))
+    }
+
+    /// TYPE and VALUE of the last component.
+    #[inline]
+    pub fn last(&self) -> Option<(u32, &[u8])> {
+        self.component(self.len().checked_sub(1)?)
+    }
+
+    /// TYPE and VALUE of every component.
+    pub fn components(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        (0..self.len()).filter_map(|i| self.component(i))
+    }
+
+    /// The segment number, if the last component is a SegmentNameComponent.
+    #[inline]
+    pub fn segment(&self) -> Option<u64> {
+        match self.last()? {
+            (TYPE_SEGMENT, value) => number(value),
+            _ => None,
+        }
+    }
+
+    /// The number in the last component if that is one of the numbered ones of the NDN naming
+    /// conventions: segment 50, byte offset 52, version 54, timestamp 56, sequence number 58.
+    #[inline]
+    pub fn last_number(&self) -> Option<u64> {
+        match self.last()? {
+            (50 | 52 | 54 | 56 | 58, value) => number(value),
+            _ => None,
+        }
+    }
+
+    /// The digest, if the last component is an ImplicitSha256DigestComponent.
+    #[inline]
+    pub fn implicit_digest(&self) -> Option<&[u8; 32]> {
+        // Cheap for the names that have none: TYPE and LENGTH are the two bytes before the digest.
+        let start = self.end_of(self.len().checked_sub(1)?);
+        let tlv: &[u8; 34] = self.wire[start..].try_into().ok()?;
+        if tlv[0] == TYPE_IMPLICIT_DIGEST as u8 && tlv[1] == 32 { tlv.last_chunk() } else { None }
+    }
+
+    /// Whether `other` is a prefix of it, or equal.
+    #[inline]
+    pub fn starts_with(&self, other: &HashedName) -> bool {
+        other.len() <= self.len()
+            && self.hash_of(other.len()) == other.hash()
+            && self.prefix_wire(other.len()) == other.wire()
+    }
+
+    /// Length on the wire of the Name TLV, bytes.
+    #[inline]
+    pub fn wire_len(&self) -> usize {
+        1 + var_len(self.wire.len() as u64) + self.wire.len()
+    }
+
+    /// Where the first `n` components end.
+    #[inline]
+    fn end_of(&self, n: usize) -> usize {
+        let n = n.min(self.len());
+        n.checked_sub(1).map_or(0, |last| self.prefixes[last].end as usize)
+    }
+}
+
+impl PartialEq for HashedName {
+    #[inline]
+    fn eq(&self, other: &HashedName) -> bool {
+        self.hash() == other.hash() && self.wire() == other.wire()
+    }
+}
+
+impl Eq for HashedName {}
+
+impl fmt::Debug for HashedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("/");
+        }
+        for (typ, value) in self.components() {
+            f.write_str("/")?;
+            if typ != TYPE_GENERIC {
+                write!(f, "{typ}=")?;
+            }
+            if let (50 | 52 | 54 | 56 | 58, Some(n)) = (typ, number(value)) {
+                write!(f, "{n}")?;
+                continue;
+            }
+            for &byte in value {
+                match byte {
+                    b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                        write!(f, "{}", char::from(byte))?;
+                    }
+                    _ => write!(f, "%{byte:02X}")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// TYPE, start of VALUE and end of the component at `at`; the end may lie beyond the name.
+#[inline]
+fn component_at(wire: &[u8], at: usize) -> Result<(u32, usize, usize), NameError> {
+    if let Some(&[typ @ 1..=252, len @ 0..=252]) = wire.get(at..at + 2) {
+        return Ok((u32::from(typ), at + 2, at + 2 + usize::from(len)));
+    }
+    let (typ, len_at) = var_at(wire, at, at)?;
+    if typ == 0 || typ > 0xFFFF {
+        return Err(NameError::BadType(at));
+    }
+    let (len, value_at) = var_at(wire, len_at, at)?;
+    // A length of the size of memory must not wrap.
+    let end = usize::try_from(len)
+        .ok()
+        .and_then(|len| value_at.checked_add(len))
+        .ok_or(NameError::Truncated(at))?;
+    Ok((typ as u32, value_at, end))
+}
+
+/// The VAR-NUMBER at `at`, and where it ends; errors name the component's offset.
+fn var_at(wire: &[u8], at: usize, component: usize) -> Result<(u64, usize), NameError> {
+    let truncated = NameError::Truncated(component);
+    let rest = wire.get(at..).ok_or(truncated)?;
+    let (first, rest) = rest.split_first().ok_or(truncated)?;
+    let (number, len) = match first {
+        253 => (u64::from(u16::from_be_bytes(*rest.first_chunk().ok_or(truncated)?)), 3),
+        254 => (u64::from(u32::from_be_bytes(*rest.first_chunk().ok_or(truncated)?)), 5),
+        255 => (u64::from_be_bytes(*rest.first_chunk().ok_or(truncated)?), 9),
+        small => (u64::from(*small), 1),
+    };
+    if var_len(number) != len {
+        return Err(NameError::NotShortest(component));
+    }
+    Ok((number, at + len))
+}
+
+/// A NonNegativeInteger: 1, 2, 4 or 8 bytes.
+#[inline]
+fn number(value: &[u8]) -> Option<u64> {
+    match *value {
+        [a] => Some(u64::from(a)),
+        [a, b] => Some(u64::from(u16::from_be_bytes([a, b]))),
+        [a, b, c, d] => Some(u64::from(u32::from_be_bytes([a, b, c, d]))),
+        _ => value.try_into().ok().map(u64::from_be_bytes),
+    }
+}
+
+/// How many entries of a table have a name of each length, so that a lookup skips the lengths
+/// without any.
+#[derive(Clone, Debug)]
+pub(crate) struct LengthCounts {
+    counts: [u32; MAX_COMPONENTS + 1],
+    present: u128,
+}
+
+impl LengthCounts {
+    pub(crate) const fn new() -> LengthCounts {
+        LengthCounts { counts: [0; MAX_COMPONENTS + 1], present: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, len: usize) {
+        self.counts[len] += 1;
+        self.present |= 1 << len;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, len: usize) {
+        self.counts[len] -= 1;
+        if self.counts[len] == 0 {
+            self.present &= !(1 << len);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// The lengths with entries that are at most `longest`, longest first.
+    #[inline]
+    pub(crate) fn down_from(&self, longest: usize) -> impl Iterator<Item = usize> + use<> {
+        let mut rest = self.present & ((2 << longest) - 1);
+        core::iter::from_fn(move || {
+            let len = rest.checked_ilog2()?;
+            rest ^= 1 << len;
+            Some(len as usize)
+        })
+    }
+}
+
+/// Names for the tests of the tables.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) const HASHER: NameHasher = NameHasher::new(7);
+
+    /// `"/a/b"` as a name of generic components.
+    pub(crate) fn name(uri: &str) -> HashedName {
+        let mut name = HashedName::new();
+        for part in uri.split('/').filter(|part| !part.is_empty()) {
+            name.push(&HASHER, TYPE_GENERIC, part.as_bytes()).unwrap();
+        }
+        name
+    }
+
+    /// Names from a pool so small that they meet: up to `longest` components of two kinds.
+    pub(crate) fn few_names(longest: usize) -> impl Strategy<Value = HashedName> {
+        prop::collection::vec(0u8..2, 0..=longest).prop_map(|parts| {
+            let mut name = HashedName::new();
+            for part in parts {
+                name.push(&HASHER, TYPE_GENERIC, &[b'a' + part]).unwrap();
+            }
+            name
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{HASHER, name};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_name_carries_the_hash_of_each_prefix() {
+        let long = name("/a/bc/def");
+        assert_eq!(long.len(), 3);
+        assert_eq!(long.wire(), b"\x08\x01a\x08\x02bc\x08\x03def");
+        for (n, prefix) in ["/", "/a", "/a/bc", "/a/bc/def"].into_iter().enumerate() {
+            assert_eq!(long.hash_of(n), name(prefix).hash(), "{prefix}");
+            assert_eq!(long.prefix_wire(n), name(prefix).wire());
+            assert!(long.starts_with(&name(prefix)));
+        }
+        assert_eq!(long.hash_of(9), long.hash());
+        assert_eq!(long.prefix_wire(9), long.wire());
+        assert!(!long.starts_with(&name("/a/b")));
+        assert!(!name("/a").starts_with(&long));
+    }
+
+    #[test]
+    fn the_seed_changes_the_hash() {
+        let other = HashedName::parse(&NameHasher::new(8), name("/a").wire()).unwrap();
+        assert_ne!(other.hash(), name("/a").hash());
+        assert_eq!(NameHasher::new(8).seed(), 8);
+    }
+
+    #[test]
+    fn where_a_component_ends_matters_to_the_hash() {
+        assert_ne!(name("/ab/c").hash(), name("/a/bc").hash());
+        let (mut empty, mut none) = (name("/a"), name("/a"));
+        empty.push(&HASHER, 8, b"").unwrap();
+        assert_ne!(empty, none);
+        assert_ne!(empty.hash(), none.hash());
+        none.push(&HASHER, 9, b"").unwrap();
+        assert_ne!(empty, none);
+    }
+
+    #[test]
+    fn a_hundred_thousand_segments_have_as_many_hashes_in_both_halves() {
+        let prefix = name("/A0");
+        let mut hashes: Vec<u64> = Vec::new();
+        let mut buckets = [0u32; 128];
+        let mut segment = HashedName::new();
+        for n in 0..100_000 {
+            segment.assign_segment(&HASHER, &prefix, n).unwrap();
+            hashes.push(segment.hash());
+            buckets[(segment.hash() >> 57) as usize] += 1;
+        }
+        // The top seven bits are the tags of the hash tables, the low ones choose the bucket.
+        assert!(buckets.iter().all(|&n| (600..1000).contains(&n)), "{buckets:?}");
+        let mut low: Vec<u64> = hashes.iter().map(|h| h & 0xFFFF_FFFF).collect();
+        low.sort_unstable();
+        low.dedup();
+        assert!(low.len() > 99_990, "{}", low.len());
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 100_000);
+    }
+
+    #[test]
+    fn a_segment_number_takes_its_shortest_form() {
+        let prefix = name("/A0");
+        let mut segment = HashedName::new();
+        for (number, value) in [
+            (0, &[0][..]),
+            (255, &[255]),
+            (256, &[1, 0]),
+            (65_536, &[0, 1, 0, 0]),
+            (1 << 32, &[0, 0, 0, 1, 0, 0, 0, 0]),
+            (u64::MAX, &[255; 8]),
+        ] {
+            segment.assign_segment(&HASHER, &prefix, number).unwrap();
+            assert_eq!(segment.last(), Some((TYPE_SEGMENT, value)));
+            assert_eq!(segment.segment(), Some(number));
+            assert_eq!(segment.last_number(), Some(number));
+            let mut pushed = prefix.clone();
+            pushed.push(&HASHER, TYPE_SEGMENT, value).unwrap();
+            assert_eq!(segment, pushed);
+            assert!(segment.starts_with(&prefix));
+        }
+    }
+
+    #[test]
+    fn only_the_last_component_and_its_type_make_a_number() {
+        assert_eq!(HashedName::new().segment(), None);
+        let mut version = name("/a");
+        assert_eq!(version.last_number(), None);
+        version.push(&HASHER, 54, &[1, 2]).unwrap();
+        assert_eq!((version.last_number(), version.segment()), (Some(258), None));
+        version.push(&HASHER, TYPE_SEGMENT, &[1, 2, 3]).unwrap();
+        assert_eq!(version.segment(), None, "three bytes are no NonNegativeInteger");
+        version.push(&HASHER, TYPE_SEGMENT, &[]).unwrap();
+        assert_eq!(version.segment(), None);
+    }
+
+    #[test]
+    fn a_digest_component_is_recognised_by_type_and_length() {
+        let mut full = name("/a");
+        assert_eq!(full.implicit_digest(), None);
+        full.push(&HASHER, TYPE_IMPLICIT_DIGEST, &[5; 32]).unwrap();
+        assert_eq!(full.implicit_digest(), Some(&[5; 32]));
+        full.push(&HASHER, TYPE_IMPLICIT_DIGEST, &[5; 31]).unwrap();
+        assert_eq!(full.implicit_digest(), None);
+        full.push(&HASHER, 2, &[5; 32]).unwrap();
+        assert_eq!(full.implicit_digest(), None);
+    }
+
+    #[test]
+    fn mistakes_in_a_name_are_told_apart_and_leave_it_empty() {
+        let mut target = name("/old");
+        for (wire, error) in [
+            (&b"\x08"[..], NameError::Truncated(0)),
+            (b"\x08\x02a", NameError::Truncated(0)),
+            (b"\x08\x01a\x08\x05b", NameError::Truncated(3)),
+            (b"\x00\x00", NameError::BadType(0)),
+            (b"\xfd\x00\x08\x00", NameError::NotShortest(0)),
+            (b"\x08\xfd\x00\x01a", NameError::NotShortest(0)),
+            (b"\xfe\x00\x01\x00\x00\x00", NameError::BadType(0)),
+            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff", NameError::Truncated(0)),
+            (b"\x08\xfe\xff\xff\xff\xff", NameError::Truncated(0)),
+            (b"\xfd\x01", NameError::Truncated(0)),
+            (&[0x08, 0x00].repeat(65), NameError::TooManyComponents),
+            (&[0; MAX_NAME_BYTES + 1], NameError::TooLong),
+        ] {
+            target.assign(&name("/old"));
+            assert_eq!(target.assign_wire(&HASHER, wire), Err(error), "{wire:?}");
+            assert!(target.is_empty() && target.wire().is_empty());
+        }
+        assert!(HashedName::parse(&HASHER, &[0x08, 0x00].repeat(64)).is_ok());
+    }
+
+    #[test]
+    fn a_name_does_not_grow_beyond_its_bounds() {
+        let mut many = HashedName::new();
+        for _ in 0..MAX_COMPONENTS {
+            many.push(&HASHER, 8, b"").unwrap();
+        }
+        let before = many.clone();
+        assert_eq!(many.push(&HASHER, 8, b""), Err(NameError::TooManyComponents));
+        assert_eq!(many, before);
+        assert_eq!(before.clone().assign_segment(&HASHER, &before, 1), Err(NameError::TooManyComponents));
+        let mut long = HashedName::new();
+        long.push(&HASHER, 0xFFFF, &[1; 8000]).unwrap();
+        assert_eq!(long.push(&HASHER, 8, &[1; 800]), Err(NameError::TooLong));
+        assert_eq!(long.push(&HASHER, 0, b""), Err(NameError::BadType(8006)));
+        assert_eq!(long.push(&HASHER, 0x1_0000, b""), Err(NameError::BadType(8006)));
+        assert_eq!(long.component(0), Some((0xFFFF, &[1; 8000][..])));
+    }
+
+    #[test]
+    fn copies_of_prefixes_equal_names_made_from_scratch() {
+        let long = name("/a/b/c");
+        let mut copy = name("/z/z/z/z/z/z");
+        copy.assign_prefix(&long, 2);
+        assert_eq!(copy, name("/a/b"));
+        copy.assign_prefix(&long, 7);
+        assert_eq!(copy, long);
+        copy.truncate(1);
+        assert_eq!(copy, name("/a"));
+        copy.truncate(5);
+        assert_eq!(copy, name("/a"));
+        copy.truncate(0);
+        assert_eq!(copy, HashedName::new());
+    }
+
+    #[test]
+    fn length_on_the_wire_counts_type_and_length() {
+        assert_eq!(HashedName::new().wire_len(), 2);
+        assert_eq!(name("/abc").wire_len(), 7);
+        let mut long = HashedName::new();
+        long.push(&HASHER, 8, &[0; 252]).unwrap();
+        assert_eq!(long.wire_len(), 4 + 254);
+    }
+
+    #[test]
+    fn a_large_buffer_is_given_back() {
+        let mut long = HashedName::new();
+        long.push(&HASHER, 8, &[0; 8000]).unwrap();
+        long.release();
+        assert!(long.is_empty() && long.wire.capacity() <= RETAINED_BYTES);
+    }
+
+    #[test]
+    fn debug_output_reads_as_a_uri() {
+        let mut all = name("/a b");
+        all.push(&HASHER, TYPE_SEGMENT, &[1, 0]).unwrap();
+        all.push(&HASHER, 32, b"x").unwrap();
+        assert_eq!(format!("{all:?} {:?}", HashedName::new()), "/a%20b/50=256/32=x /");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_name_that_reads_back_or_an_error(wire in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(parsed) = HashedName::parse(&HASHER, &wire) {
+                prop_assert_eq!(parsed.wire(), &wire[..]);
+                let mut again = HashedName::new();
+                for (typ, value) in parsed.components() {
+                    again.push(&HASHER, typ, value).unwrap();
+                }
+                prop_assert_eq!(&again, &parsed);
+                prop_assert_eq!(again.prefixes(), parsed.prefixes());
+            }
+        }
+
+        #[test]
+        fn components_come_back_as_they_were_pushed(
+            parts in prop::collection::vec((1u32..=0xFFFF, prop::collection::vec(any::<u8>(), 0..300)), 0..20),
+        ) {
+            let mut made = HashedName::new();
+            for (typ, value) in &parts {
+                made.push(&HASHER, *typ, value).unwrap();
+            }
+            let read: Vec<(u32, Vec<u8>)> = made.components().map(|(typ, value)| (typ, value.to_vec())).collect();
+            prop_assert_eq!(read, parts);
+            prop_assert_eq!(HashedName::parse(&HASHER, made.wire()).unwrap(), made);
+        }
+
+        #[test]
+        fn lengths_are_visited_downwards(lens in prop::collection::vec(0usize..=MAX_COMPONENTS, 0..20), from in 0usize..=MAX_COMPONENTS) {
+            let mut counts = LengthCounts::new();
+            lens.iter().for_each(|&len| counts.add(len));
+            let mut expected: Vec<usize> = lens.iter().copied().filter(|&len| len <= from).collect();
+            expected.sort_unstable_by(|a, b| b.cmp(a));
+            expected.dedup();
+            prop_assert_eq!(counts.down_from(from).collect::<Vec<_>>(), expected);
+            lens.iter().for_each(|&len| counts.remove(len));
+            prop_assert!(counts.is_empty());
+        }
+    }
+}

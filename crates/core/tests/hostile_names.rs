@@ -1,0 +1,141 @@
+//! The tables under names that a stranger would choose: 64 components, empty ones, 8 kB ones, a
+//! crowd of prefixes of one another. Nothing panics, bounds hold, and what goes in comes out.
+
+use smallvec::SmallVec;
+use weir_core::cs::{ContentStore, CsPolicy};
+use weir_core::dead_nonce::{DEAD_NONCE_LIFETIME, DeadNonceList};
+use weir_core::fib::Fib;
+use weir_core::ids::FaceId;
+use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher};
+use weir_core::pit::{Pit, PitId};
+use weir_core::{Span, Time};
+
+const HASHER: NameHasher = NameHasher::new(99);
+
+/// Numbers from a seed: a xorshift generator.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+
+    fn odds(&mut self, one_in: u64) -> bool {
+        self.below(one_in) == 0
+    }
+}
+
+fn hostile_name(numbers: &mut Numbers) -> HashedName {
+    let mut name = HashedName::new();
+    let count = match numbers.below(4) {
+        0 => MAX_COMPONENTS as u64,
+        1 => numbers.below(MAX_COMPONENTS as u64 + 1),
+        _ => numbers.below(4),
+    };
+    for _ in 0..count {
+        let (typ, len) = match numbers.below(8) {
+            0 => (1, 32),
+            1 => (1, 31),
+            2 => (50, numbers.below(9)),
+            3 => (0xFFFF, 300),
+            4 if count < 4 => (8, 8000),
+            _ => (8, 0),
+        };
+        let byte = numbers.below(2) as u8;
+        // A name that is full stays as it is.
+        let _ = name.push(&HASHER, typ, &vec![byte; len as usize]);
+    }
+    name
+}
+
+#[test]
+fn hostile_names_break_no_table() {
+    let mut numbers = Numbers(0x5EED);
+    let mut names: Vec<HashedName> = (0..200).map(|_| hostile_name(&mut numbers)).collect();
+    for n in 0..100 {
+        let mut prefix = HashedName::new();
+        prefix.assign_prefix(&names[n], numbers.below(MAX_COMPONENTS as u64) as usize);
+        names.push(prefix);
+    }
+    let (mut pit, mut fib) = (Pit::new(HASHER, 50), Fib::new());
+    let mut cs: ContentStore<usize> = ContentStore::new(CsPolicy::Lru, 40, 40_000);
+    let mut nonces = DeadNonceList::new(30, DEAD_NONCE_LIFETIME);
+    let (mut evicted, mut found, mut known) = (Vec::new(), SmallVec::new(), Vec::<PitId>::new());
+    let (mut now, mut inserted, mut returned) = (Time::ZERO, 0, 0);
+    for step in 0..60_000_usize {
+        let name = &names[numbers.below(names.len() as u64) as usize];
+        now += Span::from_micros(numbers.below(3_000));
+        match numbers.below(10) {
+            0 | 1 => {
+                if let Ok((id, _)) = pit.find_or_insert(name, numbers.odds(3), numbers.odds(3), now) {
+                    let life = if numbers.odds(9) { u64::MAX } else { numbers.below(10_000_000) };
+                    pit.extend_expiry(id, now + Span::from_nanos(life));
+                    assert_eq!(pit.entry(id).map(|entry| entry.name()), Some(name));
+                    known.push(id);
+                    if known.len() > 100 {
+                        pit.remove(known.swap_remove(numbers.below(100) as usize));
+                    }
+                }
+            }
+            2 => {
+                let mut token = [0; 6];
+                token.iter_mut().for_each(|byte| *byte = numbers.below(256) as u8);
+                let token = if numbers.odds(2) { PitId::from_token(&token) } else { known.last().copied() };
+                let digest = [numbers.below(2) as u8; 32];
+                pit.matches(name, token, Some(&digest), &mut found);
+                for id in &found {
+                    let entry = pit.entry(*id).unwrap();
+                    let matched = entry.name();
+                    let full = matched.implicit_digest() == Some(&digest) && matched.starts_with(name);
+                    assert!(full || matched == name || entry.can_be_prefix() && name.starts_with(matched));
+                }
+                found.iter().for_each(|id| assert!(pit.remove(*id)));
+            }
+            3 => {
+                while let Some(id) = pit.pop_expired(now) {
+                    nonces.add(pit.entry(id).unwrap().name().hash(), step as u32, now);
+                    assert!(pit.remove(id));
+                }
+                assert!(pit.next_deadline() > now);
+            }
+            4 => {
+                fib.insert(name, FaceId(numbers.below(5) as u32), numbers.below(3));
+            }
+            5 => {
+                fib.remove_next_hop(name, FaceId(numbers.below(5) as u32));
+            }
+            6 => {
+                if let Some(id) = fib.lookup(name) {
+                    assert!(name.starts_with(fib.entry(id).name()));
+                    assert!(!fib.entry(id).next_hops().is_empty());
+                }
+            }
+            7 => {
+                inserted += 1;
+                cs.insert(
+                    name,
+                    step,
+                    name.wire_len() as u64,
+                    now + Span::from_micros(numbers.below(50_000)),
+                    &mut evicted,
+                );
+            }
+            8 => {
+                cs.lookup(name, numbers.odds(2), numbers.odds(2), now);
+            }
+            _ => {
+                nonces.contains(name.hash(), step as u32, now);
+                if numbers.odds(50) {
+                    cs.erase(name, 3, &mut evicted);
+                }
+            }
+        }
+        returned += evicted.drain(..).count();
+        assert!(pit.len() <= 50 && cs.len() <= 40 && cs.bytes() <= 40_000 && nonces.len() <= 30);
+        assert_eq!(inserted, cs.len() + returned);
+    }
+    assert!(inserted > 1_000 && cs.hits() > 100);
+}
