@@ -471,6 +471,8 @@ pub enum DropReason {
     ClassQueueFull,
     /// A more urgent packet pushed it out.
     PushedOut,
+    /// It was queued for longer than its Interest lifetime: nobody waits for its Data.
+    Expired,
     /// The link lost it.
     LinkLoss,
     /// The link, or the face, is down.
@@ -491,11 +493,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 12] = [
+    pub const ALL: [DropReason; 13] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
         DropReason::PushedOut,
+        DropReason::Expired,
         DropReason::LinkLoss,
         DropReason::FaceDown,
         DropReason::PitFull,
@@ -513,6 +516,7 @@ impl DropReason {
             DropReason::FlowQueueFull => "flow queue full",
             DropReason::ClassQueueFull => "class queue full",
             DropReason::PushedOut => "pushed out by a more urgent packet",
+            DropReason::Expired => "queued beyond its Interest lifetime",
             DropReason::LinkLoss => "lost on the link",
             DropReason::FaceDown => "face down",
             DropReason::PitFull => "PIT full",

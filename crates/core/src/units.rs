@@ -490,7 +490,10 @@ mod tests {
     #[test]
     fn a_wrong_unit_says_what_would_be_right() {
         let error = "10 Mbps".parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(error, "`10 Mbps` is not a rate with its unit, such as \"10 Mb/s\" (b/s, kb/s, Mb/s, Gb/s, Tb/s)");
+        assert_eq!(
+            error,
+            "`10 Mbps` is not a rate with its unit, such as \"10 Mb/s\" (b/s, kb/s, Mb/s, Gb/s, Tb/s)"
+        );
         for bad in ["", "ms", "10", "-1 ms", "1e9 ms", "99999999999999999999 s", "1.2.3 s"] {
             assert!(bad.parse::<Span>().is_err(), "{bad}");
         }

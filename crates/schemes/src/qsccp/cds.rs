@@ -39,6 +39,10 @@ const DT_CLASSES: usize = CLASSES - FIRST_DT;
 const SHORTEST_MEMORY: Span = Span::from_secs(1);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
+/// Gain of the smoothed demand of delay-sensitive classes, per period. A measure of few Data per
+/// period that is cut off at the class's limit would be too small on average.
+const DEMAND_GAIN: f64 = 0.25;
+
 /// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits.
 const REBASE_AT: f64 = 1e15;
 
@@ -100,6 +104,8 @@ struct Class {
     limiter: Option<Meter>,
     /// Bits asked for since the last period began.
     asked_bits: u64,
+    /// r_c of a delay-sensitive class, smoothed, bit/s.
+    smoothed_demand: f64,
     /// Largest Data seen or declared, bits: the quantum is not smaller, which keeps WDRR O(1).
     largest_bits: u64,
     /// Result of the last period.
@@ -143,6 +149,7 @@ impl Class {
             last_finish: 0.0,
             limiter,
             asked_bits: 0,
+            smoothed_demand: 0.0,
             largest_bits: 0,
             share: ClassShare::default(),
             weights: 0.0,
@@ -376,37 +383,48 @@ impl Cds {
     }
 
     /// The next Interest that scheduler and limiters let pass, or when there is one.
-    fn dequeue_interest(&mut self, now: Time, pool: &mut PacketPool) -> Next {
-        if self.queued_interests == 0 {
-            return Next::Empty;
+    fn dequeue_interest(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        while self.queued_interests > 0 {
+            let c = match self.choose_class(ev.now) {
+                Ok(c) => c,
+                Err(at) => return Next::At(at),
+            };
+            let head = self.classes[c].head.expect("the chosen class has a head");
+            let interest = &ev.pool[head.packet];
+            if ev.now - interest.queued_at > interest.lifetime {
+                self.take_head(c, ev.pool);
+                ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
+                continue;
+            }
+            let passes_at = self.total.passes_at(head.bits);
+            if passes_at > ev.now {
+                return Next::At(passes_at);
+            }
+            self.take_head(c, ev.pool);
+            self.total.take(ev.now, head.bits);
+            match &mut self.classes[c].limiter {
+                Some(limiter) => limiter.take(ev.now, head.bits),
+                None => self.virtual_time = head.finish,
+            }
+            if self.virtual_time > REBASE_AT || self.queued_interests == 0 {
+                self.rebase();
+            }
+            // (10), first argument of the minimum; the second is the strategy's.
+            let interest = &mut ev.pool[head.packet];
+            let rate = self.suggested_rate(interest.flow);
+            interest.header.signals.lower(Signal::DownstreamRate, rate);
+            return Next::Packet(head.packet);
         }
-        let c = match self.choose_class(now) {
-            Ok(c) => c,
-            Err(at) => return Next::At(at),
-        };
-        let head = self.classes[c].head.expect("the chosen class has a head");
-        let passes_at = self.total.passes_at(head.bits);
-        if passes_at > now {
-            return Next::At(passes_at);
-        }
-        self.total.take(now, head.bits);
-        if let Some(limiter) = &mut self.classes[c].limiter {
-            limiter.take(now, head.bits);
-        } else {
-            self.virtual_time = head.finish;
-        }
+        Next::Empty
+    }
+
+    /// Takes a class's head away and prepares the next.
+    fn take_head(&mut self, c: usize, pool: &mut PacketPool) {
+        let Some(head) = self.classes[c].head else { return };
         self.classes[c].queued -= 1;
         self.queued_interests -= 1;
         self.queued_interest_bytes -= pool[head.packet].wire_len();
         self.prepare_head(c, pool);
-        if self.virtual_time > REBASE_AT || self.queued_interests == 0 {
-            self.rebase();
-        }
-        // (10), first argument of the minimum; the second is the strategy's.
-        let interest = &mut pool[head.packet];
-        let rate = self.suggested_rate(interest.flow);
-        interest.header.signals.lower(Signal::DownstreamRate, rate);
-        Next::Packet(head.packet)
     }
 
     fn rebase(&mut self) {
@@ -466,7 +484,9 @@ impl Cds {
         let mut delay_sensitive = 0.0;
         for c in 0..FIRST_DT {
             rates[c] = data_capacity * s.delta[c];
-            delay_sensitive += demands[c].min(rates[c]);
+            let smoothed = &mut self.classes[c].smoothed_demand;
+            *smoothed += DEMAND_GAIN * (demands[c] - *smoothed);
+            delay_sensitive += smoothed.min(rates[c]);
         }
         let period = s.period.as_secs_f64();
         let loads: [ClassLoad; DT_CLASSES] = core::array::from_fn(|i| {
@@ -485,10 +505,11 @@ impl Cds {
             let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize], period));
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
+            let class_filled = f64::from(class.queued) / f64::from(s.class_queue);
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
                 let suggested = class.share.rate_of(&load(flow, period));
-                let filled = f64::from(flow.queue.len()) / f64::from(s.virtual_queue);
+                let filled = class_filled.max(f64::from(flow.queue.len()) / f64::from(s.virtual_queue));
                 let discount = if flow.phi < 1.0 { 1.0 } else { pecn::occupancy_discount(filled) };
                 flow.rate = Some(suggested * discount);
             }
@@ -538,7 +559,7 @@ impl Queue for Cds {
     /// Interests go before Data: they are small and paced already, and one that waits behind Data
     /// would leave the other direction idle.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
-        match self.dequeue_interest(ev.now, ev.pool) {
+        match self.dequeue_interest(ev) {
             Next::Packet(packet) => Next::Packet(packet),
             wait => self.data.pop(ev.pool).map_or(wait, Next::Packet),
         }

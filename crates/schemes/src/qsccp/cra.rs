@@ -18,11 +18,15 @@ pub(super) struct Cra {
     /// starts with a single Interest.
     rate: f64,
     last_sent: Option<Time>,
+    /// When the rate last changed.
+    adjusted_at: Time,
+    lifetime: Span,
 }
 
 impl Cra {
-    pub(super) fn new(beta: f64, initial_rate: Rate) -> Cra {
-        Cra { beta, rate: initial_rate.as_bps_f64(), last_sent: None }
+    pub(super) fn new(beta: f64, initial_rate: Rate, lifetime: Span) -> Cra {
+        let rate = initial_rate.as_bps_f64();
+        Cra { beta, rate, last_sent: None, adjusted_at: Time::ZERO, lifetime }
     }
 
     /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides.
@@ -50,11 +54,18 @@ impl FlowControl for Cra {
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         if let Some(target) = ev.data.header.signals.value(Signal::TargetRate) {
             self.adjust(target as f64);
+            self.adjusted_at = ev.now;
         }
     }
 
-    /// Loss is not a signal here: routers say what the rate is.
-    fn on_timeout(&mut self, _ev: &mut LossEvent<'_>) {}
+    /// Loss is no signal while routers say what the rate is. But if nothing has come for a whole
+    /// lifetime, the rate may be what keeps every Interest waiting beyond its lifetime: halve it.
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        if ev.now.since(self.adjusted_at) >= self.lifetime {
+            self.rate /= 2.0;
+            self.adjusted_at = ev.now;
+        }
+    }
 
     /// An Interest waits in virtual queues as long as the scheduler says, so only its lifetime
     /// tells that it is lost.
@@ -73,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_rate_follows_equation_13() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(100_000));
+        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2));
         cra.adjust(1e6);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(280_000)));
         cra.adjust(1e6);
@@ -82,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_flow_without_initial_rate_adopts_the_first_target() {
-        let mut cra = Cra::new(0.8, Rate::ZERO);
+        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2));
         cra.adjust(3e6);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
     }

@@ -24,7 +24,8 @@
 //!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
 //!    more than 1 % of it.
 //! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
-//!    lets no more through.
+//!    lets no more through; and it is smoothed over four periods, since a few Data per period more
+//!    or less would swing the rates of all other classes.
 //! 4. A measured rate is compared with a threshold after allowing one Data per period, the
 //!    resolution of the measure (the authors' code allows a fixed 0.5 Mb/s, which is nothing at
 //!    1 Gb/s and everything at 1 Mb/s).
@@ -35,11 +36,18 @@
 //!    the time an Interest waits for a Data in transmission.
 //! 7. A flow's state lasts four of its usual gaps between Interests, 1 s to 10 s, not one period: a
 //!    flow of less than ten Data a second would otherwise come and go ten times a second.
-//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
+//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none. Ours
+//!    looks at the fuller of the flow's queue and its class's: with many flows the class is full
+//!    when each of them has little waiting.
 //! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
 //!    cost per packet stays O(1).
 //! 10. The consumer's wait follows its rate as it changes, and is at most 1 s, since a rate near
 //!     zero would never hear of a better one.
+//! 11. An Interest that has waited for longer than its lifetime is dropped, not sent: nobody waits
+//!     for its Data any more.
+//! 12. A consumer that has had no feedback for a whole Interest lifetime halves its rate. The paper
+//!     never lowers it without feedback; then a flow whose first rate is far above its share fills
+//!     its queue with Interests that all wait for too long, and never hears of it.
 
 mod cds;
 mod cra;
@@ -217,8 +225,8 @@ pub struct Qsccp {
 }
 
 impl Scheme for Qsccp {
-    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(cra::Cra::new(self.settings.beta, self.settings.initial_rate))
+    fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(cra::Cra::new(self.settings.beta, self.settings.initial_rate, flow.lifetime))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
