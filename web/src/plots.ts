@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import { h } from "./dom";
-import { isNumber, seconds, significant } from "./format";
+import { count, isNumber, seconds, significant } from "./format";
 import { css, ofPair, onTheme } from "./theme";
 
 type Values = (number | null)[];
@@ -403,7 +403,7 @@ export class Board {
         const values = line.values[p]!;
         const value =
           this.cursor === null ? summary(values, first, end, panel.counts ?? false) : values[this.cursor];
-        this.cells[i]![p]!.textContent = panel.counts ? significant(value, 3) : significant(value, 4);
+        this.cells[i]![p]!.textContent = panel.counts ? count(value) : significant(value, 4);
       });
     });
   }

@@ -38,6 +38,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     "aria-label",
     `The network: ${page.nodes.length} nodes, ${page.edges.length} links. The table of links has the same figures.`,
   );
+  const paper = h("img", { class: "paper", alt: "The network" });
   const n = page.nodes.length;
   place.style.height = `${n <= 14 ? 260 : n <= 30 ? 340 : n <= 80 ? 440 : 560}px`;
   const tip = h("div", { class: "tip", hidden: true });
@@ -64,7 +65,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     )),
     buttons,
   );
-  const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, tip), legend);
+  const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, paper, tip), legend);
 
   const lines = (edge: number): string[] => {
     const { from, to, rate_bps, delay_ms } = page.edges[edge]!;
@@ -219,6 +220,10 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       button("−", "Shrink the network", () => zoom(1 / 1.5)),
       button("⤢", "Show the whole network", fitAll),
     );
+    // The drawing itself would be repainted only after the paper has been filled.
+    window.addEventListener("beforeprint", () => {
+      paper.src = cy.png({ output: "base64uri", scale: 2 });
+    });
     let width = place.clientWidth;
     new ResizeObserver(() => {
       if (place.clientWidth === width || place.clientWidth === 0) return;

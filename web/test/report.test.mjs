@@ -16,6 +16,7 @@ const HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='
 let scratch;
 let report;
 let hostile;
+let empty;
 let browser;
 
 function sample(name, ...options) {
@@ -29,6 +30,7 @@ before(async () => {
   scratch = mkdtempSync(join(tmpdir(), "weir-report-"));
   report = process.env.WEIR_REPORT ?? sample("plain", "40", "1200");
   hostile = sample("hostile", "4", "50", HOSTILE);
+  empty = sample("empty", "0", "0");
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -308,10 +310,30 @@ describe("the report", () => {
     open(async (page) => {
       const width = () => page.evaluate(() => [...window.weirReport.plots.values()][0].width);
       const before = await width();
-      await page.setViewportSize({ width: 900, height: 800 });
+      await page.setViewportSize({ width: 1040, height: 800 });
       await page.waitForFunction((before) => [...window.weirReport.plots.values()][0].width < before, before);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), 0);
     }));
+
+  test("prints on white, in the width of the paper", () =>
+    open(
+      async (page) => {
+        // Made while the page is dark; the events of printing make it light for as long.
+        assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
+        assert.ok(await page.locator("img.paper").evaluate((image) => image.src.startsWith("data:image/png")));
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+      },
+      { colorScheme: "dark" },
+    ));
+
+  test("opens for a run without flows and without time", () =>
+    open(
+      async (page) => {
+        assert.ok((await page.locator("h1").textContent()).length > 0);
+        assert.equal(await page.locator("#flows tbody tr").count(), 0);
+      },
+      { file: empty },
+    ));
 
   test("shows a hostile title as text", () =>
     open(
@@ -319,7 +341,7 @@ describe("the report", () => {
         assert.equal(await page.locator("h1").textContent(), HOSTILE);
         assert.ok((await page.title()).startsWith(HOSTILE));
         assert.equal(await page.evaluate(() => window.broken), undefined);
-        assert.equal(await page.locator("img").count(), 0);
+        assert.equal(await page.locator('img[src="x"]').count(), 0);
       },
       { file: hostile },
     ));

@@ -205,7 +205,8 @@ fn write_cells(
     let n = series.samples;
     match (kind, cells) {
         (Kind::F64, Cells::Times) => {
-            let times: Vec<f64> = (0..n).map(|k| k as f64 * series.step_s).collect();
+            // To the nanosecond, so that the eleventh step of 0.1 s begins at 1.1.
+            let times: Vec<f64> = (0..n).map(|k| (k as f64 * series.step_s * 1e9).round() / 1e9).collect();
             writer.typed::<DoubleType>().write_batch(&times, None, None)?;
         }
         (Kind::F64, Cells::F64(value)) => {
@@ -314,7 +315,7 @@ mod tests {
         let wanted: Vec<&str> = schema::FLOWS.columns.iter().map(|column| column.name).collect();
         assert_eq!(names, wanted);
         let flow = &report.series.flows[1];
-        assert_eq!(row[0].1, &Field::Double(3.0 * report.series.step_s));
+        assert_eq!(row[0].1, &Field::Double(0.3));
         assert_eq!(row[1].1, &Field::UInt(1));
         assert_eq!(row[2].1, &Field::Str(report.document.flows[1].consumer.clone()));
         assert_eq!(row[5].1, &Field::Float(flow.goodput_bps[3]));
