@@ -9,6 +9,12 @@ import { build } from "esbuild";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const dist = join(here, "dist");
 
+// The licences of what is bundled ask to go with it.
+const notices = ["uplot", "cytoscape"].map((name) => {
+  const licence = readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8");
+  return `/*! Contains ${name}:\n\n${licence.replace(/\r/g, "").trim()}\n*/`;
+});
+
 const { outputFiles } = await build({
   absWorkingDir: here,
   entryPoints: { report: "src/main.ts" },
@@ -19,6 +25,7 @@ const { outputFiles } = await build({
   target: ["es2022"],
   charset: "ascii",
   legalComments: "inline",
+  banner: { js: notices.join("\n"), css: "/*! Contains uplot, whose licence is in the script. */" },
   define: { "process.env.NODE_ENV": '"production"' },
   write: false,
 });

@@ -18,12 +18,14 @@ pub struct DelayHistogram {
     counts: Option<Box<Histogram<u32>>>,
     sum_ns: u128,
     count: u64,
+    /// Delays that round to no unit, which are not in the table.
+    zeros: u64,
 }
 
 impl DelayHistogram {
     /// An empty one; takes no room.
     pub const fn new() -> DelayHistogram {
-        DelayHistogram { counts: None, sum_ns: 0, count: 0 }
+        DelayHistogram { counts: None, sum_ns: 0, count: 0, zeros: 0 }
     }
 
     /// Adds one delay, ns.
@@ -31,6 +33,11 @@ impl DelayHistogram {
     pub fn record(&mut self, ns: u64) {
         self.sum_ns += u128::from(ns);
         self.count += 1;
+        // Most packets find an idle link.
+        if ns < UNIT_NS / 2 {
+            self.zeros += 1;
+            return;
+        }
         let units = (ns.saturating_add(UNIT_NS / 2) / UNIT_NS).min(LONGEST);
         // It resizes itself up to `LONGEST`, so that recording cannot fail.
         let _ = self.table().record(units);
@@ -40,6 +47,7 @@ impl DelayHistogram {
     pub fn merge(&mut self, other: &DelayHistogram) {
         self.sum_ns += other.sum_ns;
         self.count += other.count;
+        self.zeros += other.zeros;
         if let Some(counts) = &other.counts {
             // As above.
             let _ = self.table().add(counts.as_ref());
@@ -58,6 +66,7 @@ impl DelayHistogram {
     pub fn clear(&mut self) {
         self.sum_ns = 0;
         self.count = 0;
+        self.zeros = 0;
         if let Some(counts) = &mut self.counts {
             counts.reset();
         }
@@ -75,8 +84,12 @@ impl DelayHistogram {
 
     /// The delay that a part `quantile` (0 to 1) of them does not exceed, ms. `None` without any.
     pub fn quantile_ms(&self, quantile: f64) -> Option<f64> {
-        let counts = self.counts.as_ref().filter(|_| self.count > 0)?;
-        let units = counts.value_at_quantile(quantile);
+        let rank = (quantile.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
+        if self.count == 0 {
+            return None;
+        }
+        let Some(counts) = self.counts.as_ref().filter(|_| rank > self.zeros) else { return Some(0.0) };
+        let units = counts.value_at_quantile((rank - self.zeros) as f64 / counts.len() as f64);
         // The table gives the upper end of a cell; its middle is nearer on average.
         let middle = (counts.lowest_equivalent(units) + counts.highest_equivalent(units)) as f64 / 2.0;
         Some(middle * UNIT_NS as f64 / 1e6)
