@@ -222,7 +222,7 @@ impl Consumer {
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
         }
-        self.learn_size(data.wire_len());
+        self.learn_size(crate::wire::frame_len(data));
         self.counters.delivered += 1;
         self.advance();
         self.control.on_data(&mut DataReceived {

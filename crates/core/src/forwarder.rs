@@ -246,8 +246,19 @@ impl Forwarder {
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
         }
-        self.deadlines.set(PIT_TIMER, self.pit.next_deadline());
-        self.deadlines.set(STRATEGY_TIMER, self.strategy.next_deadline());
+        // Answered Interests only put off the next expiry: an early call finds nothing to do.
+        let expiry = self.pit.next_deadline();
+        if expiry < self.deadlines.get(PIT_TIMER) {
+            self.deadlines.set(PIT_TIMER, expiry);
+        }
+        self.set_timer(STRATEGY_TIMER, self.strategy.next_deadline());
+    }
+
+    #[inline]
+    fn set_timer(&mut self, timer: u32, at: Time) {
+        if self.deadlines.get(timer) != at {
+            self.deadlines.set(timer, at);
+        }
     }
 
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
@@ -622,7 +633,8 @@ impl Forwarder {
             let wire_len = Bytes::new(packet.wire_len());
             let link_state = &mut self.links[link as usize].1;
             link_state.on_receive(out.now, packet, wire_len, rtt);
-            self.deadlines.set(FIRST_LINK_TIMER + link, link_state.next_deadline());
+            let deadline = link_state.next_deadline();
+            self.set_timer(FIRST_LINK_TIMER + link, deadline);
         }
     }
 
@@ -651,9 +663,9 @@ impl Forwarder {
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
         }
-        self.deadlines.set(FIRST_LINK_TIMER + link, state.next_deadline());
+        let (face, deadline) = (*face, state.next_deadline());
+        self.set_timer(FIRST_LINK_TIMER + link, deadline);
         if !self.dropped.is_empty() {
-            let face = *face;
             self.report_drops(face, out);
         }
     }

@@ -51,6 +51,7 @@ impl Link {
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: PacketId, pool: &mut PacketPool, dropped: &mut Drops) {
         pool[packet].queued_at = now;
+        pool[packet].measure();
         self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped, random: &mut self.random }, packet);
         self.serve_at = now.max(self.busy_until);
     }
@@ -64,7 +65,7 @@ impl Link {
         }
         match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped, random: &mut self.random }) {
             Next::Packet(packet) => {
-                let len = Bytes::new(pool[packet].wire_len());
+                let len = Bytes::new(pool[packet].measure());
                 let sending = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
                 self.busy_until = now + sending;
                 let waiting = self.queue.backlog().packets > 0;

@@ -74,16 +74,25 @@ pub struct Packet {
     pub pit: PitId,
     /// At this node: when it was put into a queue.
     pub queued_at: Time,
+    /// Length of the frame that it came in or goes out in, bytes.
+    frame_len: u32,
     /// The next packet in the list that holds it.
     next: Option<PacketId>,
 }
 
 impl Packet {
     /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
-    /// it if there is a header field to carry.
+    /// it if there is a header field to carry. As it was when the length was last taken.
     #[inline]
     pub fn wire_len(&self) -> u64 {
-        crate::wire::frame_len(self)
+        u64::from(self.frame_len)
+    }
+
+    /// Takes the length on a link anew, after header or packet changed, and says it.
+    #[inline]
+    pub fn measure(&mut self) -> u64 {
+        self.frame_len = crate::wire::frame_len(self) as u32;
+        self.wire_len()
     }
 
     /// The service class that its signals name; Best Effort without one.
@@ -192,6 +201,7 @@ fn copy_fields(from: &Packet) -> Packet {
         flow: from.flow,
         pit: from.pit,
         queued_at: from.queued_at,
+        frame_len: from.frame_len,
         next: None,
     }
 }

@@ -349,7 +349,9 @@ impl World {
         self.actions.clear();
         let deadline = self.nodes[node as usize].forwarder.next_deadline();
         let event = self.node_event(node);
-        self.events.set(event, deadline);
+        if self.events.get(event) != deadline {
+            self.events.set(event, deadline);
+        }
     }
 
     #[inline]
