@@ -201,6 +201,9 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       onPick(edges.map((edge) => rowsOf[edge.data("index") as number]!).flat());
     });
 
+    // Where the drawing stands in the window is remembered; what is above it may have grown.
+    place.addEventListener("pointerenter", () => cy.resize(), { capture: true });
+
     const fitAll = () => {
       cy.zoom(1);
       cy.pan({ x: 0, y: 0 });

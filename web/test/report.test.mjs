@@ -249,7 +249,9 @@ describe("the report", () => {
       for (const { x } of network.places) assert.ok(x > 0 && x < network.width);
       const graph = page.locator(".graph");
       await graph.scrollIntoViewIfNeeded();
+      await settle(page);
       const box = await graph.boundingBox();
+      await page.mouse.move(box.x + 4, box.y + 4);
       await page.mouse.move(box.x + network.edge.x, box.y + network.edge.y);
       await page.locator(".tip").waitFor({ state: "visible" });
       assert.ok((await page.locator(".tip").textContent()).includes(network.edge.name));
