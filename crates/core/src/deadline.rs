@@ -212,11 +212,13 @@ mod tests {
             deadlines.set(id, ns(5));
         }
         let mut order = Vec::new();
-        while let Some((at, id)) = deadlines.next_id() {
+        for _ in 0..6 {
+            let (at, id) = deadlines.next_id().unwrap();
             assert_eq!(at, ns(5));
             order.push(id);
             deadlines.set(id, Time::NEVER);
         }
+        assert_eq!(deadlines.next_id(), None);
         assert_eq!(order, [7, 8, 64, 70, 500, 900]);
     }
 

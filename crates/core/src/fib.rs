@@ -282,6 +282,7 @@ mod tests {
                 model.retain(|_, hops| !hops.is_empty());
                 prop_assert_eq!(fib.len(), model.len());
                 prop_assert_eq!(fib.iter().count(), model.len());
+                prop_assert_eq!(fib.lengths.is_empty(), model.is_empty(), "no length is tried in vain");
             }
         }
     }

@@ -934,6 +934,18 @@ mod tests {
         assert_eq!(rest, [ids[2], ids[3], joined]);
     }
 
+    #[test]
+    fn one_that_comes_late_to_the_slot_being_drained_is_due_in_the_next() {
+        let mut pit = Pit::new(HASHER, 100);
+        let first = pend(&mut pit, &name("/a"), false, ms(10));
+        let other = pend(&mut pit, &name("/b"), false, ms(50));
+        assert_eq!(pit.pop_expired(ms(20)), Some(first));
+        let late = pend(&mut pit, &name("/c"), false, ms(10));
+        assert!(pit.next_deadline() <= ms(20));
+        assert_eq!(pit.pop_expired(ms(20)), Some(late));
+        assert_eq!(pit.pop_expired(ms(60)), Some(other));
+    }
+
     #[derive(Clone, Debug)]
     enum Op {
         /// Name, digest, CanBePrefix, MustBeFresh, lifetime.
@@ -1073,6 +1085,12 @@ mod tests {
             }
             prop_assert_eq!(pit.len(), model.len());
             prop_assert_eq!(pit.digest_entries(), model.iter().filter(|p| p.digest.is_some()).count());
+            // What decides on the fast paths.
+            let mut names: Vec<_> = model.iter().map(|p| (p.name.wire(), p.digest)).collect();
+            names.sort_unstable();
+            names.dedup();
+            prop_assert_eq!(pit.siblings, model.len() - names.len());
+            prop_assert_eq!(pit.prefix_lengths.is_empty(), model.iter().all(|p| !p.can_be_prefix));
             for p in &model {
                 let entry = pit.entry(p.id);
                 prop_assert_eq!(entry.map(|e| e.expires()), Some(p.expires));
