@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 
-use weir_scenario::builtins;
+use weir_scenario::{builtin, builtins};
 use weir_schemes::{SCHEMES, find};
 
 use crate::load;
@@ -21,7 +22,7 @@ pub fn list(args: &Args) -> Result<(), Box<dyn Error>> {
         None => everything(),
         Some(name) => match find(name) {
             Some(_) => parameters(name),
-            None => settings(name)?,
+            None => settings(name).map_err(|error| or_scheme(name, &*error))?,
         },
     };
     match io::stdout().write_all(text.as_bytes()) {
@@ -52,12 +53,22 @@ fn parameters(name: &str) -> String {
     text
 }
 
+/// What is neither a scenario nor a file may have been meant for a scheme.
+fn or_scheme(name: &str, error: &dyn Error) -> String {
+    let schemes: Vec<_> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+    if Path::new(name).exists() || builtin(name).is_some() {
+        return error.to_string();
+    }
+    format!("{error}\n  schemes: {}", schemes.join(", "))
+}
+
 fn settings(name: &str) -> Result<String, Box<dyn Error>> {
     let scenario = load::scenario(name, &[])?;
     let mut text = format!("{}: {}\n\n", scenario.name, scenario.title);
     for setting in &scenario.settings {
         let source = setting.source.as_deref().map(|s| format!("  [{s}]")).unwrap_or_default();
-        text += &format!("  {} = {}{source}\n", setting.path, setting.value);
+        let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
+        text += &format!("  {} = {value}{source}\n", setting.path);
     }
     Ok(text + "\nChange one with `weir run SCENARIO --set KEY=VALUE`; `*` stands for every name.\n")
 }

@@ -22,16 +22,18 @@ pub struct Args {
     /// The scheme; by default the scenario's own
     #[arg(long)]
     scheme: Option<String>,
-    /// The seed; several seeds are several runs
+    /// The seed; given several times, there are as many runs, side by side
     #[arg(long = "seed", value_name = "N", default_value = "1")]
     seeds: Vec<u64>,
-    /// Change something in the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`)
+    /// Change a value of the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`); may be
+    /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s
+    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B")]
     windows: Vec<String>,
-    /// Where to write report.html, run.json and the time series; by default below out/
+    /// Where to write report.html, run.json and the time series, over those of an earlier run; by default
+    /// out/SCENARIO-SCHEME
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the results as one JSON document and nothing else; with several seeds, an array

@@ -4,8 +4,8 @@
 //! each with a default: the consumer's [`FlowControl`] (when the next Interest may leave), each
 //! node's [`Strategy`] (which next hop, and what it reads from and writes into passing packets),
 //! and the [`Queue`] in front of each link (scheduling, shaping, marking, dropping, and what the
-//! face measures). All get one event struct per hook, with the time and their own random stream,
-//! and answer with a value. None knows which world it runs in.
+//! face measures). A hook with more to say than the time gets it in one event struct, mostly with
+//! the component's own random stream, and answers with a value. None knows which world it runs in.
 //!
 //! `docs/develop/seam.md` walks every scheme through these hooks.
 
@@ -42,7 +42,8 @@ pub trait Scheme {
 pub struct FlowConfig {
     /// The flow's service class.
     pub class: ServiceClass,
-    /// Size on the wire of the Data to expect, if the application knows it.
+    /// Size of the Data to expect, as far as the application knows it before one came; 0 if it does
+    /// not.
     pub expected_size: Bytes,
     /// Lifetime of its Interests.
     pub lifetime: Span,
@@ -57,9 +58,9 @@ pub struct NodeConfig {}
 pub struct FaceConfig {
     /// The face.
     pub face: FaceId,
-    /// Rate at which packets leave by it; `None` if nobody has said.
+    /// Rate at which packets leave by it when it is made; `None` if nobody has said.
     pub send_rate: Option<Rate>,
-    /// Rate at which packets arrive on it.
+    /// Rate at which packets arrive on it, likewise.
     pub receive_rate: Option<Rate>,
     /// Bound of its queue of packets.
     pub limit: QueueLimit,
@@ -378,8 +379,9 @@ pub trait Queue {
     /// The link is free: which packet is next.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
 
-    /// A packet arrived on this face: count it, rewrite its signals. For a Data this is called
-    /// after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`].
+    /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is
+    /// called after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`];
+    /// one that nobody asked for is not shown, nor is a Nack.
     fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
 
     /// When [`Queue::on_deadline`] wants to be called; what `dequeue` waits for is not meant.
@@ -433,7 +435,7 @@ pub struct DequeueEvent<'a> {
     pub random: &'a mut Random,
 }
 
-/// A packet arrived on a face.
+/// An Interest or a Data arrived on a face.
 #[derive(Debug)]
 pub struct ReceiveEvent<'a> {
     /// The time.

@@ -15,7 +15,8 @@
 //! The tables DRT and TRT for flows with several upstream or downstream faces (equations (10),
 //! second argument, to (12)), the forwarding probabilities of AF, and the judgement of greedy flows
 //! (γ has its use, λ and φ < 1 have not): until then every Interest takes the cheapest next hop, and
-//! a rate passes a router as the minimum along the path.
+//! a rate passes a router as the minimum along the path. Nor does a face learn that the rate of its
+//! link has changed: B is what it was when the face was made.
 //!
 //! # Deviations from the paper
 //! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are

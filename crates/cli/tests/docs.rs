@@ -1,0 +1,384 @@
+//! What the documents say is what the code does: the generated parts are those of the code, links
+//! lead somewhere, and the commands shown are accepted. To write the generated parts anew:
+//! `WEIR_WRITE_REFERENCE=1 cargo test -p weir --test docs`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use weir_core::params::{Parameter, ParameterKind};
+use weir_results::schema::{Kind, METADATA, TABLES};
+use weir_scenario::Scenario;
+use weir_schemes::SCHEMES;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root exists")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Several tests write parts of one page.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn begin(part: &str) -> String {
+    format!("<!-- generated, {part}: begin -->\n")
+}
+
+fn end(part: &str) -> String {
+    format!("<!-- generated, {part}: end -->\n")
+}
+
+/// Puts `text` at its place in a page, or checks that it is there.
+fn generated(page: &str, part: &str, text: &str) {
+    let path = root().join(page);
+    let _one_at_a_time = WRITING.lock();
+    let committed = read(&path);
+    let (begin, end) = (begin(part), end(part));
+    let (before, rest) = committed.split_once(&begin).unwrap_or_else(|| panic!("{page} has no {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{page} has no {end}"));
+    let wanted = format!("{before}{begin}\n{}\n\n{end}{after}", text.trim());
+    if std::env::var_os("WEIR_WRITE_REFERENCE").is_some() {
+        fs::write(&path, wanted).expect("the page is written");
+    } else {
+        assert!(committed == wanted, "{page}, {part}: not that of the code; see the head of this test");
+    }
+}
+
+// ---- The command line
+
+fn weir() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    // Help is as wide as the terminal, where there is one.
+    command.stdin(Stdio::null()).env("COLUMNS", "100");
+    command
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = weir().args(arguments).arg("--help").output().expect("weir runs");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("help is text");
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn the_reference_of_the_command_line_is_its_help() {
+    let text: String = [("weir", &[][..]), ("weir list", &["list"]), ("weir run", &["run"])]
+        .iter()
+        .map(|(title, arguments)| format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end()))
+        .collect();
+    generated("docs/reference/cli.md", "help", &text);
+}
+
+// ---- Schemes
+
+fn kind(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Number(low, high) => format!("number, {low} to {high}"),
+        ParameterKind::Integer(low, high) => format!("whole number, {low} to {high}"),
+        ParameterKind::Rate => "rate".to_owned(),
+        ParameterKind::Span => "time".to_owned(),
+        ParameterKind::Bytes => "size".to_owned(),
+        ParameterKind::Switch => "`true`, `false`".to_owned(),
+        ParameterKind::Choice(words) => format!("one of `{}`", words.join("`, `")),
+    }
+}
+
+fn parameters(declared: &[Parameter]) -> String {
+    let mut text =
+        "| key | value | default | meaning | where the default comes from |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for p in declared {
+        let kind = kind(p.kind);
+        text += &format!("| `{}` | {kind} | `{}` | {} | {} |\n", p.key, p.default, p.meaning, p.from);
+    }
+    text
+}
+
+#[test]
+fn the_reference_of_schemes_is_that_of_their_list() {
+    let mut text = String::new();
+    for scheme in SCHEMES {
+        let name = scheme.name;
+        text += &format!("## `{name}`\n\n{}. Source: {}.\n", capital(scheme.title), scheme.citation);
+        text += &format!("Page: [{name}](../schemes/{name}.md).\n\n{}\n", parameters(scheme.parameters));
+    }
+    generated("docs/reference/schemes.md", "schemes", &text);
+}
+
+#[test]
+fn every_scheme_has_a_page_with_its_parameters() {
+    for scheme in SCHEMES {
+        let page = format!("docs/schemes/{}.md", scheme.name);
+        generated(&page, "parameters", &parameters(scheme.parameters));
+    }
+}
+
+/// The page of a scheme lists the deviations that the head of its module lists.
+#[test]
+fn the_deviations_of_qsccp_are_those_of_its_code() {
+    let code = read(&root().join("crates/schemes/src/qsccp/mod.rs"));
+    let head =
+        code.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.trim_start_matches(' '));
+    let list: Vec<&str> = head
+        .skip_while(|line| *line != "# Deviations from the paper")
+        .skip(1)
+        .take_while(|line| !line.starts_with('#'))
+        .collect();
+    assert!(list.len() > 10, "the list is found");
+    let mut text = String::new();
+    for line in list {
+        let starts = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        text += if text.is_empty() {
+            ""
+        } else if starts {
+            "\n"
+        } else {
+            " "
+        };
+        text += line;
+    }
+    generated("docs/schemes/qsccp.md", "deviations", &text);
+}
+
+// ---- Results
+
+fn stored(kind: Kind) -> &'static str {
+    match kind {
+        Kind::F64 => "64-bit float",
+        Kind::F32 => "32-bit float",
+        Kind::F32OrNull => "32-bit float or null",
+        Kind::U32 => "unsigned 32-bit integer",
+        Kind::Text => "text",
+    }
+}
+
+#[test]
+fn the_reference_of_tables_is_their_schema() {
+    let mut text = String::new();
+    for table in TABLES {
+        text += &format!(
+            "### `{}.parquet`\n\n| column | stored as | what it says |\n|---|---|---|\n",
+            table.name
+        );
+        for column in table.columns {
+            text += &format!("| `{}` | {} | {} |\n", column.name, stored(column.kind), column.about);
+        }
+        text.push('\n');
+    }
+    text += "### Metadata of each file\n\n| key | value |\n|---|---|\n";
+    for (key, about) in METADATA {
+        text += &format!("| `{key}` | {about} |\n");
+    }
+    generated("docs/reference/results.md", "tables", &text);
+}
+
+/// A struct of `crates/results/src/model.rs`: its comment, and its fields with type and comment.
+struct Shape {
+    name: String,
+    about: String,
+    fields: Vec<[String; 3]>,
+}
+
+fn shapes() -> Vec<Shape> {
+    let code = read(&root().join("crates/results/src/model.rs"));
+    let mut shapes: Vec<Shape> = Vec::new();
+    let mut comment = Vec::new();
+    for line in code.lines().map(str::trim) {
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(text.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("pub struct ") {
+            let name = rest.trim_end_matches(" {").to_owned();
+            shapes.push(Shape { name, about: comment.join(" "), fields: Vec::new() });
+            comment.clear();
+        } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|field| field.split_once(": "))
+        {
+            let field = [name.to_owned(), kind.trim_end_matches(',').to_owned(), comment.join(" ")];
+            shapes.last_mut().expect("a field is in a struct").fields.push(field);
+            comment.clear();
+        }
+    }
+    shapes
+}
+
+/// How a type of Rust stands in the document.
+fn in_json(kind: &str) -> String {
+    let row = |name: &str| format!("[{name}](#{})", name.to_lowercase());
+    match kind {
+        "String" => "text".to_owned(),
+        "f64" => "number".to_owned(),
+        "u64" => "whole number".to_owned(),
+        "bool" => "`true`, `false`".to_owned(),
+        "Option<f64>" => "number or `null`".to_owned(),
+        _ => match kind.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
+            Some(inner) => format!("list of {}", row(inner)),
+            None => row(kind),
+        },
+    }
+}
+
+#[test]
+fn the_reference_of_the_document_is_its_model() {
+    let mut text = String::new();
+    for Shape { name, about, fields } in shapes() {
+        text += &format!("### {name}\n\n{about}\n\n| key | value | what it says |\n|---|---|---|\n");
+        for [key, kind, about] in fields {
+            text += &format!("| `{key}` | {} | {} |\n", in_json(&kind), about.replace("`None`", "`null`"));
+        }
+        text.push('\n');
+    }
+    generated("docs/reference/results.md", "document", &text);
+}
+
+// ---- All pages
+
+/// Every page that people read, by its path from the root.
+fn pages() -> BTreeMap<PathBuf, String> {
+    let mut pages = BTreeMap::new();
+    let mut folders = vec![root().join("docs")];
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        pages.insert(root().join(page), read(&root().join(page)));
+    }
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the folder is read") {
+            let path = entry.expect("the entry is read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                let text = read(&path);
+                pages.insert(path, text);
+            }
+        }
+    }
+    pages
+}
+
+/// The anchor of a heading, as the common renderers make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+/// The lines of a page that are prose, with those of code blocks left out.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+#[test]
+fn links_lead_to_pages_and_headings_that_exist() {
+    let pages = pages();
+    for (path, text) in &pages {
+        for line in prose(text) {
+            for target in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                if target.contains("://") {
+                    continue;
+                }
+                let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+                let folder = path.parent().expect("a page is in a folder");
+                let file = if file.is_empty() { path.clone() } else { folder.join(file) };
+                let found = file.canonicalize();
+                let found = found.unwrap_or_else(|_| panic!("{}: {target} does not exist", path.display()));
+                if !heading.is_empty() {
+                    let page = read(&found);
+                    let has = prose(&page).any(|l| l.starts_with('#') && anchor(l) == heading);
+                    assert!(has, "{}: {target} names no heading", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// The contents of the code blocks of a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn scenarios_shown_in_full_are_right() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text, "toml").iter().filter(|block| block.starts_with("title = ")) {
+            let page = path.display().to_string();
+            if let Err(error) = Scenario::parse("shown", &page, block, &[]) {
+                panic!("{error}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+/// Splits a command at blanks outside quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c == '#' => break,
+            None if c == ' ' => words.push(String::new()),
+            _ => words.last_mut().expect("there is a word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Every line of `weir` that a page shows is run, in a folder with the scenarios beside it and the
+/// files that the page makes; runs are cut to two seconds where the line has no window of its own.
+#[test]
+#[cfg(unix)]
+fn commands_shown_are_accepted() {
+    let folder = std::env::temp_dir().join(format!("weir-docs-{}", std::process::id()));
+    let mut run = 0;
+    for (path, text) in pages() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the folder is made");
+        std::os::unix::fs::symlink(root().join("scenarios"), folder.join("scenarios")).expect("linked");
+        for block in blocks(&text, "sh") {
+            for line in block.lines() {
+                let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+                let words = words(line);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                match words[..] {
+                    ["cp", from, to] => {
+                        let copied = fs::copy(folder.join(from), folder.join(to));
+                        assert!(copied.is_ok(), "{}: {line}", path.display());
+                    }
+                    ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
+                        let mut command = weir();
+                        command.current_dir(&folder).args(rest);
+                        if rest.first() == Some(&"run") && !rest.contains(&"--window") {
+                            command.args(["--set", "duration=2s"]);
+                        }
+                        let output = command.output().expect("weir runs");
+                        let error = String::from_utf8_lossy(&output.stderr);
+                        assert!(output.status.success(), "{}: {line}\n{error}", path.display());
+                        run += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+    assert!(run > 3, "commands are found");
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

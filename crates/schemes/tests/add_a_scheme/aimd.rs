@@ -1,0 +1,134 @@
+//! `aimd`: routers mark Data while much is waiting; consumers halve their window at a mark, at most
+//! once a round trip, and else grow it by one Interest a round trip.
+//!
+//! # Deviations from the paper
+//! None: there is no paper. It is the example of `docs/develop/add-a-scheme.md`.
+
+use weir_core::packet::PacketId;
+use weir_core::params::{Parameter, ParameterKind, Params};
+use weir_core::queue::DropTail;
+use weir_core::scheme::{
+    Backlog, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
+    Next, Permit, PermitEvent, Queue, Scheme,
+};
+
+use crate::registry::Entry;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "aimd",
+    title: "marks from long queues, additive increase, multiplicative decrease",
+    citation: "none: an example",
+    parameters: &[
+        Parameter {
+            key: "mark_above",
+            kind: ParameterKind::Integer(1, 1 << 20),
+            default: "10",
+            meaning: "packets waiting above which Data are marked",
+            from: "assumed: half of a queue of 20 packets",
+        },
+        Parameter {
+            key: "decrease",
+            kind: ParameterKind::Number(0.1, 0.99),
+            default: "0.5",
+            meaning: "what is left of the window after a mark",
+            from: "assumed: as Reno",
+        },
+    ],
+    build: |params| Box::new(Aimd::new(params)),
+};
+
+/// The scheme: its parameters, read once.
+#[derive(Clone, Copy, Debug)]
+pub struct Aimd {
+    mark_above: u32,
+    decrease: f64,
+}
+
+impl Aimd {
+    fn new(params: &Params) -> Aimd {
+        Aimd { mark_above: params.integer("mark_above") as u32, decrease: params.number("decrease") }
+    }
+}
+
+impl Scheme for Aimd {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(AimdFlow { decrease: self.decrease, window: 2.0, cut_at: None })
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(MarkingQueue { packets: DropTail::new(face.limit), mark_above: self.mark_above })
+    }
+}
+
+/// The consumer's side.
+#[derive(Debug)]
+struct AimdFlow {
+    decrease: f64,
+    /// Pending Interests allowed.
+    window: f64,
+    /// The newest segment at the last cut: what was sent before it tells of the same congestion.
+    cut_at: Option<u64>,
+}
+
+impl AimdFlow {
+    fn cut(&mut self, segment: u64, highest_sent: u64) {
+        if self.cut_at.is_none_or(|cut_at| segment > cut_at) {
+            self.window = (self.window * self.decrease).max(2.0);
+            self.cut_at = Some(highest_sent);
+        }
+    }
+}
+
+impl FlowControl for AimdFlow {
+    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+        if f64::from(ev.pending) < self.window { Permit::Now } else { Permit::Blocked }
+    }
+
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        if ev.data.header.congestion_mark != 0 {
+            self.cut(ev.segment, ev.highest_sent);
+        } else if self.cut_at.is_none() {
+            // Until the first mark the window doubles every round trip.
+            self.window += 1.0;
+        } else {
+            self.window += 1.0 / self.window;
+        }
+    }
+
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.cut(ev.segment, ev.highest_sent);
+    }
+
+    fn gauge(&self) -> Gauge {
+        Gauge::Window(self.window)
+    }
+}
+
+/// The face's side: drop-tail that marks.
+#[derive(Debug)]
+struct MarkingQueue {
+    packets: DropTail,
+    mark_above: u32,
+}
+
+impl Queue for MarkingQueue {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.packets.enqueue(ev, packet);
+    }
+
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        let is_long = self.packets.backlog().packets > self.mark_above;
+        let next = self.packets.dequeue(ev);
+        if let Next::Packet(id) = next {
+            if is_long && ev.pool[id].is_data() {
+                ev.pool[id].header.congestion_mark = 1;
+            }
+        }
+        next
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.packets.backlog()
+    }
+}
