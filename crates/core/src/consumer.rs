@@ -258,8 +258,10 @@ impl Consumer {
     /// Gives up what has timed out.
     pub fn handle_deadline(&mut self, now: Time) {
         let mut backed_off = false;
-        while self.timeout_at() <= now {
-            let Some((segment, _)) = self.sendings.pop_front() else { break };
+        // One timeout for all that is due: backing off does not reprieve what was lost beside it.
+        let timeout = self.timeout();
+        while let Some(&(segment, _)) = self.sendings.front().filter(|(_, sent)| *sent + timeout <= now) {
+            self.sendings.pop_front();
             if let Some(tag) = self.lose(segment) {
                 self.counters.timeouts += 1;
                 if !backed_off {
@@ -407,8 +409,11 @@ impl Consumer {
     }
 
     fn timeout_at(&self) -> Time {
-        let timeout = self.control.timeout(self.rtt.rto(), self.config.lifetime);
-        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + timeout)
+        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + self.timeout())
+    }
+
+    fn timeout(&self) -> Span {
+        self.control.timeout(self.rtt.rto(), self.config.lifetime)
     }
 
     /// The expected size follows what comes with a gain of 1/8.
@@ -433,3 +438,6 @@ impl core::fmt::Debug for Consumer {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@
 //! inputs give the same actions.
 
 use smallvec::SmallVec;
-use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass};
+use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
 use crate::cs::ContentStore;
 use crate::dead_nonce::DeadNonceList;
@@ -108,6 +108,10 @@ struct Face {
     way: Way,
     up: bool,
 }
+
+/// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
+/// take a place in the PIT for ever.
+const LONGEST_LIFETIME: Span = Span::from_secs(3600);
 
 const PIT_TIMER: u32 = 0;
 const STRATEGY_TIMER: u32 = 1;
@@ -329,7 +333,7 @@ impl Forwarder {
     /// Writes down who asked; answers whether the same face had asked before.
     fn record_downstream(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
         let interest = &out.pool[id];
-        let expires = out.now + interest.lifetime;
+        let expires = out.now + interest.lifetime.min(LONGEST_LIFETIME);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         let aggregated = !entry.in_records.is_empty();
         let known = entry.in_records.iter_mut().find(|r| r.face == face);
@@ -418,7 +422,8 @@ impl Forwarder {
         }
         interest.header.pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
         let (nonce, expires) = (interest.nonce, now + interest.lifetime);
-        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        // A queue that dropped another copy may have had the entry rejected.
+        let Some(entry) = self.pit.entry_mut(pit) else { return out.pool.free(id) };
         match entry.out_records.iter_mut().find(|r| r.face == face) {
             Some(record) => {
                 record.nonce = nonce;
@@ -502,8 +507,8 @@ impl Forwarder {
         is_last: bool,
         out: &mut Out<'_>,
     ) {
-        let entry = self.pit.entry(pit).expect("a live entry");
-        let flow = entry_flow(entry.fib, entry.class);
+        // While another entry was answered, a queue may have dropped this one's Interest with a Nack.
+        let flow = self.pit.entry(pit).map_or_else(Default::default, |e| entry_flow(e.fib, e.class));
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
@@ -618,8 +623,15 @@ impl Forwarder {
         if pending {
             return out.pool.free(id);
         }
-        out.pool[id].kind = Kind::Interest;
-        out.pool[id].header.nack = None;
+        // An Interest again, of the same flow and class; the Nack carried no signals.
+        let interest = &mut out.pool[id];
+        interest.kind = Kind::Interest;
+        interest.header.nack = None;
+        interest.pit = pit;
+        interest.flow = entry_flow(entry.fib, entry.class);
+        if interest.flow.class != ServiceClass::Be {
+            interest.header.signals.set(Signal::ServiceClass, interest.flow.class as u64);
+        }
         self.carry_out(decision, pit, id, out);
     }
 
@@ -770,3 +782,6 @@ impl core::fmt::Debug for Forwarder {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

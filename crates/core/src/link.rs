@@ -135,3 +135,6 @@ impl core::fmt::Debug for Link {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,3 +165,67 @@ fn check_interest(interest: &Interest<'_>, packet: &Packet) -> Result<(), WireEr
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::testing::{HASHER, name};
+    use crate::producer::Producer;
+    use crate::units::Bytes;
+    use weir_packet::{NackReason, PitToken, Signal};
+
+    fn interest() -> Packet {
+        let mut packet = Packet::default();
+        packet.nonce = 5;
+        packet.lifetime = Span::from_secs(2);
+        packet.name.assign_segment(&HASHER, &name("/a/b"), 300).unwrap();
+        packet.hop_limit = Some(9);
+        packet.must_be_fresh = true;
+        packet.net_len = interest_len(&packet);
+        packet.header.signals.set(Signal::DownstreamRate, 1_000_000);
+        packet.header.pit_token = PitToken::from_u48(300);
+        packet
+    }
+
+    fn data() -> Packet {
+        let mut packet = interest();
+        Producer { payload: Bytes::new(1024), freshness: Span::from_millis(10) }.answer(&mut packet);
+        packet.header.congestion_mark = 1;
+        packet
+    }
+
+    #[test]
+    fn interest_data_and_nack_are_what_the_codec_makes_of_them() {
+        let mut nack = interest();
+        nack.make_nack(NackReason::Congestion);
+        for packet in [interest(), data(), nack] {
+            assert_eq!(check(&packet, &HASHER, &mut Vec::new()), Ok(()), "{:?}", packet.kind);
+        }
+    }
+
+    #[test]
+    fn a_wrong_length_is_caught() {
+        for off in [-1, 1] {
+            for mut packet in [interest(), data()] {
+                let right = packet.net_len;
+                packet.net_len = right.checked_add_signed(off).unwrap();
+                let said = frame_len(&packet);
+                let encoded = said.checked_add_signed(-i64::from(off)).unwrap();
+                assert_eq!(
+                    check(&packet, &HASHER, &mut Vec::new()),
+                    Err(WireError::Length { encoded: encoded as usize, said })
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_hashed_with_another_seed_or_a_lifetime_finer_than_the_format_is_caught() {
+        let other = NameHasher::new(HASHER.seed() + 1);
+        let result = check(&interest(), &other, &mut Vec::new());
+        assert_eq!(result, Err(WireError::Differs("name")));
+        let mut packet = interest();
+        packet.name = HashedName::new();
+        assert!(check(&packet, &HASHER, &mut Vec::new()).is_err(), "an Interest without a name");
+    }
+}

@@ -1,0 +1,294 @@
+use super::*;
+use crate::name::testing::{HASHER, name};
+
+/// A fixed window, and a record of what it was told.
+#[derive(Default)]
+struct Window {
+    size: u32,
+    told: std::rc::Rc<std::cell::RefCell<Vec<Told>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Data { segment: u64, rtt: Option<Span>, tag: u32 },
+    Timeout(u64),
+    Nack(u64),
+}
+
+impl FlowControl for Window {
+    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+        if ev.pending < self.size { Permit::Now } else { Permit::Blocked }
+    }
+    fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        1000 + ev.segment as u32
+    }
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        self.told.borrow_mut().push(Told::Data { segment: ev.segment, rtt: ev.rtt, tag: ev.tag });
+    }
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.told.borrow_mut().push(Told::Timeout(ev.segment));
+    }
+    fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
+        self.told.borrow_mut().push(Told::Nack(ev.segment));
+    }
+    fn gauge(&self) -> Gauge {
+        Gauge::Window(f64::from(self.size))
+    }
+}
+
+struct Bench {
+    consumer: Consumer,
+    pool: PacketPool,
+    now: Time,
+    told: std::rc::Rc<std::cell::RefCell<Vec<Told>>>,
+}
+
+impl Bench {
+    fn new(window: u32, amount: Option<u64>, source: Source) -> Bench {
+        let config = ConsumerConfig {
+            prefix: name("/a"),
+            hasher: HASHER,
+            class: ServiceClass::Be,
+            amount,
+            source,
+            lifetime: Span::from_secs(4),
+            must_be_fresh: false,
+            expected_size: Bytes::new(1000),
+        };
+        let told = std::rc::Rc::default();
+        let control = Window { size: window, told: std::rc::Rc::clone(&told) };
+        let mut consumer = Consumer::new(config, Box::new(control), Random::named(1, "flow"));
+        consumer.start(Time::ZERO);
+        Bench { consumer, pool: PacketPool::new(), now: Time::ZERO, told }
+    }
+
+    /// Segments of the Interests that leave now.
+    fn sent(&mut self) -> Vec<u64> {
+        let mut segments = Vec::new();
+        while let Some(id) = self.consumer.poll_send(self.now, &mut self.pool) {
+            segments.push(self.pool[id].name.segment().unwrap());
+            self.pool.free(id);
+        }
+        segments
+    }
+
+    fn packet(&self, segment: u64, kind: Kind) -> Packet {
+        let mut packet = Packet::default();
+        packet.kind = kind;
+        packet.name.assign_segment(&HASHER, &name("/a"), segment).unwrap();
+        packet.content_len = 900;
+        packet.net_len = 1000;
+        packet
+    }
+
+    fn data(&mut self, segment: u64) -> Option<Delivery> {
+        let data = self.packet(segment, Kind::Data);
+        self.consumer.handle_data(self.now, &data)
+    }
+
+    fn nack(&mut self, segment: u64) {
+        let nack = self.packet(segment, Kind::Nack);
+        self.consumer.handle_nack(self.now, &nack);
+    }
+
+    fn at(&mut self, millis: u64) -> Vec<u64> {
+        self.now = Time::ZERO + Span::from_millis(millis);
+        self.consumer.handle_deadline(self.now);
+        self.sent()
+    }
+}
+
+#[test]
+fn segments_are_asked_for_in_order_as_the_window_permits() {
+    let mut bench = Bench::new(3, None, Source::Elastic);
+    assert_eq!(bench.sent(), [0, 1, 2]);
+    assert_eq!(bench.sent(), []);
+    bench.data(1);
+    assert_eq!(bench.sent(), [3]);
+    bench.data(0);
+    bench.data(2);
+    assert_eq!(bench.sent(), [4, 5]);
+    assert_eq!((bench.consumer.pending(), bench.consumer.counters().delivered), (3, 3));
+}
+
+#[test]
+fn each_interest_has_its_own_nonce_and_the_class_of_the_flow() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    let ids: Vec<_> = core::iter::from_fn(|| bench.consumer.poll_send(Time::ZERO, &mut bench.pool)).collect();
+    assert_ne!(bench.pool[ids[0]].nonce, bench.pool[ids[1]].nonce);
+    assert_eq!(bench.pool[ids[0]].class(), ServiceClass::Be);
+    assert_eq!(bench.pool[ids[0]].lifetime, Span::from_secs(4));
+}
+
+#[test]
+fn what_timed_out_is_asked_for_first_and_the_smallest_first_of_all() {
+    let mut bench = Bench::new(4, None, Source::Elastic);
+    bench.sent();
+    bench.now = Time::ZERO + Span::from_millis(100);
+    bench.data(1);
+    assert_eq!(bench.sent(), [4]);
+    // RTO is 300 ms after the first sample of 100 ms.
+    let due = Time::ZERO + Span::from_millis(300);
+    assert_eq!(bench.consumer.next_deadline(), due);
+    assert_eq!(bench.at(299), []);
+    assert_eq!(bench.at(300), [0, 2, 3]);
+    let counters = *bench.consumer.counters();
+    assert_eq!((counters.timeouts, counters.retransmitted, counters.sent), (3, 3, 8));
+    let told = bench.told.borrow();
+    assert_eq!(told[1..], [Told::Timeout(0), Told::Timeout(2), Told::Timeout(3)]);
+}
+
+#[test]
+fn a_segment_that_was_sent_twice_gives_no_round_trip_time() {
+    let mut bench = Bench::new(1, None, Source::Elastic);
+    bench.sent();
+    assert_eq!(bench.at(1000), [0], "the first RTO is 1 s");
+    bench.now = Time::ZERO + Span::from_millis(1010);
+    let delivery = bench.data(0).unwrap();
+    assert_eq!(delivery.delay, Span::from_millis(1010), "the delay counts from the first sending");
+    assert_eq!(bench.consumer.srtt(), None);
+    assert_eq!(*bench.told.borrow(), [Told::Timeout(0), Told::Data { segment: 0, rtt: None, tag: 1000 }]);
+    bench.sent();
+    bench.now += Span::from_millis(30);
+    bench.data(1);
+    assert_eq!(bench.consumer.srtt(), Some(Span::from_millis(30)));
+    let last = bench.told.borrow().last().copied();
+    assert_eq!(last, Some(Told::Data { segment: 1, rtt: Some(Span::from_millis(30)), tag: 1001 }));
+}
+
+#[test]
+fn after_a_nack_the_consumer_waits_and_asks_again() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    bench.sent();
+    bench.nack(0);
+    assert_eq!(bench.sent(), [], "nothing leaves for 100 ms while no round-trip time is known");
+    assert_eq!(bench.consumer.next_deadline(), Time::ZERO + PAUSE_AFTER_NACK);
+    assert_eq!(bench.at(100), [0]);
+    bench.nack(0);
+    bench.nack(7);
+    assert_eq!(*bench.told.borrow(), [Told::Nack(0), Told::Nack(0)], "what is not pending is not lost");
+    assert_eq!(bench.consumer.counters().nacks, 3);
+}
+
+#[test]
+fn the_last_segment_completes_the_amount_wherever_it_stands() {
+    let mut bench = Bench::new(10, Some(3), Source::Elastic);
+    assert_eq!(bench.sent(), [0, 1, 2]);
+    assert!(!bench.data(2).unwrap().complete);
+    assert!(!bench.data(0).unwrap().complete);
+    assert!(bench.data(1).unwrap().complete);
+    assert_eq!(bench.sent(), []);
+    assert_eq!(bench.consumer.next_deadline(), Time::NEVER);
+}
+
+#[test]
+fn duplicates_are_counted_and_not_delivered() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    bench.sent();
+    assert!(bench.data(1).is_some() && bench.data(0).is_some());
+    assert_eq!((bench.data(1), bench.data(0), bench.data(50)), (None, None, None));
+    assert_eq!(bench.consumer.counters().duplicates, 3);
+    let mut foreign = bench.packet(0, Kind::Data);
+    foreign.name = name("/a");
+    assert_eq!(bench.consumer.handle_data(bench.now, &foreign), None);
+}
+
+#[test]
+fn data_for_a_lost_segment_is_taken_and_not_asked_for_again() {
+    let mut bench = Bench::new(1, Some(2), Source::Elastic);
+    bench.sent();
+    bench.now = Time::ZERO + Span::from_millis(1000);
+    bench.consumer.handle_deadline(bench.now);
+    assert!(bench.data(0).is_some());
+    assert_eq!(bench.sent(), [1]);
+    assert_eq!(bench.consumer.counters().retransmitted, 0);
+}
+
+/// Runs a consumer whose Data comes 20 ms after its Interest; answers how many Interests left.
+fn run(bench: &mut Bench, seconds: u64) -> u64 {
+    let end = Time::ZERO + Span::from_secs(seconds);
+    let mut under_way: VecDeque<(Time, u64)> = VecDeque::new();
+    loop {
+        for segment in bench.sent() {
+            under_way.push_back((bench.now + Span::from_millis(20), segment));
+        }
+        let arrival = under_way.front().map_or(Time::NEVER, |first| first.0);
+        bench.now = arrival.min(bench.consumer.next_deadline());
+        if bench.now >= end {
+            return bench.consumer.counters().sent;
+        }
+        if arrival <= bench.now {
+            let (_, segment) = under_way.pop_front().unwrap();
+            bench.data(segment);
+        } else {
+            bench.consumer.handle_deadline(bench.now);
+        }
+    }
+}
+
+#[test]
+fn a_limited_source_sends_exactly_its_rate() {
+    // 1000 bytes at 1 Mb/s are one Interest each 8 ms.
+    let mut bench = Bench::new(100, None, Source::Limited(Rate::from_mbps(1)));
+    assert_eq!(run(&mut bench, 10), 1250);
+    // The window of one permits one Interest each 20 ms.
+    let mut bench = Bench::new(1, None, Source::Limited(Rate::from_mbps(1)));
+    assert_eq!(run(&mut bench, 10), 500);
+}
+
+#[test]
+fn an_unresponsive_source_sends_what_it_wants_whatever_its_flow_control_says() {
+    let mut bench = Bench::new(0, None, Source::Unresponsive(Rate::from_mbps(1)));
+    assert_eq!(run(&mut bench, 10), 1250);
+    let mut blocked = Bench::new(0, None, Source::Elastic);
+    assert_eq!(run(&mut blocked, 10), 0);
+}
+
+#[test]
+fn a_source_that_turns_greedy_sends_at_its_new_rate_at_once() {
+    let mut bench = Bench::new(1, None, Source::Elastic);
+    assert_eq!(bench.sent(), [0]);
+    bench.now = Time::ZERO + Span::from_millis(9);
+    bench.consumer.set_source(bench.now, Source::Unresponsive(Rate::from_mbps(1)));
+    assert_eq!(bench.sent(), [1]);
+    assert_eq!(bench.consumer.next_deadline(), Time::ZERO + Span::from_millis(17));
+}
+
+#[test]
+fn a_stopped_consumer_takes_what_comes_and_goes_on_where_it_was() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    bench.sent();
+    bench.consumer.stop();
+    assert!(bench.data(0).is_some());
+    assert_eq!(bench.sent(), []);
+    bench.now = Time::ZERO + Span::from_secs(9);
+    bench.consumer.handle_deadline(bench.now);
+    assert_eq!(bench.sent(), [], "the timeout of a stopped consumer sends nothing");
+    bench.consumer.start(bench.now);
+    assert_eq!(bench.sent(), [1, 2]);
+}
+
+#[test]
+fn the_newest_segment_is_not_too_far_ahead_of_the_oldest_missing_one() {
+    let mut bench = Bench::new(u32::MAX, None, Source::Elastic);
+    assert_eq!(bench.sent().len() as u64, REORDER_BOUND);
+    for segment in 1..100 {
+        bench.data(segment);
+    }
+    assert_eq!(bench.sent(), []);
+    bench.data(0);
+    assert_eq!(bench.sent().len(), 100);
+}
+
+#[test]
+fn the_expected_size_follows_what_comes() {
+    let mut bench = Bench::new(1, None, Source::Elastic);
+    for segment in 0..200 {
+        bench.sent();
+        let mut data = bench.packet(segment, Kind::Data);
+        data.net_len = 5000;
+        bench.consumer.handle_data(bench.now, &data);
+    }
+    let expected = bench.consumer.config.expected_size.as_u64();
+    assert!((4990..=5000).contains(&expected), "{expected}");
+}

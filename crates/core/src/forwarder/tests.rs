@@ -1,0 +1,576 @@
+use super::*;
+use crate::cs::CsPolicy;
+use crate::name::testing::{HASHER, name};
+use crate::queue::DropTail;
+use crate::scheme::{DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
+use crate::strategy::BestRoute;
+use weir_packet::Signal;
+
+/// A node with an application and four neighbours, whose links take no time.
+struct Bench {
+    node: Forwarder,
+    pool: PacketPool,
+    now: Time,
+    application: FaceId,
+    neighbours: [FaceId; 4],
+}
+
+/// What came of one input, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    Interest(FaceId),
+    Data(FaceId),
+    Nack(FaceId, NackReason),
+    Dropped(DropReason),
+}
+
+fn tail(packets: u32) -> Box<dyn Queue> {
+    Box::new(DropTail::new(QueueLimit::Packets(packets)))
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), || tail(100))
+    }
+
+    fn with(strategy: Box<dyn Strategy>, limits: &TableLimits, queue: impl Fn() -> Box<dyn Queue>) -> Bench {
+        let mut node = Forwarder::new(strategy, limits, HASHER, Random::named(1, "node"));
+        let application = node.add_application();
+        let neighbours = [(); 4].map(|()| node.add_link(Link::new(queue(), None, Random::named(1, "face"))));
+        Bench { node, pool: PacketPool::new(), now: Time::from_nanos(5_000_000_000), application, neighbours }
+    }
+
+    /// Routes `/a` to the neighbours 2 and 3, the cheaper first.
+    fn routed(mut self) -> Bench {
+        for (cost, neighbour) in [(1, 2), (2, 3)] {
+            self.node.add_route(&name("/a"), self.neighbours[neighbour], cost);
+        }
+        self
+    }
+
+    fn cached(mut self) -> Bench {
+        self.node.set_content_store(ContentStore::new(CsPolicy::Lru, 10, 1 << 20));
+        self
+    }
+
+    fn later(&mut self, millis: u64) {
+        self.now += Span::from_millis(millis);
+    }
+
+    fn packet(&mut self, kind: Kind, uri: &str, nonce: u32) -> PacketId {
+        let id = self.pool.take();
+        let packet = &mut self.pool[id];
+        packet.kind = kind;
+        packet.name = name(uri);
+        packet.nonce = nonce;
+        packet.lifetime = Span::from_secs(4);
+        packet.net_len = 50;
+        id
+    }
+
+    fn input(&mut self, input: Input) -> Vec<(Seen, PacketId)> {
+        let mut actions = Vec::new();
+        self.node.handle(self.now, input, &mut self.pool, &mut actions);
+        let seen = |action| match action {
+            Action::Drop { packet, reason, .. } => (Seen::Dropped(reason), packet),
+            Action::Transmit { face, packet, .. } | Action::Deliver { face, packet } => {
+                let seen = match self.pool[packet].kind {
+                    Kind::Interest => Seen::Interest(face),
+                    Kind::Data => Seen::Data(face),
+                    Kind::Nack => Seen::Nack(face, self.pool[packet].header.nack.unwrap()),
+                };
+                (seen, packet)
+            }
+        };
+        actions.into_iter().map(seen).collect()
+    }
+
+    fn give(&mut self, face: FaceId, packet: PacketId) -> Vec<(Seen, PacketId)> {
+        self.input(Input::Packet { face, packet })
+    }
+
+    fn interest(&mut self, face: FaceId, uri: &str, nonce: u32) -> Vec<Seen> {
+        let packet = self.packet(Kind::Interest, uri, nonce);
+        only_seen(self.give(face, packet))
+    }
+
+    fn data(&mut self, face: FaceId, uri: &str) -> Vec<Seen> {
+        let packet = self.packet(Kind::Data, uri, 0);
+        only_seen(self.give(face, packet))
+    }
+
+    fn nack(&mut self, face: FaceId, uri: &str, nonce: u32, reason: NackReason) -> Vec<Seen> {
+        let packet = self.packet(Kind::Nack, uri, nonce);
+        self.pool[packet].header.nack = Some(reason);
+        only_seen(self.give(face, packet))
+    }
+
+    fn entry(&self) -> &crate::pit::PitEntry {
+        self.node.pit().iter().next().expect("an Interest is pending").1
+    }
+}
+
+fn only_seen(actions: Vec<(Seen, PacketId)>) -> Vec<Seen> {
+    actions.into_iter().map(|(seen, _)| seen).collect()
+}
+
+#[test]
+fn two_downstreams_ask_once_upstream_and_both_get_the_data() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(first, "/a/1", 1), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(second, "/a/1", 2), []);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(first), Seen::Data(second)]);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn the_answer_says_to_the_strategy_who_was_aggregated() {
+    #[derive(Default)]
+    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Answer>>>);
+    impl Strategy for Watch {
+        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Forward(ev.next_hops[0].face)
+        }
+        fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
+            self.0.borrow_mut().push(ev.answer);
+        }
+    }
+    let seen = std::rc::Rc::default();
+    let watch = Watch(std::rc::Rc::clone(&seen));
+    let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed().cached();
+    let [first, second, up, _] = bench.neighbours;
+    bench.interest(first, "/a/1", 1);
+    bench.interest(second, "/a/1", 2);
+    bench.data(up, "/a/1");
+    bench.interest(first, "/a/1", 3);
+    assert_eq!(*seen.borrow(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached]);
+}
+
+#[test]
+fn a_nonce_that_comes_back_by_another_face_is_a_loop() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 7);
+    assert_eq!(bench.interest(other, "/a/1", 7), [Seen::Nack(other, NackReason::Duplicate)]);
+    assert_eq!(bench.interest(up, "/a/1", 7), [Seen::Nack(up, NackReason::Duplicate)]);
+    assert_eq!(bench.interest(bench.application, "/a/1", 7), [Seen::Dropped(DropReason::Loop)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)], "the loop leaves the entry alone");
+}
+
+#[test]
+fn a_nonce_that_comes_back_after_its_entry_expired_is_a_loop() {
+    let mut bench = Bench::new().routed();
+    let [down, other, ..] = bench.neighbours;
+    bench.interest(down, "/a/1", 7);
+    bench.later(4_002);
+    assert_eq!(bench.input(Input::Deadline), []);
+    assert_eq!(bench.interest(other, "/a/1", 7), [Seen::Nack(other, NackReason::Duplicate)]);
+    assert_eq!(bench.interest(other, "/a/2", 7).len(), 1, "the nonce is dead for its name only");
+}
+
+#[test]
+fn a_retransmission_is_absorbed_for_100_ms_and_then_sent_by_the_untried_next_hop() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
+    bench.later(99);
+    assert_eq!(bench.interest(down, "/a/1", 2), []);
+    bench.later(1);
+    assert_eq!(bench.interest(down, "/a/1", 3), [Seen::Interest(other)]);
+    bench.later(100);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)], "then the one tried longest ago");
+    let entry = bench.entry();
+    assert_eq!(entry.in_records.len(), 1);
+    assert!(entry.in_records[0].retransmission);
+    assert_eq!(entry.out_records.iter().map(|r| r.times_sent).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn an_entry_expires_with_its_lifetime_and_late_data_is_unsolicited() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let deadline = bench.node.next_deadline();
+    assert!(deadline >= bench.now + Span::from_secs(4));
+    assert!(deadline <= bench.now + Span::from_millis(4_002));
+    bench.now = deadline;
+    assert_eq!(bench.input(Input::Deadline), []);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.node.next_deadline(), Time::NEVER);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn a_downstream_whose_lifetime_is_over_gets_nothing_though_another_still_waits() {
+    let mut bench = Bench::new().routed();
+    let [short, long, up, _] = bench.neighbours;
+    let packet = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[packet].lifetime = Span::from_millis(50);
+    bench.give(short, packet);
+    bench.interest(long, "/a/1", 2);
+    bench.later(51);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(long)]);
+}
+
+#[test]
+fn an_interest_without_end_does_not_stay_for_ever() {
+    let mut bench = Bench::new().routed();
+    let packet = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[packet].lifetime = Span::MAX;
+    bench.give(bench.neighbours[0], packet);
+    for _ in 0..10_000 {
+        match bench.node.next_deadline() {
+            Time::NEVER => break,
+            at => bench.now = at,
+        }
+        bench.input(Input::Deadline);
+    }
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn the_hop_limit_is_lowered_and_zero_leaves_the_node_only_to_an_application() {
+    let mut bench = Bench::new().routed();
+    let application = bench.application;
+    bench.node.add_route(&name("/here"), application, 0);
+    let [down, _, up, _] = bench.neighbours;
+    let mut ask = |uri, limit: u8| {
+        let packet = bench.packet(Kind::Interest, uri, limit.into());
+        bench.pool[packet].hop_limit = Some(limit);
+        let seen = bench.give(down, packet);
+        let left = bench.pool[seen[0].1].hop_limit;
+        (seen[0].0.clone(), left)
+    };
+    assert_eq!(ask("/a/1", 2), (Seen::Interest(up), Some(1)));
+    assert_eq!(ask("/a/2", 1).0, Seen::Dropped(DropReason::HopLimit));
+    assert_eq!(ask("/a/3", 0).0, Seen::Dropped(DropReason::HopLimit));
+    assert_eq!(ask("/here/1", 1), (Seen::Interest(application), Some(0)));
+}
+
+#[test]
+fn without_a_route_the_interest_comes_back_at_once_with_its_nonce_and_token() {
+    let mut bench = Bench::new().routed();
+    let down = bench.neighbours[0];
+    let packet = bench.packet(Kind::Interest, "/nowhere/1", 9);
+    let token = PitToken::new(b"mine").unwrap();
+    bench.pool[packet].header.pit_token = token;
+    let seen = bench.give(down, packet);
+    assert_eq!(seen[0].0, Seen::Nack(down, NackReason::NoRoute));
+    let nack = &bench.pool[seen[0].1];
+    assert_eq!((nack.nonce, nack.header.pit_token), (9, token));
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.pool.in_use(), 1);
+}
+
+#[test]
+fn an_interest_does_not_go_back_to_where_it_came_from() {
+    let mut bench = Bench::new().routed();
+    let [_, _, up, other] = bench.neighbours;
+    assert_eq!(bench.interest(up, "/a/1", 1), [Seen::Interest(other)]);
+}
+
+#[test]
+fn after_a_nack_the_next_hop_is_tried_and_after_the_last_one_the_nack_is_passed_on() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.interest(second, "/a/1", 2);
+    assert_eq!(bench.nack(up, "/a/1", 1, NackReason::Congestion), [Seen::Interest(other)]);
+    assert_eq!(
+        bench.nack(up, "/a/1", 1, NackReason::Congestion),
+        [],
+        "while another next hop is pending a Nack is only noted"
+    );
+    assert_eq!(
+        bench.nack(other, "/a/1", 1, NackReason::NoRoute),
+        [Seen::Nack(down, NackReason::NoRoute), Seen::Nack(second, NackReason::NoRoute)]
+    );
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_entry() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    bench.node.add_route(&name("/first"), other, 0);
+    let packet = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[packet].header.signals.set(Signal::ServiceClass, ServiceClass::Ef as u64);
+    let first = bench.give(down, packet)[0].1;
+    let (flow, pit) = (bench.pool[first].flow, bench.pool[first].pit);
+    assert_eq!(flow.class, ServiceClass::Ef);
+    let nack = bench.packet(Kind::Nack, "/a/1", 1);
+    bench.pool[nack].header.nack = Some(NackReason::Congestion);
+    let again = bench.give(up, nack)[0].1;
+    let again = &bench.pool[again];
+    assert_eq!((again.flow, again.pit, again.class()), (flow, pit, ServiceClass::Ef));
+}
+
+#[test]
+fn a_nack_for_another_nonce_or_from_a_stranger_is_ignored() {
+    let mut bench = Bench::new().routed();
+    let [down, stranger, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let unsolicited = [Seen::Dropped(DropReason::Unsolicited)];
+    assert_eq!(bench.nack(up, "/a/1", 2, NackReason::NoRoute), unsolicited);
+    assert_eq!(bench.nack(stranger, "/a/1", 1, NackReason::NoRoute), unsolicited);
+    assert_eq!(bench.nack(up, "/a/2", 1, NackReason::NoRoute), unsolicited);
+    assert_eq!(bench.node.pit().len(), 1);
+}
+
+#[test]
+fn the_content_store_answers_without_the_signals_of_the_hop_before() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].header.signals.set(Signal::TargetRate, 5);
+    bench.pool[data].header.congestion_mark = 1;
+    let passed = bench.give(up, data)[0].1;
+    assert_eq!(bench.pool[passed].header.signals.value(Signal::TargetRate), Some(5));
+    let ask = bench.packet(Kind::Interest, "/a/1", 2);
+    let token = PitToken::new(b"own").unwrap();
+    bench.pool[ask].header.pit_token = token;
+    let seen = bench.give(second, ask);
+    assert_eq!(seen[0].0, Seen::Data(second));
+    assert_eq!(bench.pool[seen[0].1].header, LpHeader { pit_token: token, ..LpHeader::NONE });
+    assert_eq!((seen.len(), bench.node.pit().len()), (1, 0));
+}
+
+#[test]
+fn stale_data_answers_only_who_does_not_want_it_fresh() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].freshness = Span::from_millis(100);
+    bench.give(up, data);
+    let mut fresh = |nonce| {
+        let ask = bench.packet(Kind::Interest, "/a/1", nonce);
+        bench.pool[ask].must_be_fresh = true;
+        bench.now += Span::from_millis(60);
+        only_seen(bench.give(second, ask))
+    };
+    assert_eq!(fresh(2), [Seen::Data(second)]);
+    assert_eq!(fresh(3), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Data(down)]);
+}
+
+#[test]
+fn data_with_a_longer_name_answers_can_be_prefix_and_nothing_else() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, _] = bench.neighbours;
+    let ask = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[ask].can_be_prefix = true;
+    assert_eq!(only_seen(bench.give(down, ask)), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(second, "/a/1", 2), [Seen::Interest(up)], "an entry of its own");
+    assert_eq!(bench.data(up, "/a/1/v"), [Seen::Data(down)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(second)]);
+}
+
+#[test]
+fn one_data_satisfies_every_entry_that_it_matches() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, third] = bench.neighbours;
+    for (face, uri, can_be_prefix) in [(down, "/a/1", false), (second, "/a/1", true), (third, "/a", true)] {
+        let ask = bench.packet(Kind::Interest, uri, face.0);
+        bench.pool[ask].can_be_prefix = can_be_prefix;
+        bench.give(face, ask);
+    }
+    let mut seen = bench.data(up, "/a/1");
+    seen.sort_by_key(|seen| if let Seen::Data(face) = seen { *face } else { FaceId(99) });
+    assert_eq!(seen, [Seen::Data(down), Seen::Data(second), Seen::Data(third)]);
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn each_downstream_gets_its_own_token_back_and_the_upstream_sees_ours() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, _] = bench.neighbours;
+    let tokens = [&b"a"[..], &[7; 32][..]].map(|bytes| PitToken::new(bytes).unwrap());
+    let mut upstream = None;
+    for (face, token) in [(down, tokens[0]), (second, tokens[1])] {
+        let ask = bench.packet(Kind::Interest, "/a/1", face.0);
+        bench.pool[ask].header.pit_token = token;
+        upstream = upstream.or(bench.give(face, ask).first().map(|seen| seen.1));
+    }
+    let ours = bench.pool[upstream.unwrap()].header.pit_token;
+    assert_eq!(PitId::from_token(ours.bytes()), Some(bench.node.pit().iter().next().unwrap().0));
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].header.pit_token = ours;
+    let seen = bench.give(up, data);
+    let got: Vec<_> = seen.iter().map(|(_, id)| bench.pool[*id].header.pit_token).collect();
+    assert_eq!(got, tokens);
+}
+
+#[test]
+fn a_face_that_is_down_is_no_next_hop_and_nothing_leaves_by_it() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, other] = bench.neighbours;
+    bench.input(Input::FaceDown(up));
+    assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(other)]);
+    bench.input(Input::FaceDown(down));
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Dropped(DropReason::FaceDown)]);
+    bench.input(Input::FaceDown(other));
+    assert_eq!(bench.interest(second, "/a/2", 2), [Seen::Nack(second, NackReason::NoRoute)]);
+    bench.input(Input::FaceUp(up));
+    assert_eq!(bench.interest(second, "/a/3", 3), [Seen::Interest(up)]);
+}
+
+/// Holds every Interest for 10 ms.
+#[derive(Default)]
+struct Holding {
+    held: Vec<(Time, PitId, FaceId)>,
+}
+
+impl Strategy for Holding {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        self.held.push((ev.now + Span::from_millis(10), ev.pit, ev.next_hops[0].face));
+        Decision::Hold
+    }
+    fn next_deadline(&self) -> Time {
+        self.held.first().map_or(Time::NEVER, |held| held.0)
+    }
+    fn on_deadline(&mut self, ev: &mut StrategyDeadline<'_>) {
+        let due = self.held.iter().take_while(|held| held.0 <= ev.now).count();
+        ev.releases.extend(self.held.drain(..due).map(|(_, pit, face)| (pit, face)));
+    }
+}
+
+#[test]
+fn a_held_interest_is_sent_when_the_strategy_releases_it() {
+    let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), []);
+    assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(10));
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
+    // Satisfied while it is held: the release finds nothing, and nothing leaks.
+    bench.interest(second, "/a/2", 2);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(second)]);
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), []);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.pool.in_use(), 3, "one Interest and two Data that the test was given");
+}
+
+/// Marks, drops with a Nack, or passes Interests, by the last number of their nonces; the others
+/// wait until `release`.
+#[derive(Default)]
+struct Moody {
+    inner: Vec<PacketId>,
+}
+
+impl Queue for Moody {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        if ev.pool[packet].is_interest() && ev.pool[packet].nonce == 13 {
+            let nack = Some(NackReason::Congestion);
+            ev.dropped.push(Dropped { packet, reason: DropReason::QueueFull, nack });
+        } else {
+            self.inner.push(packet);
+        }
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        let Some(packet) = self.inner.pop() else { return Next::Empty };
+        if ev.pool[packet].nonce == 7 {
+            ev.pool[packet].header.congestion_mark = 1;
+        }
+        Next::Packet(packet)
+    }
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.inner.len() as u32, bytes: 0 }
+    }
+}
+
+fn moody(strategy: Box<dyn Strategy>) -> Bench {
+    Bench::with(strategy, &TableLimits::default(), || Box::new(Moody::default())).routed()
+}
+
+#[test]
+fn a_mark_on_an_interest_at_dequeue_is_remembered_with_its_next_hop() {
+    let mut bench = moody(Box::new(BestRoute::default()));
+    let down = bench.neighbours[0];
+    bench.interest(down, "/a/1", 7);
+    assert!(bench.entry().out_records[0].marked);
+    let mut bench = moody(Box::new(BestRoute::default()));
+    bench.interest(down, "/a/1", 8);
+    assert!(!bench.entry().out_records[0].marked);
+}
+
+#[test]
+fn a_queue_that_drops_with_a_nack_tells_the_downstream() {
+    let mut bench = moody(Box::new(BestRoute::default()));
+    let down = bench.neighbours[0];
+    assert_eq!(
+        bench.interest(down, "/a/1", 13),
+        [Seen::Nack(down, NackReason::Congestion), Seen::Dropped(DropReason::QueueFull)]
+    );
+    assert!(bench.node.pit().is_empty());
+}
+
+/// Sends every Interest to all next hops.
+struct Everywhere;
+
+impl Strategy for Everywhere {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        Decision::Multicast(ev.next_hops.iter().map(|hop| hop.face).collect())
+    }
+}
+
+#[test]
+fn copies_go_to_all_next_hops_and_the_first_data_answers() {
+    let mut bench = Bench::with(Box::new(Everywhere), &TableLimits::default(), || tail(9)).routed();
+    let [down, _, up, other] = bench.neighbours;
+    let mut seen = bench.interest(down, "/a/1", 1);
+    seen.reverse();
+    assert_eq!(seen, [Seen::Interest(up), Seen::Interest(other)]);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(down)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn when_queues_drop_all_copies_with_nacks_the_downstream_hears_of_it_once() {
+    let mut bench = moody(Box::new(Everywhere));
+    let down = bench.neighbours[0];
+    let seen = bench.interest(down, "/a/1", 13);
+    assert_eq!(seen.iter().filter(|seen| matches!(seen, Seen::Nack(..))).count(), 1, "{seen:?}");
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
+    let limits = TableLimits { pit_entries: 2, ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.interest(down, "/a/2", 2);
+    assert_eq!(bench.interest(down, "/a/3", 3), [Seen::Dropped(DropReason::PitFull)]);
+    assert_eq!(bench.interest(second, "/a/1", 4), [], "who is pending already needs no place");
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);
+    assert_eq!(bench.interest(down, "/a/3", 5), [Seen::Interest(up)]);
+}
+
+#[test]
+fn a_packet_without_a_name_is_malformed() {
+    let mut bench = Bench::new().routed();
+    let down = bench.neighbours[0];
+    for kind in [Kind::Interest, Kind::Data, Kind::Nack] {
+        let packet = bench.packet(kind, "/", 1);
+        assert_eq!(only_seen(bench.give(down, packet)), [Seen::Dropped(DropReason::Malformed)]);
+    }
+}
+
+#[test]
+fn a_full_queue_drops_with_its_reason_and_the_face() {
+    let slow = || Link::new(tail(1), Some(Rate::from_bps(8)), Random::named(1, "slow"));
+    let mut bench = Bench::new();
+    let slow = bench.node.add_link(slow());
+    bench.node.add_route(&name("/s"), slow, 0);
+    let down = bench.neighbours[0];
+    assert_eq!(bench.interest(down, "/s/1", 1), [Seen::Interest(slow)]);
+    assert_eq!(bench.interest(down, "/s/2", 2), []);
+    assert_eq!(bench.node.backlog(slow).packets, 1);
+    assert_eq!(bench.interest(down, "/s/3", 3), [Seen::Dropped(DropReason::QueueFull)]);
+}

@@ -1,0 +1,158 @@
+use super::*;
+use crate::queue::DropTail;
+use crate::scheme::QueueLimit;
+
+fn packet(pool: &mut PacketPool, bytes: u32) -> PacketId {
+    let id = pool.take();
+    pool[id].net_len = bytes;
+    id
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// 1000 bytes take 8 ms.
+fn link(queue: Box<dyn Queue>) -> Link {
+    Link::new(queue, Some(Rate::from_mbps(1)), Random::named(1, "link"))
+}
+
+fn drop_tail() -> Box<dyn Queue> {
+    Box::new(DropTail::new(QueueLimit::Packets(10)))
+}
+
+#[test]
+fn an_idle_link_sends_at_once_and_needs_no_timer() {
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(drop_tail()));
+    assert_eq!(link.next_deadline(), Time::NEVER);
+    let id = packet(&mut pool, 1000);
+    link.enqueue(at(5), id, &mut pool, &mut dropped);
+    let departure = Departure { packet: id, until: at(13), waited: Span::ZERO };
+    assert_eq!(link.serve(at(5), &mut pool, &mut dropped), Some(departure));
+    assert_eq!(link.serve(at(5), &mut pool, &mut dropped), None);
+    assert_eq!(link.next_deadline(), Time::NEVER, "nothing waits, so nothing is due");
+}
+
+#[test]
+fn a_busy_link_serves_in_order_each_when_the_one_before_is_gone() {
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(drop_tail()));
+    let ids: Vec<_> = (0..3).map(|_| packet(&mut pool, 1000)).collect();
+    for &id in &ids {
+        link.enqueue(at(0), id, &mut pool, &mut dropped);
+    }
+    for (n, &id) in ids.iter().enumerate() {
+        let now = at(8 * n as u64);
+        assert_eq!(link.next_deadline(), now);
+        let departure = link.serve(now, &mut pool, &mut dropped).unwrap();
+        let waited = Span::from_millis(8 * n as u64);
+        assert_eq!(departure, Departure { packet: id, until: now + Span::from_millis(8), waited });
+        assert_eq!(link.serve(now + Span::from_millis(7), &mut pool, &mut dropped), None);
+    }
+    assert_eq!(link.next_deadline(), Time::NEVER);
+    let late = packet(&mut pool, 1000);
+    link.enqueue(at(20), late, &mut pool, &mut dropped);
+    assert_eq!(link.serve(at(20), &mut pool, &mut dropped), None, "the last one leaves until 24 ms");
+    assert_eq!(link.next_deadline(), at(24));
+}
+
+#[test]
+fn a_link_without_a_rate_sends_everything_at_once() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let mut link = Link::new(drop_tail(), None, Random::named(1, "link"));
+    for _ in 0..3 {
+        let id = packet(&mut pool, 1000);
+        link.enqueue(at(1), id, &mut pool, &mut dropped);
+        let departure = link.serve(at(1), &mut pool, &mut dropped).unwrap();
+        assert_eq!((departure.until, departure.waited), (at(1), Span::ZERO));
+    }
+}
+
+/// Gives each packet 10 ms after it was asked for it first, or claims that now is later.
+struct Reluctant {
+    packets: Vec<PacketId>,
+    ready: Option<Time>,
+    lies: bool,
+    asked: u32,
+}
+
+impl Queue for Reluctant {
+    fn enqueue(&mut self, _ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.packets.push(packet);
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.asked += 1;
+        let ready = *self.ready.get_or_insert(ev.now + Span::from_millis(10));
+        match self.packets.is_empty() {
+            true => Next::Empty,
+            false if ev.now >= ready => Next::Packet(self.packets.remove(0)),
+            false => Next::At(if self.lies { ev.now } else { ready }),
+        }
+    }
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len() as u32, bytes: 0 }
+    }
+}
+
+#[test]
+fn a_queue_that_says_when_is_asked_then_and_when_a_packet_comes() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let mut link = link(Box::new(Reluctant { packets: vec![], ready: None, lies: false, asked: 0 }));
+    let first = packet(&mut pool, 1000);
+    link.enqueue(at(0), first, &mut pool, &mut dropped);
+    assert_eq!(link.serve(at(0), &mut pool, &mut dropped), None);
+    assert_eq!(link.next_deadline(), at(10));
+    assert_eq!(link.serve(at(9), &mut pool, &mut dropped), None);
+    let second = packet(&mut pool, 1000);
+    link.enqueue(at(9), second, &mut pool, &mut dropped);
+    assert_eq!(link.next_deadline(), at(9), "a new packet may change the answer");
+    assert_eq!(link.serve(at(9), &mut pool, &mut dropped), None);
+    assert_eq!(link.serve(at(10), &mut pool, &mut dropped).map(|d| d.packet), Some(first));
+    assert_eq!(link.next_deadline(), at(18));
+}
+
+#[test]
+fn a_queue_that_says_now_for_ever_makes_time_pass_all_the_same() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let mut link = link(Box::new(Reluctant { packets: vec![], ready: None, lies: true, asked: 0 }));
+    let id = packet(&mut pool, 1000);
+    link.enqueue(at(0), id, &mut pool, &mut dropped);
+    assert_eq!(link.serve(at(0), &mut pool, &mut dropped), None);
+    assert!(link.next_deadline() > at(0));
+}
+
+#[test]
+fn a_new_rate_counts_from_the_next_packet_on() {
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(drop_tail()));
+    for _ in 0..2 {
+        let id = packet(&mut pool, 1000);
+        link.enqueue(at(0), id, &mut pool, &mut dropped);
+    }
+    assert_eq!(link.serve(at(0), &mut pool, &mut dropped).unwrap().until, at(8));
+    link.set_rate(Some(Rate::from_mbps(4)));
+    assert_eq!(link.next_deadline(), at(8));
+    assert_eq!(link.serve(at(8), &mut pool, &mut dropped).unwrap().until, at(10));
+}
+
+#[test]
+fn signals_that_the_queue_writes_count_in_the_length_of_what_leaves() {
+    struct Writes(Option<PacketId>);
+    impl Queue for Writes {
+        fn enqueue(&mut self, _ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+            self.0 = Some(packet);
+        }
+        fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+            let Some(packet) = self.0.take() else { return Next::Empty };
+            ev.pool[packet].header.signals.set(weir_packet::Signal::TargetRate, u64::MAX);
+            Next::Packet(packet)
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog::default()
+        }
+    }
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(Box::new(Writes(None))));
+    let id = packet(&mut pool, 1000);
+    link.enqueue(at(0), id, &mut pool, &mut dropped);
+    let departure = link.serve(at(0), &mut pool, &mut dropped).unwrap();
+    assert!(pool[id].wire_len() > 1000);
+    assert_eq!(departure.until, Time::ZERO + Rate::from_mbps(1).time_for(Bytes::new(pool[id].wire_len())));
+}
