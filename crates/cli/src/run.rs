@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let reports = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
     for report in &reports {
         if let Some(dir) = &dir {
-            write_all(report, &run_dir(dir, report.document.seed, reports.len()))?;
+            write_all(report, run_dir(dir, report.document.seed, reports.len()))?;
         }
     }
     print(&render(&scenario, &reports, dir.as_deref(), args))

@@ -17,7 +17,7 @@
 //! stands (`tree`), makes the overrides' changes there (`set`), adds what is generated
 //! (`generate`), makes one table of each node and link (`expand`), and reads that tree against the
 //! table of keys (`keys`, `read`, `load`, `routing`). The reference and the JSON Schema come from
-//! the same table ([`reference`]).
+//! the same table ([`mod@reference`]).
 
 mod builtin;
 mod error;

@@ -53,8 +53,8 @@ struct Pair {
 
 impl Pair {
     fn new(scheme: &dyn Scheme) -> Pair {
-        let uri: Name = "/video".parse().unwrap();
-        let prefix = HashedName::parse(&HASHER, uri.value()).unwrap();
+        let uri: Name = "/video".parse().expect("a name");
+        let prefix = HashedName::parse(&HASHER, uri.value()).expect("a short name");
         let lifetime = Span::from_secs(2);
         let nodes = [CONSUMING, PRODUCING].map(|node| {
             let strategy = scheme.strategy(&NodeConfig::default());
@@ -109,7 +109,7 @@ impl Pair {
             }
             self.now = next;
             if arrival == next {
-                let (_, (node, packet)) = self.in_flight.pop_first().unwrap();
+                let (_, (node, packet)) = self.in_flight.pop_first().expect("a packet arrives");
                 self.input(node, Input::Packet { face: LINK, packet });
             } else if flow == next {
                 self.consumer.handle_deadline(next);
@@ -158,7 +158,7 @@ impl Pair {
 fn scheme(given: &[(&str, Value)]) -> Box<dyn Scheme> {
     let entry = &aimd::ENTRY;
     let given = given.iter().map(|(key, value)| (*key, value));
-    (entry.build)(&Params::resolve(entry.parameters, given).unwrap())
+    (entry.build)(&Params::resolve(entry.parameters, given).expect("declared parameters"))
 }
 
 #[test]

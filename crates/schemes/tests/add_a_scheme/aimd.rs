@@ -120,10 +120,11 @@ impl Queue for MarkingQueue {
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         let is_long = self.packets.backlog().packets > self.mark_above;
         let next = self.packets.dequeue(ev);
-        if let Next::Packet(id) = next {
-            if is_long && ev.pool[id].is_data() {
-                ev.pool[id].header.congestion_mark = 1;
-            }
+        if let Next::Packet(id) = next
+            && is_long
+            && ev.pool[id].is_data()
+        {
+            ev.pool[id].header.congestion_mark = 1;
         }
         next
     }
