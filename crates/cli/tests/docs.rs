@@ -378,6 +378,56 @@ fn commands_shown_are_accepted() {
     assert!(run > 3, "commands are found");
 }
 
+/// What follows a comment such as `<!-- file: home.toml -->` in a page: the rest of the comment, and
+/// the page after it.
+fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
+    let begin = format!("<!-- {mark}: ");
+    let places = page.match_indices(&begin).map(|(at, found)| &page[at + found.len()..]);
+    places.filter_map(|rest| rest.split_once(" -->")).collect()
+}
+
+/// Outputs that pages show, and numbers that they give, are those of the runs they name: a comment
+/// before a block names its command (`output of`), one before a paragraph its command and what the
+/// output must contain (`numbers of`). If a change of the code moves them, run the command and mend
+/// the page.
+#[test]
+fn outputs_and_numbers_are_those_of_the_runs() {
+    let folder = std::env::temp_dir().join(format!("weir-numbers-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the folder is made");
+    let minimal = root().join("scenarios/examples/minimal.toml");
+    fs::copy(minimal, folder.join("my.toml")).expect("the smallest scenario is copied");
+    let mut outputs: BTreeMap<String, String> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (path, text) in pages() {
+        for (file, rest) in marked(&text, "file") {
+            fs::write(folder.join(file), &blocks(rest, "toml")[0]).expect("the file is written");
+        }
+        let blocks = marked(&text, "output of").into_iter().map(|(command, rest)| {
+            let block = blocks(rest, "text").swap_remove(0);
+            let lines = block.lines().filter(|line| !matches!(line.trim(), "" | "..."));
+            (command.to_owned(), lines.map(str::to_owned).collect::<Vec<_>>())
+        });
+        let numbers = marked(&text, "numbers of").into_iter().map(|(said, _)| {
+            let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
+            (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
+        });
+        for (command, wanted) in blocks.chain(numbers) {
+            let output = outputs.entry(command.clone()).or_insert_with(|| {
+                let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
+                let output = weir().current_dir(&folder).args(arguments).output().expect("weir runs");
+                String::from_utf8(output.stdout).expect("output is text")
+            });
+            for part in wanted.iter().filter(|part| !output.contains(part.as_str())) {
+                wrong.push(format!("{}: {command}: no {part:?}", path.display()));
+            }
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+    assert!(outputs.len() > 3, "commands are found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
