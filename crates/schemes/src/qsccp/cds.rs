@@ -182,7 +182,7 @@ impl Cds {
             received_interest_bits: 0,
             period_ends: Time::NEVER,
         };
-        cds.share_capacity(0.0, [0.0; CLASSES]);
+        cds.share_capacity(Time::ZERO, 0.0, [0.0; CLASSES]);
         cds
     }
 
@@ -450,7 +450,7 @@ impl Cds {
             class.asked_bits = 0;
         }
         self.forget_silent_flows(now);
-        self.share_capacity(reverse, demands);
+        self.share_capacity(now, reverse, demands);
         for flow in &mut self.flows {
             flow.asked_bits = 0;
         }
@@ -475,7 +475,7 @@ impl Cds {
     }
 
     /// Equations (1) to (9), with what was measured over the last period, bit/s.
-    fn share_capacity(&mut self, reverse_interests: f64, demands: [f64; CLASSES]) {
+    fn share_capacity(&mut self, now: Time, reverse_interests: f64, demands: [f64; CLASSES]) {
         let s = self.settings;
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, reverse_interests);
         // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
@@ -496,11 +496,13 @@ impl Cds {
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, &loads));
-        // The limiters follow what the Interests of the other direction leave.
-        self.total.set_rate(Rate::from_bps_f64(data_capacity.max(0.01 * self.capacity)));
-        for (class, rate) in self.classes.iter_mut().zip(rates) {
+        // The limiters follow what the Interests of the other direction leave, but never stop: what
+        // would take the last tokens then would be followed by nothing for a very long time.
+        let limit = data_capacity.max(0.01 * self.capacity);
+        self.total.set_rate(now, Rate::from_bps_f64(limit));
+        for (c, (class, rate)) in self.classes.iter_mut().zip(rates).enumerate() {
             if let Some(limiter) = &mut class.limiter {
-                limiter.set_rate(Rate::from_bps_f64(rate));
+                limiter.set_rate(now, Rate::from_bps_f64(limit * s.delta[c]));
             }
             let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize], period));
             class.share = ClassShare::new(rate, s.gamma, loads);

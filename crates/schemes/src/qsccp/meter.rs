@@ -24,10 +24,17 @@ impl Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
 
-    /// Changes the rate; what the bucket lacks, in time, stays.
-    pub(super) fn set_rate(&mut self, rate: Rate) {
+    /// Changes the rate; what the bucket lacks, in bits, stays.
+    pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
+        if rate == self.rate {
+            return;
+        }
+        let lacks = self.rate.bits_in(self.full_at - now);
         self.rate = rate;
         self.carried = 0;
+        if lacks > 0 {
+            self.full_at = now + rate.time_for_bits(lacks);
+        }
     }
 
     /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
@@ -40,7 +47,7 @@ impl Meter {
     /// Takes the tokens for `bits` that pass now.
     #[inline]
     pub(super) fn take(&mut self, now: Time, bits: u64) {
-        if self.full_at <= now {
+        if self.full_at < now {
             self.full_at = now;
             self.carried = 0;
         }
@@ -65,6 +72,16 @@ mod tests {
         }
         assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
         assert_eq!(meter.passes_at(2_000), now + Span::from_millis(2));
+    }
+
+    #[test]
+    fn what_was_taken_at_a_low_rate_is_paid_back_at_the_next_rate() {
+        let mut meter = Meter::new(Rate::from_bps(100), 1_000);
+        let now = Time::from_nanos(5_000_000);
+        meter.take(now, 1_000);
+        assert_eq!(meter.passes_at(1_000), now + Span::from_secs(10));
+        meter.set_rate(now, Rate::from_mbps(1));
+        assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
     }
 
     #[test]

@@ -1,0 +1,238 @@
+//! QSCCP's scheduler beside the theory of its parts (section IV-C): weighted fair queueing between
+//! classes, weighted deficit round robin between flows, token buckets and strict priority above.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use weir_core::fib::FibId;
+use weir_core::ids::FaceId;
+use weir_core::packet::{FlowKey, PacketPool};
+use weir_core::params::Params;
+use weir_core::random::Random;
+use weir_core::scheme::{DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit};
+use weir_core::units::{Rate, Span, Time};
+use weir_packet::ServiceClass::{self, Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
+use weir_packet::Signal;
+
+const CAPACITY: u64 = 10_000_000;
+/// η·B: no Interests come the other way here.
+const TARGET: f64 = 0.99 * CAPACITY as f64;
+/// The WDRR quantum and the largest Data, bits.
+const QUANTUM: u64 = 16_000;
+const LARGEST: u64 = 8 * 8800;
+
+type Flow = (u32, ServiceClass, u64);
+
+/// One face, whose flows ask for Data of a size each, bytes: `(prefix, class, size)`.
+struct Face {
+    queue: Box<dyn Queue>,
+    pool: PacketPool,
+    dropped: Drops,
+    random: Random,
+    now: Time,
+    /// Bits of Data asked for in the Interests that left.
+    served: BTreeMap<(ServiceClass, u32), u64>,
+}
+
+impl Face {
+    fn new() -> Face {
+        let entry = weir_schemes::find("qsccp").unwrap();
+        let scheme = (entry.build)(&Params::resolve(entry.parameters, []).unwrap());
+        let rate = Some(Rate::from_bps(CAPACITY));
+        let limit = QueueLimit::Packets(20);
+        let queue = scheme.queue(&FaceConfig { face: FaceId(0), send_rate: rate, receive_rate: rate, limit });
+        let (pool, random) = (PacketPool::new(), Random::named(1, "face"));
+        let (now, served) = (Time::from_nanos(1_000_000_000), BTreeMap::new());
+        Face { queue, pool, dropped: Drops::new(), random, now, served }
+    }
+
+    fn ask(&mut self, (prefix, class, size): Flow) {
+        let id = self.pool.take();
+        let packet = &mut self.pool[id];
+        packet.flow = FlowKey { prefix: FibId(prefix), class };
+        packet.nonce = prefix;
+        packet.lifetime = Span::from_secs(1000);
+        packet.net_len = 50;
+        packet.header.signals.set(Signal::ServiceClass, class as u64);
+        packet.header.signals.set(Signal::ExpectedSize, size);
+        packet.measure();
+        packet.queued_at = self.now;
+        let (now, pool) = (self.now, &mut self.pool);
+        let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        self.queue.enqueue(&mut ev, id);
+        assert!(self.dropped.is_empty(), "the flow has room");
+    }
+
+    /// The Interest that leaves now: its flow, with the size of its Data.
+    fn next(&mut self) -> Result<Flow, Next> {
+        let (now, pool) = (self.now, &mut self.pool);
+        let mut ev = DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        match self.queue.dequeue(&mut ev) {
+            Next::Packet(id) => {
+                let packet = &self.pool[id];
+                let size = packet.header.signals.value(Signal::ExpectedSize).unwrap();
+                let flow = (packet.nonce, packet.class(), size);
+                *self.served.entry((flow.1, flow.0)).or_default() += 8 * size;
+                self.pool.free(id);
+                Ok(flow)
+            }
+            other => Err(other),
+        }
+    }
+
+    /// Keeps every flow backlogged for this long.
+    fn run(&mut self, flows: &[Flow], span: Span) {
+        for &flow in flows {
+            (0..10).for_each(|_| self.ask(flow));
+        }
+        let end = self.now + span;
+        self.served.clear();
+        while self.now < end {
+            match self.next() {
+                Ok(flow) => self.ask(flow),
+                Err(Next::At(at)) => {
+                    let deadline = self.queue.next_deadline();
+                    self.now = at.min(deadline).min(end);
+                    if deadline <= self.now {
+                        self.queue.on_deadline(self.now);
+                    }
+                }
+                Err(other) => panic!("{other:?} while flows are backlogged"),
+            }
+        }
+    }
+
+    fn class(&self, class: ServiceClass) -> f64 {
+        self.served.iter().filter(|(key, _)| key.0 == class).map(|(_, bits)| *bits as f64).sum()
+    }
+}
+
+fn near(measured: f64, expected: f64, tolerance: f64) -> bool {
+    (measured / expected - 1.0).abs() <= tolerance
+}
+
+#[test]
+fn backlogged_classes_are_served_in_the_ratio_of_their_weights_whatever_their_data_sizes() {
+    let weights = [(Af4, 5.0), (Af3, 4.0), (Af2, 3.0), (Af1, 2.0), (Be, 1.0)];
+    for sizes in [[1078, 1078, 1078, 1078, 1078], [200, 8800, 1078, 500, 3000], [8800, 100, 100, 100, 8800]] {
+        let flows: Vec<Flow> = weights.iter().zip(sizes).map(|(w, size)| (0, w.0, size)).collect();
+        let mut face = Face::new();
+        face.run(&flows, Span::from_secs(100));
+        let total: f64 = weights.iter().map(|w| face.class(w.0)).sum();
+        assert!(near(total, TARGET * 100.0, 0.001), "{total}");
+        for (class, weight) in weights {
+            let share = face.class(class) / total;
+            assert!(near(share, weight / 15.0, 0.01), "{sizes:?}: {class} has {share}");
+        }
+    }
+}
+
+#[test]
+fn the_share_of_a_class_does_not_depend_on_how_many_flows_it_has() {
+    let mut flows: Vec<Flow> = (0..15).map(|n| (n, Be, 1078)).collect();
+    flows.extend([(0, Af2, 1078), (1, Af2, 8800)]);
+    let mut face = Face::new();
+    face.run(&flows, Span::from_secs(50));
+    let ratio = face.class(Af2) / face.class(Be);
+    assert!(near(ratio, 3.0, 0.01), "{ratio}");
+}
+
+#[test]
+fn flows_of_a_class_differ_by_a_turn_at_most_whatever_their_data_sizes() {
+    let flows: Vec<Flow> = [1078, 8800, 100, 4000, 1500]
+        .into_iter()
+        .enumerate()
+        .map(|(n, size)| (n as u32, Af2, size))
+        .collect();
+    let mut face = Face::new();
+    face.run(&flows, Span::from_secs(20));
+    let served: Vec<u64> = face.served.values().copied().collect();
+    let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
+    // Deficit round robin: no flow is more than a quantum and a packet ahead of another.
+    let bound = QUANTUM.max(LARGEST) + LARGEST;
+    assert!(most - least <= bound, "{served:?} differ by {}", most - least);
+}
+
+#[test]
+fn a_delay_sensitive_class_is_limited_to_its_share_and_its_bucket() {
+    for (class, delta) in [(Cs7, 0.2), (Cs6, 0.2), (Ef, 0.3)] {
+        let mut face = Face::new();
+        face.run(&[(0, class, 1078), (1, class, 1078), (0, Be, 1078)], Span::from_secs(20));
+        let (served, limit) = (face.class(class), delta * TARGET * 20.0);
+        assert!(
+            served >= 0.995 * limit && served <= limit + 160_000.0 + 8624.0,
+            "{class}: {served} of {limit}"
+        );
+        assert!(near(face.class(Be), TARGET * 20.0 - served, 0.002), "the rest is not lost");
+    }
+}
+
+#[test]
+fn delay_sensitive_classes_are_served_in_strict_order_before_all_others() {
+    let mut face = Face::new();
+    for class in [Be, Af4, Ef, Cs6, Cs7] {
+        (0..3).for_each(|_| face.ask((0, class, 1078)));
+    }
+    let mut order = Vec::new();
+    while order.len() < 15 {
+        match face.next() {
+            Ok((_, class, _)) => order.push(class),
+            Err(Next::At(at)) => face.now = at,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(order[..9], [Cs7, Cs7, Cs7, Cs6, Cs6, Cs6, Ef, Ef, Ef]);
+    assert!(order[9..].iter().all(|class| !class.is_delay_sensitive()));
+}
+
+#[test]
+fn a_lone_interest_on_an_idle_link_leaves_at_once_whatever_its_class() {
+    for class in ServiceClass::ALL {
+        let mut face = Face::new();
+        for _ in 0..3 {
+            face.ask((0, class, 1078));
+            assert_eq!(face.next(), Ok((0, class, 1078)));
+            face.now += Span::from_millis(5);
+        }
+    }
+}
+
+#[test]
+fn an_idle_class_saves_up_no_claim_to_be_made_good_later() {
+    let mut face = Face::new();
+    face.run(&[(0, Be, 1078)], Span::from_secs(5));
+    let alone = face.class(Be);
+    assert!(near(alone, 5.0 * TARGET, 0.002));
+    // Now that AF2 comes it gets its three quarters, not the past as well.
+    face.run(&[(0, Af2, 1078)], Span::from_secs(5));
+    let ratio = face.class(Af2) / face.class(Be);
+    assert!(near(ratio, 3.0, 0.01), "{ratio}");
+}
+
+#[test]
+fn a_flood_of_interests_from_the_other_side_blocks_no_class_for_longer_than_it_lasts() {
+    let mut face = Face::new();
+    let flows: Vec<Flow> = ServiceClass::ALL.into_iter().map(|class| (0, class, 1078)).collect();
+    face.run(&flows, Span::from_secs(1));
+    // Twice the capacity, for one second.
+    for _ in 0..10 {
+        let mut packet = weir_core::packet::Packet::default();
+        let (now, random) = (face.now, &mut face.random);
+        let wire_len = weir_core::units::Bytes::new(CAPACITY / 8 / 5);
+        let packet = &mut packet;
+        face.queue.on_receive(&mut weir_core::scheme::ReceiveEvent {
+            now,
+            packet,
+            wire_len,
+            rtt: None,
+            random,
+        });
+        face.run(&[], Span::from_millis(100));
+    }
+    face.run(&[], Span::from_secs(2));
+    face.run(&[], Span::from_secs(10));
+    for (class, delta) in [(Cs7, 0.2), (Cs6, 0.2), (Ef, 0.3)] {
+        let served = face.class(class);
+        assert!(near(served, delta * TARGET * 10.0, 0.01), "{class}: {served}");
+    }
+}

@@ -1,0 +1,283 @@
+//! Harnesses for every scheme of `weir-schemes`: operation lists from bytes on its queues and flow
+//! controls, hostile values too. A panic if a promise is broken.
+
+use std::collections::BTreeMap;
+
+use weir_core::fib::FibId;
+use weir_core::ids::FaceId;
+use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
+use weir_core::params::Params;
+use weir_core::random::Random;
+use weir_core::scheme::{
+    DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
+    Next, Permit, PermitEvent, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
+};
+use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_packet::{NackReason, ServiceClass, Signal, Signals};
+use weir_schemes::SCHEMES;
+
+use super::input::Choices;
+
+/// No permit is further away: a consumer must hear of better times.
+const LONGEST_WAIT: Span = Span::from_secs(3600);
+
+fn schemes() -> impl Iterator<Item = (&'static str, Box<dyn Scheme>)> {
+    SCHEMES.iter().map(|entry| {
+        let params = Params::resolve(entry.parameters, []).expect("defaults are right");
+        (entry.name, (entry.build)(&params))
+    })
+}
+
+fn write_signals(choices: &mut Choices<'_>, signals: &mut Signals) {
+    for signal in Signal::ALL {
+        if choices.below(3) == 1 {
+            signals.set(signal, choices.number());
+        }
+    }
+}
+
+struct QueueBench<'a> {
+    scheme: &'a str,
+    queue: Box<dyn Queue>,
+    pool: PacketPool,
+    dropped: Drops,
+    random: Random,
+    now: Time,
+    /// What is in the queue, and how long it was when it came.
+    inside: BTreeMap<PacketId, u64>,
+}
+
+impl QueueBench<'_> {
+    fn check(&mut self) {
+        for dropped in core::mem::take(&mut self.dropped) {
+            assert!(self.inside.remove(&dropped.packet).is_some(), "{}: dropped once", self.scheme);
+            self.pool.free(dropped.packet);
+        }
+        let backlog = self.queue.backlog();
+        assert_eq!(backlog.packets as usize, self.inside.len(), "{}: packets waiting", self.scheme);
+        assert_eq!(backlog.bytes, self.inside.values().sum::<u64>(), "{}: bytes waiting", self.scheme);
+        assert_eq!(self.pool.in_use(), self.inside.len());
+        assert!(self.queue.next_deadline() > self.now, "{}: what is due is done", self.scheme);
+    }
+
+    fn fill(&mut self, choices: &mut Choices<'_>, packet: &mut Packet) {
+        packet.kind = choices.of(&[Kind::Interest, Kind::Interest, Kind::Interest, Kind::Data, Kind::Nack]);
+        packet.flow =
+            FlowKey { prefix: FibId(choices.below(6) as u32), class: ServiceClass::ALL[choices.below(8)] };
+        packet.lifetime =
+            choices.of(&[Span::from_secs(4), Span::ZERO, Span::from_millis(50), Span::from_secs(20)]);
+        packet.net_len = choices.of(&[60, 1100, 1, 8800, 300]);
+        if packet.kind == Kind::Nack {
+            packet.header.nack = Some(NackReason::Congestion);
+        }
+        write_signals(choices, &mut packet.header.signals);
+        packet.measure();
+    }
+
+    fn enqueue(&mut self, choices: &mut Choices<'_>) {
+        let id = self.pool.take();
+        let mut packet = core::mem::take(&mut self.pool[id]);
+        self.fill(choices, &mut packet);
+        packet.queued_at = self.now;
+        self.inside.insert(id, packet.wire_len());
+        self.pool[id] = packet;
+        let (now, pool) = (self.now, &mut self.pool);
+        let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        self.queue.enqueue(&mut ev, id);
+    }
+
+    /// What the queue gives, checked: a packet that was in it, or a time that is still to come.
+    fn dequeue(&mut self) -> Next {
+        let (now, pool) = (self.now, &mut self.pool);
+        let mut ev = DequeueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        let next = self.queue.dequeue(&mut ev);
+        match next {
+            Next::Packet(id) => {
+                assert!(self.inside.remove(&id).is_some(), "{}: given once", self.scheme);
+                self.pool.free(id);
+            }
+            Next::At(time) => assert!(time > self.now, "{}: waits for what is to come", self.scheme),
+            Next::Empty => {}
+        }
+        self.check();
+        let waiting = self.queue.backlog().packets;
+        assert!(next != Next::Empty || waiting == 0, "{}: {waiting} packets are forgotten", self.scheme);
+        next
+    }
+
+    fn advance(&mut self, to: Time) {
+        self.now = self.now.max(to);
+        if self.queue.next_deadline() <= self.now {
+            self.queue.on_deadline(self.now);
+        }
+        self.check();
+    }
+
+    fn step(&mut self, choices: &mut Choices<'_>) {
+        match choices.below(16) {
+            0..=5 => self.enqueue(choices),
+            6..=8 => drop(self.dequeue()),
+            9 | 10 => {
+                let mut packet = Packet::default();
+                self.fill(choices, &mut packet);
+                // Bytes of a flow that this face knows nothing of, or that no FIB entry has.
+                if choices.below(8) == 1 {
+                    packet.flow.prefix = FibId(u32::MAX);
+                }
+                let wire_len = Bytes::new(choices.of(&[packet.wire_len(), 0, 1 << 20]));
+                let (now, random) = (self.now, &mut self.random);
+                let rtt = choices.of(&[None, Some(Span::ZERO), Some(Span::from_millis(50))]);
+                self.queue.on_receive(&mut ReceiveEvent { now, packet: &mut packet, wire_len, rtt, random });
+            }
+            11 => {
+                let prefix = FibId(choices.below(6) as u32);
+                self.queue.on_prefix_removed(prefix, &mut self.pool, &mut self.dropped);
+            }
+            12 if self.queue.next_deadline() != Time::NEVER => self.advance(self.queue.next_deadline()),
+            _ => {
+                let spans = [1_000, 1_000_000, 0, 100_000_000, 1_000_000_000, 100_000_000_000];
+                self.advance(self.now + Span::from_nanos(choices.of(&spans)));
+            }
+        }
+        self.check();
+    }
+
+    fn run_dry(&mut self) {
+        for _ in 0..100_000 {
+            match self.dequeue() {
+                Next::Packet(_) => {}
+                Next::At(time) => self.advance(time),
+                Next::Empty => return,
+            }
+        }
+        panic!("{}: a queue that nothing enters runs dry", self.scheme);
+    }
+}
+
+/// Every scheme's queue under a list of operations: packets in are packets out, dropped or waiting,
+/// and time passes.
+pub fn queue(bytes: &[u8]) {
+    for (name, scheme) in schemes() {
+        let mut choices = Choices::new(bytes);
+        let mut rate = || {
+            choices.of(&[
+                Some(Rate::from_mbps(10)),
+                None,
+                Some(Rate::from_bps(1_000)),
+                Some(Rate::from_mbps(400_000)),
+                Some(Rate::from_bps(u64::MAX)),
+            ])
+        };
+        let (send_rate, receive_rate) = (rate(), rate());
+        let limit = choices.of(&[QueueLimit::Packets(5), QueueLimit::Bytes(Bytes::new(9000))]);
+        let config = FaceConfig { face: FaceId(0), send_rate, receive_rate, limit };
+        let mut bench = QueueBench {
+            scheme: name,
+            queue: scheme.queue(&config),
+            pool: PacketPool::new(),
+            dropped: Drops::new(),
+            random: Random::named(u64::from(choices.byte()), "queue"),
+            now: Time::from_nanos(1),
+            inside: BTreeMap::new(),
+        };
+        bench.check();
+        while !choices.is_over() {
+            bench.step(&mut choices);
+        }
+        bench.run_dry();
+    }
+}
+
+/// Every scheme's flow control under a list of events: its gauge is finite, and with nothing pending
+/// it permits the next Interest some time soon.
+pub fn flow_control(bytes: &[u8]) {
+    for (name, scheme) in schemes() {
+        let mut choices = Choices::new(bytes);
+        let expected_size = Bytes::new(choices.of(&[1100, 0, 1, 8800]));
+        let lifetime = choices.of(&[Span::from_secs(4), Span::from_millis(1), Span::from_secs(600)]);
+        let class = ServiceClass::ALL[choices.below(8)];
+        let mut control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
+        let mut random = Random::named(1, "flow");
+        let (mut now, mut pending, mut next) = (Time::from_nanos(1), 0_u32, 0_u64);
+        while !choices.is_over() {
+            let spans = [0, 1_000, 1_000_000, 50_000_000, 1_000_000_000, 10_000_000_000];
+            now += Span::from_nanos(choices.of(&spans));
+            let segment = next.saturating_sub(choices.number() % 100);
+            let size = Bytes::new(choices.of(&[1100, 0, 1, 8800]));
+            match choices.below(6) {
+                0 | 1 => {
+                    let mut interest = Packet::default();
+                    control.on_send(&mut SendEvent {
+                        now,
+                        interest: &mut interest,
+                        segment: next,
+                        retransmission: choices.below(4) == 1,
+                        pending,
+                        expected_size: size,
+                        random: &mut random,
+                    });
+                    (pending, next) = (pending + 1, next + 1);
+                }
+                2 | 3 => {
+                    let mut data = Packet::default();
+                    data.kind = Kind::Data;
+                    data.header.congestion_mark = choices.number();
+                    write_signals(&mut choices, &mut data.header.signals);
+                    pending = pending.saturating_sub(1);
+                    let rtt = choices.of(&[
+                        Some(Span::from_millis(50)),
+                        None,
+                        Some(Span::ZERO),
+                        Some(Span::from_secs(600)),
+                    ]);
+                    control.on_data(&mut DataReceived {
+                        now,
+                        data: &data,
+                        segment,
+                        rtt,
+                        srtt: rtt,
+                        tag: 0,
+                        pending,
+                        highest_sent: next,
+                        expected_size: size,
+                        random: &mut random,
+                    });
+                }
+                kind => {
+                    pending = pending.saturating_sub(1);
+                    let random = &mut random;
+                    let mut ev = LossEvent { now, segment, tag: 0, pending, highest_sent: next, random };
+                    match kind {
+                        4 => control.on_timeout(&mut ev),
+                        _ => control.on_nack(&mut ev),
+                    }
+                }
+            }
+            check_control(name, &mut *control, now, pending, size, &mut random);
+        }
+    }
+}
+
+fn check_control(
+    name: &str,
+    control: &mut dyn FlowControl,
+    now: Time,
+    pending: u32,
+    expected_size: Bytes,
+    random: &mut Random,
+) {
+    match control.gauge() {
+        Gauge::Window(window) => assert!(window.is_finite() && window >= 0.0, "{name}: window {window}"),
+        Gauge::Rate(_) => {}
+    }
+    for rto in [Span::ZERO, Span::from_millis(300), Span::from_secs(200)] {
+        let timeout = control.timeout(rto, Span::from_secs(4));
+        assert!(timeout <= Span::from_secs(4), "{name}: nothing is waited for beyond its lifetime");
+    }
+    let permit = control.permit(&mut PermitEvent { now, pending, expected_size, random });
+    match permit {
+        Permit::Now => {}
+        Permit::At(time) => assert!(time <= now + LONGEST_WAIT, "{name}: permits at {time}, now is {now}"),
+        Permit::Blocked => assert!(pending > 0, "{name}: blocked with nothing pending"),
+    }
+}
