@@ -9,7 +9,8 @@
 //!                      lost
 //! ```
 
-use std::collections::{BTreeSet, VecDeque};
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use weir_packet::{PitToken, ServiceClass, Signal};
 
@@ -124,7 +125,9 @@ pub struct Consumer {
     slots: VecDeque<Slot>,
     base: u64,
     pending: u32,
-    lost: BTreeSet<u64>,
+    /// Segments to send again, smallest first. Those whose Data came late stay until they are the
+    /// first; the first is lost indeed.
+    lost: BinaryHeap<Reverse<u64>>,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
     last_sent: Option<Time>,
@@ -146,7 +149,7 @@ impl Consumer {
             slots: VecDeque::new(),
             base: 0,
             pending: 0,
-            lost: BTreeSet::new(),
+            lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
             last_sent: None,
             send_at: Time::NEVER,
@@ -211,13 +214,13 @@ impl Consumer {
             self.counters.duplicates += 1;
             return None;
         };
-        if slot.state == State::Lost {
-            self.lost.remove(&segment);
+        let Slot { state, first_sent, sent, times_sent, tag } = *slot;
+        slot.state = State::Done;
+        if state == State::Lost {
+            self.forget_found();
         } else {
             self.pending -= 1;
         }
-        slot.state = State::Done;
-        let Slot { first_sent, sent, times_sent, tag, .. } = *slot;
         let rtt = (times_sent == 1).then(|| now.since(sent));
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
@@ -285,8 +288,8 @@ impl Consumer {
         if self.send_at > now {
             return None;
         }
-        let (segment, retransmission) = match self.lost.pop_first() {
-            Some(segment) => (segment, true),
+        let (segment, retransmission) = match self.lost.pop() {
+            Some(Reverse(segment)) => (segment, true),
             None => (self.next_segment(), false),
         };
         let id = pool.take();
@@ -301,6 +304,7 @@ impl Consumer {
             random: &mut self.random,
         });
         self.note_sending(now, segment, tag);
+        self.forget_found();
         Some(id)
     }
 
@@ -386,8 +390,19 @@ impl Consumer {
         let slot = self.slots.get_mut(index).filter(|slot| slot.state == State::Pending)?;
         slot.state = State::Lost;
         self.pending -= 1;
-        self.lost.insert(segment);
+        self.lost.push(Reverse(segment));
         Some(slot.tag)
+    }
+
+    /// Takes segments whose Data came after all from the front of the lost ones.
+    fn forget_found(&mut self) {
+        while let Some(&Reverse(segment)) = self.lost.peek() {
+            let slot = segment.checked_sub(self.base).and_then(|i| self.slots.get(i as usize));
+            if slot.is_some_and(|slot| slot.state == State::Lost) {
+                break;
+            }
+            self.lost.pop();
+        }
     }
 
     fn advance(&mut self) {

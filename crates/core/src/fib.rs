@@ -26,7 +26,7 @@ pub struct NextHop {
 #[derive(Clone, Debug, Default)]
 pub struct FibEntry {
     name: HashedName,
-    next_hops: SmallVec<[NextHop; 4]>,
+    next_hops: SmallVec<[NextHop; 2]>,
 }
 
 impl FibEntry {

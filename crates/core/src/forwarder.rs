@@ -113,6 +113,13 @@ struct Face {
 /// take a place in the PIT for ever.
 const LONGEST_LIFETIME: Span = Span::from_secs(3600);
 
+/// A link, its face, and what its timer is set to.
+struct LinkFace {
+    face: FaceId,
+    link: Link,
+    timer: Time,
+}
+
 const PIT_TIMER: u32 = 0;
 const STRATEGY_TIMER: u32 = 1;
 const FIRST_LINK_TIMER: u32 = 2;
@@ -120,7 +127,7 @@ const FIRST_LINK_TIMER: u32 = 2;
 /// One NDN node.
 pub struct Forwarder {
     faces: Vec<Face>,
-    links: Vec<(FaceId, Link)>,
+    links: Vec<LinkFace>,
     fib: Fib,
     pit: Pit,
     cs: ContentStore<PacketId>,
@@ -128,6 +135,9 @@ pub struct Forwarder {
     strategy: Box<dyn Strategy>,
     random: Random,
     deadlines: Deadlines,
+    /// What the timers of PIT and strategy are set to.
+    pit_timer: Time,
+    strategy_timer: Time,
     /// Reused between calls.
     dropped: Drops,
     matches: SmallVec<[PitId; 4]>,
@@ -165,6 +175,8 @@ impl Forwarder {
             strategy,
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
+            pit_timer: Time::NEVER,
+            strategy_timer: Time::NEVER,
             dropped: Drops::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
@@ -184,7 +196,7 @@ impl Forwarder {
     /// Adds a face with a link behind it.
     pub fn add_link(&mut self, link: Link) -> FaceId {
         let face = self.add_face(Way::Link(self.links.len() as u32));
-        self.links.push((face, link));
+        self.links.push(LinkFace { face, link, timer: Time::NEVER });
         self.deadlines.push();
         face
     }
@@ -208,7 +220,7 @@ impl Forwarder {
     /// Changes the rate of a face's link, from its next packet on.
     pub fn set_link_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
-            self.links[link as usize].1.set_rate(rate);
+            self.links[link as usize].link.set_rate(rate);
         }
     }
 
@@ -230,7 +242,7 @@ impl Forwarder {
     /// What waits at a face's link; nothing at an application's.
     pub fn backlog(&self, face: FaceId) -> Backlog {
         match self.faces[face.0 as usize].way {
-            Way::Link(link) => self.links[link as usize].1.backlog(),
+            Way::Link(link) => self.links[link as usize].link.backlog(),
             Way::Application => Backlog::default(),
         }
     }
@@ -250,18 +262,30 @@ impl Forwarder {
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
         }
-        // Answered Interests only put off the next expiry: an early call finds nothing to do.
-        let expiry = self.pit.next_deadline();
-        if expiry < self.deadlines.get(PIT_TIMER) {
-            self.deadlines.set(PIT_TIMER, expiry);
+        let wanted = self.strategy.next_deadline();
+        if wanted != self.strategy_timer {
+            self.strategy_timer = wanted;
+            self.deadlines.set(STRATEGY_TIMER, wanted);
         }
-        self.set_timer(STRATEGY_TIMER, self.strategy.next_deadline());
+    }
+
+    /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so
+    /// the timer is only ever set to earlier times, until it fires.
+    #[inline]
+    fn expect_expiry(&mut self, expires: Time) {
+        if expires < self.pit_timer {
+            self.pit_timer = self.pit.next_deadline();
+            self.deadlines.set(PIT_TIMER, self.pit_timer);
+        }
     }
 
     #[inline]
-    fn set_timer(&mut self, timer: u32, at: Time) {
-        if self.deadlines.get(timer) != at {
-            self.deadlines.set(timer, at);
+    fn set_link_timer(&mut self, link: u32) {
+        let state = &mut self.links[link as usize];
+        let wanted = state.link.next_deadline();
+        if wanted != state.timer {
+            state.timer = wanted;
+            self.deadlines.set(FIRST_LINK_TIMER + link, wanted);
         }
     }
 
@@ -299,15 +323,16 @@ impl Forwarder {
             return out.drop(face, id, DropReason::PitFull);
         };
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
-        let seen_elsewhere = entry.in_records.iter().any(|r| r.nonce == nonce && r.face != face);
-        if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
-            return self.refuse_loop(face, id, out);
-        }
         if is_new {
             let (can_be_prefix, must_be_fresh) = (interest.can_be_prefix, interest.must_be_fresh);
             entry.class = interest.class() as u8;
             if let Some(cached) = self.cs.lookup(&interest.name, can_be_prefix, must_be_fresh, now) {
                 return self.answer_from_store(face, id, pit, cached, out);
+            }
+        } else {
+            let seen_elsewhere = entry.in_records.iter().any(|r| r.nonce == nonce && r.face != face);
+            if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
+                return self.refuse_loop(face, id, out);
             }
         }
         let known = self.record_downstream(pit, face, id, out);
@@ -356,6 +381,7 @@ impl Forwarder {
             }),
         }
         self.pit.extend_expiry(pit, expires);
+        self.expect_expiry(expires);
         was_known
     }
 
@@ -643,10 +669,8 @@ impl Forwarder {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
             let packet = &mut out.pool[id];
             let wire_len = Bytes::new(packet.wire_len());
-            let link_state = &mut self.links[link as usize].1;
-            link_state.on_receive(out.now, packet, wire_len, rtt);
-            let deadline = link_state.next_deadline();
-            self.set_timer(FIRST_LINK_TIMER + link, deadline);
+            self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt);
+            self.set_link_timer(link);
         }
     }
 
@@ -658,7 +682,7 @@ impl Forwarder {
             _ if !up => out.drop(face, id, DropReason::FaceDown),
             Way::Application => out.actions.push(Action::Deliver { face, packet: id }),
             Way::Link(link) => {
-                self.links[link as usize].1.enqueue(out.now, id, out.pool, &mut self.dropped);
+                self.links[link as usize].link.enqueue(out.now, id, out.pool, &mut self.dropped);
                 self.serve(link, out);
             }
         }
@@ -666,7 +690,7 @@ impl Forwarder {
 
     /// Lets a link send what it can, and sets its timer.
     fn serve(&mut self, link: u32, out: &mut Out<'_>) {
-        let (face, state) = &mut self.links[link as usize];
+        let LinkFace { face, link: state, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
             if packet.header.congestion_mark != 0 && packet.is_interest() {
@@ -675,8 +699,8 @@ impl Forwarder {
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
         }
-        let (face, deadline) = (*face, state.next_deadline());
-        self.set_timer(FIRST_LINK_TIMER + link, deadline);
+        let face = *face;
+        self.set_link_timer(link);
         if !self.dropped.is_empty() {
             self.report_drops(face, out);
         }
@@ -712,7 +736,7 @@ impl Forwarder {
                 STRATEGY_TIMER => self.strategy_deadline(out),
                 link => {
                     let link = link - FIRST_LINK_TIMER;
-                    self.links[link as usize].1.on_deadline(out.now);
+                    self.links[link as usize].link.on_deadline(out.now);
                     self.serve(link, out);
                 }
             }
@@ -729,7 +753,8 @@ impl Forwarder {
             }
             self.forget(pit, out);
         }
-        self.deadlines.set(PIT_TIMER, self.pit.next_deadline());
+        self.pit_timer = self.pit.next_deadline();
+        self.deadlines.set(PIT_TIMER, self.pit_timer);
     }
 
     fn strategy_deadline(&mut self, out: &mut Out<'_>) {
@@ -744,6 +769,7 @@ impl Forwarder {
         }
         // At least a nanosecond of progress, whatever the strategy answers.
         let next = self.strategy.next_deadline().max(out.now + Span::from_nanos(1));
+        self.strategy_timer = next;
         self.deadlines.set(STRATEGY_TIMER, next);
     }
 

@@ -636,13 +636,14 @@ fn number(value: &[u8]) -> Option<u64> {
 /// without any.
 #[derive(Clone, Debug)]
 pub(crate) struct LengthCounts {
-    counts: [u32; MAX_COMPONENTS + 1],
     present: u128,
+    /// Apart, so that the tables' hot fields stay together.
+    counts: Box<[u32; MAX_COMPONENTS + 1]>,
 }
 
 impl LengthCounts {
-    pub(crate) const fn new() -> LengthCounts {
-        LengthCounts { counts: [0; MAX_COMPONENTS + 1], present: 0 }
+    pub(crate) fn new() -> LengthCounts {
+        LengthCounts { present: 0, counts: Box::new([0; MAX_COMPONENTS + 1]) }
     }
 
     #[inline]

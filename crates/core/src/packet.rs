@@ -36,48 +36,52 @@ pub struct FlowKey {
 }
 
 /// One packet.
+///
+/// In the order in which a hop touches it: with tens of thousands of packets on their way each
+/// cache line counts.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Packet {
     /// Interest, Data or Nack.
     pub kind: Kind,
-    /// Its name, with the hashes of all its prefixes.
-    pub name: HashedName,
-    /// Interest: nonce.
-    pub nonce: u32,
-    /// Interest: lifetime.
-    pub lifetime: Span,
     /// Interest: Data whose name is longer will do.
     pub can_be_prefix: bool,
     /// Interest: a cached copy must be fresh.
     pub must_be_fresh: bool,
     /// Interest: how many more hops it may take.
     pub hop_limit: Option<u8>,
-    /// Data: how long a cache may call it fresh.
-    pub freshness: Span,
-    /// Data: length of its content, bytes.
-    pub content_len: u32,
+    /// Length of the frame that it came in or goes out in, bytes.
+    frame_len: u32,
     /// Length of the bare Interest or Data, bytes, exact; without the link header.
     pub net_len: u32,
+    /// Interest: nonce.
+    pub nonce: u32,
+    /// At this node: its flow.
+    pub flow: FlowKey,
+    /// At this node, for an Interest: its PIT entry.
+    pub pit: PitId,
+    /// At this node: the face by which it arrived.
+    pub arrived_on: FaceId,
+    /// The next packet in the list that holds it.
+    next: Option<PacketId>,
+    /// At this node: when it was put into a queue.
+    pub queued_at: Time,
+    /// Its name, with the hashes of all its prefixes.
+    pub name: HashedName,
+    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
+    /// that it goes to or came from, the reason of a Nack.
+    pub header: LpHeader,
+    /// Interest: lifetime.
+    pub lifetime: Span,
+    /// Data: length of its content, bytes.
+    pub content_len: u32,
+    /// Data: how long a cache may call it fresh.
+    pub freshness: Span,
     /// Data: SHA-256 of the whole packet, if the world has computed it; it need not unless
     /// [`Pit::digest_entries`](crate::pit::Pit::digest_entries) says that somebody asks for one.
     pub digest: Option<[u8; 32]>,
     /// The bare Interest or Data as it arrived; empty in the simulator.
     pub wire: Buffer,
-    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
-    /// that it goes to or came from, the reason of a Nack.
-    pub header: LpHeader,
-    /// At this node: the face by which it arrived.
-    pub arrived_on: FaceId,
-    /// At this node: its flow.
-    pub flow: FlowKey,
-    /// At this node, for an Interest: its PIT entry.
-    pub pit: PitId,
-    /// At this node: when it was put into a queue.
-    pub queued_at: Time,
-    /// Length of the frame that it came in or goes out in, bytes.
-    frame_len: u32,
-    /// The next packet in the list that holds it.
-    next: Option<PacketId>,
 }
 
 impl Packet {

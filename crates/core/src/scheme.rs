@@ -376,7 +376,8 @@ pub trait Queue {
     /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
 
-    /// The link is free: which packet is next.
+    /// The link is free: which packet is next. A queue that rewrites its header here takes its length
+    /// anew ([`Packet::measure`]).
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
 
     /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is

@@ -74,6 +74,7 @@ impl Signal {
 
 /// The signals that a packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Signals {
     present: u16,
     values: [u64; Signal::ALL.len()],

@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
                 let bytes = node.cache_bytes.map_or(u64::MAX, Bytes::as_u64);
                 forwarder.set_content_store(ContentStore::new(policy, packets, bytes));
             }
-            self.nodes.push(Node { forwarder, behind: Vec::new() });
+            self.nodes.push(Node { forwarder, behind: Vec::new(), scheduled: Time::NEVER });
         }
     }
 

@@ -109,7 +109,7 @@ impl Interval {
             channels: [Vec::new(), Vec::new()],
             flow_delays: vec![DelayHistogram::new(); if by_flow { flows } else { 0 }],
             class_delays: vec![DelayHistogram::new(); if by_flow { 0 } else { ServiceClass::ALL.len() }],
-            queueing: vec![DelayHistogram::new(); channels],
+            queueing: vec![DelayHistogram::coarse(); channels],
         }
     }
 
@@ -252,8 +252,11 @@ impl Measurements {
         totals.busy = totals.busy + sending;
         totals.sent += 1;
         totals.waited = totals.waited + waited;
-        for interval in self.intervals.iter_mut().filter(|i| i.active) {
-            interval.queueing[channel as usize].record(waited.as_nanos());
+        // Most packets find an idle link: those are made up for at the end of the interval.
+        if waited > Span::ZERO {
+            for interval in self.intervals.iter_mut().filter(|i| i.active) {
+                interval.queueing[channel as usize].record(waited.as_nanos());
+            }
         }
         if packet.is_data() && self.plan.probes.watches(channel) {
             let flow = self.flow_of(packet);
@@ -358,6 +361,11 @@ impl Measurements {
         interval.active = false;
         interval.flows[1].clone_from(&self.flows);
         interval.channels[1].clone_from(&self.channels);
+        for channel in 0..interval.queueing.len() {
+            let sent = interval.channel(channel).sent;
+            let queueing = &mut interval.queueing[channel];
+            queueing.record_zeros(sent.saturating_sub(queueing.count()));
+        }
     }
 
     fn sample(&mut self, now: Time) {

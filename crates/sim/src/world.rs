@@ -41,6 +41,8 @@ pub(crate) enum Behind {
 pub(crate) struct Node {
     pub(crate) forwarder: Forwarder,
     pub(crate) behind: Vec<Behind>,
+    /// When its event is.
+    pub(crate) scheduled: Time,
 }
 
 /// A consumer flow and the face it is behind.
@@ -349,7 +351,9 @@ impl World {
         self.actions.clear();
         let deadline = self.nodes[node as usize].forwarder.next_deadline();
         let event = self.node_event(node);
-        if self.events.get(event) != deadline {
+        let scheduled = &mut self.nodes[node as usize].scheduled;
+        if *scheduled != deadline {
+            *scheduled = deadline;
             self.events.set(event, deadline);
         }
     }

@@ -204,6 +204,21 @@ fn data_for_a_lost_segment_is_taken_and_not_asked_for_again() {
     assert_eq!(bench.consumer.counters().retransmitted, 0);
 }
 
+#[test]
+fn of_several_lost_segments_those_found_late_are_not_asked_for_again_wherever_they_stand() {
+    let mut bench = Bench::new(5, Some(5), Source::Elastic);
+    bench.sent();
+    bench.now = Time::ZERO + Span::from_millis(1000);
+    bench.consumer.handle_deadline(bench.now);
+    for segment in [1, 0, 3] {
+        assert!(bench.data(segment).is_some());
+    }
+    assert_eq!(bench.sent(), [2, 4]);
+    assert!(bench.data(2).is_some());
+    assert!(bench.data(4).unwrap().complete);
+    assert_eq!((bench.sent(), bench.consumer.next_deadline()), (vec![], Time::NEVER));
+}
+
 /// Runs a consumer whose Data comes 20 ms after its Interest; answers how many Interests left.
 fn run(bench: &mut Bench, seconds: u64) -> u64 {
     let end = Time::ZERO + Span::from_secs(seconds);

@@ -126,6 +126,8 @@ pub(super) struct Cds {
     /// Flow by prefix and class.
     index: Vec<[u32; CLASSES]>,
     classes: [Class; CLASSES],
+    /// A bit for each class that has a head.
+    backlogged: u8,
     /// WFQ virtual time: the finish tag last served.
     virtual_time: f64,
     /// The total TBRL.
@@ -174,6 +176,7 @@ impl Cds {
             free_flows: Vec::new(),
             index: Vec::new(),
             classes,
+            backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
             data: DropTail::new(face.limit),
@@ -319,8 +322,10 @@ impl Cds {
         let class = &mut self.classes[c];
         let Some((mut first, mut last)) = class.ring else {
             class.head = None;
+            self.backlogged &= !(1 << c);
             return;
         };
+        self.backlogged |= 1 << c;
         let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
         loop {
             let flow = &mut self.flows[first as usize];
@@ -362,21 +367,25 @@ impl Cds {
     /// Top and middle level: the class to serve at `now`, or when one will have tokens.
     fn choose_class(&self, now: Time) -> Result<usize, Time> {
         let mut earliest = Time::NEVER;
-        for (c, class) in self.classes[..FIRST_DT].iter().enumerate() {
-            if let (Some(head), Some(limiter)) = (&class.head, &class.limiter) {
-                let passes_at = limiter.passes_at(head.bits);
-                if passes_at <= now {
-                    return Ok(c);
-                }
-                earliest = earliest.min(passes_at);
-            }
-        }
         let mut chosen: Option<(usize, f64)> = None;
-        for (c, class) in self.classes.iter().enumerate().skip(FIRST_DT) {
-            if let Some(head) = &class.head {
-                if chosen.is_none_or(|(_, finish)| head.finish < finish) {
-                    chosen = Some((c, head.finish));
+        // Only the classes that have something are looked at, the most urgent first.
+        let mut rest = self.backlogged;
+        while rest != 0 {
+            let c = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let Class { head: Some(head), limiter, .. } = &self.classes[c] else { continue };
+            match limiter {
+                Some(limiter) => {
+                    let passes_at = limiter.passes_at(head.bits);
+                    if passes_at <= now {
+                        return Ok(c);
+                    }
+                    earliest = earliest.min(passes_at);
                 }
+                None if chosen.is_none_or(|(_, finish)| head.finish < finish) => {
+                    chosen = Some((c, head.finish))
+                }
+                None => {}
             }
         }
         chosen.map(|(c, _)| c).ok_or(earliest)
@@ -413,6 +422,7 @@ impl Cds {
             let interest = &mut ev.pool[head.packet];
             let rate = self.suggested_rate(interest.flow);
             interest.header.signals.lower(Signal::DownstreamRate, rate);
+            interest.measure();
             return Next::Packet(head.packet);
         }
         Next::Empty
