@@ -19,7 +19,8 @@ lint:
 	cargo doc --workspace --no-deps --all-features --quiet
 
 bench:
-	cargo bench -p weir-sim
+	cargo bench -p weir-schemes --bench scheduler
+	cargo bench -p weir-sim --bench engine
 
 # A minute of each fuzz target; needs a nightly toolchain and cargo-fuzz.
 fuzz:

@@ -92,10 +92,10 @@ impl Queue for Whimsical {
         self.bytes += ev.pool[packet].wire_len();
         self.packets.push_back(ev.pool, packet);
         let nack = ev.random.chance(0.5).then_some(NackReason::Congestion);
-        if self.packets.len() > 4 || ev.random.chance(0.1) {
-            if let Some(packet) = self.take(ev.pool) {
-                ev.dropped.push(Dropped { packet, reason: DropReason::PushedOut, nack });
-            }
+        if (self.packets.len() > 4 || ev.random.chance(0.1))
+            && let Some(packet) = self.take(ev.pool)
+        {
+            ev.dropped.push(Dropped { packet, reason: DropReason::PushedOut, nack });
         }
     }
 
@@ -116,7 +116,7 @@ impl Queue for Whimsical {
             ev.dropped.push(Dropped { packet, reason: DropReason::Expired, nack });
         }
         let Some(packet) = self.take(ev.pool) else { return Next::Empty };
-        ev.pool[packet].header.congestion_mark = u64::from(ev.random.below(2));
+        ev.pool[packet].header_mut().congestion_mark = u64::from(ev.random.below(2));
         Next::Packet(packet)
     }
 
@@ -204,16 +204,15 @@ impl Bench {
         packet.freshness = choices.of(&[Span::ZERO, Span::from_millis(30), Span::MAX]);
         packet.content_len = choices.of(&[100, 0, u32::MAX]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 1 << 20]);
-        packet.header.congestion_mark = choices.of(&[0, 0, 1, u64::MAX]);
+        packet.header_mut().congestion_mark = choices.of(&[0, 0, 1, u64::MAX]);
         for signal in [Signal::ServiceClass, Signal::DownstreamRate, Signal::TargetRate] {
             if choices.below(4) == 1 {
-                packet.header.signals.set(signal, choices.number());
+                packet.header_mut().signals.set(signal, choices.number());
             }
         }
         if choices.below(3) == 1 {
-            packet.header.pit_token = PitToken::from_u48(choices.number() & 0xFFFF_FFFF_FFFF);
+            packet.header_mut().pit_token = PitToken::from_u48(choices.number() & 0xFFFF_FFFF_FFFF);
         }
-        packet.measure();
         id
     }
 
@@ -225,7 +224,7 @@ impl Bench {
         let packet = &mut self.pool[id];
         packet.name.assign(&name);
         packet.nonce = nonce;
-        packet.header.pit_token = token;
+        packet.header_mut().pit_token = token;
         Some((face, id))
     }
 
@@ -248,7 +247,7 @@ impl Bench {
             };
             let seen = &self.pool[packet];
             if let (Some(face), true) = (sent, seen.is_interest()) {
-                let asked = (face, seen.name.clone(), seen.nonce, seen.header.pit_token);
+                let asked = (face, seen.name.clone(), seen.nonce, seen.header().pit_token);
                 if self.asked.len() < 16 {
                     self.asked.push(asked);
                 } else {
@@ -287,7 +286,7 @@ impl Bench {
             kind @ 6..=9 => {
                 if let Some((face, id)) = self.reply(choices) {
                     self.pool[id].kind = if kind < 9 { Kind::Data } else { Kind::Nack };
-                    self.pool[id].header.nack = choices.of(&[Some(NackReason::Congestion), None]);
+                    self.pool[id].header_mut().nack = choices.of(&[Some(NackReason::Congestion), None]);
                     self.handle(Input::Packet { face, packet: id });
                 }
             }

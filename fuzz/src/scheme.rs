@@ -68,10 +68,9 @@ impl QueueBench<'_> {
             choices.of(&[Span::from_secs(4), Span::ZERO, Span::from_millis(50), Span::from_secs(20)]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 300]);
         if packet.kind == Kind::Nack {
-            packet.header.nack = Some(NackReason::Congestion);
+            packet.header_mut().nack = Some(NackReason::Congestion);
         }
-        write_signals(choices, &mut packet.header.signals);
-        packet.measure();
+        write_signals(choices, &mut packet.header_mut().signals);
     }
 
     fn enqueue(&mut self, choices: &mut Choices<'_>) {
@@ -221,8 +220,8 @@ pub fn flow_control(bytes: &[u8]) {
                 2 | 3 => {
                     let mut data = Packet::default();
                     data.kind = Kind::Data;
-                    data.header.congestion_mark = choices.number();
-                    write_signals(&mut choices, &mut data.header.signals);
+                    data.header_mut().congestion_mark = choices.number();
+                    write_signals(&mut choices, &mut data.header_mut().signals);
                     pending = pending.saturating_sub(1);
                     let rtt = choices.of(&[
                         Some(Span::from_millis(50)),

@@ -347,9 +347,9 @@ impl Forwarder {
         match self.faces[face.0 as usize].way {
             Way::Application => out.drop(face, id, DropReason::Loop),
             Way::Link(_) => {
-                let pit_token = out.pool[id].header.pit_token;
+                let pit_token = out.pool[id].header().pit_token;
                 out.pool[id].make_nack(NackReason::Duplicate);
-                out.pool[id].header.pit_token = pit_token;
+                out.pool[id].header_mut().pit_token = pit_token;
                 self.send(face, id, out);
             }
         }
@@ -367,7 +367,7 @@ impl Forwarder {
             Some(record) => {
                 record.nonce = interest.nonce;
                 record.expires = expires;
-                record.token = interest.header.pit_token;
+                record.token = interest.header().pit_token;
                 record.retransmission = true;
             }
             None => entry.in_records.push(InRecord {
@@ -375,7 +375,7 @@ impl Forwarder {
                 nonce: interest.nonce,
                 arrived: out.now,
                 expires,
-                token: interest.header.pit_token,
+                token: interest.header().pit_token,
                 aggregated,
                 retransmission: false,
             }),
@@ -446,15 +446,14 @@ impl Forwarder {
         if interest.hop_limit == Some(0) && !local {
             return out.drop(face, id, DropReason::HopLimit);
         }
-        interest.header.pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
-        let (nonce, expires) = (interest.nonce, now + interest.lifetime);
+        interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
+        let nonce = interest.nonce;
         // A queue that dropped another copy may have had the entry rejected.
         let Some(entry) = self.pit.entry_mut(pit) else { return out.pool.free(id) };
         match entry.out_records.iter_mut().find(|r| r.face == face) {
             Some(record) => {
                 record.nonce = nonce;
                 record.sent = now;
-                record.expires = expires;
                 record.times_sent += 1;
                 record.nacked = None;
             }
@@ -462,7 +461,6 @@ impl Forwarder {
                 face,
                 nonce,
                 sent: now,
-                expires,
                 times_sent: 1,
                 marked: false,
                 nacked: None,
@@ -478,7 +476,7 @@ impl Forwarder {
             let nack = out.pool.duplicate(id);
             out.pool[nack].make_nack(reason);
             out.pool[nack].nonce = record.nonce;
-            out.pool[nack].header.pit_token = record.token;
+            out.pool[nack].header_mut().pit_token = record.token;
             self.send(record.face, nack, out);
             index += 1;
         }
@@ -489,7 +487,7 @@ impl Forwarder {
     // ---- Data
 
     fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        let token = PitId::from_token(out.pool[id].header.pit_token.bytes());
+        let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
         let mut matches = core::mem::take(&mut self.matches);
         matches.clear();
         let digest = out.pool[id].digest;
@@ -568,7 +566,7 @@ impl Forwarder {
         let local = self.faces[to.face.0 as usize].way == Way::Application;
         let data = &mut out.pool[id];
         data.flow = flow;
-        data.header.pit_token = to.token;
+        data.header_mut().pit_token = to.token;
         let (face, random) = (to.face, &mut self.random);
         self.strategy.on_data_out(&mut DataOutEvent {
             now,
@@ -590,7 +588,7 @@ impl Forwarder {
         }
         let copy = out.pool.duplicate(id);
         let data = &mut out.pool[copy];
-        data.header = LpHeader::NONE;
+        *data.header_mut() = LpHeader::NONE;
         let fresh_until = out.now + data.freshness;
         let bytes = u64::from(data.net_len);
         self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
@@ -621,7 +619,7 @@ impl Forwarder {
 
     fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let nack = &out.pool[id];
-        let reason = nack.header.nack.unwrap_or(NackReason::None);
+        let reason = nack.header().nack.unwrap_or(NackReason::None);
         let found = self.pit.find_exact(&nack.name, nack.can_be_prefix, nack.must_be_fresh);
         let Some(pit) = found else {
             return out.drop(face, id, DropReason::Unsolicited);
@@ -652,11 +650,12 @@ impl Forwarder {
         // An Interest again, of the same flow and class; the Nack carried no signals.
         let interest = &mut out.pool[id];
         interest.kind = Kind::Interest;
-        interest.header.nack = None;
+        interest.header_mut().nack = None;
         interest.pit = pit;
         interest.flow = entry_flow(entry.fib, entry.class);
-        if interest.flow.class != ServiceClass::Be {
-            interest.header.signals.set(Signal::ServiceClass, interest.flow.class as u64);
+        let class = interest.flow.class;
+        if class != ServiceClass::Be {
+            interest.header_mut().signals.set(Signal::ServiceClass, class as u64);
         }
         self.carry_out(decision, pit, id, out);
     }
@@ -693,7 +692,7 @@ impl Forwarder {
         let LinkFace { face, link: state, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
-            if packet.header.congestion_mark != 0 && packet.is_interest() {
+            if packet.header().congestion_mark != 0 && packet.is_interest() {
                 remember_mark(&mut self.pit, packet.pit, *face);
             }
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);

@@ -65,8 +65,8 @@ impl Link {
         }
         match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped, random: &mut self.random }) {
             Next::Packet(packet) => {
-                let len = Bytes::new(pool[packet].wire_len());
-                debug_assert_eq!(len.as_u64(), crate::wire::frame_len(&pool[packet]), "see Queue::dequeue");
+                let len = Bytes::new(pool[packet].measure());
+                debug_assert_eq!(len.as_u64(), crate::wire::frame_len(&pool[packet]));
                 let sending = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
                 self.busy_until = now + sending;
                 let waiting = self.queue.backlog().packets > 0;

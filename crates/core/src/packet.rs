@@ -40,7 +40,7 @@ pub struct FlowKey {
 /// In the order in which a hop touches it: with tens of thousands of packets on their way each
 /// cache line counts.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Packet {
     /// Interest, Data or Nack.
     pub kind: Kind,
@@ -50,7 +50,7 @@ pub struct Packet {
     pub must_be_fresh: bool,
     /// Interest: how many more hops it may take.
     pub hop_limit: Option<u8>,
-    /// Length of the frame that it came in or goes out in, bytes.
+    /// Length of the frame that it came in or goes out in, bytes; 0: to be taken anew.
     frame_len: u32,
     /// Length of the bare Interest or Data, bytes, exact; without the link header.
     pub net_len: u32,
@@ -66,13 +66,13 @@ pub struct Packet {
     next: Option<PacketId>,
     /// At this node: when it was put into a queue.
     pub queued_at: Time,
+    /// Interest: lifetime.
+    pub lifetime: Span,
     /// Its name, with the hashes of all its prefixes.
     pub name: HashedName,
     /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
     /// that it goes to or came from, the reason of a Nack.
-    pub header: LpHeader,
-    /// Interest: lifetime.
-    pub lifetime: Span,
+    header: LpHeader,
     /// Data: length of its content, bytes.
     pub content_len: u32,
     /// Data: how long a cache may call it fresh.
@@ -85,18 +85,35 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
-    /// it if there is a header field to carry. As it was when the length was last taken.
+    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour that
+    /// it goes to or came from, the reason of a Nack.
     #[inline]
-    pub fn wire_len(&self) -> u64 {
-        u64::from(self.frame_len)
+    pub fn header(&self) -> &LpHeader {
+        &self.header
     }
 
-    /// Takes the length on a link anew, after header or packet changed, and says it.
+    /// The header, to change it.
     #[inline]
-    pub fn measure(&mut self) -> u64 {
-        self.frame_len = crate::wire::frame_len(self) as u32;
-        self.wire_len()
+    pub fn header_mut(&mut self) -> &mut LpHeader {
+        self.frame_len = 0;
+        &mut self.header
+    }
+
+    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
+    /// it if there is a header field to carry.
+    #[inline]
+    pub fn wire_len(&self) -> u64 {
+        match self.frame_len {
+            0 => crate::wire::frame_len(self),
+            known => u64::from(known),
+        }
+    }
+
+    /// [`Packet::wire_len`], kept until the header changes.
+    #[inline]
+    pub(crate) fn measure(&mut self) -> u64 {
+        self.frame_len = self.wire_len() as u32;
+        u64::from(self.frame_len)
     }
 
     /// The service class that its signals name; Best Effort without one.
@@ -108,7 +125,7 @@ impl Packet {
     /// Turns an Interest into the Nack of it.
     pub fn make_nack(&mut self, reason: NackReason) {
         self.kind = Kind::Nack;
-        self.header = LpHeader { nack: Some(reason), ..LpHeader::NONE };
+        *self.header_mut() = LpHeader { nack: Some(reason), ..LpHeader::NONE };
     }
 
     /// Whether it is an Interest.
@@ -303,7 +320,7 @@ mod tests {
         let mut pool = PacketPool::new();
         let id = pool.take();
         pool[id].nonce = 7;
-        pool[id].header.signals.set(Signal::TargetRate, 9);
+        pool[id].header_mut().signals.set(Signal::TargetRate, 9);
         pool[id].content_len = 1024;
         let copy = pool.duplicate(id);
         assert_eq!((pool[copy].nonce, pool[copy].content_len), (7, 1024));

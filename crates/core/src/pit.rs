@@ -89,8 +89,6 @@ pub struct OutRecord {
     pub nonce: u32,
     /// When it was sent last.
     pub sent: Time,
-    /// When the InterestLifetime is over there.
-    pub expires: Time,
     /// How many times it was sent.
     pub times_sent: u32,
     /// Whether it was sent with a congestion mark.
@@ -103,7 +101,7 @@ pub struct OutRecord {
 ///
 /// In the order in which a hop touches it: with tens of thousands of entries each cache line counts.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct PitEntry {
     live: bool,
     can_be_prefix: bool,
@@ -119,15 +117,15 @@ pub struct PitEntry {
     /// of the same prefix.
     pub fib: Option<FibId>,
     expires: Time,
+    /// Belongs to the strategy.
+    pub scratch: u64,
+    /// The Interest itself, while the strategy holds it back.
+    pub held: Option<PacketId>,
     name: HashedName,
     /// The upstreams, in order of first sending.
     pub out_records: SmallVec<[OutRecord; 1]>,
     /// The downstreams, in order of arrival.
     pub in_records: SmallVec<[InRecord; 1]>,
-    /// Belongs to the strategy.
-    pub scratch: u64,
-    /// The Interest itself, while the strategy holds it back.
-    pub held: Option<PacketId>,
 }
 
 impl PitEntry {

@@ -18,11 +18,11 @@ impl Producer {
     /// Turns an Interest into its Data. The service class is copied from the Interest
     /// (QSCCP, section IV-B); no other signal is set.
     pub fn answer(&self, packet: &mut Packet) {
-        let class = packet.header.signals.value(Signal::ServiceClass);
+        let class = packet.header().signals.value(Signal::ServiceClass);
         packet.kind = Kind::Data;
-        packet.header = LpHeader { pit_token: packet.header.pit_token, ..LpHeader::NONE };
+        *packet.header_mut() = LpHeader { pit_token: packet.header().pit_token, ..LpHeader::NONE };
         if let Some(class) = class {
-            packet.header.signals.set(Signal::ServiceClass, class);
+            packet.header_mut().signals.set(Signal::ServiceClass, class);
         }
         packet.content_len = self.payload.as_u64() as u32;
         packet.freshness = self.freshness;

@@ -70,7 +70,6 @@ mod tests {
         for &len in lengths {
             let id = pool.take();
             pool[id].net_len = len;
-            pool[id].measure();
             let (now, random) = (Time::ZERO, &mut random);
             queue.enqueue(&mut EnqueueEvent { now, pool, dropped: &mut dropped, random }, id);
         }

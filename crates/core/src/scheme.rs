@@ -81,7 +81,7 @@ pub enum QueueLimit {
 /// A consumer's congestion control.
 pub trait FlowControl {
     /// Whether the next Interest may leave now.
-    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit;
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit;
 
     /// An Interest is about to leave: write its signals. The answer is kept with the Interest and
     /// comes back as [`DataReceived::tag`] (which sub-flow it belongs to, for one).
@@ -376,8 +376,7 @@ pub trait Queue {
     /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
 
-    /// The link is free: which packet is next. A queue that rewrites its header here takes its length
-    /// anew ([`Packet::measure`]).
+    /// The link is free: which packet is next. Its header may be rewritten here.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
 
     /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is

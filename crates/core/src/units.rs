@@ -416,7 +416,7 @@ impl FromStr for Bytes {
 
 /// Writes a whole number in the largest of `units` (ascending) that leaves at most three decimals.
 fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let fits = |scale: u64| value >= scale && (value as u128 * 1_000) % scale as u128 == 0;
+    let fits = |scale: u64| value >= scale && (u128::from(value) * 1_000).is_multiple_of(u128::from(scale));
     let (unit, scale) = units.iter().rev().find(|(_, scale)| fits(*scale)).unwrap_or(&units[0]);
     let thousandths = (value as u128 * 1_000 / *scale as u128) % 1_000;
     let mut decimals = format!("{thousandths:03}");

@@ -15,7 +15,7 @@ const BLANK_DIGEST: [u8; 32] = [0; 32];
 /// Length of the whole frame on a link, bytes.
 #[inline]
 pub fn frame_len(packet: &Packet) -> u64 {
-    packet.header.wire_len(packet.net_len as usize) as u64
+    packet.header().wire_len(packet.net_len as usize) as u64
 }
 
 fn millis(span: Span) -> u64 {
@@ -105,7 +105,7 @@ pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError>
         };
         interest.encode(&mut bare);
     }
-    LpPacket::new(packet.header, &bare).encode(out);
+    LpPacket::new(*packet.header(), &bare).encode(out);
     Ok(())
 }
 
@@ -121,7 +121,7 @@ pub fn check(packet: &Packet, hasher: &NameHasher, buffer: &mut Vec<u8>) -> Resu
         return Err(WireError::Length { encoded: buffer.len(), said: frame_len(packet) });
     }
     let (frame, payload) = decode_frame(buffer).map_err(WireError::Decode)?;
-    if frame.header != packet.header {
+    if frame.header != *packet.header() {
         return Err(WireError::Differs("link header"));
     }
     let (kind, name) = match &payload {
@@ -182,15 +182,15 @@ mod tests {
         packet.hop_limit = Some(9);
         packet.must_be_fresh = true;
         packet.net_len = interest_len(&packet);
-        packet.header.signals.set(Signal::DownstreamRate, 1_000_000);
-        packet.header.pit_token = PitToken::from_u48(300);
+        packet.header_mut().signals.set(Signal::DownstreamRate, 1_000_000);
+        packet.header_mut().pit_token = PitToken::from_u48(300);
         packet
     }
 
     fn data() -> Packet {
         let mut packet = interest();
         Producer { payload: Bytes::new(1024), freshness: Span::from_millis(10) }.answer(&mut packet);
-        packet.header.congestion_mark = 1;
+        packet.header_mut().congestion_mark = 1;
         packet
     }
 

@@ -61,7 +61,7 @@ struct FixedFlow {
 }
 
 impl FlowControl for FixedFlow {
-    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         match (self.rate, self.last_sent) {
             (Some(rate), Some(last)) => Permit::At(last + rate.time_for(ev.expected_size)),
             (Some(_), None) => Permit::Now,

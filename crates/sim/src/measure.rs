@@ -290,10 +290,10 @@ impl Measurements {
         if let Some(channel) = channel {
             self.channels[channel as usize].drops += 1;
         }
-        if packet.is_data() {
-            if let Some(flow) = self.flow_of(packet) {
-                self.flows[flow as usize].lost += 1;
-            }
+        if packet.is_data()
+            && let Some(flow) = self.flow_of(packet)
+        {
+            self.flows[flow as usize].lost += 1;
         }
     }
 

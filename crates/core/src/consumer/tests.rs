@@ -16,7 +16,7 @@ enum Told {
 }
 
 impl FlowControl for Window {
-    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         if ev.pending < self.size { Permit::Now } else { Permit::Blocked }
     }
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {

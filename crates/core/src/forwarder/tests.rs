@@ -77,7 +77,7 @@ impl Bench {
                 let seen = match self.pool[packet].kind {
                     Kind::Interest => Seen::Interest(face),
                     Kind::Data => Seen::Data(face),
-                    Kind::Nack => Seen::Nack(face, self.pool[packet].header.nack.unwrap()),
+                    Kind::Nack => Seen::Nack(face, self.pool[packet].header().nack.unwrap()),
                 };
                 (seen, packet)
             }
@@ -101,7 +101,7 @@ impl Bench {
 
     fn nack(&mut self, face: FaceId, uri: &str, nonce: u32, reason: NackReason) -> Vec<Seen> {
         let packet = self.packet(Kind::Nack, uri, nonce);
-        self.pool[packet].header.nack = Some(reason);
+        self.pool[packet].header_mut().nack = Some(reason);
         only_seen(self.give(face, packet))
     }
 
@@ -255,11 +255,11 @@ fn without_a_route_the_interest_comes_back_at_once_with_its_nonce_and_token() {
     let down = bench.neighbours[0];
     let packet = bench.packet(Kind::Interest, "/nowhere/1", 9);
     let token = PitToken::new(b"mine").unwrap();
-    bench.pool[packet].header.pit_token = token;
+    bench.pool[packet].header_mut().pit_token = token;
     let seen = bench.give(down, packet);
     assert_eq!(seen[0].0, Seen::Nack(down, NackReason::NoRoute));
     let nack = &bench.pool[seen[0].1];
-    assert_eq!((nack.nonce, nack.header.pit_token), (9, token));
+    assert_eq!((nack.nonce, nack.header().pit_token), (9, token));
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.pool.in_use(), 1);
 }
@@ -296,12 +296,12 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
     let [down, _, up, other] = bench.neighbours;
     bench.node.add_route(&name("/first"), other, 0);
     let packet = bench.packet(Kind::Interest, "/a/1", 1);
-    bench.pool[packet].header.signals.set(Signal::ServiceClass, ServiceClass::Ef as u64);
+    bench.pool[packet].header_mut().signals.set(Signal::ServiceClass, ServiceClass::Ef as u64);
     let first = bench.give(down, packet)[0].1;
     let (flow, pit) = (bench.pool[first].flow, bench.pool[first].pit);
     assert_eq!(flow.class, ServiceClass::Ef);
     let nack = bench.packet(Kind::Nack, "/a/1", 1);
-    bench.pool[nack].header.nack = Some(NackReason::Congestion);
+    bench.pool[nack].header_mut().nack = Some(NackReason::Congestion);
     let again = bench.give(up, nack)[0].1;
     let again = &bench.pool[again];
     assert_eq!((again.flow, again.pit, again.class()), (flow, pit, ServiceClass::Ef));
@@ -325,16 +325,16 @@ fn the_content_store_answers_without_the_signals_of_the_hop_before() {
     let [down, second, up, _] = bench.neighbours;
     bench.interest(down, "/a/1", 1);
     let data = bench.packet(Kind::Data, "/a/1", 0);
-    bench.pool[data].header.signals.set(Signal::TargetRate, 5);
-    bench.pool[data].header.congestion_mark = 1;
+    bench.pool[data].header_mut().signals.set(Signal::TargetRate, 5);
+    bench.pool[data].header_mut().congestion_mark = 1;
     let passed = bench.give(up, data)[0].1;
-    assert_eq!(bench.pool[passed].header.signals.value(Signal::TargetRate), Some(5));
+    assert_eq!(bench.pool[passed].header().signals.value(Signal::TargetRate), Some(5));
     let ask = bench.packet(Kind::Interest, "/a/1", 2);
     let token = PitToken::new(b"own").unwrap();
-    bench.pool[ask].header.pit_token = token;
+    bench.pool[ask].header_mut().pit_token = token;
     let seen = bench.give(second, ask);
     assert_eq!(seen[0].0, Seen::Data(second));
-    assert_eq!(bench.pool[seen[0].1].header, LpHeader { pit_token: token, ..LpHeader::NONE });
+    assert_eq!(*bench.pool[seen[0].1].header(), LpHeader { pit_token: token, ..LpHeader::NONE });
     assert_eq!((seen.len(), bench.node.pit().len()), (1, 0));
 }
 
@@ -392,15 +392,15 @@ fn each_downstream_gets_its_own_token_back_and_the_upstream_sees_ours() {
     let mut upstream = None;
     for (face, token) in [(down, tokens[0]), (second, tokens[1])] {
         let ask = bench.packet(Kind::Interest, "/a/1", face.0);
-        bench.pool[ask].header.pit_token = token;
+        bench.pool[ask].header_mut().pit_token = token;
         upstream = upstream.or(bench.give(face, ask).first().map(|seen| seen.1));
     }
-    let ours = bench.pool[upstream.unwrap()].header.pit_token;
+    let ours = bench.pool[upstream.unwrap()].header().pit_token;
     assert_eq!(PitId::from_token(ours.bytes()), Some(bench.node.pit().iter().next().unwrap().0));
     let data = bench.packet(Kind::Data, "/a/1", 0);
-    bench.pool[data].header.pit_token = ours;
+    bench.pool[data].header_mut().pit_token = ours;
     let seen = bench.give(up, data);
-    let got: Vec<_> = seen.iter().map(|(_, id)| bench.pool[*id].header.pit_token).collect();
+    let got: Vec<_> = seen.iter().map(|(_, id)| bench.pool[*id].header().pit_token).collect();
     assert_eq!(got, tokens);
 }
 
@@ -475,7 +475,7 @@ impl Queue for Moody {
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         let Some(packet) = self.inner.pop() else { return Next::Empty };
         if ev.pool[packet].nonce == 7 {
-            ev.pool[packet].header.congestion_mark = 1;
+            ev.pool[packet].header_mut().congestion_mark = 1;
         }
         Next::Packet(packet)
     }

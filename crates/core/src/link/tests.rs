@@ -142,7 +142,7 @@ fn signals_that_the_queue_writes_count_in_the_length_of_what_leaves() {
         }
         fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
             let Some(packet) = self.0.take() else { return Next::Empty };
-            ev.pool[packet].header.signals.set(weir_packet::Signal::TargetRate, u64::MAX);
+            ev.pool[packet].header_mut().signals.set(weir_packet::Signal::TargetRate, u64::MAX);
             Next::Packet(packet)
         }
         fn backlog(&self) -> Backlog {

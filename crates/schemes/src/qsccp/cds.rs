@@ -49,33 +49,35 @@ const REBASE_AT: f64 = 1e15;
 /// No flow.
 const NONE: u32 = u32::MAX;
 
-/// One flow at this face.
+/// One flow at this face. With many flows each packet finds another one, so what a packet touches
+/// comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 struct Flow {
-    key: FlowKey,
     /// Its virtual queue.
     queue: PacketList,
     /// Next in its class's ring of backlogged flows.
     next: u32,
-    /// Place in its class's list of all flows.
-    place: u32,
-    /// WDRR deficit, bits; only while backlogged.
-    deficit: f64,
     /// Whether it has had its quantum in this turn.
     has_quantum: bool,
-    /// w: weight in the WDRR.
-    weight: f64,
-    /// φ: discount of a greedy flow, 1 for none.
-    phi: f64,
+    has_seen_data: bool,
+    /// WDRR deficit, bits; only while backlogged.
+    deficit: f64,
+    /// w·φ: weight in the WDRR, discounted for a greedy flow.
+    discounted_weight: f64,
     /// Size of its Data, bits: declared by its Interests until a Data was seen.
     data_bits: u64,
-    has_seen_data: bool,
     /// Bits asked for since the last period began.
     asked_bits: u64,
-    /// R_f, bit/s; `None` until the first period ends.
-    rate: Option<f64>,
     last_interest: Time,
     mean_gap: Span,
+    /// R_f, bit/s; `None` until the first period ends.
+    rate: Option<f64>,
+    key: FlowKey,
+    /// Place in its class's list of all flows.
+    place: u32,
+    /// w: weight in the WDRR.
+    weight: f64,
 }
 
 /// The Interest that a class sends next.
@@ -213,7 +215,7 @@ impl Cds {
             deficit: 0.0,
             has_quantum: false,
             weight: 1.0,
-            phi: 1.0,
+            discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
             asked_bits: 0,
@@ -232,7 +234,7 @@ impl Cds {
             }
         };
         class.flows.push(id);
-        class.weights += flow.weight * flow.phi;
+        class.weights += flow.discounted_weight;
         self.index[prefix][key.class as usize] = id;
         if self.period_ends == Time::NEVER {
             self.period_ends = now + self.settings.period;
@@ -241,13 +243,13 @@ impl Cds {
     }
 
     fn remove_flow(&mut self, id: u32) {
-        let Flow { key, place, weight, phi, .. } = self.flows[id as usize];
+        let Flow { key, place, discounted_weight, .. } = self.flows[id as usize];
         let class = &mut self.classes[key.class as usize];
         class.flows.swap_remove(place as usize);
         if let Some(&moved) = class.flows.get(place as usize) {
             self.flows[moved as usize].place = place;
         }
-        class.weights -= weight * phi;
+        class.weights -= discounted_weight;
         self.index[key.prefix.0 as usize][key.class as usize] = NONE;
         self.free_flows.push(id);
     }
@@ -262,7 +264,7 @@ impl Cds {
             Some(rate) => rate,
             None => {
                 let weight = flow.map_or(1.0, |flow| flow.weight);
-                let others = class.weights - flow.map_or(0.0, |flow| flow.weight * flow.phi);
+                let others = class.weights - flow.map_or(0.0, |flow| flow.discounted_weight);
                 class.share.rate_of_new(weight, class.shared_weights.max(others))
             }
         };
@@ -274,7 +276,7 @@ impl Cds {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, id: PacketId) {
         let interest = &ev.pool[id];
         let (key, bytes) = (interest.flow, interest.wire_len());
-        let declared = interest.header.signals.value(Signal::ExpectedSize);
+        let declared = interest.header().signals.value(Signal::ExpectedSize);
         let declared_bits = declared
             .map_or(self.settings.default_data_bits, |size| size.saturating_mul(8))
             .clamp(1, MAX_DATA_BITS);
@@ -330,7 +332,7 @@ impl Cds {
         loop {
             let flow = &mut self.flows[first as usize];
             if !flow.has_quantum {
-                flow.deficit += quantum * flow.weight * flow.phi;
+                flow.deficit += quantum * flow.discounted_weight;
                 flow.has_quantum = true;
             }
             let bits = flow.data_bits;
@@ -421,8 +423,7 @@ impl Cds {
             // (10), first argument of the minimum; the second is the strategy's.
             let interest = &mut ev.pool[head.packet];
             let rate = self.suggested_rate(interest.flow);
-            interest.header.signals.lower(Signal::DownstreamRate, rate);
-            interest.measure();
+            interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
             return Next::Packet(head.packet);
         }
         Next::Empty
@@ -522,7 +523,7 @@ impl Cds {
                 let flow = &mut self.flows[id as usize];
                 let suggested = class.share.rate_of(&load(flow, period));
                 let filled = class_filled.max(f64::from(flow.queue.len()) / f64::from(s.virtual_queue));
-                let discount = if flow.phi < 1.0 { 1.0 } else { pecn::occupancy_discount(filled) };
+                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(filled) };
                 flow.rate = Some(suggested * discount);
             }
         }
@@ -542,20 +543,27 @@ impl Cds {
     fn on_data(&mut self, data: &mut Packet, bits: u64) {
         self.learn_size(data.flow, bits);
         let rate = self.suggested_rate(data.flow);
-        data.header.signals.lower(Signal::TargetRate, rate);
+        data.header_mut().signals.lower(Signal::TargetRate, rate);
     }
 }
 
 /// NDN packets are at most 8800 bytes; nobody may declare more.
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
+impl Flow {
+    /// φ < 1.
+    fn is_punished(&self) -> bool {
+        self.discounted_weight < self.weight
+    }
+}
+
 fn load(flow: &Flow, period: f64) -> FlowLoad {
     FlowLoad {
-        discounted_weight: flow.weight * flow.phi,
+        discounted_weight: flow.discounted_weight,
         weight: flow.weight,
         demand: flow.asked_bits as f64 / period,
         step: flow.data_bits as f64 / period,
-        punished: flow.phi < 1.0,
+        punished: flow.is_punished(),
     }
 }
 

@@ -37,7 +37,7 @@ impl Cra {
 }
 
 impl FlowControl for Cra {
-    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         let Some(last) = self.last_sent else { return Permit::Now };
         let interval = Rate::from_bps_f64(self.rate).time_for(ev.expected_size);
         // The wait follows the rate as it changes: a long interval begun at a low rate is cut short
@@ -47,12 +47,12 @@ impl FlowControl for Cra {
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
         self.last_sent = Some(ev.now);
-        ev.interest.header.signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
+        ev.interest.header_mut().signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
         0
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        if let Some(target) = ev.data.header.signals.value(Signal::TargetRate) {
+        if let Some(target) = ev.data.header().signals.value(Signal::TargetRate) {
             self.adjust(target as f64);
             self.adjusted_at = ev.now;
         }

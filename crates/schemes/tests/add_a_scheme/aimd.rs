@@ -81,12 +81,12 @@ impl AimdFlow {
 }
 
 impl FlowControl for AimdFlow {
-    fn permit(&mut self, ev: &PermitEvent<'_>) -> Permit {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         if f64::from(ev.pending) < self.window { Permit::Now } else { Permit::Blocked }
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        if ev.data.header.congestion_mark != 0 {
+        if ev.data.header().congestion_mark != 0 {
             self.cut(ev.segment, ev.highest_sent);
         } else if self.cut_at.is_none() {
             // Until the first mark the window doubles every round trip.
@@ -124,7 +124,7 @@ impl Queue for MarkingQueue {
             && is_long
             && ev.pool[id].is_data()
         {
-            ev.pool[id].header.congestion_mark = 1;
+            ev.pool[id].header_mut().congestion_mark = 1;
         }
         next
     }

@@ -1,0 +1,292 @@
+//! The command line as its users meet it: what it prints where, its exit codes, its complaints.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A run short enough for a test.
+const SHORT: &[&str] = &[
+    "run",
+    "qsccp/dumbbell",
+    "--set",
+    "duration=2s",
+    "--set",
+    "window.steady.from=1s",
+    "--set",
+    "window.steady.to=2s",
+];
+
+fn weir(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
+    assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn short(more: &[&str]) -> Output {
+    weir(&[SHORT, more].concat())
+}
+
+/// Stdout of a call that succeeds and complains of nothing.
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    text(&output.stdout)
+}
+
+/// A call fails, prints nothing, and says all these words on stderr.
+fn refused(args: &[&str], words: &[&str]) {
+    let output = weir(args);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {complaint}");
+    assert_eq!(text(&output.stdout), "", "{args:?}");
+    for word in words {
+        assert!(complaint.contains(word), "{args:?}: no `{word}` in:\n{complaint}");
+    }
+}
+
+/// A folder of its own for a test's files.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The minimal example with a change, as a file.
+fn changed(name: &str, from: &str, to: &str) -> String {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/examples/minimal.toml");
+    let text = fs::read_to_string(source).unwrap();
+    assert!(text.contains(from), "the example has `{from}`");
+    let path = folder(name).join("scenario.toml");
+    fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_mistake_in_a_setting_is_refused_with_what_would_be_right() {
+    let set = |setting| ["run", "qsccp/dumbbell", "--set", setting];
+    refused(&set("link.R2-R3.speed=10Mb/s"), &["error:", "speed", "rate"]);
+    refused(&set("link.R2-R3.rate=10ms"), &["link.R2-R3.rate", "Mb/s"]);
+    refused(&set("link.R2-R3.rate=10"), &["link.R2-R3.rate", "Mb/s"]);
+    refused(&set("link.R2-R9.rate=10Mb/s"), &["R2-R9"]);
+    refused(&set("scheme.qsccp.gamma=7"), &["scheme.qsccp.gamma", "0.01 to 1"]);
+    refused(&set("scheme.qsccp.gamme=0.9"), &["gamme", "gamma"]);
+    refused(&set("duration"), &["duration"]);
+    refused(&set("=3"), &["=3"]);
+}
+
+#[test]
+fn an_unknown_scenario_or_scheme_is_refused_with_the_list_of_what_there_is() {
+    refused(&["run", "qsccp/dumbell"], &["qsccp/dumbell", "qsccp/dumbbell"]);
+    refused(&["run", "qsccp/dumbbell", "--scheme", "tcp"], &["tcp", "qsccp", "fixed"]);
+    refused(&["list", "nothing"], &["nothing", "qsccp/dumbbell"]);
+}
+
+#[test]
+fn a_window_that_is_none_or_not_within_the_run_is_refused() {
+    for (window, word) in [
+        ("20", "20:120"),
+        ("a:b", "20:120"),
+        ("20:10", "20 s"),
+        ("20:900", "120 s"),
+        ("5:5", "5 s"),
+        ("-1:5", ""),
+    ] {
+        refused(&["run", "qsccp/dumbbell", &format!("--window={window}"), "--json"], &["window", word]);
+    }
+}
+
+#[test]
+fn a_mistake_in_a_file_is_refused_with_file_line_and_key() {
+    let file = changed("unknown-node", "ends = [\"alice\"", "ends = [\"Rx\"");
+    refused(&["run", &file], &["scenario.toml", "Rx"]);
+    let file = changed("unknown-key", "[[link]]", "[[link]]\nspeed = 3");
+    refused(&["run", &file], &["scenario.toml:", "speed"]);
+    let file = changed("not-toml", "title", "title title");
+    refused(&["run", &file], &["scenario.toml"]);
+    refused(&["run", env!("CARGO_TARGET_TMPDIR")], &["cannot read"]);
+}
+
+#[test]
+fn a_producer_that_no_route_leads_to_is_refused() {
+    let file = folder("unreachable").join("scenario.toml");
+    let text = r#"
+title = "two islands"
+source = "assumed: a test"
+duration = "1 s"
+[scheme]
+default = "fixed"
+[[node]]
+name = ["C", "P", "A", "B"]
+[[link]]
+ends = ["C", "A"]
+rate = "1 Mb/s"
+delay = "1 ms"
+queue = "9 packets"
+[[link]]
+ends = ["P", "B"]
+rate = "1 Mb/s"
+delay = "1 ms"
+queue = "9 packets"
+[[flow]]
+name = "f"
+consumer = "C"
+producer = "P"
+prefix = "/f"
+payload = "1 kB"
+[routing]
+policy = "shortest-path"
+"#;
+    fs::write(&file, text).unwrap();
+    refused(&["run", file.to_str().unwrap()], &["P", "C"]);
+}
+
+/// Keys of an object, in alphabetical order.
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+fn sorted<const N: usize>(mut names: [&str; N]) -> Vec<&str> {
+    names.sort_unstable();
+    names.to_vec()
+}
+
+#[test]
+fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
+    let output = short(&["--json", "--window", "1:2"]);
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let top = [
+        "scenario",
+        "scheme",
+        "seed",
+        "simulated_s",
+        "wall_s",
+        "events",
+        "packet_hops",
+        "flows",
+        "classes",
+        "links",
+        "windows",
+        "expectations",
+    ];
+    assert_eq!(keys(&document), sorted(top));
+    let figures = ["goodput_bps", "delay_ms", "lost", "retransmitted", "timeouts", "completion_s"];
+    let mut flow = figures.to_vec();
+    flow.extend(["consumer", "prefix", "class"]);
+    flow.sort_unstable();
+    assert_eq!(keys(&document["flows"][0]), flow);
+    let mut class = figures.to_vec();
+    class.push("class");
+    class.sort_unstable();
+    assert_eq!(keys(&document["classes"][0]), class);
+    assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
+    let link = ["from", "to", "rate_bps", "utilisation", "drops", "queue_ms"];
+    assert_eq!(keys(&document["links"][0]), sorted(link));
+    assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
+    assert_eq!(keys(&document["windows"][0]), sorted(["from_s", "to_s", "flows", "classes", "links"]));
+    let row = ["what", "source", "stated", "measured", "tolerance", "holds"];
+    assert_eq!(keys(&document["expectations"][0]), sorted(row));
+    assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
+    assert!(document["wall_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(document["flows"].as_array().unwrap().len(), 40);
+    let last = document["windows"].as_array().unwrap().last().unwrap();
+    assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+#[test]
+fn several_seeds_are_an_array_in_the_order_given() {
+    let output = short(&["--json", "--seed", "5", "--seed", "3"]);
+    let documents: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let seeds: Vec<_> = documents.as_array().unwrap().iter().map(|d| d["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [5, 3]);
+}
+
+#[test]
+fn the_same_seed_prints_the_same_bytes_but_for_the_time_it_took() {
+    let without_time = |output: Output| {
+        let text = printed(&output);
+        assert_eq!(text.lines().filter(|line| line.contains("\"wall_s\"")).count(), 1);
+        text.lines().filter(|line| !line.contains("\"wall_s\"")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_time(short(&["--json"])), without_time(short(&["--json"])));
+}
+
+#[test]
+fn out_holds_the_report_the_document_and_the_tables() {
+    let out = folder("out");
+    let path = out.to_str().unwrap();
+    let document = printed(&short(&["--json", "--out", path]));
+    assert_eq!(fs::read_to_string(out.join("run.json")).unwrap(), document);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+    let tables = fs::read_dir(&out).unwrap().filter(|entry| {
+        let path = entry.as_ref().unwrap().path();
+        path.extension().is_some_and(|ext| ext == "parquet") && fs::read(&path).unwrap().starts_with(b"PAR1")
+    });
+    assert!(tables.count() >= 2);
+}
+
+#[test]
+fn several_seeds_have_a_folder_each() {
+    let out = folder("seeds");
+    let output = short(&["--seed", "1", "--seed", "2", "--out", out.to_str().unwrap()]);
+    assert!(printed(&output).contains("seed-2"));
+    assert!(out.join("seed-1/report.html").exists() && out.join("seed-2/report.html").exists());
+}
+
+#[test]
+fn an_out_that_cannot_be_written_is_an_error() {
+    let file = folder("not-a-folder").join("file");
+    fs::write(&file, "").unwrap();
+    let output = short(&["--out", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("file"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn list_names_every_scenario_and_scheme_and_what_can_be_set() {
+    let all = printed(&weir(&["list"]));
+    for word in ["qsccp/dumbbell", "examples/random-200", "qsccp", "fixed"] {
+        assert!(all.contains(word), "{word}");
+    }
+    let settings = printed(&weir(&["list", "qsccp/dumbbell"]));
+    for word in ["link.R2-R3.rate = 10 Mb/s", "paper: section V-B"] {
+        assert!(settings.contains(word), "no {word} in:\n{settings}");
+    }
+    assert!(printed(&weir(&["list", "qsccp"])).contains("scheme.qsccp.gamma = 0.95"));
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    for args in [&["list", "qsccp/dumbbell"][..], &[SHORT, &["--json"]].concat(), &["--help"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        child.wait().unwrap();
+        assert!(!complaint.contains("panicked"), "{args:?}: {complaint}");
+    }
+}
+
+#[test]
+fn a_command_that_is_none_is_an_error_and_help_is_not() {
+    refused(&["fly"], &["fly"]);
+    refused(&["run"], &["SCENARIO"]);
+    refused(&["run", "qsccp/dumbbell", "--seed", "x"], &["--seed"]);
+    assert!(weir(&["--help"]).status.success());
+}

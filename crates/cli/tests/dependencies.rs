@@ -1,0 +1,133 @@
+//! Dependencies point one way, and nothing below the worlds has sockets, clocks, threads or files.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate, and the crates of the workspace that it may use.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("weir-packet", &[]),
+    ("weir-core", &["weir-packet"]),
+    ("weir-schemes", &["weir-core", "weir-packet"]),
+    ("weir-scenario", &["weir-core", "weir-packet"]),
+    ("weir-results", &["weir-core", "weir-packet"]),
+    ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
+];
+
+/// These know no sockets, clocks, threads or files.
+const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario"];
+
+/// What they do not name.
+const NOT_NAMED: &[&str] = &[
+    "std::net",
+    "std::os",
+    "std::thread",
+    "std::fs",
+    "std::process",
+    "std::time::Instant",
+    "Instant::now",
+    "SystemTime",
+    "mio::",
+    "tokio",
+    "socket2",
+];
+
+/// Libraries that they do not use.
+const NOT_USED: &[&str] = &[
+    "mio",
+    "tokio",
+    "socket2",
+    "nix",
+    "libc",
+    "rustix",
+    "rayon",
+    "crossbeam",
+    "chrono",
+    "time",
+    "async-std",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The workspace's packages, as cargo describes them.
+fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// Names of what a package depends on: to build it, or also to test it.
+fn dependencies(package: &Value, with_tests: bool) -> Vec<&str> {
+    let all = package["dependencies"].as_array().unwrap().iter();
+    let wanted = all.filter(|d| with_tests || d["kind"] != "dev");
+    wanted.map(|d| d["name"].as_str().unwrap()).collect()
+}
+
+fn name(package: &Value) -> &str {
+    package["name"].as_str().unwrap()
+}
+
+#[test]
+fn dependencies_between_the_crates_point_one_way() {
+    let packages = packages();
+    let ours: Vec<&str> = packages.iter().map(name).collect();
+    for (known, _) in MAY_USE {
+        assert!(ours.contains(known), "{known} is no crate of this workspace");
+    }
+    for package in &packages {
+        let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name(package)) else { continue };
+        for dependency in dependencies(package, true) {
+            let is_inner = ours.contains(&dependency);
+            assert!(!is_inner || allowed.contains(&dependency), "{} uses {dependency}", name(package));
+        }
+    }
+}
+
+#[test]
+fn below_the_worlds_no_library_brings_sockets_clocks_or_threads() {
+    for package in packages().iter().filter(|package| SANS_IO.contains(&name(package))) {
+        for dependency in dependencies(package, false) {
+            assert!(!NOT_USED.contains(&dependency), "{} uses {dependency}", name(package));
+        }
+    }
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn below_the_worlds_no_source_names_sockets_clocks_threads_or_files() {
+    for package in SANS_IO {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(package.trim_start_matches("weir-")).join("src"), &mut files);
+        assert!(files.len() >= 4, "{package} has {} sources", files.len());
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+            for (number, line) in code.enumerate() {
+                for word in NOT_NAMED {
+                    assert!(!line.contains(word), "{}:{}: {word}", file.display(), number + 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! In its steady state a world allocates nothing per packet: this allocator counts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use common::{at, scenario};
+use weir_sim::{Setup, World};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by its trait; all of it is the system's")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One at a time: all threads count together.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Between the warm-up and the end of a scenario, in seconds, it allocates less than once in a
+/// thousand packet-hops: tables and histograms still grow now and then, packets cost nothing.
+fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let setup = Setup { with_series: true, ..Setup::default() };
+    let mut world = World::build(&scenario(name, set), &setup).unwrap();
+    world.run_until(at(warm_up), &mut |_| ()).unwrap();
+    let before = (ALLOCATIONS.load(Relaxed), world.packet_hops());
+    world.run_until(at(end), &mut |_| ()).unwrap();
+    let allocations = ALLOCATIONS.load(Relaxed) - before.0;
+    let hops = world.packet_hops() - before.1;
+    eprintln!("{name} {set:?}: {allocations} allocations, {hops} packet-hops");
+    assert!(hops > 500_000, "{hops}");
+    assert!(1000 * allocations < hops, "{allocations} allocations in {hops} packet-hops");
+}
+
+#[test]
+fn the_dumbbell_allocates_nothing_per_packet() {
+    allocates_nothing_per_packet("qsccp/dumbbell", &[], 10, 120);
+}
+
+#[test]
+fn a_network_of_200_nodes_allocates_nothing_per_packet() {
+    allocates_nothing_per_packet("examples/random-200", &[], 3, 5);
+}
+
+#[test]
+fn without_congestion_control_nothing_is_allocated_per_packet_either() {
+    allocates_nothing_per_packet("qsccp/dumbbell", &["scheme.default=fixed"], 10, 60);
+}

@@ -1,0 +1,22 @@
+//! It is one protocol and not two: every packet of a run is what the codec makes of it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::scenario;
+use weir_sim::{Setup, World};
+
+#[test]
+fn every_packet_of_the_dumbbell_goes_through_the_codec_unchanged() {
+    for scheme in ["qsccp", "fixed"] {
+        let scenario =
+            scenario("qsccp/dumbbell", &["duration=10 s", "window.steady.from=2 s", "window.steady.to=10 s"]);
+        let setup = Setup { scheme: Some(scheme.to_owned()), check_wire: true, ..Setup::default() };
+        let mut world = World::build(&scenario, &setup).unwrap();
+        world.run(&mut |_| ()).unwrap();
+        let hops = world.packet_hops();
+        let outcome = world.finish();
+        assert_eq!(outcome.wire_checks, hops);
+        assert!(hops > 100_000, "{scheme}: {hops}");
+    }
+}
