@@ -417,7 +417,7 @@ impl Cds {
                 Some(limiter) => limiter.take(ev.now, head.bits),
                 None => self.virtual_time = head.finish,
             }
-            if self.virtual_time > REBASE_AT || self.queued_interests == 0 {
+            if self.virtual_time > REBASE_AT {
                 self.rebase();
             }
             // (10), first argument of the minimum; the second is the strategy's.
