@@ -118,6 +118,8 @@ pub struct ConsumerCounters {
 /// One consumer flow.
 pub struct Consumer {
     config: ConsumerConfig,
+    /// The expected size in 256ths of a byte.
+    size_256: u64,
     control: Box<dyn FlowControl>,
     random: Random,
     rtt: RttEstimate,
@@ -142,6 +144,7 @@ impl Consumer {
     /// A consumer that has not started.
     pub fn new(config: ConsumerConfig, control: Box<dyn FlowControl>, random: Random) -> Consumer {
         Consumer {
+            size_256: config.expected_size.as_u64() << 8,
             config,
             control,
             random,
@@ -431,11 +434,12 @@ impl Consumer {
         self.control.timeout(self.rtt.rto(), self.config.lifetime)
     }
 
-    /// The expected size follows what comes with a gain of 1/8.
+    /// The expected size follows what comes with a gain of 1/8; kept in 256ths of a byte, since
+    /// whole bytes would stick some bytes short of it.
     fn learn_size(&mut self, wire_len: u64) {
-        let expected = self.config.expected_size.as_u64();
-        let sized = if expected == 0 { wire_len } else { (7 * expected + wire_len + 4) / 8 };
-        self.config.expected_size = Bytes::new(sized);
+        let came = wire_len << 8;
+        self.size_256 = if self.size_256 == 0 { came } else { (7 * self.size_256 + came) / 8 };
+        self.config.expected_size = Bytes::new((self.size_256 + 128) >> 8);
     }
 }
 

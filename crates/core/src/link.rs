@@ -97,10 +97,13 @@ impl Link {
         self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, random: &mut self.random });
     }
 
-    /// The queue's periodic work.
+    /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.
     pub fn on_deadline(&mut self, now: Time) {
         if self.queue.next_deadline() <= now {
             self.queue.on_deadline(now);
+            if self.queue.backlog().packets > 0 {
+                self.serve_at = now.max(self.busy_until);
+            }
         }
     }
 
