@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use weir_core::fib::FibId;
 use weir_core::ids::FaceId;
-use weir_core::packet::{FlowKey, PacketPool};
+use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
 use weir_core::params::Params;
 use weir_core::random::Random;
-use weir_core::scheme::{DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit};
-use weir_core::units::{Rate, Span, Time};
+use weir_core::scheme::{
+    DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit, ReceiveEvent,
+};
+use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::ServiceClass::{self, Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
 use weir_packet::Signal;
 
@@ -62,6 +64,20 @@ impl Face {
         assert!(self.dropped.is_empty(), "the flow has room");
     }
 
+    /// A Data of a flow comes: now its size is seen.
+    fn answer(&mut self, (prefix, class, size): Flow) {
+        let mut data = Packet::default();
+        data.kind = Kind::Data;
+        data.flow = FlowKey { prefix: FibId(prefix), class };
+        self.receive(data, size);
+    }
+
+    fn receive(&mut self, mut packet: Packet, bytes: u64) {
+        let (now, packet, random) = (self.now, &mut packet, &mut self.random);
+        let wire_len = Bytes::new(bytes);
+        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt: None, random });
+    }
+
     /// The Interest that leaves now: its flow, with the size of its Data.
     fn next(&mut self) -> Result<Flow, Next> {
         let (now, pool) = (self.now, &mut self.pool);
@@ -82,7 +98,9 @@ impl Face {
     /// Keeps every flow backlogged for this long.
     fn run(&mut self, flows: &[Flow], span: Span) {
         for &flow in flows {
-            (0..10).for_each(|_| self.ask(flow));
+            self.ask(flow);
+            self.answer(flow);
+            (0..9).for_each(|_| self.ask(flow));
         }
         let end = self.now + span;
         self.served.clear();
@@ -215,17 +233,7 @@ fn a_flood_of_interests_from_the_other_side_blocks_no_class_for_longer_than_it_l
     face.run(&flows, Span::from_secs(1));
     // Twice the capacity, for one second.
     for _ in 0..10 {
-        let mut packet = weir_core::packet::Packet::default();
-        let (now, random) = (face.now, &mut face.random);
-        let wire_len = weir_core::units::Bytes::new(CAPACITY / 8 / 5);
-        let packet = &mut packet;
-        face.queue.on_receive(&mut weir_core::scheme::ReceiveEvent {
-            now,
-            packet,
-            wire_len,
-            rtt: None,
-            random,
-        });
+        face.receive(Packet::default(), CAPACITY / 8 / 5);
         face.run(&[], Span::from_millis(100));
     }
     face.run(&[], Span::from_secs(2));

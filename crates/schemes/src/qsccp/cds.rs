@@ -28,7 +28,7 @@ use weir_packet::{ServiceClass, Signal};
 
 use super::Settings;
 use super::meter::Meter;
-use super::pecn::{self, ClassLoad, ClassShare, FlowLoad};
+use super::pecn::{self, ClassLoad, ClassShare, FlowLoad, RateMeasure};
 
 const CLASSES: usize = ServiceClass::ALL.len();
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
@@ -39,12 +39,17 @@ const DT_CLASSES: usize = CLASSES - FIRST_DT;
 const SHORTEST_MEMORY: Span = Span::from_secs(1);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
-/// Gain of the smoothed demand of delay-sensitive classes, per period. A measure of few Data per
-/// period that is cut off at the class's limit would be too small on average.
-const DEMAND_GAIN: f64 = 0.25;
+/// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits: its
+/// unit is a bit over a weight of at most 1000.
+const REBASE_AT: f64 = 1e12;
 
-/// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits.
-const REBASE_AT: f64 = 1e15;
+/// Below this part of B the limiters' rates do not fall.
+const LEAST_LIMIT: f64 = 0.01;
+
+/// What may wait is at least what comes back in this time: with a bound on the number of Interests
+/// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
+/// Interests are 17 ms on the 10 Mb/s of most of the paper's scenarios.
+const ROOM_TIME: Span = Span::from_millis(20);
 
 /// No flow.
 const NONE: u32 = u32::MAX;
@@ -67,9 +72,9 @@ struct Flow {
     discounted_weight: f64,
     /// Size of its Data, bits: declared by its Interests until a Data was seen.
     data_bits: u64,
-    /// Bits asked for since the last period began.
-    asked_bits: u64,
-    last_interest: Time,
+    /// Interests that it may have waiting.
+    room: u32,
+    demand: RateMeasure,
     mean_gap: Span,
     /// R_f, bit/s; `None` until the first period ends.
     rate: Option<f64>,
@@ -86,7 +91,8 @@ struct Head {
     packet: PacketId,
     flow: u32,
     bits: u64,
-    /// WFQ finish tag.
+    /// WFQ tags.
+    start: f64,
     finish: f64,
 }
 
@@ -97,18 +103,17 @@ struct Class {
     flows: Vec<u32>,
     /// Ring of backlogged flows: first and last.
     ring: Option<(u32, u32)>,
-    /// Interests in its virtual queues, its head included.
+    /// Interests in its virtual queues, its head included; and how many may be.
     queued: u32,
+    room: u32,
+    /// Flows in the ring.
+    waiting_flows: u32,
     head: Option<Head>,
     /// WFQ finish tag of its latest head.
     last_finish: f64,
     /// TBRL of a delay-sensitive class.
     limiter: Option<Meter>,
-    /// Bits asked for since the last period began.
-    asked_bits: u64,
-    /// r_c of a delay-sensitive class, smoothed, bit/s.
-    smoothed_demand: f64,
-    /// Largest Data seen or declared, bits: the quantum is not smaller, which keeps WDRR O(1).
+    /// Largest Data of its flows, bits: the quantum is not smaller, which keeps WDRR O(1).
     largest_bits: u64,
     /// Result of the last period.
     share: ClassShare,
@@ -138,22 +143,45 @@ pub(super) struct Cds {
     data: DropTail,
     queued_interests: u32,
     queued_interest_bytes: u64,
-    /// Bits of Interests received on this face since the last period began: B_I·T.
+    /// Bits of Interests received on this face since the period began: B_I·T.
     received_interest_bits: u64,
+    period_began: Time,
+    /// Never while no flow has state.
     period_ends: Time,
 }
 
+/// Interests that may wait at this rate: so many, or as many as bring Data for [`ROOM_TIME`].
+fn room(least: u32, rate: f64, data_bits: u64) -> u32 {
+    least.max((rate * ROOM_TIME.as_secs_f64() / data_bits.max(1) as f64) as u32)
+}
+
 impl Class {
-    fn new(limiter: Option<Meter>) -> Class {
+    /// Why there is no room for another Interest of a flow. When a delay-tolerant class is full, its
+    /// waiting flows have equal parts of the room, so that those with long queues do not keep the
+    /// others out.
+    fn refuses(&self, flow: &Flow, is_bounded: bool) -> Option<DropReason> {
+        if flow.queue.len() >= flow.room {
+            Some(DropReason::FlowQueueFull)
+        } else if is_bounded
+            && self.queued >= self.room
+            && flow.queue.len() >= self.room / (self.waiting_flows + 1)
+        {
+            (!flow.queue.is_empty()).then_some(DropReason::ClassQueueFull)
+        } else {
+            None
+        }
+    }
+
+    fn new(limiter: Option<Meter>, room: u32) -> Class {
         Class {
             flows: Vec::new(),
             ring: None,
             queued: 0,
+            room,
+            waiting_flows: 0,
             head: None,
             last_finish: 0.0,
             limiter,
-            asked_bits: 0,
-            smoothed_demand: 0.0,
             largest_bits: 0,
             share: ClassShare::default(),
             weights: 0.0,
@@ -169,7 +197,7 @@ impl Cds {
         let classes = core::array::from_fn(|c| {
             let limiter = (c < FIRST_DT)
                 .then(|| Meter::new(Rate::from_bps_f64(target * settings.delta[c]), settings.bucket_bits));
-            Class::new(limiter)
+            Class::new(limiter, settings.class_queue)
         });
         let mut cds = Cds {
             settings: *settings,
@@ -185,9 +213,10 @@ impl Cds {
             queued_interests: 0,
             queued_interest_bytes: 0,
             received_interest_bits: 0,
+            period_began: Time::ZERO,
             period_ends: Time::NEVER,
         };
-        cds.share_capacity(Time::ZERO, 0.0, [0.0; CLASSES]);
+        cds.share_capacity(Time::ZERO, 0.0);
         cds
     }
 
@@ -218,9 +247,9 @@ impl Cds {
             discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
-            asked_bits: 0,
+            room: self.settings.virtual_queue,
             rate: None,
-            last_interest: now,
+            demand: RateMeasure::new(now, declared_bits, self.settings.period),
             mean_gap: self.settings.period,
         };
         let id = match self.free_flows.pop() {
@@ -237,7 +266,9 @@ impl Cds {
         class.weights += flow.discounted_weight;
         self.index[prefix][key.class as usize] = id;
         if self.period_ends == Time::NEVER {
+            self.period_began = now;
             self.period_ends = now + self.settings.period;
+            self.received_interest_bits = 0;
         }
         id
     }
@@ -277,28 +308,26 @@ impl Cds {
         let interest = &ev.pool[id];
         let (key, bytes) = (interest.flow, interest.wire_len());
         let declared = interest.header().signals.value(Signal::ExpectedSize);
+        // Nobody has seen its Data: to declare less than usual is no way to pass the limiters.
         let declared_bits = declared
-            .map_or(self.settings.default_data_bits, |size| size.saturating_mul(8))
-            .clamp(1, MAX_DATA_BITS);
+            .map_or(0, |size| size.saturating_mul(8))
+            .clamp(self.settings.default_data_bits, MAX_DATA_BITS);
         let flow_id = self.find_or_add_flow(ev.now, key, declared_bits);
         let flow = &mut self.flows[flow_id as usize];
         let class = &mut self.classes[key.class as usize];
-        // Demand is what is asked for, dropped or not.
-        flow.asked_bits += flow.data_bits;
-        class.asked_bits += flow.data_bits;
-        class.largest_bits = class.largest_bits.max(flow.data_bits);
-        let gap = (ev.now - flow.last_interest).min(LONGEST_MEMORY);
+        let gap = ev.now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
         flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
-        flow.last_interest = ev.now;
+        // Demand is what is asked for, dropped or not.
+        flow.demand.on_interest(ev.now, flow.data_bits);
+        class.largest_bits = class.largest_bits.max(flow.data_bits);
 
-        let class_is_full = key.class as usize >= FIRST_DT && class.queued >= self.settings.class_queue;
-        if class_is_full || flow.queue.len() >= self.settings.virtual_queue {
-            let reason = if class_is_full { DropReason::ClassQueueFull } else { DropReason::FlowQueueFull };
+        if let Some(reason) = class.refuses(flow, key.class as usize >= FIRST_DT) {
             ev.dropped.push(Dropped { packet: id, reason, nack: None });
             return;
         }
         if flow.queue.is_empty() {
             flow.next = NONE;
+            class.waiting_flows += 1;
             match &mut class.ring {
                 Some((_, last)) => {
                     let previous = core::mem::replace(last, flow_id);
@@ -350,6 +379,7 @@ impl Cds {
             if flow.queue.is_empty() {
                 flow.deficit = 0.0;
                 flow.has_quantum = false;
+                class.waiting_flows -= 1;
                 let after = core::mem::replace(&mut flow.next, NONE);
                 class.ring = (first != last).then_some((after, last));
             } else {
@@ -361,7 +391,7 @@ impl Cds {
                 if class.last_finish > self.virtual_time { class.last_finish } else { self.virtual_time };
             let finish = begin + bits as f64 / weight;
             class.last_finish = finish;
-            class.head = Some(Head { packet, flow: first, bits, finish });
+            class.head = Some(Head { packet, flow: first, bits, start: begin, finish });
             return;
         }
     }
@@ -403,6 +433,7 @@ impl Cds {
             let head = self.classes[c].head.expect("the chosen class has a head");
             let interest = &ev.pool[head.packet];
             if ev.now - interest.queued_at > interest.lifetime {
+                self.refund_head(c);
                 self.take_head(c, ev.pool);
                 ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
                 continue;
@@ -429,6 +460,17 @@ impl Cds {
         Next::Empty
     }
 
+    /// Gives back what a head was charged that is dropped and not sent: its class and its flow had
+    /// no service.
+    fn refund_head(&mut self, c: usize) {
+        let class = &mut self.classes[c];
+        let Some(head) = class.head else { return };
+        class.last_finish = head.start;
+        if class.ring.is_some_and(|(first, _)| first == head.flow) {
+            self.flows[head.flow as usize].deficit += head.bits as f64;
+        }
+    }
+
     /// Takes a class's head away and prepares the next.
     fn take_head(&mut self, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
@@ -442,6 +484,7 @@ impl Cds {
         for class in &mut self.classes {
             class.last_finish = (class.last_finish - self.virtual_time).max(0.0);
             if let Some(head) = &mut class.head {
+                head.start = (head.start - self.virtual_time).max(0.0);
                 head.finish -= self.virtual_time;
             }
         }
@@ -452,20 +495,22 @@ impl Cds {
 
     /// Ends a period: forgets silent flows, and computes R_f of the others.
     fn end_period(&mut self, now: Time) {
-        let period = self.settings.period.as_secs_f64();
-        let reverse = self.received_interest_bits as f64 / period;
+        // A world may call late.
+        let elapsed = now.since(self.period_began).max(self.settings.period).as_secs_f64();
+        let reverse_interests = self.received_interest_bits as f64 / elapsed;
         self.received_interest_bits = 0;
-        let mut demands = [0.0; CLASSES];
-        for (class, demand) in self.classes.iter_mut().zip(&mut demands) {
-            *demand = class.asked_bits as f64 / period;
-            class.asked_bits = 0;
-        }
         self.forget_silent_flows(now);
-        self.share_capacity(now, reverse, demands);
-        for flow in &mut self.flows {
-            flow.asked_bits = 0;
+        for class in &mut self.classes {
+            class.largest_bits = 0;
+            for &id in &class.flows {
+                let flow = &mut self.flows[id as usize];
+                flow.demand.end_period(now, flow.data_bits, self.settings.period);
+                class.largest_bits = class.largest_bits.max(flow.data_bits);
+            }
         }
+        self.share_capacity(now, reverse_interests);
         let idle = self.classes.iter().all(|class| class.flows.is_empty());
+        self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
     }
 
@@ -476,7 +521,8 @@ impl Cds {
                 let flow = &self.flows[id as usize];
                 let memory = (flow.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
                 let is_head = self.classes[c].head.is_some_and(|head| head.flow == id);
-                if flow.queue.is_empty() && !is_head && now - flow.last_interest > memory {
+                let is_silent = now.since(flow.demand.last_interest()) > memory;
+                if flow.queue.is_empty() && !is_head && is_silent {
                     self.remove_flow(id);
                 } else {
                     place += 1;
@@ -486,45 +532,50 @@ impl Cds {
     }
 
     /// Equations (1) to (9), with what was measured over the last period, bit/s.
-    fn share_capacity(&mut self, now: Time, reverse_interests: f64, demands: [f64; CLASSES]) {
+    fn share_capacity(&mut self, now: Time, reverse_interests: f64) {
         let s = self.settings;
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, reverse_interests);
+        let demands: [f64; CLASSES] = core::array::from_fn(|c| {
+            self.classes[c].flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
+        });
         // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
         // through than that.
         let mut rates = [0.0; CLASSES];
         let mut delay_sensitive = 0.0;
         for c in 0..FIRST_DT {
             rates[c] = data_capacity * s.delta[c];
-            let smoothed = &mut self.classes[c].smoothed_demand;
-            *smoothed += DEMAND_GAIN * (demands[c] - *smoothed);
-            delay_sensitive += smoothed.min(rates[c]);
+            delay_sensitive += demands[c].min(rates[c]);
         }
-        let period = s.period.as_secs_f64();
-        let loads: [ClassLoad; DT_CLASSES] = core::array::from_fn(|i| {
-            let class = &self.classes[FIRST_DT + i];
-            let step = class.largest_bits as f64 / period;
-            ClassLoad { weight: s.omega[i], demand: demands[FIRST_DT + i], step }
-        });
+        let loads: [ClassLoad; DT_CLASSES] =
+            core::array::from_fn(|i| ClassLoad { weight: s.omega[i], demand: demands[FIRST_DT + i] });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, &loads));
-        // The limiters follow what the Interests of the other direction leave, but never stop: what
-        // would take the last tokens then would be followed by nothing for a very long time.
-        let limit = data_capacity.max(0.01 * self.capacity);
-        self.total.set_rate(now, Rate::from_bps_f64(limit));
-        for (c, (class, rate)) in self.classes.iter_mut().zip(rates).enumerate() {
-            if let Some(limiter) = &mut class.limiter {
-                limiter.set_rate(now, Rate::from_bps_f64(limit * s.delta[c]));
-            }
-            let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize], period));
+        self.set_limits(now, data_capacity);
+        for (class, rate) in self.classes.iter_mut().zip(rates) {
+            let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize]));
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
-            let class_filled = f64::from(class.queued) / f64::from(s.class_queue);
+            class.room = room(s.class_queue, rate, class.largest_bits);
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
-                let suggested = class.share.rate_of(&load(flow, period));
-                let filled = class_filled.max(f64::from(flow.queue.len()) / f64::from(s.virtual_queue));
-                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(filled) };
+                let suggested = class.share.rate_of(&load(flow));
+                flow.room = room(s.virtual_queue, suggested, flow.data_bits);
+                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(flow.filled()) };
                 flow.rate = Some(suggested * discount);
+            }
+        }
+    }
+
+    /// The limiters follow what the Interests of the other direction leave, but never stop: what
+    /// would take the last tokens then would be followed by nothing for a very long time.
+    fn set_limits(&mut self, now: Time, data_capacity: f64) {
+        let limit = data_capacity.max(LEAST_LIMIT * self.capacity);
+        self.total.set_rate(now, Rate::from_bps_f64(limit));
+        let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
+        self.total.set_depth(self.settings.burst_bits.max(2 * largest));
+        for (class, delta) in self.classes.iter_mut().zip(self.settings.delta) {
+            if let Some(limiter) = &mut class.limiter {
+                limiter.set_rate(now, Rate::from_bps_f64(limit * delta));
             }
         }
     }
@@ -551,18 +602,22 @@ impl Cds {
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
 impl Flow {
+    /// Which part of its room is taken: x of the discount σ(x).
+    fn filled(&self) -> f64 {
+        f64::from(self.queue.len()) / f64::from(self.room)
+    }
+
     /// φ < 1.
     fn is_punished(&self) -> bool {
         self.discounted_weight < self.weight
     }
 }
 
-fn load(flow: &Flow, period: f64) -> FlowLoad {
+fn load(flow: &Flow) -> FlowLoad {
     FlowLoad {
         discounted_weight: flow.discounted_weight,
         weight: flow.weight,
-        demand: flow.asked_bits as f64 / period,
-        step: flow.data_bits as f64 / period,
+        demand: flow.demand.rate(),
         punished: flow.is_punished(),
     }
 }
@@ -623,6 +678,12 @@ impl Cds {
     fn flush(&mut self, id: u32, pool: &mut PacketPool, dropped: &mut Drops) {
         let c = self.flows[id as usize].key.class as usize;
         let mut packets = Vec::new();
+        if !self.flows[id as usize].queue.is_empty() {
+            self.classes[c].waiting_flows -= 1;
+        }
+        if self.classes[c].head.is_some_and(|head| head.flow == id) {
+            self.refund_head(c);
+        }
         if let Some(head) = self.classes[c].head.take_if(|head| head.flow == id) {
             packets.push(head.packet);
         }

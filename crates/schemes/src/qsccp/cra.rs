@@ -2,12 +2,8 @@
 //! suggests.
 
 use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
-use weir_core::units::{Rate, Span, Time};
+use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
-
-/// The longest wait between two Interests: without Data there is no feedback, and a rate near zero
-/// would never be corrected.
-const LONGEST_WAIT: Span = Span::from_secs(1);
 
 /// The consumer's rate control.
 #[derive(Debug)]
@@ -21,15 +17,18 @@ pub(super) struct Cra {
     /// When the rate last changed.
     adjusted_at: Time,
     lifetime: Span,
+    /// S_D while none is known.
+    usual_size: Bytes,
 }
 
 impl Cra {
-    pub(super) fn new(beta: f64, initial_rate: Rate, lifetime: Span) -> Cra {
+    pub(super) fn new(beta: f64, initial_rate: Rate, lifetime: Span, usual_size: Bytes) -> Cra {
         let rate = initial_rate.as_bps_f64();
-        Cra { beta, rate, last_sent: None, adjusted_at: Time::ZERO, lifetime }
+        Cra { beta, rate, last_sent: None, adjusted_at: Time::ZERO, lifetime, usual_size }
     }
 
-    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides.
+    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides: it is the rate of
+    /// Data that is smoothed, whatever their sizes.
     fn adjust(&mut self, target: f64) {
         self.rate =
             if self.rate == 0.0 { target } else { self.beta * self.rate + (1.0 - self.beta) * target };
@@ -39,15 +38,19 @@ impl Cra {
 impl FlowControl for Cra {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         let Some(last) = self.last_sent else { return Permit::Now };
-        let interval = Rate::from_bps_f64(self.rate).time_for(ev.expected_size);
+        let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
+        let interval = Rate::from_bps_f64(self.rate).time_for(size);
         // The wait follows the rate as it changes: a long interval begun at a low rate is cut short
-        // when the rate rises.
-        Permit::At(last + interval.min(LONGEST_WAIT))
+        // when the rate rises. Without feedback for a whole lifetime an Interest goes out all the
+        // same, or a rate near zero would never be corrected.
+        Permit::At((last + interval).min(last.max(self.adjusted_at) + self.lifetime))
     }
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
         self.last_sent = Some(ev.now);
-        ev.interest.header_mut().signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
+        if ev.expected_size > Bytes::ZERO {
+            ev.interest.header_mut().signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
+        }
         0
     }
 
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_rate_follows_equation_13() {
-        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2));
+        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125));
         cra.adjust(1e6);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_bps(280_000)));
         cra.adjust(1e6);
@@ -93,8 +96,30 @@ mod tests {
 
     #[test]
     fn a_flow_without_initial_rate_adopts_the_first_target() {
-        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2));
+        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2), Bytes::new(1125));
         cra.adjust(3e6);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
+    }
+
+    fn permitted(cra: &mut Cra, expected_size: u64) -> Permit {
+        let mut random = weir_core::random::Random::named(1, "cra");
+        let expected_size = Bytes::new(expected_size);
+        cra.last_sent = Some(Time::ZERO);
+        cra.permit(&mut PermitEvent { now: Time::ZERO, pending: 1, expected_size, random: &mut random })
+    }
+
+    #[test]
+    fn an_unknown_size_is_the_usual_one_and_not_nothing() {
+        let mut cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1250));
+        assert_eq!(permitted(&mut cra, 0), Permit::At(Time::ZERO + Span::from_millis(100)));
+        assert_eq!(permitted(&mut cra, 125), Permit::At(Time::ZERO + Span::from_millis(10)));
+    }
+
+    #[test]
+    fn a_rate_near_zero_is_kept_for_a_lifetime_after_the_last_feedback() {
+        let mut cra = Cra::new(0.8, Rate::from_bps(1), Span::from_secs(2), Bytes::new(1250));
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(2)));
+        cra.adjusted_at = Time::ZERO + Span::from_secs(9);
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(11)));
     }
 }

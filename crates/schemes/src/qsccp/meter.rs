@@ -37,6 +37,11 @@ impl Meter {
         }
     }
 
+    /// Changes the depth; what the bucket lacks stays.
+    pub(super) fn set_depth(&mut self, depth_bits: u64) {
+        self.depth_bits = depth_bits;
+    }
+
     /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
     #[inline]
     pub(super) fn passes_at(&self, bits: u64) -> Time {

@@ -57,7 +57,7 @@ mod pecn;
 
 use weir_core::params::{Parameter, ParameterKind, Params};
 use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
-use weir_core::units::{Rate, Span};
+use weir_core::units::{Bytes, Rate, Span};
 
 use crate::registry::Entry;
 
@@ -227,7 +227,8 @@ pub struct Qsccp {
 
 impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(cra::Cra::new(self.settings.beta, self.settings.initial_rate, flow.lifetime))
+        let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
+        Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, Bytes::new(default_data_bits / 8)))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {

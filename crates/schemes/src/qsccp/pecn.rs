@@ -5,9 +5,11 @@
 //! that could be had; they are reconstructed from the authors' published code, the numbers being
 //! our assignment. All rates are bit/s of returned Data.
 //!
-//! r is measured over T, so it comes in steps of one Data per T. A paced flow whose share is five
-//! Data per period is seen at four, five or six; to compare such a measure with a threshold, one
-//! step is allowed (`step` below).
+//! What is measured over T comes in steps of one Data per T, coarser than most thresholds: a paced
+//! flow whose share is five Data per period would be seen at four, five or six. So r_f is measured
+//! between Interests ([`RateMeasure`]), and r_c is the sum of the r_f of a class.
+
+use weir_core::units::{Span, Time};
 
 /// The share of its base rate from which on a class counts as high-demand.
 const CLASS_HIGH: f64 = 0.8;
@@ -26,8 +28,6 @@ pub(super) struct ClassLoad {
     pub(super) weight: f64,
     /// r_c, bit/s.
     pub(super) demand: f64,
-    /// One Data per period, bit/s.
-    pub(super) step: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ enum Demand {
 impl ClassLoad {
     /// (5) The status of a class from what it leaves of its base rate.
     fn status(&self, base: f64) -> Demand {
-        if self.demand >= CLASS_HIGH * base - self.step && self.demand > 0.0 {
+        if self.demand > CLASS_HIGH * base {
             Demand::High
         } else if self.demand > CLASS_IDLE * base {
             Demand::Low
@@ -53,7 +53,8 @@ impl ClassLoad {
 /// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
 ///
 /// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
-/// goes to the high-demand ones by weight, or to the low-demand ones if there is none.
+/// goes to the high-demand ones by weight, or to the low-demand ones if there is none; but what a
+/// class is promised and what the others use fit A together.
 pub(super) fn class_rates<const N: usize>(available: f64, classes: &[ClassLoad; N]) -> [f64; N] {
     let total: f64 = classes.iter().map(|c| c.weight).sum();
     let base = |c: &ClassLoad| if total > 0.0 { available * c.weight / total } else { 0.0 };
@@ -63,10 +64,77 @@ pub(super) fn class_rates<const N: usize>(available: f64, classes: &[ClassLoad; 
     let weight_of = |wanted| classes.iter().filter(|c| status(c) == wanted).map(|c| c.weight).sum::<f64>();
     let taker = if weight_of(Demand::High) > 0.0 { Demand::High } else { Demand::Low };
     let takers = weight_of(taker);
+    let demanded: f64 = classes.iter().map(|c| c.demand).sum();
     core::array::from_fn(|i| {
         let c = &classes[i];
-        base(c) + if status(c) == taker { spare * c.weight / takers } else { 0.0 }
+        let share = base(c) + if status(c) == taker { spare * c.weight / takers } else { 0.0 };
+        match taker {
+            Demand::High => share,
+            _ => share.min(available - (demanded - c.demand)).max(base(c)),
+        }
     })
+}
+
+/// r_f: the rate of Data that a flow asks for, measured from Interest to Interest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateMeasure {
+    /// Smoothed, bit/s.
+    rate: f64,
+    is_known: bool,
+    /// Bits asked for since `since`, and the time of the Interest before them.
+    asked_bits: u64,
+    since: Time,
+    last: Time,
+}
+
+/// A period in which a flow sent so many Interests is a measure in itself; others are smoothed.
+const INTERESTS_TO_KNOW: f64 = 8.0;
+/// The smallest gain of the smoothing.
+const LEAST_GAIN: f64 = 0.25;
+
+impl RateMeasure {
+    /// Of a flow whose first Interest, for so many bits, came now. Until there is more to go by, it
+    /// counts as asking for one Data per period.
+    pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
+        let rate = bits as f64 / period.as_secs_f64();
+        RateMeasure { rate, is_known: false, asked_bits: 0, since: now, last: now }
+    }
+
+    /// r_f, bit/s.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// When the latest Interest came.
+    pub(super) fn last_interest(&self) -> Time {
+        self.last
+    }
+
+    /// An Interest for so many bits of Data, forwarded or not.
+    #[inline]
+    pub(super) fn on_interest(&mut self, now: Time, bits: u64) {
+        self.asked_bits += bits;
+        self.last = now;
+    }
+
+    /// Ends a period of a flow whose Data have so many bits.
+    pub(super) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
+        let bits = data_bits as f64;
+        if self.asked_bits == 0 {
+            // At most twice what an Interest now would show: gaps are not all the same.
+            self.rate = self.rate.min(2.0 * bits / now.since(self.last).max(period).as_secs_f64());
+            return;
+        }
+        // Interests that came all at once are no rate: a quarter of a period at least.
+        let span = self.last.since(self.since).max(period / 4);
+        let measured = self.asked_bits as f64 / span.as_secs_f64();
+        let interests = self.asked_bits as f64 / bits;
+        let gain = if self.is_known { (interests / INTERESTS_TO_KNOW).clamp(LEAST_GAIN, 1.0) } else { 1.0 };
+        self.rate += gain * (measured - self.rate);
+        self.is_known = true;
+        self.asked_bits = 0;
+        self.since = self.last;
+    }
 }
 
 /// A flow over the last period, as one class sees it.
@@ -78,8 +146,6 @@ pub(super) struct FlowLoad {
     pub(super) weight: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
-    /// One Data per period, bit/s.
-    pub(super) step: f64,
     /// Whether it is being punished (φ < 1).
     pub(super) punished: bool,
 }
@@ -87,7 +153,7 @@ pub(super) struct FlowLoad {
 impl FlowLoad {
     /// (7) High-demand: r_f ≥ γ·base_f.
     fn is_high(&self, base: f64, gamma: f64) -> bool {
-        self.demand >= gamma * base - self.step
+        self.demand >= gamma * base && self.demand > 0.0
     }
 }
 
@@ -157,11 +223,11 @@ mod tests {
     use super::*;
 
     fn class(weight: f64, demand: f64) -> ClassLoad {
-        ClassLoad { weight, demand, step: 0.0 }
+        ClassLoad { weight, demand }
     }
 
     fn flow(demand: f64) -> FlowLoad {
-        FlowLoad { discounted_weight: 1.0, weight: 1.0, demand, step: 0.0, punished: false }
+        FlowLoad { discounted_weight: 1.0, weight: 1.0, demand, punished: false }
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -182,9 +248,17 @@ mod tests {
     }
 
     #[test]
-    fn without_high_demand_the_spare_rate_goes_to_low_demand_classes() {
-        let rates = class_rates(10e6, &[class(1.0, 1e6), class(1.0, 0.0)]);
-        assert!(near(rates[0], 5e6 + 9e6) && near(rates[1], 5e6), "{rates:?}");
+    fn without_high_demand_low_demand_classes_get_what_is_spare_and_the_others_do_not_use() {
+        let rates = class_rates(10e6, &[class(1.0, 1e6), class(1.0, 0.5e6)]);
+        assert!(near(rates[0], 9.25e6) && near(rates[1], 10e6 - 1e6), "{rates:?}");
+    }
+
+    #[test]
+    fn no_class_is_promised_more_than_the_others_leave() {
+        for low in [0.3e6, 1e6, 3e6] {
+            let rates = class_rates(9e6, &[class(5.0, low), class(4.0, 0.0), class(1.0, 0.2e6)]);
+            assert!(rates[0] <= 9e6 - 0.2e6 + 1.0, "{rates:?}");
+        }
     }
 
     #[test]
@@ -219,10 +293,49 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_seen_one_packet_short_of_its_share_still_counts_as_high_demand() {
-        let seen = FlowLoad { step: 86_240.0, ..flow(4.0 * 86_240.0) };
-        assert!(seen.is_high(5.0 * 86_240.0, 0.95));
-        assert!(!seen.is_high(6.0 * 86_240.0, 0.95));
+    fn silent_flows_leave_their_share_to_the_one_that_asks() {
+        let mut flows = vec![flow(0.0); 150];
+        flows.push(flow(0.1e6));
+        let share = ClassShare::new(9e6, 0.95, flows.iter().copied());
+        assert!(near(share.rate_of(&flows[150]), 9e6));
+    }
+
+    /// Interests of 8000 bits at these times, ms, and the measure after each period of 100 ms.
+    fn measured(sent: &[u64], periods: u64) -> Vec<f64> {
+        let (bits, period) = (8000, Span::from_millis(100));
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let mut sent = sent.iter().copied().peekable();
+        let first = sent.next().unwrap();
+        let mut measure = RateMeasure::new(at(first), bits, period);
+        (1..=periods)
+            .map(|n| {
+                while let Some(ms) = sent.next_if(|ms| *ms < 100 * n) {
+                    measure.on_interest(at(ms), bits);
+                }
+                measure.end_period(at(100 * n), bits, period);
+                measure.rate()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_paced_flow_is_measured_without_steps() {
+        for gap in [1, 7, 23, 58, 99, 130, 450, 1900] {
+            let sent: Vec<u64> = (0..).map(|n| n * gap).take_while(|ms| *ms < 60_000).collect();
+            let rates = measured(&sent, 600);
+            let true_rate = 8e6 / gap as f64;
+            for rate in &rates[100..] {
+                assert!((rate / true_rate - 1.0).abs() < 0.01, "gap {gap} ms: {rate} of {true_rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flow_that_stops_is_seen_to() {
+        let sent: Vec<u64> = (0..100).map(|n| n * 10).collect();
+        let rates = measured(&sent, 40);
+        assert!(near(rates[9], 8e5), "{rates:?}");
+        assert!(rates[10] < 1.5e5 && rates[39] < 5400.0, "{rates:?}");
     }
 
     #[test]
