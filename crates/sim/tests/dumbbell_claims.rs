@@ -29,8 +29,8 @@ struct Dumbbell {
     payload: u32,
     /// From when on nothing is lost or sent again: from the start, unless flows begin far above their
     /// shares and the overshoot is more than a virtual queue of 20 Interests holds, or more than it
-    /// can send within an Interest lifetime. What it drops then is sent again at the flow's own rate,
-    /// which at a few Interests per second takes its time.
+    /// can send within three quarters of an Interest lifetime. What it drops then is sent again at
+    /// the flow's own rate, which at a few Interests per second takes its time.
     clean_from_s: u64,
 }
 
@@ -232,11 +232,11 @@ fn an_expedited_class_that_asks_for_more_gets_its_limit_and_the_others_the_rest(
     greedy.classes[0] = ("EF", 10, None);
     let mut asking = Dumbbell::paper();
     asking.classes[0] = ("EF", 10, Some(500));
-    let narrow = Dumbbell { limits: [0.2, 0.2, 0.05], ..greedy.clone() };
+    let narrow = Dumbbell { limits: [0.2, 0.2, 0.05], ..greedy.clone() }.with_overshoot();
     check(&[
         ("EF elastic", greedy.text()),
         ("EF asks for 5 Mb/s", asking.text()),
-        ("EF limited to 5 %", narrow.text()),
+        ("EF limited to 5 %, half of what its flows begin with", narrow.text()),
     ]);
 }
 

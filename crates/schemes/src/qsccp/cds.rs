@@ -36,7 +36,7 @@ const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
 const DT_CLASSES: usize = CLASSES - FIRST_DT;
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
-const SHORTEST_MEMORY: Span = Span::from_secs(1);
+const SHORTEST_MEMORY: Span = Span::from_secs(4);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
 /// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits: its
@@ -117,9 +117,11 @@ struct Class {
     largest_bits: u64,
     /// Result of the last period.
     share: ClassShare,
-    /// Σ w·φ over its flows: now, and when `share` was made.
+    /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
+    /// more than one Interest.
     weights: f64,
     shared_weights: f64,
+    joined_weights: f64,
 }
 
 /// Class-based differentiated scheduling at one face.
@@ -143,6 +145,10 @@ pub(super) struct Cds {
     data: DropTail,
     queued_interests: u32,
     queued_interest_bytes: u64,
+    /// The shortest round trip from this face since the period began, and in the latest period before
+    /// that had any.
+    shortest_rtt: Span,
+    shortest_rtt_before: Span,
     /// Bits of Interests received on this face since the period began: B_I·T.
     received_interest_bits: u64,
     period_began: Time,
@@ -156,17 +162,19 @@ fn room(least: u32, rate: f64, data_bits: u64) -> u32 {
 }
 
 impl Class {
-    /// Why there is no room for another Interest of a flow. When a delay-tolerant class is full, its
-    /// waiting flows have equal parts of the room, so that those with long queues do not keep the
-    /// others out.
-    fn refuses(&self, flow: &Flow, is_bounded: bool) -> Option<DropReason> {
+    /// What each of its waiting flows may have waiting when it is full: equal parts, so that those
+    /// with long queues do not keep the others out.
+    fn part_of_room(&self) -> u32 {
+        (self.room / self.waiting_flows.max(1)).max(1)
+    }
+
+    /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
+    fn refuses(&self, flow: &Flow) -> Option<DropReason> {
+        let is_full = self.limiter.is_none() && self.queued >= self.room;
         if flow.queue.len() >= flow.room {
             Some(DropReason::FlowQueueFull)
-        } else if is_bounded
-            && self.queued >= self.room
-            && flow.queue.len() >= self.room / (self.waiting_flows + 1)
-        {
-            (!flow.queue.is_empty()).then_some(DropReason::ClassQueueFull)
+        } else if is_full && flow.queue.len() >= self.part_of_room() {
+            Some(DropReason::ClassQueueFull)
         } else {
             None
         }
@@ -186,6 +194,7 @@ impl Class {
             share: ClassShare::default(),
             weights: 0.0,
             shared_weights: 0.0,
+            joined_weights: 0.0,
         }
     }
 }
@@ -212,6 +221,8 @@ impl Cds {
             data: DropTail::new(face.limit),
             queued_interests: 0,
             queued_interest_bytes: 0,
+            shortest_rtt: Span::MAX,
+            shortest_rtt_before: Span::MAX,
             received_interest_bits: 0,
             period_began: Time::ZERO,
             period_ends: Time::NEVER,
@@ -227,10 +238,7 @@ impl Cds {
         Some(row[key.class as usize]).filter(|&flow| flow != NONE)
     }
 
-    fn find_or_add_flow(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
-        if let Some(flow) = self.find_flow(key) {
-            return flow;
-        }
+    fn add_flow(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
         let prefix = key.prefix.0 as usize;
         if prefix >= self.index.len() {
             self.index.resize(prefix + 1, [NONE; CLASSES]);
@@ -273,6 +281,17 @@ impl Cds {
         id
     }
 
+    /// Another Interest of a flow, which is demand whether it is dropped or not.
+    fn note_demand(&mut self, now: Time, class: ServiceClass, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
+        flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
+        if flow.rate.is_none() && flow.demand.is_silent() {
+            self.classes[class as usize].joined_weights += flow.discounted_weight;
+        }
+        flow.demand.on_interest(now, flow.data_bits);
+    }
+
     fn remove_flow(&mut self, id: u32) {
         let Flow { key, place, discounted_weight, .. } = self.flows[id as usize];
         let class = &mut self.classes[key.class as usize];
@@ -285,14 +304,13 @@ impl Cds {
         self.free_flows.push(id);
     }
 
-    /// R_f,j: what this face suggests to a flow now. Flows that came since the last period are in
-    /// the sum of weights already, so nobody is promised what they will take.
+    /// R_f,j: what this face suggests to a flow now. Nobody is promised what flows that came since
+    /// the last period will take. A first Interest alone is no sign that more will follow.
     fn suggested_rate(&self, key: FlowKey) -> u64 {
         let class = &self.classes[key.class as usize];
         let flow = self.find_flow(key).map(|id| &self.flows[id as usize]);
         let rate = match flow.and_then(|flow| flow.rate) {
-            Some(rate) if class.weights > class.shared_weights => rate * class.shared_weights / class.weights,
-            Some(rate) => rate,
+            Some(rate) => rate * class.shared_weights / (class.shared_weights + class.joined_weights),
             None => {
                 let weight = flow.map_or(1.0, |flow| flow.weight);
                 let others = class.weights - flow.map_or(0.0, |flow| flow.discounted_weight);
@@ -312,16 +330,17 @@ impl Cds {
         let declared_bits = declared
             .map_or(0, |size| size.saturating_mul(8))
             .clamp(self.settings.default_data_bits, MAX_DATA_BITS);
-        let flow_id = self.find_or_add_flow(ev.now, key, declared_bits);
+        let flow_id = match self.find_flow(key) {
+            Some(known) => {
+                self.note_demand(ev.now, key.class, known);
+                known
+            }
+            None => self.add_flow(ev.now, key, declared_bits),
+        };
         let flow = &mut self.flows[flow_id as usize];
         let class = &mut self.classes[key.class as usize];
-        let gap = ev.now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
-        flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
-        // Demand is what is asked for, dropped or not.
-        flow.demand.on_interest(ev.now, flow.data_bits);
         class.largest_bits = class.largest_bits.max(flow.data_bits);
-
-        if let Some(reason) = class.refuses(flow, key.class as usize >= FIRST_DT) {
+        if let Some(reason) = class.refuses(flow) {
             ev.dropped.push(Dropped { packet: id, reason, nack: None });
             return;
         }
@@ -347,12 +366,21 @@ impl Cds {
 
     // ---- Dequeue
 
-    /// Bottom level, WDRR: takes the class's next Interest out of its flow's queue and gives it its
-    /// WFQ finish tag.
+    /// Prepares a class's next head. Self-clocked fair queueing: a class that was idle starts from the
+    /// tag in service.
     fn prepare_head(&mut self, c: usize, pool: &mut PacketPool) {
+        let last_finish = self.classes[c].last_finish;
+        let start = if last_finish > self.virtual_time { last_finish } else { self.virtual_time };
+        self.prepare_head_from(c, start, pool);
+    }
+
+    /// Bottom level, WDRR: takes the class's next Interest out of its flow's queue and gives it its
+    /// WFQ tags.
+    fn prepare_head_from(&mut self, c: usize, start: f64, pool: &mut PacketPool) {
         let class = &mut self.classes[c];
         let Some((mut first, mut last)) = class.ring else {
             class.head = None;
+            class.last_finish = start;
             self.backlogged &= !(1 << c);
             return;
         };
@@ -385,13 +413,10 @@ impl Cds {
             } else {
                 class.ring = Some((first, last));
             }
-            // Self-clocked fair queueing: a class that was idle starts from the tag in service.
             let weight = if c >= FIRST_DT { self.settings.omega[c - FIRST_DT] } else { 1.0 };
-            let begin =
-                if class.last_finish > self.virtual_time { class.last_finish } else { self.virtual_time };
-            let finish = begin + bits as f64 / weight;
+            let finish = start + bits as f64 / weight;
             class.last_finish = finish;
-            class.head = Some(Head { packet, flow: first, bits, start: begin, finish });
+            class.head = Some(Head { packet, flow: first, bits, start, finish });
             return;
         }
     }
@@ -432,9 +457,8 @@ impl Cds {
             };
             let head = self.classes[c].head.expect("the chosen class has a head");
             let interest = &ev.pool[head.packet];
-            if ev.now - interest.queued_at > interest.lifetime {
-                self.refund_head(c);
-                self.take_head(c, ev.pool);
+            if ev.now - interest.queued_at > interest.lifetime - self.return_time(interest.lifetime) {
+                self.drop_head(c, ev.pool);
                 ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
@@ -460,24 +484,36 @@ impl Cds {
         Next::Empty
     }
 
-    /// Gives back what a head was charged that is dropped and not sent: its class and its flow had
-    /// no service.
-    fn refund_head(&mut self, c: usize) {
-        let class = &mut self.classes[c];
-        let Some(head) = class.head else { return };
-        class.last_finish = head.start;
-        if class.ring.is_some_and(|(first, _)| first == head.flow) {
-            self.flows[head.flow as usize].deficit += head.bits as f64;
-        }
+    /// What an Interest must have left of its lifetime when it leaves, for its Data to be of use: twice
+    /// the shortest round trip seen on this face of late, since there may be as much network below
+    /// as above. Where every Interest waits for long that is no measure, so half the lifetime at most.
+    fn return_time(&self, lifetime: Span) -> Span {
+        let shortest = self.shortest_rtt.min(self.shortest_rtt_before);
+        (shortest * 2).min(lifetime / 2)
     }
 
     /// Takes a class's head away and prepares the next.
     fn take_head(&mut self, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
+        self.count_out(c, pool[head.packet].wire_len());
+        self.prepare_head(c, pool);
+    }
+
+    /// Takes a class's head away that is not to be sent: the next gets its place, and its flow what
+    /// it was charged, since neither had service.
+    fn drop_head(&mut self, c: usize, pool: &mut PacketPool) {
+        let Some(head) = self.classes[c].head else { return };
+        self.count_out(c, pool[head.packet].wire_len());
+        if self.classes[c].ring.is_some_and(|(first, _)| first == head.flow) {
+            self.flows[head.flow as usize].deficit += head.bits as f64;
+        }
+        self.prepare_head_from(c, head.start, pool);
+    }
+
+    fn count_out(&mut self, c: usize, bytes: u64) {
         self.classes[c].queued -= 1;
         self.queued_interests -= 1;
-        self.queued_interest_bytes -= pool[head.packet].wire_len();
-        self.prepare_head(c, pool);
+        self.queued_interest_bytes -= bytes;
     }
 
     fn rebase(&mut self) {
@@ -499,6 +535,9 @@ impl Cds {
         let elapsed = now.since(self.period_began).max(self.settings.period).as_secs_f64();
         let reverse_interests = self.received_interest_bits as f64 / elapsed;
         self.received_interest_bits = 0;
+        if self.shortest_rtt < Span::MAX {
+            self.shortest_rtt_before = core::mem::replace(&mut self.shortest_rtt, Span::MAX);
+        }
         self.forget_silent_flows(now);
         for class in &mut self.classes {
             class.largest_bits = 0;
@@ -555,12 +594,15 @@ impl Cds {
             let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize]));
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
+            class.joined_weights = 0.0;
             class.room = room(s.class_queue, rate, class.largest_bits);
+            let part = if class.limiter.is_some() { u32::MAX } else { class.part_of_room() };
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
                 let suggested = class.share.rate_of(&load(flow));
                 flow.room = room(s.virtual_queue, suggested, flow.data_bits);
-                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(flow.filled()) };
+                let discount =
+                    if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(flow.filled(part)) };
                 flow.rate = Some(suggested * discount);
             }
         }
@@ -602,9 +644,12 @@ impl Cds {
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
 impl Flow {
-    /// Which part of its room is taken: x of the discount σ(x).
-    fn filled(&self) -> f64 {
-        f64::from(self.queue.len()) / f64::from(self.room)
+    /// Which part of its room is taken: x of the discount σ(x). In the class's room, where all may
+    /// be waiting for their turns, one Interest that waits for its own is no sign of too many.
+    fn filled(&self, part_of_class: u32) -> f64 {
+        let waiting = self.queue.len();
+        let of_class = f64::from(waiting.saturating_sub(1)) / f64::from(part_of_class);
+        of_class.max(f64::from(waiting) / f64::from(self.room))
     }
 
     /// φ < 1.
@@ -643,6 +688,7 @@ impl Queue for Cds {
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data() {
             self.on_data(ev.packet, ev.wire_len.bits());
+            self.shortest_rtt = self.shortest_rtt.min(ev.rtt.unwrap_or(Span::MAX));
         } else if ev.packet.is_interest() {
             self.received_interest_bits += ev.wire_len.bits();
         }
@@ -677,32 +723,25 @@ impl Cds {
     /// Drops everything that a flow has waiting.
     fn flush(&mut self, id: u32, pool: &mut PacketPool, dropped: &mut Drops) {
         let c = self.flows[id as usize].key.class as usize;
-        let mut packets = Vec::new();
-        if !self.flows[id as usize].queue.is_empty() {
-            self.classes[c].waiting_flows -= 1;
-        }
-        if self.classes[c].head.is_some_and(|head| head.flow == id) {
-            self.refund_head(c);
-        }
-        if let Some(head) = self.classes[c].head.take_if(|head| head.flow == id) {
-            packets.push(head.packet);
-        }
-        packets.extend(core::iter::from_fn(|| self.flows[id as usize].queue.pop_front(pool)));
         self.unlink(c, id);
-        for packet in packets {
-            self.classes[c].queued -= 1;
-            self.queued_interests -= 1;
-            self.queued_interest_bytes -= pool[packet].wire_len();
-            dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
+        let mut drop = |packet| dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
+        if let Some(head) = self.classes[c].head.filter(|head| head.flow == id) {
+            self.drop_head(c, pool);
+            drop(head.packet);
         }
-        if self.classes[c].head.is_none() {
-            self.prepare_head(c, pool);
+        while let Some(packet) = self.flows[id as usize].queue.pop_front(pool) {
+            self.count_out(c, pool[packet].wire_len());
+            drop(packet);
         }
     }
 
     /// Takes a flow out of its class's ring, wherever it stands.
     fn unlink(&mut self, c: usize, id: u32) {
         let Some((first, last)) = self.classes[c].ring else { return };
+        if self.flows[id as usize].queue.is_empty() {
+            return;
+        }
+        self.classes[c].waiting_flows -= 1;
         let mut kept = Vec::new();
         let mut at = first;
         loop {

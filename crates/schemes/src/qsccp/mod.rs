@@ -13,42 +13,61 @@
 //!
 //! # Not here yet
 //! The tables DRT and TRT for flows with several upstream or downstream faces (equations (10),
-//! second argument, to (12)), the forwarding probabilities of AF, and the judgement of greedy flows
-//! (γ has its use, λ and φ < 1 have not): until then every Interest takes the cheapest next hop, and
-//! a rate passes a router as the minimum along the path. Nor does a face learn that the rate of its
-//! link has changed: B is what it was when the face was made.
+//! second argument, to (12)), the forwarding probabilities of AF, what caches and aggregation change,
+//! and the judgement of greedy flows (γ has its use, λ and φ < 1 have not). Until then Interests take
+//! the next hops of best route, a rate passes a router as the minimum along the path, and two
+//! downstream faces that ask for the same prefix are each told all of its R_f. Nor does a face
+//! learn that the rate of its link has changed: B is what it was when the face was made.
 //!
 //! # Deviations from the paper
 //! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
-//!    reconstructed from the authors' published code, with one threshold γ where the code has two.
+//!    reconstructed from the authors' published code, with one threshold γ for flows where the code
+//!    has two; the thresholds for classes, 0.8 and 0.05, are the code's.
 //! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
 //!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
-//!    more than 1 % of it.
+//!    more than 1 % of it. It never falls below 1 % of B.
 //! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
-//!    lets no more through; and it is smoothed over four periods, since a few Data per period more
-//!    or less would swing the rates of all other classes.
-//! 4. A measured rate is compared with a threshold after allowing one Data per period, the
-//!    resolution of the measure (the authors' code allows a fixed 0.5 Mb/s, which is nothing at
-//!    1 Gb/s and everything at 1 Mb/s).
-//! 5. The size of a flow's Data is learned from the Data that come back; the Interest declares it
-//!    (ExpectedSize) until one has. The paper does not say how routers know it.
+//!    lets no more through.
+//! 4. r_f is measured from Interest to Interest and smoothed over eight of them or a period, and
+//!    r_c is their sum. A count over T comes in steps of one Data per T, 86 kb/s, coarser than the
+//!    thresholds of flows below a megabit per second (the authors' code allows them 0.5 Mb/s).
+//! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
+//!    routers know it. Until one has come it is what the flow's first Interest declares
+//!    (ExpectedSize), but not less than the usual size: to ask for Data that never come is no way
+//!    past the limiters.
 //! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
-//!    Interest on an idle link, and can stall. The total bucket holds two Data, which makes up for
-//!    the time an Interest waits for a Data in transmission.
-//! 7. A flow's state lasts four of its usual gaps between Interests, 1 s to 10 s, not one period: a
-//!    flow of less than ten Data a second would otherwise come and go ten times a second.
-//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none. Ours
-//!    looks at the fuller of the flow's queue and its class's: with many flows the class is full
-//!    when each of them has little waiting.
+//!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
+//!    makes up for the time an Interest waits for a Data in transmission. Buckets begin full.
+//! 7. A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period: a
+//!    flow of less than ten Data a second would otherwise come and go ten times a second. The R_f of
+//!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
+//!    period.
+//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
+//!    A flow's room is its virtual queue or, if that is less, its equal part of the room of its
+//!    class among the flows that have something waiting: with many flows the class is full when
+//!    each of them has little waiting. A full class takes Interests of flows that have less than
+//!    that waiting. Queues on fast links hold 20 ms of Data if that is more than 20 and 200 Interests:
+//!    they would overflow within a period.
 //! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
 //!    cost per packet stays O(1).
-//! 10. The consumer's wait follows its rate as it changes, and is at most 1 s, since a rate near
-//!     zero would never hear of a better one.
-//! 11. An Interest that has waited for longer than its lifetime is dropped, not sent: nobody waits
-//!     for its Data any more.
+//! 10. The consumer's wait follows its rate as it changes, and ends a lifetime after the latest
+//!     feedback, since a rate near zero would never hear of a better one. (13) smooths the rate of
+//!     Data, not of Interests; it is the same while Data have one size.
+//! 11. An Interest that has waited for so long that its Data would come after its lifetime is dropped,
+//!     not sent; class and flow are not charged for it. For the way back two of the shortest recent
+//!     round trips are allowed, half the lifetime at most.
 //! 12. A consumer that has had no feedback for a whole Interest lifetime halves its rate. The paper
 //!     never lowers it without feedback; then a flow whose first rate is far above its share fills
 //!     its queue with Interests that all wait for too long, and never hears of it.
+//! 13. Where no class is high-demand, the code promises each class its base rate and all that is
+//!     spare, together more than the link has. Ours promises no more than the others leave.
+//! 14. Interests leave before the Data that wait for the same link: they are small and scheduled, and
+//!     one that waits behind Data would leave the other direction idle. The authors' code has one
+//!     queue for both.
+//!
+//! # Valid where
+//! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
+//! for too long to be of use, and its Data come by chance.
 
 mod cds;
 mod cra;

@@ -110,6 +110,12 @@ impl RateMeasure {
         self.last
     }
 
+    /// Whether no Interest has come since the last measure, or since the first.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.asked_bits == 0
+    }
+
     /// An Interest for so many bits of Data, forwarded or not.
     #[inline]
     pub(super) fn on_interest(&mut self, now: Time, bits: u64) {
@@ -121,8 +127,7 @@ impl RateMeasure {
     pub(super) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
         let bits = data_bits as f64;
         if self.asked_bits == 0 {
-            // At most twice what an Interest now would show: gaps are not all the same.
-            self.rate = self.rate.min(2.0 * bits / now.since(self.last).max(period).as_secs_f64());
+            self.fade(bits / now.since(self.last).max(period).as_secs_f64());
             return;
         }
         // Interests that came all at once are no rate: a quarter of a period at least.
@@ -134,6 +139,21 @@ impl RateMeasure {
         self.is_known = true;
         self.asked_bits = 0;
         self.since = self.last;
+    }
+}
+
+impl RateMeasure {
+    /// In a period without an Interest: the rate is not much more than `now`, what an Interest now
+    /// would show. Gaps vary, but after four usual ones a flow has stopped.
+    fn fade(&mut self, now: f64) {
+        if !self.is_known {
+            self.rate = self.rate.min(now);
+        } else if now < self.rate / 4.0 {
+            self.rate = 0.0;
+            self.is_known = false;
+        } else {
+            self.rate = self.rate.min(2.0 * now);
+        }
     }
 }
 
@@ -335,7 +355,7 @@ mod tests {
         let sent: Vec<u64> = (0..100).map(|n| n * 10).collect();
         let rates = measured(&sent, 40);
         assert!(near(rates[9], 8e5), "{rates:?}");
-        assert!(rates[10] < 1.5e5 && rates[39] < 5400.0, "{rates:?}");
+        assert!(rates[9] > 7e5 && rates[10] == 0.0 && rates[39] == 0.0, "{rates:?}");
     }
 
     #[test]
