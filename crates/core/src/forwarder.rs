@@ -272,9 +272,10 @@ impl Forwarder {
     /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so
     /// the timer is only ever set to earlier times, until it fires.
     #[inline]
-    fn expect_expiry(&mut self, expires: Time) {
+    fn expect_expiry(&mut self, expires: Time, now: Time) {
         if expires < self.pit_timer {
-            self.pit_timer = self.pit.next_deadline();
+            // A wheel that was not turned since may name a slot that is over.
+            self.pit_timer = self.pit.next_deadline().max(now);
             self.deadlines.set(PIT_TIMER, self.pit_timer);
         }
     }
@@ -381,7 +382,7 @@ impl Forwarder {
             }),
         }
         self.pit.extend_expiry(pit, expires);
-        self.expect_expiry(expires);
+        self.expect_expiry(expires, out.now);
         was_known
     }
 

@@ -212,6 +212,7 @@ impl World {
             if at >= end {
                 break;
             }
+            debug_assert!(at >= self.now, "time goes forward: {at} after {}", self.now);
             self.now = at;
             self.event_count += 1;
             if event >= first_node {
@@ -349,7 +350,7 @@ impl World {
             }
         }
         self.actions.clear();
-        let deadline = self.nodes[node as usize].forwarder.next_deadline();
+        let deadline = self.nodes[node as usize].forwarder.next_deadline().max(self.now);
         let event = self.node_event(node);
         let scheduled = &mut self.nodes[node as usize].scheduled;
         if *scheduled != deadline {
@@ -422,11 +423,12 @@ impl World {
         self.schedule_flow(index);
     }
 
+    /// A timeout that shrank may have been over before now: then it is over now.
     #[inline]
     fn schedule_flow(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
         let event = self.flow_event(flow.event);
-        self.events.set(event, flow.consumer.next_deadline());
+        self.events.set(event, flow.consumer.next_deadline().max(self.now));
     }
 
     fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {

@@ -89,6 +89,12 @@ impl Bench {
         self.input(Input::Packet { face, packet })
     }
 
+    fn lasting(&mut self, face: FaceId, uri: &str, nonce: u32, lifetime: Span) -> Vec<Seen> {
+        let packet = self.packet(Kind::Interest, uri, nonce);
+        self.pool[packet].lifetime = lifetime;
+        only_seen(self.give(face, packet))
+    }
+
     fn interest(&mut self, face: FaceId, uri: &str, nonce: u32) -> Vec<Seen> {
         let packet = self.packet(Kind::Interest, uri, nonce);
         only_seen(self.give(face, packet))
@@ -200,6 +206,20 @@ fn an_entry_expires_with_its_lifetime_and_late_data_is_unsolicited() {
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.node.next_deadline(), Time::NEVER);
     assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn the_node_never_asks_to_be_called_in_the_past() {
+    let mut bench = Bench::new().routed();
+    let down = bench.neighbours[0];
+    bench.lasting(down, "/a/1", 1, Span::from_secs(4));
+    bench.later(3_000);
+    // Over a round of the timing wheel away from the first, so in a slot that is over.
+    bench.lasting(down, "/a/2", 2, Span::from_secs(2));
+    bench.lasting(down, "/a/3", 3, Span::from_millis(500));
+    assert!(bench.node.next_deadline() >= bench.now, "{}", bench.node.next_deadline());
+    bench.input(Input::Deadline);
+    assert!(bench.node.next_deadline() >= bench.now + Span::from_millis(500));
 }
 
 #[test]
