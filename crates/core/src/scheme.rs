@@ -511,6 +511,26 @@ impl DropReason {
         DropReason::Malformed,
     ];
 
+    /// Whether it was dropped on its way out, by the queue, the link or a face that is down. Otherwise
+    /// the node refused it where it arrived: it may be a copy that nobody misses.
+    pub const fn is_loss(self) -> bool {
+        match self {
+            DropReason::QueueFull
+            | DropReason::FlowQueueFull
+            | DropReason::ClassQueueFull
+            | DropReason::PushedOut
+            | DropReason::Expired
+            | DropReason::LinkLoss
+            | DropReason::FaceDown => true,
+            DropReason::PitFull
+            | DropReason::Loop
+            | DropReason::HopLimit
+            | DropReason::Unsolicited
+            | DropReason::NoRoute
+            | DropReason::Malformed => false,
+        }
+    }
+
     /// A few words for people.
     pub const fn words(self) -> &'static str {
         match self {

@@ -285,8 +285,12 @@ impl Measurements {
         }
     }
 
+    /// A packet was dropped; `channel` is that of its face.
     pub(crate) fn on_drop(&mut self, packet: &Packet, channel: Option<u32>, reason: DropReason) {
         self.drops[reason as usize] += 1;
+        if !reason.is_loss() {
+            return;
+        }
         if let Some(channel) = channel {
             self.channels[channel as usize].drops += 1;
         }

@@ -14,3 +14,22 @@ fn time_goes_forward_when_timeouts_shrink() {
         assert!(report.document.flows[0].timeouts > 0, "{set:?}");
     }
 }
+
+#[test]
+fn what_a_node_refuses_is_not_lost_on_the_way() {
+    // Retransmissions that were not needed: their Data come twice, and the second is unsolicited.
+    let set = ["scheme.fixed.window=300", "link.alice-bob.queue=1000 packets", "link.alice-bob.rate=1 Mb/s"];
+    let report = run(&scenario("examples/minimal", &set), &Setup::default());
+    let refused = report.drops_by_reason.iter().map(|(_, count)| count).sum::<u64>();
+    assert!(refused > 0, "{:?}", report.drops_by_reason);
+    assert_eq!(report.document.flows[0].lost, 0);
+    assert!(report.document.links.iter().all(|link| link.drops == 0));
+}
+
+#[test]
+fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
+    let report = run(&scenario("examples/minimal", &["link.alice-bob.loss=0.1"]), &Setup::default());
+    let [there, back] = [0, 1].map(|index| report.document.links[index].drops);
+    assert!(there > 0 && back > 0);
+    assert_eq!(report.document.flows[0].lost, back);
+}
