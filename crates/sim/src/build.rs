@@ -179,6 +179,12 @@ impl<'a> Builder<'a> {
         Random::named(self.setup.seed, name)
     }
 
+    /// The stream of the `number`th flow of this consumer and prefix.
+    fn flow_random(&self, flow: &scenario::Flow, number: u32) -> Random {
+        let name = format!("flow {} of {}", flow.prefix, self.scenario.nodes[flow.consumer.index()].name);
+        if number == 1 { self.random(&name) } else { self.random(&format!("{name}, number {number}")) }
+    }
+
     fn scheme_of(&self, node: usize) -> &dyn Scheme {
         if self.scenario.nodes[node].active { self.scheme.as_ref() } else { self.inactive.as_ref() }
     }
@@ -259,6 +265,7 @@ impl<'a> Builder<'a> {
     fn add_consumers(&mut self) -> Result<Vec<FlowApp>, BuildError> {
         let order = self.shuffled(self.scenario.flows.len());
         let mut flows = Vec::with_capacity(order.len());
+        let mut streams = BTreeMap::new();
         for (flow, event) in self.scenario.flows.iter().zip(order) {
             let node = flow.consumer.index();
             let face = self.nodes[node].forwarder.add_application();
@@ -271,7 +278,9 @@ impl<'a> Builder<'a> {
                 }
                 _ => self.scheme.flow_control(&config),
             };
-            let random = self.random(&format!("flow {} of {}", flow.prefix, self.scenario.nodes[node].name));
+            // Two consumers of one prefix on one node must not use the same nonces.
+            let number = streams.entry((node, flow.prefix.as_str())).and_modify(|n| *n += 1).or_insert(1);
+            let random = self.flow_random(flow, *number);
             let config = ConsumerConfig {
                 prefix: name_of(&flow.prefix),
                 hasher: HASHER,
