@@ -21,7 +21,7 @@ use crate::ids::FaceId;
 use crate::link::Link;
 use crate::name::{HashedName, NameHasher};
 use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
-use crate::pit::{InRecord, OutRecord, Pit, PitId};
+use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
     Answer, Backlog, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
@@ -335,10 +335,10 @@ impl Forwarder {
             if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
                 return self.refuse_loop(face, id, out);
             }
+            give_up_downed(entry, &self.faces);
         }
-        let known = self.record_downstream(pit, face, id, out);
-        let entry = self.pit.entry(pit).expect("still there");
-        let aggregated = !is_new && !known && entry.out_records.iter().any(|r| r.nacked.is_none());
+        let aggregated = !is_new && entry.in_record(face).is_none() && entry.is_pending(now);
+        self.record_downstream(pit, face, id, aggregated, out);
         self.forward(pit, face, id, aggregated, out);
     }
 
@@ -356,16 +356,21 @@ impl Forwarder {
         }
     }
 
-    /// Writes down who asked; answers whether the same face had asked before.
-    fn record_downstream(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
+    /// Writes down who asked.
+    fn record_downstream(
+        &mut self,
+        pit: PitId,
+        face: FaceId,
+        id: PacketId,
+        aggregated: bool,
+        out: &mut Out<'_>,
+    ) {
         let interest = &out.pool[id];
         let expires = out.now + interest.lifetime.min(LONGEST_LIFETIME);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        let aggregated = !entry.in_records.is_empty();
-        let known = entry.in_records.iter_mut().find(|r| r.face == face);
-        let was_known = known.is_some();
-        match known {
+        match entry.in_record(face) {
             Some(record) => {
+                record.arrived = out.now;
                 record.nonce = interest.nonce;
                 record.expires = expires;
                 record.token = interest.header().pit_token;
@@ -383,7 +388,6 @@ impl Forwarder {
         }
         self.pit.extend_expiry(pit, expires);
         self.expect_expiry(expires, out.now);
-        was_known
     }
 
     /// Asks the strategy what becomes of an Interest, and does it.
@@ -440,7 +444,6 @@ impl Forwarder {
     }
 
     fn send_interest(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        let now = out.now;
         let interest = &mut out.pool[id];
         // Zero hops left: applications here may still answer, the network may not.
         let local = self.faces[face.0 as usize].way == Way::Application;
@@ -448,25 +451,10 @@ impl Forwarder {
             return out.drop(face, id, DropReason::HopLimit);
         }
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
-        let nonce = interest.nonce;
+        let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
         // A queue that dropped another copy may have had the entry rejected.
         let Some(entry) = self.pit.entry_mut(pit) else { return out.pool.free(id) };
-        match entry.out_records.iter_mut().find(|r| r.face == face) {
-            Some(record) => {
-                record.nonce = nonce;
-                record.sent = now;
-                record.times_sent += 1;
-                record.nacked = None;
-            }
-            None => entry.out_records.push(OutRecord {
-                face,
-                nonce,
-                sent: now,
-                times_sent: 1,
-                marked: false,
-                nacked: None,
-            }),
-        }
+        entry.note_sending(face, nonce, out.now, lifetime);
         self.send(face, id, out);
     }
 
@@ -507,7 +495,7 @@ impl Forwarder {
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
             let flow = entry_flow(entry.fib, entry.class);
-            let rtt = entry.out_records.iter().find(|r| r.face == face).map(|r| now.since(r.sent));
+            let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
             out.pool[id].flow = flow;
             if index == 0 {
                 self.receive(face, id, rtt, out);
@@ -606,7 +594,7 @@ impl Forwarder {
         cached: PacketId,
         out: &mut Out<'_>,
     ) {
-        self.record_downstream(pit, face, id, out);
+        self.record_downstream(pit, face, id, false, out);
         let entry = self.pit.entry(pit).expect("a live entry");
         let flow = entry_flow(self.fib.lookup(&out.pool[id].name), entry.class);
         let record = entry.in_records[0];
@@ -630,8 +618,9 @@ impl Forwarder {
         let Some(record) = entry.out_records.iter_mut().find(|r| r.face == face && r.nonce == nonce) else {
             return out.drop(face, id, DropReason::Unsolicited);
         };
-        record.nacked = Some(reason.value() as u8);
-        let pending = entry.out_records.iter().any(|r| r.nacked.is_none());
+        record.give_up(Some(reason));
+        give_up_downed(entry, &self.faces);
+        let pending = entry.is_pending(out.now);
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
         if let Some(fib) = entry.fib {
@@ -791,6 +780,15 @@ const NO_PREFIX: FibId = FibId(u32::MAX);
 
 fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
     FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+}
+
+/// What was sent by a face that is down now is not answered. Looked at when an entry is, so that a
+/// face that goes down costs no search.
+fn give_up_downed(entry: &mut PitEntry, faces: &[Face]) {
+    let is_down = |face: FaceId| !faces[face.0 as usize].up;
+    for record in entry.out_records.iter_mut().filter(|r| r.times_sent > 0 && is_down(r.face)) {
+        record.give_up(None);
+    }
 }
 
 fn remember_mark(pit: &mut Pit, id: PitId, face: FaceId) {

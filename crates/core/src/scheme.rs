@@ -291,7 +291,7 @@ pub struct DataEvent<'a> {
     pub flow: FlowKey,
     /// The PIT entry that it satisfies.
     pub entry: &'a PitEntry,
-    /// Time since the Interest was last sent to that face; `None` if it was not.
+    /// Time since the Interest was sent to that face; `None` if it was not, or more than once.
     pub rtt: Option<Span>,
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -444,7 +444,7 @@ pub struct ReceiveEvent<'a> {
     pub packet: &'a mut Packet,
     /// Its length on the wire.
     pub wire_len: Bytes,
-    /// For a Data: time since the Interest was last sent by this face.
+    /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
     /// The face's random stream.
     pub random: &'a mut Random,

@@ -10,7 +10,7 @@ pub const SUPPRESSION: Span = Span::from_millis(100);
 
 /// Whether a repeated Interest comes too soon after the last sending to be sent again.
 pub fn is_suppressed(ev: &InterestEvent<'_>, interval: Span) -> bool {
-    ev.entry.out_records.iter().any(|out| out.nacked.is_none() && ev.now.since(out.sent) < interval)
+    ev.entry.out_records.iter().any(|out| out.is_pending(ev.now) && ev.now.since(out.sent) < interval)
 }
 
 /// Sends every Interest to the cheapest next hop; a repeated one to the cheapest that has not been

@@ -235,6 +235,57 @@ fn a_downstream_whose_lifetime_is_over_gets_nothing_though_another_still_waits()
 }
 
 #[test]
+fn a_newcomer_does_not_wait_for_what_upstream_has_forgotten() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, third] = bench.neighbours;
+    bench.lasting(first, "/a/1", 1, Span::from_millis(100));
+    bench.later(50);
+    assert_eq!(bench.interest(second, "/a/1", 2), [], "aggregated");
+    bench.later(1_000);
+    assert_eq!(bench.interest(third, "/a/1", 3), [Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(second), Seen::Data(third)]);
+}
+
+#[test]
+fn what_left_by_a_face_that_is_down_is_not_waited_for() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, other] = bench.neighbours;
+    bench.interest(first, "/a/1", 1);
+    bench.interest(first, "/a/2", 2);
+    bench.input(Input::FaceDown(up));
+    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Interest(other)], "another asks");
+    bench.later(50);
+    assert_eq!(bench.interest(first, "/a/2", 4), [Seen::Interest(other)], "the same asks again");
+}
+
+#[test]
+fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
+    #[derive(Default)]
+    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);
+    impl Strategy for Watch {
+        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Forward(ev.next_hops[0].face)
+        }
+        fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+            self.0.borrow_mut().push(ev.rtt);
+        }
+    }
+    let seen = std::rc::Rc::default();
+    let watch = Watch(std::rc::Rc::clone(&seen));
+    let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(20);
+    bench.data(up, "/a/1");
+    bench.interest(down, "/a/2", 2);
+    bench.later(20);
+    bench.interest(down, "/a/2", 3);
+    bench.later(5);
+    bench.data(up, "/a/2");
+    assert_eq!(*seen.borrow(), [Some(Span::from_millis(20)), None]);
+}
+
+#[test]
 fn an_interest_without_end_does_not_stay_for_ever() {
     let mut bench = Bench::new().routed();
     let packet = bench.packet(Kind::Interest, "/a/1", 1);
@@ -476,6 +527,21 @@ fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     assert_eq!(bench.pool.in_use(), 3, "one Interest and two Data that the test was given");
 }
 
+#[test]
+fn another_downstream_waits_for_what_is_held_without_asking_the_strategy_again() {
+    let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), []);
+    bench.later(5);
+    assert_eq!(bench.interest(second, "/a/1", 2), []);
+    assert_eq!(bench.entry().in_records.iter().map(|r| r.aggregated).collect::<Vec<_>>(), [false, true]);
+    bench.later(5);
+    let sent = bench.input(Input::Deadline);
+    assert_eq!(bench.pool[sent[0].1].nonce, 1, "the held one");
+    assert!(bench.node.next_deadline() > bench.now + Span::from_secs(3), "nothing else is held");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
+}
+
 /// Marks, drops with a Nack, or passes Interests, by the last number of their nonces; the others
 /// wait until `release`.
 #[derive(Default)]
@@ -514,6 +580,11 @@ fn a_mark_on_an_interest_at_dequeue_is_remembered_with_its_next_hop() {
     let down = bench.neighbours[0];
     bench.interest(down, "/a/1", 7);
     assert!(bench.entry().out_records[0].marked);
+    bench.later(100);
+    bench.interest(down, "/a/1", 8);
+    bench.later(100);
+    bench.interest(down, "/a/1", 9);
+    assert!(!bench.entry().out_records[0].marked, "sent again without");
     let mut bench = moody(Box::new(BestRoute::default()));
     bench.interest(down, "/a/1", 8);
     assert!(!bench.entry().out_records[0].marked);
