@@ -140,6 +140,8 @@ pub struct Forwarder {
     strategy_timer: Time,
     /// Reused between calls.
     dropped: Drops,
+    /// What queues dropped during this call, and at which face.
+    to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
 }
@@ -178,6 +180,7 @@ impl Forwarder {
             pit_timer: Time::NEVER,
             strategy_timer: Time::NEVER,
             dropped: Drops::new(),
+            to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
         }
@@ -262,6 +265,7 @@ impl Forwarder {
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
         }
+        self.report_drops(&mut out);
         let wanted = self.strategy.next_deadline();
         if wanted != self.strategy_timer {
             self.strategy_timer = wanted;
@@ -393,7 +397,7 @@ impl Forwarder {
     /// Asks the strategy what becomes of an Interest, and does it.
     fn forward(&mut self, pit: PitId, face: FaceId, id: PacketId, aggregated: bool, out: &mut Out<'_>) {
         let Some(fib) = self.fib.lookup(&out.pool[id].name) else {
-            return self.reject(pit, id, NackReason::NoRoute, out);
+            return self.refuse(pit, face, id, NackReason::NoRoute, out);
         };
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
         for hop in self.fib.entry(fib).next_hops() {
@@ -416,10 +420,11 @@ impl Forwarder {
         } else {
             self.strategy.on_interest(&mut ev)
         };
-        self.carry_out(decision, pit, id, out);
+        self.carry_out(decision, pit, face, id, out);
     }
 
-    fn carry_out(&mut self, decision: Decision, pit: PitId, id: PacketId, out: &mut Out<'_>) {
+    /// Does with an Interest that came, or came back, by `face` what the strategy decided.
+    fn carry_out(&mut self, decision: Decision, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         match decision {
             Decision::Forward(next_hop) => self.send_interest(pit, next_hop, id, out),
             Decision::Multicast(next_hops) => {
@@ -429,7 +434,7 @@ impl Forwarder {
                 }
                 match next_hops.first() {
                     Some(&next_hop) => self.send_interest(pit, next_hop, id, out),
-                    None => self.reject(pit, id, NackReason::NoRoute, out),
+                    None => self.refuse(pit, face, id, NackReason::NoRoute, out),
                 }
             }
             Decision::Hold => {
@@ -439,7 +444,7 @@ impl Forwarder {
                 }
             }
             Decision::Suppress => out.pool.free(id),
-            Decision::Nack(reason) => self.reject(pit, id, reason, out),
+            Decision::Nack(reason) => self.refuse(pit, face, id, reason, out),
         }
     }
 
@@ -452,10 +457,25 @@ impl Forwarder {
         }
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
-        // A queue that dropped another copy may have had the entry rejected.
-        let Some(entry) = self.pit.entry_mut(pit) else { return out.pool.free(id) };
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.note_sending(face, nonce, out.now, lifetime);
         self.send(face, id, out);
+    }
+
+    /// There is no way on for the Interest of a downstream. While Data may come for another, only
+    /// this downstream is told.
+    fn refuse(&mut self, pit: PitId, face: FaceId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if !entry.is_pending(out.now) {
+            return self.reject(pit, id, reason, out);
+        }
+        match entry.in_records.iter().position(|record| record.face == face) {
+            Some(place) => {
+                let record = entry.in_records.remove(place);
+                self.send_nack(id, &record, reason, out);
+            }
+            None => out.pool.free(id),
+        }
     }
 
     /// Tells every downstream of an entry that there will be no Data, and forgets the entry.
@@ -463,14 +483,20 @@ impl Forwarder {
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
             let nack = out.pool.duplicate(id);
-            out.pool[nack].make_nack(reason);
-            out.pool[nack].nonce = record.nonce;
-            out.pool[nack].header_mut().pit_token = record.token;
-            self.send(record.face, nack, out);
+            self.send_nack(nack, &record, reason, out);
             index += 1;
         }
         out.pool.free(id);
         self.forget(pit, out);
+    }
+
+    /// Sends an Interest back to a downstream as a Nack.
+    fn send_nack(&mut self, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
+        let nack = &mut out.pool[id];
+        nack.make_nack(reason);
+        nack.nonce = to.nonce;
+        nack.header_mut().pit_token = to.token;
+        self.send(to.face, id, out);
     }
 
     // ---- Data
@@ -520,8 +546,8 @@ impl Forwarder {
         is_last: bool,
         out: &mut Out<'_>,
     ) {
-        // While another entry was answered, a queue may have dropped this one's Interest with a Nack.
-        let flow = self.pit.entry(pit).map_or_else(Default::default, |e| entry_flow(e.fib, e.class));
+        let entry = self.pit.entry(pit).expect("just matched");
+        let flow = entry_flow(entry.fib, entry.class);
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
@@ -647,7 +673,7 @@ impl Forwarder {
         if class != ServiceClass::Be {
             interest.header_mut().signals.set(Signal::ServiceClass, class as u64);
         }
-        self.carry_out(decision, pit, id, out);
+        self.carry_out(decision, pit, face, id, out);
     }
 
     // ---- Links
@@ -688,29 +714,50 @@ impl Forwarder {
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
         }
-        let face = *face;
-        self.set_link_timer(link);
         if !self.dropped.is_empty() {
-            self.report_drops(face, out);
+            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
         }
+        self.set_link_timer(link);
     }
 
-    /// Reports what a queue dropped, and tells downstreams where the queue asks for it.
-    fn report_drops(&mut self, face: FaceId, out: &mut Out<'_>) {
-        let mut dropped = core::mem::take(&mut self.dropped);
-        for Dropped { packet, reason, nack } in dropped.drain(..) {
-            if let (Some(nack), true) = (nack, out.pool[packet].is_interest()) {
-                let (pit, copy) = (out.pool[packet].pit, out.pool.duplicate(packet));
-                self.reject(pit, copy, nack, out);
+    /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is
+    /// being sent or answered. A Nack that this makes may be dropped in its turn, or push out others.
+    fn report_drops(&mut self, out: &mut Out<'_>) {
+        let mut done = 0;
+        while let Some(&(face, Dropped { packet, reason, nack })) = self.to_report.get(done) {
+            done += 1;
+            if out.pool[packet].is_interest() {
+                self.on_interest_dropped(face, packet, nack, out);
             }
             out.drop(face, packet, reason);
         }
-        // A Nack may have been dropped in its turn: those came after, and are reported as well.
-        dropped.append(&mut self.dropped);
-        for Dropped { packet, reason, .. } in dropped.drain(..) {
-            out.drop(face, packet, reason);
+        self.to_report.clear();
+    }
+
+    /// An Interest did not leave. Tells the downstreams where the queue asks for it, unless Data may
+    /// still come by another next hop or for an earlier sending.
+    fn on_interest_dropped(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        nack: Option<NackReason>,
+        out: &mut Out<'_>,
+    ) {
+        let interest = &out.pool[id];
+        let (pit, nonce) = (interest.pit, interest.nonce);
+        // It may have been queued for so long that its entry's handle is another's again.
+        let Some(entry) = self.pit.entry_mut(pit).filter(|entry| *entry.name() == interest.name) else {
+            return;
+        };
+        let Some(record) = entry.out_record(face).filter(|r| r.nonce == nonce && r.times_sent == 1) else {
+            return;
+        };
+        record.give_up(nack);
+        give_up_downed(entry, &self.faces);
+        if let (Some(reason), false) = (nack, entry.is_pending(out.now)) {
+            let copy = out.pool.duplicate(id);
+            self.reject(pit, copy, reason, out);
         }
-        self.dropped = dropped;
     }
 
     // ---- Time and faces

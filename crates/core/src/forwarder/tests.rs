@@ -630,6 +630,63 @@ fn when_queues_drop_all_copies_with_nacks_the_downstream_hears_of_it_once() {
     assert!(bench.node.pit().is_empty());
 }
 
+/// A bench whose neighbour 3, the dearer way to `/a`, is behind a [`Moody`] queue, and no other.
+fn one_moody(strategy: Box<dyn Strategy>) -> Bench {
+    let made = std::cell::Cell::new(0);
+    let queue = || -> Box<dyn Queue> {
+        made.set(made.get() + 1);
+        if made.get() == 4 { Box::new(Moody::default()) } else { tail(9) }
+    };
+    Bench::with(strategy, &TableLimits::default(), queue).routed()
+}
+
+#[test]
+fn a_nack_of_one_queue_leaves_alone_what_another_next_hop_may_answer() {
+    let dropped = [Seen::Dropped(DropReason::QueueFull)];
+    let mut bench = one_moody(Box::new(BestRoute::default()));
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 13), dropped, "a retransmission");
+    assert_eq!(bench.interest(second, "/a/1", 3), [], "the first sending is still pending");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
+    let mut bench = one_moody(Box::new(Everywhere));
+    let mut seen = bench.interest(down, "/a/1", 13);
+    seen.sort_by_key(|seen| *seen == dropped[0]);
+    assert_eq!(seen, [Seen::Interest(up), dropped[0].clone()], "a copy");
+    assert_eq!(bench.nack(up, "/a/1", 13, NackReason::NoRoute), [Seen::Nack(down, NackReason::NoRoute)]);
+}
+
+#[test]
+fn nobody_waits_for_an_interest_that_a_queue_dropped() {
+    let mut bench = Bench::new();
+    let [down, second, ..] = bench.neighbours;
+    let slow = Link::new(tail(1), Some(Rate::from_bps(8_000)), Random::named(1, "slow"));
+    let slow = bench.node.add_link(slow);
+    bench.node.add_route(&name("/s"), slow, 0);
+    bench.interest(down, "/s/1", 1);
+    bench.interest(down, "/s/2", 2);
+    assert_eq!(bench.interest(down, "/s/3", 3), [Seen::Dropped(DropReason::QueueFull)]);
+    bench.later(100);
+    bench.input(Input::Deadline);
+    bench.later(100);
+    bench.input(Input::Deadline);
+    assert_eq!(bench.interest(second, "/s/3", 4), [Seen::Interest(slow)]);
+}
+
+#[test]
+fn a_downstream_that_has_no_way_on_takes_none_from_the_others() {
+    let mut bench = Bench::new();
+    let [down, second, up, _] = bench.neighbours;
+    bench.node.add_route(&name("/b"), up, 0);
+    assert_eq!(bench.interest(down, "/b/1", 1), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(up, "/b/1", 2), [], "aggregated");
+    bench.later(150);
+    assert_eq!(bench.interest(up, "/b/1", 3), [Seen::Nack(up, NackReason::NoRoute)]);
+    assert_eq!(bench.interest(second, "/b/1", 4), []);
+    assert_eq!(bench.data(up, "/b/1"), [Seen::Data(down), Seen::Data(second)]);
+}
+
 #[test]
 fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
     let limits = TableLimits { pit_entries: 2, ..TableLimits::default() };
