@@ -319,7 +319,7 @@ impl Forwarder {
             *hops -= 1;
         }
         let nonce = interest.nonce;
-        if !self.dead_nonces.is_empty() && self.dead_nonces.contains(interest.name.hash(), nonce, now) {
+        if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
         let found =
@@ -335,8 +335,7 @@ impl Forwarder {
                 return self.answer_from_store(face, id, pit, cached, out);
             }
         } else {
-            let seen_elsewhere = entry.in_records.iter().any(|r| r.nonce == nonce && r.face != face);
-            if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
+            if is_loop(entry, nonce, face) {
                 return self.refuse_loop(face, id, out);
             }
             give_up_downed(entry, &self.faces);
@@ -458,6 +457,9 @@ impl Forwarder {
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
         let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if let Some(record) = entry.out_record(face).filter(|record| record.nonce != nonce) {
+            self.dead_nonces.add(interest.name.hash(), record.nonce, out.now);
+        }
         entry.note_sending(face, nonce, out.now, lifetime);
         self.send(face, id, out);
     }
@@ -487,7 +489,7 @@ impl Forwarder {
             index += 1;
         }
         out.pool.free(id);
-        self.forget(pit, out);
+        self.forget(pit, None, out);
     }
 
     /// Sends an Interest back to a downstream as a Nack.
@@ -533,7 +535,7 @@ impl Forwarder {
         self.store(id, out);
         for (index, &pit) in matches.iter().enumerate() {
             self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
-            self.forget(pit, out);
+            self.forget(pit, Some(face), out);
         }
     }
 
@@ -627,7 +629,7 @@ impl Forwarder {
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);
         self.send_answer(copy, &record, flow, Answer::Cached, out);
-        self.forget(pit, out);
+        self.forget(pit, None, out);
     }
 
     // ---- Nacks
@@ -783,11 +785,7 @@ impl Forwarder {
         while let Some(pit) = self.pit.pop_expired(out.now) {
             let entry = self.pit.entry(pit).expect("just expired");
             self.strategy.on_expired(&mut ExpiredEvent { now: out.now, entry, prefix: entry.fib });
-            let hash = entry.name().hash();
-            for record in &entry.out_records {
-                self.dead_nonces.add(hash, record.nonce, out.now);
-            }
-            self.forget(pit, out);
+            self.forget(pit, None, out);
         }
         self.pit_timer = self.pit.next_deadline();
         self.deadlines.set(PIT_TIMER, self.pit_timer);
@@ -809,9 +807,17 @@ impl Forwarder {
         self.deadlines.set(STRATEGY_TIMER, next);
     }
 
-    fn forget(&mut self, pit: PitId, out: &mut Out<'_>) {
-        if let Some(held) = self.pit.entry_mut(pit).and_then(|entry| entry.held.take()) {
+    /// Forgets an entry, but not the nonces that may still be on their way: those sent to others than
+    /// who answered. From a content store they would be answered, unless they ask for fresh Data.
+    fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if let Some(held) = entry.held.take() {
             out.pool.free(held);
+        }
+        if answered_by.is_none() || entry.must_be_fresh() || !self.cs.is_on() {
+            for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {
+                self.dead_nonces.add(entry.name().hash(), record.nonce, out.now);
+            }
         }
         self.pit.remove(pit);
     }
@@ -827,6 +833,19 @@ const NO_PREFIX: FibId = FibId(u32::MAX);
 
 fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
     FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+}
+
+/// Whether an Interest has been here with this nonce. A link has one other end, which may repeat
+/// itself.
+fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
+    let mut seen = entry.out_records.iter().any(|record| record.nonce == nonce);
+    for record in entry.in_records.iter().filter(|record| record.nonce == nonce) {
+        if record.face == face {
+            return false;
+        }
+        seen = true;
+    }
+    seen
 }
 
 /// What was sent by a face that is down now is not answered. Looked at when an entry is, so that a

@@ -166,6 +166,54 @@ fn a_nonce_that_comes_back_by_another_face_is_a_loop() {
 }
 
 #[test]
+fn a_retransmission_of_another_downstream_that_comes_back_is_a_loop() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.interest(second, "/a/1", 2);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 3), [Seen::Interest(other)]);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)]);
+    let duplicate = [Seen::Nack(second, NackReason::Duplicate)];
+    assert_eq!(bench.interest(second, "/a/1", 3), duplicate, "sent to the other next hop");
+    assert_eq!(bench.interest(second, "/a/1", 1), duplicate, "sent before");
+    assert_eq!(bench.interest(down, "/a/1", 4), [], "a neighbour may repeat itself");
+}
+
+#[test]
+fn a_copy_that_comes_back_after_the_answer_or_the_nacks_is_a_loop() {
+    let bench = || Bench::with(Box::new(Everywhere), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, other] = bench().neighbours;
+    let duplicate = [Seen::Nack(second, NackReason::Duplicate)];
+
+    let mut answered = bench();
+    answered.interest(down, "/a/1", 1);
+    answered.data(up, "/a/1");
+    assert_eq!(answered.interest(second, "/a/1", 1), duplicate);
+
+    let mut rejected = bench();
+    rejected.interest(down, "/a/1", 1);
+    rejected.nack(up, "/a/1", 1, NackReason::NoRoute);
+    assert_eq!(rejected.nack(other, "/a/1", 1, NackReason::NoRoute).len(), 1);
+    assert_eq!(rejected.interest(second, "/a/1", 1), duplicate);
+
+    let mut stored = bench().cached();
+    stored.interest(down, "/a/1", 1);
+    stored.data(up, "/a/1");
+    assert_eq!(stored.interest(second, "/a/1", 1), [Seen::Data(second)], "the store ends the loop");
+}
+
+#[test]
+fn the_nonce_of_an_interest_that_its_only_next_hop_answered_is_not_remembered() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    assert!(bench.node.dead_nonces.is_empty());
+}
+
+#[test]
 fn a_nonce_that_comes_back_after_its_entry_expired_is_a_loop() {
     let mut bench = Bench::new().routed();
     let [down, other, ..] = bench.neighbours;
