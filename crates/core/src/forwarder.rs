@@ -351,9 +351,11 @@ impl Forwarder {
         match self.faces[face.0 as usize].way {
             Way::Application => out.drop(face, id, DropReason::Loop),
             Way::Link(_) => {
-                let pit_token = out.pool[id].header().pit_token;
-                out.pool[id].make_nack(NackReason::Duplicate);
-                out.pool[id].header_mut().pit_token = pit_token;
+                let nack = &mut out.pool[id];
+                let (pit_token, class) = (nack.header().pit_token, nack.class());
+                nack.flow = entry_flow(self.fib.lookup(&nack.name), class as u8);
+                nack.make_nack(NackReason::Duplicate);
+                nack.header_mut().pit_token = pit_token;
                 self.send(face, id, out);
             }
         }
@@ -473,8 +475,9 @@ impl Forwarder {
         }
         match entry.in_records.iter().position(|record| record.face == face) {
             Some(place) => {
+        entry.hop_limit = interest.hop_limit;
                 let record = entry.in_records.remove(place);
-                self.send_nack(id, &record, reason, out);
+                self.send_nack(pit, id, &record, reason, out);
             }
             None => out.pool.free(id),
         }
@@ -484,8 +487,6 @@ impl Forwarder {
     fn reject(&mut self, pit: PitId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
-            let nack = out.pool.duplicate(id);
-            self.send_nack(nack, &record, reason, out);
             index += 1;
         }
         out.pool.free(id);
@@ -493,13 +494,18 @@ impl Forwarder {
     }
 
     /// Sends an Interest back to a downstream as a Nack.
-    fn send_nack(&mut self, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
+    fn send_nack(&mut self, pit: PitId, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
+        let entry = self.pit.entry(pit).expect("a live entry");
         let nack = &mut out.pool[id];
         nack.make_nack(reason);
         nack.nonce = to.nonce;
         nack.header_mut().pit_token = to.token;
         self.send(to.face, id, out);
     }
+            if record.expires >= out.now {
+                let nack = out.pool.duplicate(id);
+                self.send_nack(pit, nack, &record, reason, out);
+            }
 
     // ---- Data
 
@@ -508,6 +514,7 @@ impl Forwarder {
         let mut matches = core::mem::take(&mut self.matches);
         matches.clear();
         let digest = out.pool[id].digest;
+        nack.flow = entry_flow(entry.fib, entry.class);
         self.pit.matches(&out.pool[id].name, token, digest.as_ref(), &mut matches);
         if matches.is_empty() {
             out.drop(face, id, DropReason::Unsolicited);
@@ -665,10 +672,12 @@ impl Forwarder {
         if pending {
             return out.pool.free(id);
         }
-        // An Interest again, of the same flow and class; the Nack carried no signals.
+        // The Interest again as it was sent: the neighbour has lowered its hop limit, and the signals
+        // are the neighbour's.
         let interest = &mut out.pool[id];
         interest.kind = Kind::Interest;
-        interest.header_mut().nack = None;
+        interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
+        *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
         interest.flow = entry_flow(entry.fib, entry.class);
         let class = interest.flow.class;

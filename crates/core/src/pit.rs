@@ -150,8 +150,8 @@ pub struct PitEntry {
     /// Its service class.
     pub class: u8,
     generation: u16,
-    /// Whether Data has come for it.
-    pub satisfied: bool,
+    /// The hop limit that it was sent with last.
+    pub(crate) hop_limit: Option<u8>,
     /// The next entry of the same name.
     sibling: u32,
     /// The FIB entry by which it was forwarded. The forwarder sees to it that the id is still that
@@ -181,7 +181,7 @@ impl PitEntry {
             expires: Time::NEVER,
             fib: None,
             class: 0,
-            satisfied: false,
+            hop_limit: None,
             scratch: 0,
             held: None,
             in_records: SmallVec::new(),
@@ -602,7 +602,6 @@ fn allocate(entries: &mut Vec<PitEntry>, links: &mut Vec<Link>, free: &mut u32) 
     entry.expires = Time::NEVER;
     entry.fib = None;
     entry.class = 0;
-    entry.satisfied = false;
     entry.scratch = 0;
     entry.held = None;
     entry.in_records.clear();

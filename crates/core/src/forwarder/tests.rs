@@ -427,6 +427,39 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
 }
 
 #[test]
+fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_with_and_no_signals() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    let packet = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[packet].hop_limit = Some(9);
+    bench.give(down, packet);
+    let nack = bench.packet(Kind::Nack, "/a/1", 1);
+    bench.pool[nack].hop_limit = Some(3);
+    let header = bench.pool[nack].header_mut();
+    header.nack = Some(NackReason::Congestion);
+    header.congestion_mark = 1;
+    header.signals.set(Signal::TargetRate, 5);
+    let again = bench.give(up, nack);
+    assert_eq!(again[0].0, Seen::Interest(other));
+    let again = &bench.pool[again[0].1];
+    assert_eq!(again.hop_limit, Some(8));
+    let ours = LpHeader { pit_token: again.header().pit_token, ..LpHeader::NONE };
+    assert_eq!(*again.header(), ours);
+}
+
+#[test]
+fn a_nack_goes_to_nobody_whose_lifetime_is_over() {
+    let mut bench = Bench::new().routed();
+    let [short, long, _, other] = bench.neighbours;
+    bench.lasting(short, "/a/1", 1, Span::from_millis(50));
+    bench.later(10);
+    bench.interest(long, "/a/1", 2);
+    bench.later(100);
+    assert_eq!(bench.interest(long, "/a/1", 3), [Seen::Interest(other)]);
+    assert_eq!(bench.nack(other, "/a/1", 3, NackReason::NoRoute), [Seen::Nack(long, NackReason::NoRoute)]);
+}
+
+#[test]
 fn a_nack_for_another_nonce_or_from_a_stranger_is_ignored() {
     let mut bench = Bench::new().routed();
     let [down, stranger, up, _] = bench.neighbours;
