@@ -501,20 +501,20 @@ impl Forwarder {
         nack.nonce = to.nonce;
         nack.header_mut().pit_token = to.token;
         self.send(to.face, id, out);
-    }
             if record.expires >= out.now {
                 let nack = out.pool.duplicate(id);
                 self.send_nack(pit, nack, &record, reason, out);
             }
+    }
 
     // ---- Data
 
     fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        nack.flow = entry_flow(entry.fib, entry.class);
         let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
         let mut matches = core::mem::take(&mut self.matches);
         matches.clear();
         let digest = out.pool[id].digest;
-        nack.flow = entry_flow(entry.fib, entry.class);
         self.pit.matches(&out.pool[id].name, token, digest.as_ref(), &mut matches);
         if matches.is_empty() {
             out.drop(face, id, DropReason::Unsolicited);

@@ -537,6 +537,24 @@ fn one_data_satisfies_every_entry_that_it_matches() {
 }
 
 #[test]
+fn a_neighbour_gets_a_data_once_though_it_asked_twice_and_an_application_for_each_interest() {
+    let mut bench = Bench::new().routed();
+    let (down, up) = (bench.neighbours[0], bench.neighbours[2]);
+    for face in [down, bench.application] {
+        for can_be_prefix in [false, true] {
+            let ask = bench.packet(Kind::Interest, "/a/1", 2 * face.0 + u32::from(can_be_prefix));
+            bench.pool[ask].can_be_prefix = can_be_prefix;
+            bench.give(face, ask);
+        }
+    }
+    let application = Seen::Data(bench.application);
+    let mut seen = bench.data(up, "/a/1");
+    seen.sort_by_key(|seen| *seen == application);
+    assert_eq!(seen, [Seen::Data(down), application.clone(), application]);
+    assert_eq!(bench.pool.in_use(), 5, "two Interests and three Data left");
+}
+
+#[test]
 fn each_downstream_gets_its_own_token_back_and_the_upstream_sees_ours() {
     let mut bench = Bench::new().routed();
     let [down, second, up, _] = bench.neighbours;
