@@ -219,7 +219,11 @@ impl Forwarder {
     pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
         self.cs = store;
     }
+    ///
+    /// # Panics
+    /// If the store that it has holds packets, since nobody would free them.
 
+        assert!(self.cs.is_empty(), "a content store is given before there are packets");
     /// Changes the rate of a face's link, from its next packet on.
     pub fn set_link_rate(&mut self, face: FaceId, rate: Option<Rate>) {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
