@@ -138,6 +138,8 @@ pub struct Forwarder {
     /// What the timers of PIT and strategy are set to.
     pit_timer: Time,
     strategy_timer: Time,
+    /// The strategy is not called before: so that time passes, whatever it answers.
+    strategy_rests_until: Time,
     /// Reused between calls.
     dropped: Drops,
     /// What queues dropped during this call, and at which face.
@@ -179,6 +181,7 @@ impl Forwarder {
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
             strategy_timer: Time::NEVER,
+            strategy_rests_until: Time::ZERO,
             dropped: Drops::new(),
             to_report: Vec::new(),
             matches: SmallVec::new(),
@@ -216,18 +219,19 @@ impl Forwarder {
     }
 
     /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
-    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
-        self.cs = store;
-    }
     ///
     /// # Panics
     /// If the store that it has holds packets, since nobody would free them.
-
+    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
         assert!(self.cs.is_empty(), "a content store is given before there are packets");
+        self.cs = store;
+    }
+
     /// Changes the rate of a face's link, from its next packet on.
-    pub fn set_link_rate(&mut self, face: FaceId, rate: Option<Rate>) {
+    pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
-            self.links[link as usize].link.set_rate(rate);
+            self.links[link as usize].link.set_rate(now, rate);
+            self.set_link_timer(link);
         }
     }
 
@@ -270,7 +274,12 @@ impl Forwarder {
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
         }
         self.report_drops(&mut out);
-        let wanted = self.strategy.next_deadline();
+        self.set_strategy_timer();
+    }
+
+    #[inline]
+    fn set_strategy_timer(&mut self) {
+        let wanted = self.strategy.next_deadline().max(self.strategy_rests_until);
         if wanted != self.strategy_timer {
             self.strategy_timer = wanted;
             self.deadlines.set(STRATEGY_TIMER, wanted);
@@ -466,6 +475,7 @@ impl Forwarder {
         if let Some(record) = entry.out_record(face).filter(|record| record.nonce != nonce) {
             self.dead_nonces.add(interest.name.hash(), record.nonce, out.now);
         }
+        entry.hop_limit = interest.hop_limit;
         entry.note_sending(face, nonce, out.now, lifetime);
         self.send(face, id, out);
     }
@@ -479,7 +489,6 @@ impl Forwarder {
         }
         match entry.in_records.iter().position(|record| record.face == face) {
             Some(place) => {
-        entry.hop_limit = interest.hop_limit;
                 let record = entry.in_records.remove(place);
                 self.send_nack(pit, id, &record, reason, out);
             }
@@ -492,6 +501,10 @@ impl Forwarder {
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
             index += 1;
+            if record.expires >= out.now {
+                let nack = out.pool.duplicate(id);
+                self.send_nack(pit, nack, &record, reason, out);
+            }
         }
         out.pool.free(id);
         self.forget(pit, None, out);
@@ -501,20 +514,16 @@ impl Forwarder {
     fn send_nack(&mut self, pit: PitId, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let nack = &mut out.pool[id];
+        nack.flow = entry_flow(entry.fib, entry.class);
         nack.make_nack(reason);
         nack.nonce = to.nonce;
         nack.header_mut().pit_token = to.token;
         self.send(to.face, id, out);
-            if record.expires >= out.now {
-                let nack = out.pool.duplicate(id);
-                self.send_nack(pit, nack, &record, reason, out);
-            }
     }
 
     // ---- Data
 
     fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        nack.flow = entry_flow(entry.fib, entry.class);
         let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
         let mut matches = core::mem::take(&mut self.matches);
         matches.clear();
@@ -544,28 +553,32 @@ impl Forwarder {
             self.strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
         self.store(id, out);
-        for (index, &pit) in matches.iter().enumerate() {
-            self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
+        for index in 0..matches.len() {
+            self.answer_downstreams(face, id, matches, index, out);
+        }
+        for &pit in matches {
             self.forget(pit, Some(face), out);
         }
     }
 
-    /// Sends a copy to each downstream of an entry; the packet itself to the last one of all.
+    /// Sends a copy to each downstream of one of the entries; the packet itself to the last one of all.
     fn answer_downstreams(
         &mut self,
         from: FaceId,
         id: PacketId,
-        pit: PitId,
-        is_last: bool,
+        matches: &[PitId],
+        which: usize,
         out: &mut Out<'_>,
     ) {
+        let (earlier, pit, is_last) = (&matches[..which], matches[which], which + 1 == matches.len());
         let entry = self.pit.entry(pit).expect("just matched");
         let flow = entry_flow(entry.fib, entry.class);
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
             index += 1;
-            if record.expires < out.now || record.face == from {
+            if record.expires < out.now || record.face == from || self.was_answered(record.face, earlier, out)
+            {
                 continue;
             }
             if let Some(previous) = previous.replace(record) {
@@ -582,6 +595,16 @@ impl Forwarder {
             (None, true) => out.pool.free(id),
             (None, false) => {}
         }
+    }
+
+    /// Whether a neighbour got the Data for an earlier entry already. An application gets it for each
+    /// of its Interests: it may know them by their tokens.
+    fn was_answered(&self, face: FaceId, earlier: &[PitId], out: &Out<'_>) -> bool {
+        let asked = |&pit: &PitId| {
+            let entry = self.pit.entry(pit).expect("just matched");
+            entry.in_records.iter().any(|record| record.face == face && record.expires >= out.now)
+        };
+        earlier.iter().any(asked) && self.faces[face.0 as usize].way != Way::Application
     }
 
     fn send_data(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, out: &mut Out<'_>) {
@@ -814,10 +837,8 @@ impl Forwarder {
                 self.send_interest(pit, face, id, out);
             }
         }
-        // At least a nanosecond of progress, whatever the strategy answers.
-        let next = self.strategy.next_deadline().max(out.now + Span::from_nanos(1));
-        self.strategy_timer = next;
-        self.deadlines.set(STRATEGY_TIMER, next);
+        self.strategy_rests_until = out.now + Span::from_nanos(1);
+        self.set_strategy_timer();
     }
 
     /// Forgets an entry, but not the nonces that may still be on their way: those sent to others than

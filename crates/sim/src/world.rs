@@ -305,7 +305,8 @@ impl World {
                 self.schedule_flow(flow);
             }
             Script::Rate { channel, from: (node, face), rate } => {
-                self.nodes[node as usize].forwarder.set_link_rate(face, Some(rate));
+                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+                self.settle(node);
                 self.measure.set_link_rate(channel, rate);
             }
             Script::Delay { channel, delay } => self.channels[channel as usize].delay = delay,

@@ -609,6 +609,26 @@ impl Strategy for Holding {
 }
 
 #[test]
+fn a_strategy_whose_deadline_is_always_past_makes_time_pass_all_the_same() {
+    struct Restless;
+    impl Strategy for Restless {
+        fn on_interest(&mut self, _ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Suppress
+        }
+        fn next_deadline(&self) -> Time {
+            Time::ZERO
+        }
+    }
+    let mut bench = Bench::with(Box::new(Restless), &TableLimits::default(), || tail(9));
+    bench.input(Input::Deadline);
+    for _ in 0..3 {
+        bench.input(Input::Deadline);
+        assert!(bench.node.next_deadline() > bench.now);
+        bench.now = bench.node.next_deadline();
+    }
+}
+
+#[test]
 fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
     let [down, second, up, _] = bench.neighbours;
