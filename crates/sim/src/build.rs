@@ -421,7 +421,8 @@ impl<'a> Builder<'a> {
             let longest =
                 expectation.select.flows.iter().map(|id| scenario_payload(self.scenario, *id)).max();
             let segment_bytes = longest.map_or(0.0, |payload| payload.as_u64() as f64);
-            probes.add(expectation.clone(), channels, self.last_change(expectation), segment_bytes);
+            let since = self.last_change(expectation);
+            probes.add(expectation.clone(), channels, since, self.scenario.sample, segment_bytes);
         }
         probes
     }
