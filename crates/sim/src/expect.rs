@@ -18,6 +18,9 @@ const SETTLED: f64 = 0.05;
 pub(crate) struct Probe {
     expectation: Expectation,
     flows: Vec<usize>,
+    /// For [`Metric::DataRate`]: the flows that stand for the prefixes of these. A Data does not say
+    /// whose of several consumers of its prefix it is.
+    prefixes: Vec<u32>,
     /// Sorted.
     channels: Vec<usize>,
     window: (Time, Time),
@@ -60,6 +63,7 @@ impl Probes {
         &mut self,
         expectation: Expectation,
         channels: Vec<usize>,
+        prefixes: Vec<u32>,
         since: Time,
         step: Span,
         segment_bytes: f64,
@@ -75,7 +79,7 @@ impl Probes {
         let since = since.max(window.0);
         let segments_bytes = segment_bytes * flows.len() as f64;
         let settling = Settling { window, since, step, segments_bytes, delivered: Vec::new() };
-        self.probes.push(Probe { expectation, flows, channels, window, data_bits: 0, settling });
+        self.probes.push(Probe { expectation, flows, prefixes, channels, window, data_bits: 0, settling });
     }
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
@@ -88,7 +92,7 @@ impl Probes {
         !self.by_channel[channel as usize].is_empty()
     }
 
-    /// A Data of a flow was put on a channel.
+    /// A Data was put on a channel; `flow` stands for all of its prefix.
     pub(crate) fn on_data(
         &mut self,
         channel: u32,
@@ -99,7 +103,7 @@ impl Probes {
         let Some(flow) = flow else { return };
         for &index in &self.by_channel[channel as usize] {
             let probe = &mut self.probes[index as usize];
-            if probe.flows.contains(&(flow as usize)) && is_active(probe.window) {
+            if probe.prefixes.contains(&flow) && is_active(probe.window) {
                 probe.data_bits += bits;
             }
         }
