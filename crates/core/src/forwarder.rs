@@ -20,7 +20,7 @@ use crate::fib::{Fib, FibId, NextHop};
 use crate::ids::FaceId;
 use crate::link::Link;
 use crate::name::{HashedName, NameHasher};
-use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
+use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
@@ -337,16 +337,20 @@ impl Forwarder {
         }
         let found =
             self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
+        if !matches!(found, Ok((_, false)))
+            && let Some(cached) = self.stored(id, out)
+        {
+            if let Ok((pit, _)) = found {
+                self.pit.remove(pit);
+            }
+            return self.answer_from_store(face, id, cached, out);
+        }
         let Ok((pit, is_new)) = found else {
             return out.drop(face, id, DropReason::PitFull);
         };
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
         if is_new {
-            let (can_be_prefix, must_be_fresh) = (interest.can_be_prefix, interest.must_be_fresh);
-            entry.class = interest.class() as u8;
-            if let Some(cached) = self.cs.lookup(&interest.name, can_be_prefix, must_be_fresh, now) {
-                return self.answer_from_store(face, id, pit, cached, out);
-            }
+            entry.class = out.pool[id].class() as u8;
         } else {
             if is_loop(entry, nonce, face) {
                 return self.refuse_loop(face, id, out);
@@ -383,26 +387,12 @@ impl Forwarder {
         aggregated: bool,
         out: &mut Out<'_>,
     ) {
-        let interest = &out.pool[id];
-        let expires = out.now + interest.lifetime.min(LONGEST_LIFETIME);
+        let record = in_record(face, &out.pool[id], aggregated, out.now);
+        let expires = record.expires;
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         match entry.in_record(face) {
-            Some(record) => {
-                record.arrived = out.now;
-                record.nonce = interest.nonce;
-                record.expires = expires;
-                record.token = interest.header().pit_token;
-                record.retransmission = true;
-            }
-            None => entry.in_records.push(InRecord {
-                face,
-                nonce: interest.nonce,
-                arrived: out.now,
-                expires,
-                token: interest.header().pit_token,
-                aggregated,
-                retransmission: false,
-            }),
+            Some(known) => *known = InRecord { aggregated: known.aggregated, retransmission: true, ..record },
+            None => entry.in_records.push(record),
         }
         self.pit.extend_expiry(pit, expires);
         self.expect_expiry(expires, out.now);
@@ -648,22 +638,30 @@ impl Forwarder {
         }
     }
 
-    fn answer_from_store(
-        &mut self,
-        face: FaceId,
-        id: PacketId,
-        pit: PitId,
-        cached: PacketId,
-        out: &mut Out<'_>,
-    ) {
-        self.record_downstream(pit, face, id, false, out);
-        let entry = self.pit.entry(pit).expect("a live entry");
-        let flow = entry_flow(self.fib.lookup(&out.pool[id].name), entry.class);
-        let record = entry.in_records[0];
+    /// The Data in the content store that answers an Interest.
+    #[inline]
+    fn stored(&mut self, id: PacketId, out: &Out<'_>) -> Option<PacketId> {
+        if !self.cs.is_on() {
+            return None;
+        }
+        let interest = &out.pool[id];
+        let (name, must_be_fresh) = (&interest.name, interest.must_be_fresh);
+        let Some(digest) = name.implicit_digest() else {
+            return self.cs.lookup(name, interest.can_be_prefix, must_be_fresh, out.now);
+        };
+        let mut data_name = name.clone();
+        data_name.truncate(name.len() - 1);
+        let found = self.cs.lookup(&data_name, false, must_be_fresh, out.now)?;
+        (out.pool[found].digest.as_ref() == Some(digest)).then_some(found)
+    }
+
+    fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
+        let interest = &out.pool[id];
+        let flow = entry_flow(self.fib.lookup(&interest.name), interest.class() as u8);
+        let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);
         self.send_answer(copy, &record, flow, Answer::Cached, out);
-        self.forget(pit, None, out);
     }
 
     // ---- Nacks
@@ -867,6 +865,19 @@ const NO_PREFIX: FibId = FibId(u32::MAX);
 
 fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
     FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+}
+
+/// What is written down of the downstream that an Interest came from.
+fn in_record(face: FaceId, interest: &Packet, aggregated: bool, now: Time) -> InRecord {
+    InRecord {
+        face,
+        nonce: interest.nonce,
+        arrived: now,
+        expires: now + interest.lifetime.min(LONGEST_LIFETIME),
+        token: interest.header().pit_token,
+        aggregated,
+        retransmission: false,
+    }
 }
 
 /// Whether an Interest has been here with this nonce. A link has one other end, which may repeat

@@ -18,7 +18,7 @@ use crate::packet::{FlowKey, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, PitEntry, PitId};
 use crate::queue::DropTail;
 use crate::random::Random;
-use crate::strategy::BestRoute;
+use crate::strategy::{BestRoute, least_severe};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// A scheme with its parameters: makes its three state machines.
@@ -222,9 +222,9 @@ pub trait Strategy {
     fn on_data_out(&mut self, _ev: &mut DataOutEvent<'_>) {}
 
     /// A Nack came back from a next hop. The answer says what to do when no other next hop is
-    /// pending. Default: pass it on.
+    /// pending. Default: pass on the least severe reason that came.
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        Decision::Nack(ev.reason)
+        Decision::Nack(least_severe(ev))
     }
 
     /// A PIT entry expired unsatisfied.

@@ -404,9 +404,28 @@ fn after_a_nack_the_next_hop_is_tried_and_after_the_last_one_the_nack_is_passed_
     );
     assert_eq!(
         bench.nack(other, "/a/1", 1, NackReason::NoRoute),
-        [Seen::Nack(down, NackReason::NoRoute), Seen::Nack(second, NackReason::NoRoute)]
+        [Seen::Nack(down, NackReason::Congestion), Seen::Nack(second, NackReason::Congestion)],
+        "the least severe reason"
     );
     assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn the_least_severe_reason_is_passed_on() {
+    use NackReason::{Congestion, NoRoute, Other};
+    let reasons = [
+        (Congestion, NoRoute, Congestion),
+        (NoRoute, Congestion, Congestion),
+        (NackReason::None, NoRoute, NoRoute),
+        (NackReason::None, Other(256), Other(256)),
+    ];
+    for (first, second, passed_on) in reasons {
+        let mut bench = Bench::new().routed();
+        let [down, _, up, other] = bench.neighbours;
+        bench.interest(down, "/a/1", 1);
+        bench.nack(up, "/a/1", 1, first);
+        assert_eq!(bench.nack(other, "/a/1", 1, second), [Seen::Nack(down, passed_on)]);
+    }
 }
 
 #[test]
@@ -773,7 +792,8 @@ fn a_nack_of_one_queue_leaves_alone_what_another_next_hop_may_answer() {
     let mut seen = bench.interest(down, "/a/1", 13);
     seen.sort_by_key(|seen| *seen == dropped[0]);
     assert_eq!(seen, [Seen::Interest(up), dropped[0].clone()], "a copy");
-    assert_eq!(bench.nack(up, "/a/1", 13, NackReason::NoRoute), [Seen::Nack(down, NackReason::NoRoute)]);
+    let nacked = bench.nack(up, "/a/1", 13, NackReason::NoRoute);
+    assert_eq!(nacked, [Seen::Nack(down, NackReason::Congestion)], "the queue's reason is the less severe");
 }
 
 #[test]
@@ -817,6 +837,35 @@ fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
     assert_eq!(bench.interest(second, "/a/1", 4), [], "who is pending already needs no place");
     assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);
     assert_eq!(bench.interest(down, "/a/3", 5), [Seen::Interest(up)]);
+}
+
+#[test]
+fn a_full_pit_does_not_keep_the_content_store_from_answering() {
+    let limits = TableLimits { pit_entries: 1, ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    bench.interest(down, "/a/2", 2);
+    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Data(second)]);
+    assert_eq!(bench.interest(second, "/a/3", 4), [Seen::Dropped(DropReason::PitFull)]);
+}
+
+#[test]
+fn an_interest_for_a_digest_is_answered_by_the_stored_data_of_that_digest() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].digest = Some([7; 32]);
+    bench.give(up, data);
+    let mut full = |digest: u8, nonce| {
+        let ask = bench.packet(Kind::Interest, "/a/1", nonce);
+        bench.pool[ask].name.push(&HASHER, crate::name::TYPE_IMPLICIT_DIGEST, &[digest; 32]).unwrap();
+        only_seen(bench.give(second, ask))
+    };
+    assert_eq!(full(7, 2), [Seen::Data(second)]);
+    assert_eq!(full(8, 3), [Seen::Interest(up)]);
 }
 
 #[test]
