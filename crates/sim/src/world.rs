@@ -365,16 +365,16 @@ impl World {
         let Behind::Channel(index) = self.nodes[node as usize].behind[face.0 as usize] else {
             unreachable!("only links transmit");
         };
+        let channel = &mut self.channels[index as usize];
+        if !channel.up {
+            return self.drop_packet(node, face, packet, DropReason::FaceDown);
+        }
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
         self.measure.on_transmit(index, &self.pool[packet], until - self.now, waited);
-        let channel = &mut self.channels[index as usize];
-        let lost = !channel.up || (channel.loss > 0.0 && channel.random.chance(channel.loss));
-        if lost {
-            let reason = if channel.up { DropReason::LinkLoss } else { DropReason::FaceDown };
-            self.measure.on_drop(&self.pool[packet], Some(index), reason);
-            return self.pool.free(packet);
+        if channel.loss > 0.0 && channel.random.chance(channel.loss) {
+            return self.drop_packet(node, face, packet, DropReason::LinkLoss);
         }
         // A delay that was cut does not make packets overtake each other.
         let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{run, scenario};
+use common::{parse, run, scenario, window};
+use weir_scenario::builtin;
 use weir_sim::Setup;
 
 #[test]
@@ -32,4 +33,17 @@ fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
     let [there, back] = [0, 1].map(|index| report.document.links[index].drops);
     assert!(there > 0 && back > 0);
     assert_eq!(report.document.flows[0].lost, back);
+}
+
+#[test]
+fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
+    let down = "[[event]]\nname = \"cut\"\nat = \"5 s\"\nlink = \"alice-bob\"\nup = false\nsource = \"assumed: a test\"\n";
+    let text = format!("{}\n{down}", builtin("examples/minimal").unwrap());
+    let setup = Setup { windows: vec![window(5, 10)], ..Setup::default() };
+    let report = run(&parse("cut", &text, &["scheme.fixed.window=60"]), &setup);
+    let after = report.document.windows.last().unwrap();
+    // Some thirty packets were queued; one may have been half sent.
+    let one_packet = 1100.0 * 8.0 / 10e6 / 5.0;
+    assert!(after.links.iter().all(|link| link.utilisation <= one_packet), "{:?}", after.links);
+    assert!(after.links.iter().any(|link| link.drops > 10));
 }
