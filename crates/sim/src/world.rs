@@ -372,7 +372,7 @@ impl World {
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
-        self.measure.on_transmit(index, &self.pool[packet], until - self.now, waited);
+        self.measure.on_transmit(index, &self.pool[packet], self.now, until, waited);
         if channel.loss > 0.0 && channel.random.chance(channel.loss) {
             return self.drop_packet(node, face, packet, DropReason::LinkLoss);
         }

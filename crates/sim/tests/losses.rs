@@ -47,3 +47,14 @@ fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
     assert!(after.links.iter().all(|link| link.utilisation <= one_packet), "{:?}", after.links);
     assert!(after.links.iter().any(|link| link.drops > 10));
 }
+
+#[test]
+fn a_link_is_used_for_no_more_than_all_of_a_window() {
+    // Packets that take more than a second each, back to back.
+    let set = ["link.alice-bob.rate=8 kb/s", "link.alice-bob.delay=1 ms", "window.steady.from=4 s"];
+    let report = run(&scenario("examples/minimal", &set), &Setup::default());
+    let window = report.document.windows.last().unwrap();
+    let back = &window.links[1];
+    assert!((back.utilisation - 1.0).abs() < 1e-9, "{back:?}");
+    assert!(report.series.links[1].utilisation.iter().skip(30).all(|&part| (part - 1.0).abs() < 1e-6));
+}
