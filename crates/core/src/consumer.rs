@@ -182,7 +182,8 @@ impl Consumer {
         }
     }
 
-    /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`].
+    /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`]; at once if that is
+    /// past, as it is when a shorter timeout turns out to be over for what was sent before.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.send_at.min(self.timeout_at())

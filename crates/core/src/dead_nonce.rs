@@ -82,6 +82,10 @@ impl DeadNonceList {
     /// Whether this nonce was seen with the name of this hash, and not too long ago.
     #[inline]
     pub fn contains(&self, name_hash: u64, nonce: u32, now: Time) -> bool {
+        // Mostly all are long past, and a look at the newest says so.
+        if self.ring.back().is_none_or(|newest| newest.expires <= now) {
+            return false;
+        }
         let key = key(name_hash, nonce);
         let found = self.index.find(spread(key), |&s| key_at(&self.ring, self.front, s) == Some(key));
         found

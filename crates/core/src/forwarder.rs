@@ -20,8 +20,8 @@ use crate::fib::{Fib, FibId, NextHop};
 use crate::ids::FaceId;
 use crate::link::Link;
 use crate::name::{HashedName, NameHasher};
-use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
-use crate::pit::{InRecord, OutRecord, Pit, PitId};
+use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
+use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
     Answer, Backlog, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
@@ -138,8 +138,12 @@ pub struct Forwarder {
     /// What the timers of PIT and strategy are set to.
     pit_timer: Time,
     strategy_timer: Time,
+    /// The strategy is not called before: so that time passes, whatever it answers.
+    strategy_rests_until: Time,
     /// Reused between calls.
     dropped: Drops,
+    /// What queues dropped during this call, and at which face.
+    to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
 }
@@ -177,7 +181,9 @@ impl Forwarder {
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
             strategy_timer: Time::NEVER,
+            strategy_rests_until: Time::ZERO,
             dropped: Drops::new(),
+            to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
         }
@@ -213,14 +219,19 @@ impl Forwarder {
     }
 
     /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
+    ///
+    /// # Panics
+    /// If the store that it has holds packets, since nobody would free them.
     pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
+        assert!(self.cs.is_empty(), "a content store is given before there are packets");
         self.cs = store;
     }
 
     /// Changes the rate of a face's link, from its next packet on.
-    pub fn set_link_rate(&mut self, face: FaceId, rate: Option<Rate>) {
+    pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
-            self.links[link as usize].link.set_rate(rate);
+            self.links[link as usize].link.set_rate(now, rate);
+            self.set_link_timer(link);
         }
     }
 
@@ -262,7 +273,13 @@ impl Forwarder {
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
         }
-        let wanted = self.strategy.next_deadline();
+        self.report_drops(&mut out);
+        self.set_strategy_timer();
+    }
+
+    #[inline]
+    fn set_strategy_timer(&mut self) {
+        let wanted = self.strategy.next_deadline().max(self.strategy_rests_until);
         if wanted != self.strategy_timer {
             self.strategy_timer = wanted;
             self.deadlines.set(STRATEGY_TIMER, wanted);
@@ -272,9 +289,10 @@ impl Forwarder {
     /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so
     /// the timer is only ever set to earlier times, until it fires.
     #[inline]
-    fn expect_expiry(&mut self, expires: Time) {
+    fn expect_expiry(&mut self, expires: Time, now: Time) {
         if expires < self.pit_timer {
-            self.pit_timer = self.pit.next_deadline();
+            // A wheel that was not turned since may name a slot that is over.
+            self.pit_timer = self.pit.next_deadline().max(now);
             self.deadlines.set(PIT_TIMER, self.pit_timer);
         }
     }
@@ -314,30 +332,33 @@ impl Forwarder {
             *hops -= 1;
         }
         let nonce = interest.nonce;
-        if !self.dead_nonces.is_empty() && self.dead_nonces.contains(interest.name.hash(), nonce, now) {
+        if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
         let found =
             self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
+        if !matches!(found, Ok((_, false)))
+            && let Some(cached) = self.stored(id, out)
+        {
+            if let Ok((pit, _)) = found {
+                self.pit.remove(pit);
+            }
+            return self.answer_from_store(face, id, cached, out);
+        }
         let Ok((pit, is_new)) = found else {
             return out.drop(face, id, DropReason::PitFull);
         };
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
         if is_new {
-            let (can_be_prefix, must_be_fresh) = (interest.can_be_prefix, interest.must_be_fresh);
-            entry.class = interest.class() as u8;
-            if let Some(cached) = self.cs.lookup(&interest.name, can_be_prefix, must_be_fresh, now) {
-                return self.answer_from_store(face, id, pit, cached, out);
-            }
+            entry.class = out.pool[id].class() as u8;
         } else {
-            let seen_elsewhere = entry.in_records.iter().any(|r| r.nonce == nonce && r.face != face);
-            if seen_elsewhere || entry.out_records.iter().any(|r| r.nonce == nonce && r.face == face) {
+            if is_loop(entry, nonce, face) {
                 return self.refuse_loop(face, id, out);
             }
+            give_up_downed(entry, &self.faces);
         }
-        let known = self.record_downstream(pit, face, id, out);
-        let entry = self.pit.entry(pit).expect("still there");
-        let aggregated = !is_new && !known && entry.out_records.iter().any(|r| r.nacked.is_none());
+        let aggregated = !is_new && entry.in_record(face).is_none() && entry.is_pending(now);
+        self.record_downstream(pit, face, id, aggregated, out);
         self.forward(pit, face, id, aggregated, out);
     }
 
@@ -347,48 +368,40 @@ impl Forwarder {
         match self.faces[face.0 as usize].way {
             Way::Application => out.drop(face, id, DropReason::Loop),
             Way::Link(_) => {
-                let pit_token = out.pool[id].header().pit_token;
-                out.pool[id].make_nack(NackReason::Duplicate);
-                out.pool[id].header_mut().pit_token = pit_token;
+                let nack = &mut out.pool[id];
+                let (pit_token, class) = (nack.header().pit_token, nack.class());
+                nack.flow = entry_flow(self.fib.lookup(&nack.name), class as u8);
+                nack.make_nack(NackReason::Duplicate);
+                nack.header_mut().pit_token = pit_token;
                 self.send(face, id, out);
             }
         }
     }
 
-    /// Writes down who asked; answers whether the same face had asked before.
-    fn record_downstream(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) -> bool {
-        let interest = &out.pool[id];
-        let expires = out.now + interest.lifetime.min(LONGEST_LIFETIME);
+    /// Writes down who asked.
+    fn record_downstream(
+        &mut self,
+        pit: PitId,
+        face: FaceId,
+        id: PacketId,
+        aggregated: bool,
+        out: &mut Out<'_>,
+    ) {
+        let record = in_record(face, &out.pool[id], aggregated, out.now);
+        let expires = record.expires;
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        let aggregated = !entry.in_records.is_empty();
-        let known = entry.in_records.iter_mut().find(|r| r.face == face);
-        let was_known = known.is_some();
-        match known {
-            Some(record) => {
-                record.nonce = interest.nonce;
-                record.expires = expires;
-                record.token = interest.header().pit_token;
-                record.retransmission = true;
-            }
-            None => entry.in_records.push(InRecord {
-                face,
-                nonce: interest.nonce,
-                arrived: out.now,
-                expires,
-                token: interest.header().pit_token,
-                aggregated,
-                retransmission: false,
-            }),
+        match entry.in_record(face) {
+            Some(known) => *known = InRecord { aggregated: known.aggregated, retransmission: true, ..record },
+            None => entry.in_records.push(record),
         }
         self.pit.extend_expiry(pit, expires);
-        self.expect_expiry(expires);
-        was_known
+        self.expect_expiry(expires, out.now);
     }
 
     /// Asks the strategy what becomes of an Interest, and does it.
     fn forward(&mut self, pit: PitId, face: FaceId, id: PacketId, aggregated: bool, out: &mut Out<'_>) {
         let Some(fib) = self.fib.lookup(&out.pool[id].name) else {
-            return self.reject(pit, id, NackReason::NoRoute, out);
+            return self.refuse(pit, face, id, NackReason::NoRoute, out);
         };
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
         for hop in self.fib.entry(fib).next_hops() {
@@ -411,10 +424,11 @@ impl Forwarder {
         } else {
             self.strategy.on_interest(&mut ev)
         };
-        self.carry_out(decision, pit, id, out);
+        self.carry_out(decision, pit, face, id, out);
     }
 
-    fn carry_out(&mut self, decision: Decision, pit: PitId, id: PacketId, out: &mut Out<'_>) {
+    /// Does with an Interest that came, or came back, by `face` what the strategy decided.
+    fn carry_out(&mut self, decision: Decision, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         match decision {
             Decision::Forward(next_hop) => self.send_interest(pit, next_hop, id, out),
             Decision::Multicast(next_hops) => {
@@ -424,7 +438,7 @@ impl Forwarder {
                 }
                 match next_hops.first() {
                     Some(&next_hop) => self.send_interest(pit, next_hop, id, out),
-                    None => self.reject(pit, id, NackReason::NoRoute, out),
+                    None => self.refuse(pit, face, id, NackReason::NoRoute, out),
                 }
             }
             Decision::Hold => {
@@ -434,12 +448,11 @@ impl Forwarder {
                 }
             }
             Decision::Suppress => out.pool.free(id),
-            Decision::Nack(reason) => self.reject(pit, id, reason, out),
+            Decision::Nack(reason) => self.refuse(pit, face, id, reason, out),
         }
     }
 
     fn send_interest(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        let now = out.now;
         let interest = &mut out.pool[id];
         // Zero hops left: applications here may still answer, the network may not.
         let local = self.faces[face.0 as usize].way == Way::Application;
@@ -447,41 +460,55 @@ impl Forwarder {
             return out.drop(face, id, DropReason::HopLimit);
         }
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
-        let nonce = interest.nonce;
-        // A queue that dropped another copy may have had the entry rejected.
-        let Some(entry) = self.pit.entry_mut(pit) else { return out.pool.free(id) };
-        match entry.out_records.iter_mut().find(|r| r.face == face) {
-            Some(record) => {
-                record.nonce = nonce;
-                record.sent = now;
-                record.times_sent += 1;
-                record.nacked = None;
-            }
-            None => entry.out_records.push(OutRecord {
-                face,
-                nonce,
-                sent: now,
-                times_sent: 1,
-                marked: false,
-                nacked: None,
-            }),
+        let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if let Some(record) = entry.out_record(face).filter(|record| record.nonce != nonce) {
+            self.dead_nonces.add(interest.name.hash(), record.nonce, out.now);
         }
+        entry.hop_limit = interest.hop_limit;
+        entry.note_sending(face, nonce, out.now, lifetime);
         self.send(face, id, out);
+    }
+
+    /// There is no way on for the Interest of a downstream. While Data may come for another, only
+    /// this downstream is told.
+    fn refuse(&mut self, pit: PitId, face: FaceId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if !entry.is_pending(out.now) {
+            return self.reject(pit, id, reason, out);
+        }
+        match entry.in_records.iter().position(|record| record.face == face) {
+            Some(place) => {
+                let record = entry.in_records.remove(place);
+                self.send_nack(pit, id, &record, reason, out);
+            }
+            None => out.pool.free(id),
+        }
     }
 
     /// Tells every downstream of an entry that there will be no Data, and forgets the entry.
     fn reject(&mut self, pit: PitId, id: PacketId, reason: NackReason, out: &mut Out<'_>) {
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
-            let nack = out.pool.duplicate(id);
-            out.pool[nack].make_nack(reason);
-            out.pool[nack].nonce = record.nonce;
-            out.pool[nack].header_mut().pit_token = record.token;
-            self.send(record.face, nack, out);
             index += 1;
+            if record.expires >= out.now {
+                let nack = out.pool.duplicate(id);
+                self.send_nack(pit, nack, &record, reason, out);
+            }
         }
         out.pool.free(id);
-        self.forget(pit, out);
+        self.forget(pit, None, out);
+    }
+
+    /// Sends an Interest back to a downstream as a Nack.
+    fn send_nack(&mut self, pit: PitId, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
+        let entry = self.pit.entry(pit).expect("a live entry");
+        let nack = &mut out.pool[id];
+        nack.flow = entry_flow(entry.fib, entry.class);
+        nack.make_nack(reason);
+        nack.nonce = to.nonce;
+        nack.header_mut().pit_token = to.token;
+        self.send(to.face, id, out);
     }
 
     // ---- Data
@@ -506,7 +533,7 @@ impl Forwarder {
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
             let flow = entry_flow(entry.fib, entry.class);
-            let rtt = entry.out_records.iter().find(|r| r.face == face).map(|r| now.since(r.sent));
+            let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
             out.pool[id].flow = flow;
             if index == 0 {
                 self.receive(face, id, rtt, out);
@@ -516,28 +543,32 @@ impl Forwarder {
             self.strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
         self.store(id, out);
-        for (index, &pit) in matches.iter().enumerate() {
-            self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
-            self.forget(pit, out);
+        for index in 0..matches.len() {
+            self.answer_downstreams(face, id, matches, index, out);
+        }
+        for &pit in matches {
+            self.forget(pit, Some(face), out);
         }
     }
 
-    /// Sends a copy to each downstream of an entry; the packet itself to the last one of all.
+    /// Sends a copy to each downstream of one of the entries; the packet itself to the last one of all.
     fn answer_downstreams(
         &mut self,
         from: FaceId,
         id: PacketId,
-        pit: PitId,
-        is_last: bool,
+        matches: &[PitId],
+        which: usize,
         out: &mut Out<'_>,
     ) {
-        // While another entry was answered, a queue may have dropped this one's Interest with a Nack.
-        let flow = self.pit.entry(pit).map_or_else(Default::default, |e| entry_flow(e.fib, e.class));
+        let (earlier, pit, is_last) = (&matches[..which], matches[which], which + 1 == matches.len());
+        let entry = self.pit.entry(pit).expect("just matched");
+        let flow = entry_flow(entry.fib, entry.class);
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
             index += 1;
-            if record.expires < out.now || record.face == from {
+            if record.expires < out.now || record.face == from || self.was_answered(record.face, earlier, out)
+            {
                 continue;
             }
             if let Some(previous) = previous.replace(record) {
@@ -554,6 +585,16 @@ impl Forwarder {
             (None, true) => out.pool.free(id),
             (None, false) => {}
         }
+    }
+
+    /// Whether a neighbour got the Data for an earlier entry already. An application gets it for each
+    /// of its Interests: it may know them by their tokens.
+    fn was_answered(&self, face: FaceId, earlier: &[PitId], out: &Out<'_>) -> bool {
+        let asked = |&pit: &PitId| {
+            let entry = self.pit.entry(pit).expect("just matched");
+            entry.in_records.iter().any(|record| record.face == face && record.expires >= out.now)
+        };
+        earlier.iter().any(asked) && self.faces[face.0 as usize].way != Way::Application
     }
 
     fn send_data(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, out: &mut Out<'_>) {
@@ -597,22 +638,30 @@ impl Forwarder {
         }
     }
 
-    fn answer_from_store(
-        &mut self,
-        face: FaceId,
-        id: PacketId,
-        pit: PitId,
-        cached: PacketId,
-        out: &mut Out<'_>,
-    ) {
-        self.record_downstream(pit, face, id, out);
-        let entry = self.pit.entry(pit).expect("a live entry");
-        let flow = entry_flow(self.fib.lookup(&out.pool[id].name), entry.class);
-        let record = entry.in_records[0];
+    /// The Data in the content store that answers an Interest.
+    #[inline]
+    fn stored(&mut self, id: PacketId, out: &Out<'_>) -> Option<PacketId> {
+        if !self.cs.is_on() {
+            return None;
+        }
+        let interest = &out.pool[id];
+        let (name, must_be_fresh) = (&interest.name, interest.must_be_fresh);
+        let Some(digest) = name.implicit_digest() else {
+            return self.cs.lookup(name, interest.can_be_prefix, must_be_fresh, out.now);
+        };
+        let mut data_name = name.clone();
+        data_name.truncate(name.len() - 1);
+        let found = self.cs.lookup(&data_name, false, must_be_fresh, out.now)?;
+        (out.pool[found].digest.as_ref() == Some(digest)).then_some(found)
+    }
+
+    fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
+        let interest = &out.pool[id];
+        let flow = entry_flow(self.fib.lookup(&interest.name), interest.class() as u8);
+        let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);
         self.send_answer(copy, &record, flow, Answer::Cached, out);
-        self.forget(pit, out);
     }
 
     // ---- Nacks
@@ -629,8 +678,9 @@ impl Forwarder {
         let Some(record) = entry.out_records.iter_mut().find(|r| r.face == face && r.nonce == nonce) else {
             return out.drop(face, id, DropReason::Unsolicited);
         };
-        record.nacked = Some(reason.value() as u8);
-        let pending = entry.out_records.iter().any(|r| r.nacked.is_none());
+        record.give_up(Some(reason));
+        give_up_downed(entry, &self.faces);
+        let pending = entry.is_pending(out.now);
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
         if let Some(fib) = entry.fib {
@@ -647,17 +697,19 @@ impl Forwarder {
         if pending {
             return out.pool.free(id);
         }
-        // An Interest again, of the same flow and class; the Nack carried no signals.
+        // The Interest again as it was sent: the neighbour has lowered its hop limit, and the signals
+        // are the neighbour's.
         let interest = &mut out.pool[id];
         interest.kind = Kind::Interest;
-        interest.header_mut().nack = None;
+        interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
+        *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
         interest.flow = entry_flow(entry.fib, entry.class);
         let class = interest.flow.class;
         if class != ServiceClass::Be {
             interest.header_mut().signals.set(Signal::ServiceClass, class as u64);
         }
-        self.carry_out(decision, pit, id, out);
+        self.carry_out(decision, pit, face, id, out);
     }
 
     // ---- Links
@@ -698,29 +750,50 @@ impl Forwarder {
             let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
         }
-        let face = *face;
-        self.set_link_timer(link);
         if !self.dropped.is_empty() {
-            self.report_drops(face, out);
+            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
         }
+        self.set_link_timer(link);
     }
 
-    /// Reports what a queue dropped, and tells downstreams where the queue asks for it.
-    fn report_drops(&mut self, face: FaceId, out: &mut Out<'_>) {
-        let mut dropped = core::mem::take(&mut self.dropped);
-        for Dropped { packet, reason, nack } in dropped.drain(..) {
-            if let (Some(nack), true) = (nack, out.pool[packet].is_interest()) {
-                let (pit, copy) = (out.pool[packet].pit, out.pool.duplicate(packet));
-                self.reject(pit, copy, nack, out);
+    /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is
+    /// being sent or answered. A Nack that this makes may be dropped in its turn, or push out others.
+    fn report_drops(&mut self, out: &mut Out<'_>) {
+        let mut done = 0;
+        while let Some(&(face, Dropped { packet, reason, nack })) = self.to_report.get(done) {
+            done += 1;
+            if out.pool[packet].is_interest() {
+                self.on_interest_dropped(face, packet, nack, out);
             }
             out.drop(face, packet, reason);
         }
-        // A Nack may have been dropped in its turn: those came after, and are reported as well.
-        dropped.append(&mut self.dropped);
-        for Dropped { packet, reason, .. } in dropped.drain(..) {
-            out.drop(face, packet, reason);
+        self.to_report.clear();
+    }
+
+    /// An Interest did not leave. Tells the downstreams where the queue asks for it, unless Data may
+    /// still come by another next hop or for an earlier sending.
+    fn on_interest_dropped(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        nack: Option<NackReason>,
+        out: &mut Out<'_>,
+    ) {
+        let interest = &out.pool[id];
+        let (pit, nonce) = (interest.pit, interest.nonce);
+        // It may have been queued for so long that its entry's handle is another's again.
+        let Some(entry) = self.pit.entry_mut(pit).filter(|entry| *entry.name() == interest.name) else {
+            return;
+        };
+        let Some(record) = entry.out_record(face).filter(|r| r.nonce == nonce && r.times_sent == 1) else {
+            return;
+        };
+        record.give_up(nack);
+        give_up_downed(entry, &self.faces);
+        if let (Some(reason), false) = (nack, entry.is_pending(out.now)) {
+            let copy = out.pool.duplicate(id);
+            self.reject(pit, copy, reason, out);
         }
-        self.dropped = dropped;
     }
 
     // ---- Time and faces
@@ -746,11 +819,7 @@ impl Forwarder {
         while let Some(pit) = self.pit.pop_expired(out.now) {
             let entry = self.pit.entry(pit).expect("just expired");
             self.strategy.on_expired(&mut ExpiredEvent { now: out.now, entry, prefix: entry.fib });
-            let hash = entry.name().hash();
-            for record in &entry.out_records {
-                self.dead_nonces.add(hash, record.nonce, out.now);
-            }
-            self.forget(pit, out);
+            self.forget(pit, None, out);
         }
         self.pit_timer = self.pit.next_deadline();
         self.deadlines.set(PIT_TIMER, self.pit_timer);
@@ -766,15 +835,21 @@ impl Forwarder {
                 self.send_interest(pit, face, id, out);
             }
         }
-        // At least a nanosecond of progress, whatever the strategy answers.
-        let next = self.strategy.next_deadline().max(out.now + Span::from_nanos(1));
-        self.strategy_timer = next;
-        self.deadlines.set(STRATEGY_TIMER, next);
+        self.strategy_rests_until = out.now + Span::from_nanos(1);
+        self.set_strategy_timer();
     }
 
-    fn forget(&mut self, pit: PitId, out: &mut Out<'_>) {
-        if let Some(held) = self.pit.entry_mut(pit).and_then(|entry| entry.held.take()) {
+    /// Forgets an entry, but not the nonces that may still be on their way: those sent to others than
+    /// who answered. From a content store they would be answered, unless they ask for fresh Data.
+    fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
+        let entry = self.pit.entry_mut(pit).expect("a live entry");
+        if let Some(held) = entry.held.take() {
             out.pool.free(held);
+        }
+        if answered_by.is_none() || entry.must_be_fresh() || !self.cs.is_on() {
+            for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {
+                self.dead_nonces.add(entry.name().hash(), record.nonce, out.now);
+            }
         }
         self.pit.remove(pit);
     }
@@ -790,6 +865,41 @@ const NO_PREFIX: FibId = FibId(u32::MAX);
 
 fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
     FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+}
+
+/// What is written down of the downstream that an Interest came from.
+fn in_record(face: FaceId, interest: &Packet, aggregated: bool, now: Time) -> InRecord {
+    InRecord {
+        face,
+        nonce: interest.nonce,
+        arrived: now,
+        expires: now + interest.lifetime.min(LONGEST_LIFETIME),
+        token: interest.header().pit_token,
+        aggregated,
+        retransmission: false,
+    }
+}
+
+/// Whether an Interest has been here with this nonce. A link has one other end, which may repeat
+/// itself.
+fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
+    let mut seen = entry.out_records.iter().any(|record| record.nonce == nonce);
+    for record in entry.in_records.iter().filter(|record| record.nonce == nonce) {
+        if record.face == face {
+            return false;
+        }
+        seen = true;
+    }
+    seen
+}
+
+/// What was sent by a face that is down now is not answered. Looked at when an entry is, so that a
+/// face that goes down costs no search.
+fn give_up_downed(entry: &mut PitEntry, faces: &[Face]) {
+    let is_down = |face: FaceId| !faces[face.0 as usize].up;
+    for record in entry.out_records.iter_mut().filter(|r| r.times_sent > 0 && is_down(r.face)) {
+        record.give_up(None);
+    }
 }
 
 fn remember_mark(pit: &mut Pit, id: PitId, face: FaceId) {

@@ -22,6 +22,8 @@ pub struct Link {
     busy_until: Time,
     /// When the queue may have something for the free transmitter.
     serve_at: Time,
+    /// The queue's periodic work is not done before: so that time passes, whatever it answers.
+    rests_until: Time,
     random: Random,
 }
 
@@ -39,12 +41,22 @@ pub struct Departure {
 impl Link {
     /// A free link; `rate` `None` means that sending takes no time.
     pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
-        Link { queue, rate, busy_until: Time::ZERO, serve_at: Time::NEVER, random }
+        let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        let mut link = Link { queue, rate, busy_until, serve_at, rests_until, random };
+        link.set_rate(Time::ZERO, rate);
+        link
     }
 
-    /// Changes the rate, from the next packet on.
-    pub fn set_rate(&mut self, rate: Option<Rate>) {
+    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another.
+    pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         self.rate = rate;
+        if rate == Some(Rate::ZERO) {
+            self.busy_until = Time::NEVER;
+            self.serve_at = Time::NEVER;
+        } else if self.busy_until == Time::NEVER {
+            self.busy_until = now;
+            self.serve_at = now;
+        }
     }
 
     /// A packet is to leave.
@@ -99,7 +111,8 @@ impl Link {
 
     /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.
     pub fn on_deadline(&mut self, now: Time) {
-        if self.queue.next_deadline() <= now {
+        if self.periodic_work_at() <= now {
+            self.rests_until = now + Span::from_nanos(1);
             self.queue.on_deadline(now);
             if self.queue.backlog().packets > 0 {
                 self.serve_at = now.max(self.busy_until);
@@ -120,7 +133,12 @@ impl Link {
     /// When to call again.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.serve_at.min(self.queue.next_deadline())
+        self.serve_at.min(self.periodic_work_at())
+    }
+
+    #[inline]
+    fn periodic_work_at(&self) -> Time {
+        self.queue.next_deadline().max(self.rests_until)
     }
 
     /// How much is waiting.

@@ -12,16 +12,16 @@
 //! through the slab. An entry further away than one round (4.3 s) stays in its slot for another
 //! round. Insertion, removal and change of expiry are O(1).
 
-use crate::Time;
 use crate::fib::FibId;
 use crate::ids::FaceId;
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::packet::PacketId;
+use crate::{Span, Time};
 use core::fmt;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
-use weir_packet::PitToken;
+use weir_packet::{NackReason, PitToken};
 
 /// No entry.
 const NONE: u32 = u32::MAX;
@@ -74,7 +74,7 @@ pub struct InRecord {
     pub expires: Time,
     /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
     pub token: PitToken,
-    /// Whether its Interest was not forwarded because another was pending.
+    /// Whether its first Interest was not forwarded because another was pending.
     pub aggregated: bool,
     /// Whether this downstream has sent the Interest more than once.
     pub retransmission: bool,
@@ -89,12 +89,53 @@ pub struct OutRecord {
     pub nonce: u32,
     /// When it was sent last.
     pub sent: Time,
-    /// How many times it was sent.
-    pub times_sent: u32,
-    /// Whether it was sent with a congestion mark.
+    /// The lifetime it was sent with last, microseconds, rounded up. A span would cost each entry eight
+    /// bytes more.
+    lifetime_us: u32,
+    /// How many of its sendings may be answered: those before a Nack, or that did not leave, may not.
+    /// With more than one it is not known which of them Data answers.
+    pub times_sent: u8,
+    /// Whether it was sent with a congestion mark the last time.
     pub marked: bool,
-    /// The reason of the Nack that came back, if one did.
+    /// The reason of the Nack that came back for the last sending, if one did; 255 for 255 and more.
     pub nacked: Option<u8>,
+}
+
+impl OutRecord {
+    /// Of an upstream that was not asked yet.
+    fn unsent(face: FaceId) -> OutRecord {
+        let (nonce, sent) = (0, Time::ZERO);
+        OutRecord { face, nonce, sent, lifetime_us: 0, times_sent: 0, marked: false, nacked: None }
+    }
+
+    /// An Interest is sent, the first or another.
+    #[inline]
+    fn send(&mut self, nonce: u32, now: Time, lifetime: Span) {
+        self.nonce = nonce;
+        self.sent = now;
+        self.lifetime_us = u32::try_from(lifetime.as_nanos().div_ceil(1000)).unwrap_or(u32::MAX);
+        self.times_sent = self.times_sent.saturating_add(1);
+        self.marked = false;
+        self.nacked = None;
+    }
+
+    /// Whether Data may still come: not after a Nack, nor when the upstream has forgotten it.
+    #[inline]
+    pub fn is_pending(&self, now: Time) -> bool {
+        self.times_sent > 0 && now < self.sent + Span::from_micros(u64::from(self.lifetime_us))
+    }
+
+    /// No Data will come, because of a Nack or because the Interest did not leave.
+    pub(crate) fn give_up(&mut self, nack: Option<NackReason>) {
+        self.times_sent = 0;
+        self.nacked = nack.map(|reason| reason.value().min(255) as u8);
+    }
+
+    /// The round-trip time, if it is known which sending a Data of now answers (Karn).
+    #[inline]
+    pub fn rtt(&self, now: Time) -> Option<Span> {
+        (self.times_sent == 1).then(|| now.since(self.sent))
+    }
 }
 
 /// A pending Interest.
@@ -109,8 +150,8 @@ pub struct PitEntry {
     /// Its service class.
     pub class: u8,
     generation: u16,
-    /// Whether Data has come for it.
-    pub satisfied: bool,
+    /// The hop limit that it was sent with last.
+    pub(crate) hop_limit: Option<u8>,
     /// The next entry of the same name.
     sibling: u32,
     /// The FIB entry by which it was forwarded. The forwarder sees to it that the id is still that
@@ -140,7 +181,7 @@ impl PitEntry {
             expires: Time::NEVER,
             fib: None,
             class: 0,
-            satisfied: false,
+            hop_limit: None,
             scratch: 0,
             held: None,
             in_records: SmallVec::new(),
@@ -176,6 +217,24 @@ impl PitEntry {
     #[inline]
     pub fn in_record(&mut self, face: FaceId) -> Option<&mut InRecord> {
         self.in_records.iter_mut().find(|record| record.face == face)
+    }
+
+    /// Whether Data may come though nothing more is done: somebody upstream was asked, or the strategy
+    /// holds the Interest to ask later.
+    #[inline]
+    pub fn is_pending(&self, now: Time) -> bool {
+        self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
+    }
+
+    /// Writes down that an upstream is asked.
+    #[inline]
+    pub(crate) fn note_sending(&mut self, face: FaceId, nonce: u32, now: Time, lifetime: Span) {
+        let place = self.out_records.iter().position(|record| record.face == face);
+        let place = place.unwrap_or_else(|| {
+            self.out_records.push(OutRecord::unsent(face));
+            self.out_records.len() - 1
+        });
+        self.out_records[place].send(nonce, now, lifetime);
     }
 
     /// The record of an upstream.
@@ -543,7 +602,6 @@ fn allocate(entries: &mut Vec<PitEntry>, links: &mut Vec<Link>, free: &mut u32) 
     entry.expires = Time::NEVER;
     entry.fib = None;
     entry.class = 0;
-    entry.satisfied = false;
     entry.scratch = 0;
     entry.held = None;
     entry.in_records.clear();
@@ -572,7 +630,7 @@ struct Slot {
     tail: u32,
 }
 
-/// The timing wheel. A *tick* is a time in units of slots; tick `t` is in slot `t mod 4096`.
+/// The timing wheel. A *tick* is a time in units of slots; tick `t` is in slot `t mod 1024`.
 #[derive(Clone, Debug)]
 struct Wheel {
     slots: Box<[Slot]>,
@@ -718,7 +776,6 @@ impl Wheel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Span;
     use crate::name::testing::{HASHER, few_names, name};
     use proptest::prelude::*;
 
@@ -804,6 +861,29 @@ mod tests {
             assert_eq!(matches(&pit, &name("/a"), token, None), [a]);
             assert_eq!(matches(&pit, &name("/c"), token, None), []);
         }
+    }
+
+    #[test]
+    fn a_sending_is_pending_for_its_lifetime_until_a_nack_or_another_sending() {
+        let mut record = OutRecord::unsent(FaceId(1));
+        assert!(!record.is_pending(ms(0)));
+        record.send(7, ms(10), Span::from_nanos(1_000_001));
+        assert!(record.is_pending(ms(11)) && !record.is_pending(ms(12)));
+        assert_eq!(record.rtt(ms(15)), Some(Span::from_millis(5)));
+        record.send(8, ms(12), Span::from_secs(3600));
+        assert_eq!((record.nonce, record.sent, record.rtt(ms(15))), (8, ms(12), None));
+        assert!(record.is_pending(ms(12 + 3_599_999)) && !record.is_pending(ms(12 + 3_600_000)));
+        record.give_up(Some(NackReason::Other(256)));
+        assert!(!record.is_pending(ms(13)));
+        assert_eq!(record.nacked, Some(255));
+        record.send(9, ms(20), Span::from_secs(1));
+        assert_eq!((record.nacked, record.rtt(ms(21))), (None, Some(Span::from_millis(1))));
+    }
+
+    #[test]
+    fn a_hop_touches_few_cache_lines() {
+        assert_eq!(size_of::<OutRecord>(), 24);
+        assert_eq!(size_of::<PitEntry>(), 256);
     }
 
     #[test]

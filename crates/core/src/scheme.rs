@@ -18,7 +18,7 @@ use crate::packet::{FlowKey, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, PitEntry, PitId};
 use crate::queue::DropTail;
 use crate::random::Random;
-use crate::strategy::BestRoute;
+use crate::strategy::{BestRoute, least_severe};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// A scheme with its parameters: makes its three state machines.
@@ -222,9 +222,9 @@ pub trait Strategy {
     fn on_data_out(&mut self, _ev: &mut DataOutEvent<'_>) {}
 
     /// A Nack came back from a next hop. The answer says what to do when no other next hop is
-    /// pending. Default: pass it on.
+    /// pending. Default: pass on the least severe reason that came.
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        Decision::Nack(ev.reason)
+        Decision::Nack(least_severe(ev))
     }
 
     /// A PIT entry expired unsatisfied.
@@ -291,7 +291,7 @@ pub struct DataEvent<'a> {
     pub flow: FlowKey,
     /// The PIT entry that it satisfies.
     pub entry: &'a PitEntry,
-    /// Time since the Interest was last sent to that face; `None` if it was not.
+    /// Time since the Interest was sent to that face; `None` if it was not, or more than once.
     pub rtt: Option<Span>,
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -444,7 +444,7 @@ pub struct ReceiveEvent<'a> {
     pub packet: &'a mut Packet,
     /// Its length on the wire.
     pub wire_len: Bytes,
-    /// For a Data: time since the Interest was last sent by this face.
+    /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
     pub rtt: Option<Span>,
     /// The face's random stream.
     pub random: &'a mut Random,
@@ -510,6 +510,26 @@ impl DropReason {
         DropReason::NoRoute,
         DropReason::Malformed,
     ];
+
+    /// Whether it was dropped on its way out, by the queue, the link or a face that is down. Otherwise
+    /// the node refused it where it arrived: it may be a copy that nobody misses.
+    pub const fn is_loss(self) -> bool {
+        match self {
+            DropReason::QueueFull
+            | DropReason::FlowQueueFull
+            | DropReason::ClassQueueFull
+            | DropReason::PushedOut
+            | DropReason::Expired
+            | DropReason::LinkLoss
+            | DropReason::FaceDown => true,
+            DropReason::PitFull
+            | DropReason::Loop
+            | DropReason::HopLimit
+            | DropReason::Unsolicited
+            | DropReason::NoRoute
+            | DropReason::Malformed => false,
+        }
+    }
 
     /// A few words for people.
     pub const fn words(self) -> &'static str {

@@ -10,7 +10,19 @@ pub const SUPPRESSION: Span = Span::from_millis(100);
 
 /// Whether a repeated Interest comes too soon after the last sending to be sent again.
 pub fn is_suppressed(ev: &InterestEvent<'_>, interval: Span) -> bool {
-    ev.entry.out_records.iter().any(|out| out.nacked.is_none() && ev.now.since(out.sent) < interval)
+    ev.entry.out_records.iter().any(|out| out.is_pending(ev.now) && ev.now.since(out.sent) < interval)
+}
+
+/// The reason to pass on when every next hop has refused: the least severe of theirs, as NFD does,
+/// since a way that is congested will be free again and one that does not exist will not.
+pub fn least_severe(ev: &NackEvent<'_>) -> NackReason {
+    // Reasons are numbered by severity; but none given may be any.
+    let severity = |reason: u64| if reason == 0 { u64::MAX } else { reason };
+    let others = ev.entry.out_records.iter().filter_map(|out| out.nacked).filter(|reason| *reason < u8::MAX);
+    match others.map(u64::from).min_by_key(|reason| severity(*reason)) {
+        Some(other) if severity(other) < severity(ev.reason.value()) => NackReason::from_value(other),
+        _ => ev.reason,
+    }
 }
 
 /// Sends every Interest to the cheapest next hop; a repeated one to the cheapest that has not been
@@ -34,7 +46,7 @@ impl Strategy for BestRoute {
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         match ev.next_hops.first() {
             Some(hop) => Decision::Forward(hop.face),
-            None => Decision::Nack(ev.reason),
+            None => Decision::Nack(least_severe(ev)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From a scenario to a world.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::consumer::{Consumer, ConsumerConfig, Source};
 use weir_core::cs::{ContentStore, CsPolicy};
@@ -179,6 +179,12 @@ impl<'a> Builder<'a> {
         Random::named(self.setup.seed, name)
     }
 
+    /// The stream of the `number`th flow of this consumer and prefix.
+    fn flow_random(&self, flow: &scenario::Flow, number: u32) -> Random {
+        let name = format!("flow {} of {}", flow.prefix, self.scenario.nodes[flow.consumer.index()].name);
+        if number == 1 { self.random(&name) } else { self.random(&format!("{name}, number {number}")) }
+    }
+
     fn scheme_of(&self, node: usize) -> &dyn Scheme {
         if self.scenario.nodes[node].active { self.scheme.as_ref() } else { self.inactive.as_ref() }
     }
@@ -259,6 +265,7 @@ impl<'a> Builder<'a> {
     fn add_consumers(&mut self) -> Result<Vec<FlowApp>, BuildError> {
         let order = self.shuffled(self.scenario.flows.len());
         let mut flows = Vec::with_capacity(order.len());
+        let mut streams = BTreeMap::new();
         for (flow, event) in self.scenario.flows.iter().zip(order) {
             let node = flow.consumer.index();
             let face = self.nodes[node].forwarder.add_application();
@@ -271,7 +278,9 @@ impl<'a> Builder<'a> {
                 }
                 _ => self.scheme.flow_control(&config),
             };
-            let random = self.random(&format!("flow {} of {}", flow.prefix, self.scenario.nodes[node].name));
+            // Two consumers of one prefix on one node must not use the same nonces.
+            let number = streams.entry((node, flow.prefix.as_str())).and_modify(|n| *n += 1).or_insert(1);
+            let random = self.flow_random(flow, *number);
             let config = ConsumerConfig {
                 prefix: name_of(&flow.prefix),
                 hasher: HASHER,
@@ -387,7 +396,7 @@ impl<'a> Builder<'a> {
             provenance: scenario.settings.iter().filter_map(setting).collect(),
             notes: scenario.notes.clone(),
             windows: self.windows()?,
-            probes: self.probes(),
+            probes: self.probes()?,
         })
     }
 
@@ -404,7 +413,7 @@ impl<'a> Builder<'a> {
         Ok(windows)
     }
 
-    fn probes(&self) -> Probes {
+    fn probes(&self) -> Result<Probes, BuildError> {
         let mut probes = Probes::new(self.channels.len());
         for expectation in self.scenario.expectations_for(&self.scheme_name) {
             let channel = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
@@ -412,9 +421,36 @@ impl<'a> Builder<'a> {
             let longest =
                 expectation.select.flows.iter().map(|id| scenario_payload(self.scenario, *id)).max();
             let segment_bytes = longest.map_or(0.0, |payload| payload.as_u64() as f64);
-            probes.add(expectation.clone(), channels, self.last_change(expectation), segment_bytes);
+            let since = self.last_change(expectation);
+            let prefixes = match expectation.metric {
+                scenario::Metric::DataRate => self.whole_prefixes(expectation)?,
+                _ => Vec::new(),
+            };
+            probes.add(expectation.clone(), channels, prefixes, since, self.scenario.sample, segment_bytes);
         }
-        probes
+        Ok(probes)
+    }
+
+    /// The prefixes of an expectation's flows, each by its first flow. All consumers of a prefix must
+    /// be selected, or none: Data on a link does not say whose it is.
+    fn whole_prefixes(&self, expectation: &scenario::Expectation) -> Result<Vec<u32>, BuildError> {
+        let selected: BTreeSet<usize> = expectation.select.flows.iter().map(|flow| flow.index()).collect();
+        let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let first = *first_of.entry(&flow.prefix).or_insert(index);
+            if selected.contains(&index) != selected.contains(&first) {
+                return Err(BuildError::Unsupported(format!(
+                    "expectation \"{}\": the rate of Data under {} cannot be told by consumer; select all \
+                     flows of the prefix, or measure their goodput",
+                    expectation.what, flow.prefix
+                )));
+            }
+        }
+        Ok(first_of
+            .into_values()
+            .filter(|first| selected.contains(first))
+            .map(|first| first as u32)
+            .collect())
     }
 
     /// The last time before the window's end that the scenario changes something for the

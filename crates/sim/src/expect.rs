@@ -18,15 +18,27 @@ const SETTLED: f64 = 0.05;
 pub(crate) struct Probe {
     expectation: Expectation,
     flows: Vec<usize>,
+    /// For [`Metric::DataRate`]: the flows that stand for the prefixes of these. A Data does not say
+    /// whose of several consumers of its prefix it is.
+    prefixes: Vec<u32>,
     /// Sorted.
     channels: Vec<usize>,
     window: (Time, Time),
-    /// For [`Metric::Settle`]: from when on.
-    since: Time,
-    /// For the same: content of a segment.
-    segment_bytes: f64,
     /// Bits of Data on the channels during the window.
     data_bits: u64,
+    settling: Settling,
+}
+
+/// What [`Metric::Settle`] looks at.
+#[derive(Debug)]
+struct Settling {
+    window: (Time, Time),
+    /// The last change of what the flows are to settle to.
+    since: Time,
+    /// Length of a step.
+    step: Span,
+    /// Content of one segment of each flow.
+    segments_bytes: f64,
     /// Content delivered by the ends of steps.
     delivered: Vec<(Time, u64)>,
 }
@@ -45,12 +57,15 @@ impl Probes {
         Probes { probes: Vec::new(), by_channel: vec![Vec::new(); channels] }
     }
 
-    /// Watches for an expectation about flows whose segments are so long, changed last at `since`.
+    /// Watches for an expectation about flows whose segments are so long, changed last at `since`;
+    /// samples come at the ends of steps.
     pub(crate) fn add(
         &mut self,
         expectation: Expectation,
         channels: Vec<usize>,
+        prefixes: Vec<u32>,
         since: Time,
+        step: Span,
         segment_bytes: f64,
     ) {
         let at = |span: Span| Time::ZERO + span;
@@ -60,18 +75,11 @@ impl Probes {
                 self.by_channel[channel].push(self.probes.len() as u32);
             }
         }
-        let flows = expectation.select.flows.iter().map(|flow| flow.index()).collect();
+        let flows: Vec<_> = expectation.select.flows.iter().map(|flow| flow.index()).collect();
         let since = since.max(window.0);
-        self.probes.push(Probe {
-            expectation,
-            flows,
-            channels,
-            window,
-            since,
-            segment_bytes,
-            data_bits: 0,
-            delivered: Vec::new(),
-        });
+        let segments_bytes = segment_bytes * flows.len() as f64;
+        let settling = Settling { window, since, step, segments_bytes, delivered: Vec::new() };
+        self.probes.push(Probe { expectation, flows, prefixes, channels, window, data_bits: 0, settling });
     }
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
@@ -84,7 +92,7 @@ impl Probes {
         !self.by_channel[channel as usize].is_empty()
     }
 
-    /// A Data of a flow was put on a channel.
+    /// A Data was put on a channel; `flow` stands for all of its prefix.
     pub(crate) fn on_data(
         &mut self,
         channel: u32,
@@ -95,7 +103,7 @@ impl Probes {
         let Some(flow) = flow else { return };
         for &index in &self.by_channel[channel as usize] {
             let probe = &mut self.probes[index as usize];
-            if probe.flows.contains(&(flow as usize)) && is_active(probe.window) {
+            if probe.prefixes.contains(&flow) && is_active(probe.window) {
                 probe.data_bits += bits;
             }
         }
@@ -104,7 +112,7 @@ impl Probes {
     /// The end of a step.
     pub(crate) fn on_sample(&mut self, now: Time, content: impl Fn(usize) -> u64) {
         for probe in self.probes.iter_mut().filter(|p| p.expectation.metric == Metric::Settle) {
-            probe.delivered.push((now, probe.flows.iter().map(|&flow| content(flow)).sum()));
+            probe.settling.delivered.push((now, probe.flows.iter().map(|&flow| content(flow)).sum()));
         }
     }
 }
@@ -165,7 +173,7 @@ impl Probe {
             Metric::QueuePackets => mean_of_channels(&|c| interval.channel(c).waited.as_secs_f64() / seconds),
             Metric::Jain => jain(&goodputs()),
             Metric::Unfairness => unfairness(&goodputs()),
-            Metric::Settle => self.settled_after(),
+            Metric::Settle => self.settling.time_s(),
         }
     }
 
@@ -184,34 +192,54 @@ impl Probe {
         }
         sum
     }
+}
 
-    /// How long it takes until the goodput, averaged over bins, stays near its mean over the
-    /// window's last quarter.
-    fn settled_after(&self) -> Option<f64> {
-        let (from, to) = self.window;
+impl Settling {
+    /// How long it takes, from the last change on, until the goodput, averaged over bins, stays near its
+    /// mean over the window's last quarter. `None` if nothing came, or if there is no bin to look at.
+    fn time_s(&self) -> Option<f64> {
+        let (from, to) = (self.window.0, self.step_before(self.window.1));
+        let last = self.step_after(from + (to - from) / 4 * 3);
+        if last >= to {
+            return None;
+        }
+        let final_rate = self.rate(last, to);
+        if final_rate <= 0.0 {
+            return None;
+        }
+        let (since, bin) = (self.step_after(self.since), self.bin(final_rate));
+        let mut at = since;
+        let mut settled = None;
+        while at + bin <= to {
+            let is_near = (self.rate(at, at + bin) / final_rate - 1.0).abs() <= SETTLED;
+            at += bin;
+            settled = if is_near { settled.or(Some(since)) } else { Some(at) };
+        }
+        settled.map(|settled| (settled - since).as_secs_f64())
+    }
+
+    /// The length of the bins: whole steps, since content is known at their ends only.
+    fn bin(&self, final_rate: f64) -> Span {
+        let times = self.segments_bytes / (SETTLED * final_rate * SETTLE_BIN.as_secs_f64());
+        let bin = SETTLE_BIN * times.ceil().max(1.0) as u64;
+        self.step * bin.as_nanos().div_ceil(self.step.as_nanos())
+    }
+
+    /// Bytes a second between the ends of two steps.
+    fn rate(&self, from: Time, to: Time) -> f64 {
         let content = |at: Time| {
             let after = self.delivered.partition_point(|(time, _)| *time <= at);
             after.checked_sub(1).map_or(0, |index| self.delivered[index].1) as f64
         };
-        let quarter = (to - from) / 4;
-        let last = to - quarter;
-        let final_rate = (content(to) - content(last)) / quarter.as_secs_f64();
-        if final_rate <= 0.0 {
-            return None;
-        }
-        let resolution = self.segment_bytes * self.flows.len() as f64;
-        let bins = (resolution / (SETTLED * final_rate * SETTLE_BIN.as_secs_f64())).ceil().max(1.0);
-        let bin = SETTLE_BIN * bins as u64;
-        let mut settled = self.since;
-        let mut at = self.since;
-        while at + bin <= to {
-            let rate = (content(at + bin) - content(at)) / bin.as_secs_f64();
-            at += bin;
-            if (rate / final_rate - 1.0).abs() > SETTLED {
-                settled = at;
-            }
-        }
-        Some((settled - self.since).as_secs_f64())
+        (content(to) - content(from)) / (to - from).as_secs_f64()
+    }
+
+    fn step_before(&self, at: Time) -> Time {
+        Time::ZERO + self.step * (at.as_nanos() / self.step.as_nanos())
+    }
+
+    fn step_after(&self, at: Time) -> Time {
+        Time::ZERO + self.step * at.as_nanos().div_ceil(self.step.as_nanos())
     }
 }
 
@@ -224,6 +252,47 @@ fn unfairness(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// Steps of so many milliseconds in which so many bytes come, over a window that they fill.
+    fn settling(step: u64, since: u64, bytes: &[u64]) -> Settling {
+        let ends = bytes.iter().scan((0, 0), |(now, sum), bytes| {
+            (*now, *sum) = (*now + step, *sum + bytes);
+            Some((at(*now), *sum))
+        });
+        let delivered: Vec<_> = ends.collect();
+        let window = (at(0), delivered[delivered.len() - 1].0);
+        Settling { window, since: at(since), step: Span::from_millis(step), segments_bytes: 1.0, delivered }
+    }
+
+    #[test]
+    fn the_time_to_settle_is_the_end_of_the_last_bin_that_is_off() {
+        let mut bytes = vec![1000; 100];
+        assert_eq!(settling(100, 0, &bytes).time_s(), Some(0.0));
+        bytes[12] = 0;
+        assert_eq!(settling(100, 0, &bytes).time_s(), Some(1.5));
+        // The step in which the change comes is not looked at.
+        bytes[10] = 500;
+        assert_eq!(settling(100, 1_040, &bytes).time_s(), Some(0.5));
+    }
+
+    #[test]
+    fn without_a_bin_after_the_last_change_nothing_is_known_to_have_settled() {
+        let bytes = [1000; 100];
+        assert_eq!(settling(100, 9_500, &bytes).time_s(), Some(0.0));
+        assert_eq!(settling(100, 9_600, &bytes).time_s(), None);
+        assert_eq!(settling(100, 0, &[0; 100]).time_s(), None);
+    }
+
+    #[test]
+    fn steps_that_are_longer_than_a_bin_or_do_not_divide_it_are_no_unrest() {
+        for step in [300, 700, 2_000] {
+            assert_eq!(settling(step, 0, &[1000; 100]).time_s(), Some(0.0), "steps of {step} ms");
+        }
+    }
 
     #[test]
     fn unfairness_is_the_largest_deviation_from_the_mean() {

@@ -76,6 +76,15 @@ pub(crate) struct ChannelTotals {
     pub(crate) drops: u64,
     pub(crate) sent: u64,
     pub(crate) waited: Span,
+    /// When the last packet is sent.
+    busy_until: Time,
+}
+
+impl ChannelTotals {
+    /// Those at `now`: what is left to send of the last packet does not count yet.
+    fn by(self, now: Time) -> ChannelTotals {
+        ChannelTotals { busy: self.busy - self.busy_until.since(now), ..self }
+    }
 }
 
 /// A flow or channel since the last step.
@@ -140,6 +149,7 @@ impl Interval {
             drops: after.drops - before.drops,
             sent: after.sent - before.sent,
             waited: after.waited - before.waited,
+            ..after
         }
     }
 
@@ -244,12 +254,20 @@ impl Measurements {
     // ---- Hooks
 
     #[inline]
-    pub(crate) fn on_transmit(&mut self, channel: u32, packet: &Packet, sending: Span, waited: Span) {
+    pub(crate) fn on_transmit(
+        &mut self,
+        channel: u32,
+        packet: &Packet,
+        now: Time,
+        until: Time,
+        waited: Span,
+    ) {
         self.packet_hops += 1;
         let bits = 8 * packet.wire_len();
         let totals = &mut self.channels[channel as usize];
         totals.bits += bits;
-        totals.busy = totals.busy + sending;
+        totals.busy = totals.busy + (until - now);
+        totals.busy_until = until;
         totals.sent += 1;
         totals.waited = totals.waited + waited;
         // Most packets find an idle link: those are made up for at the end of the interval.
@@ -285,8 +303,12 @@ impl Measurements {
         }
     }
 
+    /// A packet was dropped; `channel` is that of its face.
     pub(crate) fn on_drop(&mut self, packet: &Packet, channel: Option<u32>, reason: DropReason) {
         self.drops[reason as usize] += 1;
+        if !reason.is_loss() {
+            return;
+        }
         if let Some(channel) = channel {
             self.channels[channel as usize].drops += 1;
         }
@@ -320,10 +342,10 @@ impl Measurements {
         self.read_counters(apps);
         for index in 0..self.intervals.len() {
             if self.intervals[index].from == now {
-                self.begin(index);
+                self.begin(index, now);
             }
             if self.intervals[index].to == now {
-                self.end(index);
+                self.end(index, now);
             }
         }
         if self.next_sample == now {
@@ -349,18 +371,18 @@ impl Measurements {
         }
     }
 
-    fn begin(&mut self, index: usize) {
+    fn begin(&mut self, index: usize, now: Time) {
         let interval = &mut self.intervals[index];
         interval.active = true;
         interval.flows[0].clone_from(&self.flows);
-        interval.channels[0].clone_from(&self.channels);
+        interval.channels[0] = self.channels.iter().map(|totals| totals.by(now)).collect();
     }
 
-    fn end(&mut self, index: usize) {
+    fn end(&mut self, index: usize, now: Time) {
         let interval = &mut self.intervals[index];
         interval.active = false;
         interval.flows[1].clone_from(&self.flows);
-        interval.channels[1].clone_from(&self.channels);
+        interval.channels[1] = self.channels.iter().map(|totals| totals.by(now)).collect();
         for channel in 0..interval.queueing.len() {
             let sent = interval.channel(channel).sent;
             let queueing = &mut interval.queueing[channel];
@@ -372,14 +394,16 @@ impl Measurements {
         let flows = &self.flows;
         self.plan.probes.on_sample(now, |flow| flows[flow].content);
         if self.plan.with_series {
-            self.sample_series();
+            self.sample_series(now);
         }
         self.since_step.fill(Delays::default());
         self.at_step.0.copy_from_slice(&self.flows);
-        self.at_step.1.copy_from_slice(&self.channels);
+        for (before, totals) in self.at_step.1.iter_mut().zip(&self.channels) {
+            *before = totals.by(now);
+        }
     }
 
-    fn sample_series(&mut self) {
+    fn sample_series(&mut self, at: Time) {
         let seconds = self.plan.step.as_secs_f64();
         let mut classes = [(0_u64, Delays::default(), 0_u64, 0_u64); ServiceClass::ALL.len()];
         for (index, info) in self.plan.flows.iter().enumerate() {
@@ -412,12 +436,12 @@ impl Measurements {
             series.retransmitted.push(retransmitted as u32);
         }
         for (index, series) in self.series.links.iter_mut().enumerate() {
-            let (now, before) = (self.channels[index], self.at_step.1[index]);
+            let (now, before) = (self.channels[index].by(at), self.at_step.1[index]);
             let sent = now.sent - before.sent;
             let waited = now.waited - before.waited;
             series.push(LinkSample {
                 throughput_bps: per_second(now.bits - before.bits, seconds),
-                utilisation: ((now.busy - before.busy).as_secs_f64() / seconds).min(1.0) as f32,
+                utilisation: ((now.busy - before.busy).as_secs_f64() / seconds) as f32,
                 // Little's law: packets that wait, on average, are their waiting times per second.
                 queue_packets: (waited.as_secs_f64() / seconds) as f32,
                 queue_ms: (sent > 0).then(|| (waited.as_millis_f64() / sent as f64) as f32),

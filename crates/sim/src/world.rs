@@ -212,6 +212,7 @@ impl World {
             if at >= end {
                 break;
             }
+            debug_assert!(at >= self.now, "time goes forward: {at} after {}", self.now);
             self.now = at;
             self.event_count += 1;
             if event >= first_node {
@@ -304,7 +305,8 @@ impl World {
                 self.schedule_flow(flow);
             }
             Script::Rate { channel, from: (node, face), rate } => {
-                self.nodes[node as usize].forwarder.set_link_rate(face, Some(rate));
+                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+                self.settle(node);
                 self.measure.set_link_rate(channel, rate);
             }
             Script::Delay { channel, delay } => self.channels[channel as usize].delay = delay,
@@ -349,7 +351,7 @@ impl World {
             }
         }
         self.actions.clear();
-        let deadline = self.nodes[node as usize].forwarder.next_deadline();
+        let deadline = self.nodes[node as usize].forwarder.next_deadline().max(self.now);
         let event = self.node_event(node);
         let scheduled = &mut self.nodes[node as usize].scheduled;
         if *scheduled != deadline {
@@ -363,16 +365,16 @@ impl World {
         let Behind::Channel(index) = self.nodes[node as usize].behind[face.0 as usize] else {
             unreachable!("only links transmit");
         };
+        let channel = &mut self.channels[index as usize];
+        if !channel.up {
+            return self.drop_packet(node, face, packet, DropReason::FaceDown);
+        }
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
-        self.measure.on_transmit(index, &self.pool[packet], until - self.now, waited);
-        let channel = &mut self.channels[index as usize];
-        let lost = !channel.up || (channel.loss > 0.0 && channel.random.chance(channel.loss));
-        if lost {
-            let reason = if channel.up { DropReason::LinkLoss } else { DropReason::FaceDown };
-            self.measure.on_drop(&self.pool[packet], Some(index), reason);
-            return self.pool.free(packet);
+        self.measure.on_transmit(index, &self.pool[packet], self.now, until, waited);
+        if channel.loss > 0.0 && channel.random.chance(channel.loss) {
+            return self.drop_packet(node, face, packet, DropReason::LinkLoss);
         }
         // A delay that was cut does not make packets overtake each other.
         let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
@@ -422,11 +424,12 @@ impl World {
         self.schedule_flow(index);
     }
 
+    /// A timeout that shrank may have been over before now: then it is over now.
     #[inline]
     fn schedule_flow(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
         let event = self.flow_event(flow.event);
-        self.events.set(event, flow.consumer.next_deadline());
+        self.events.set(event, flow.consumer.next_deadline().max(self.now));
     }
 
     fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {

@@ -89,6 +89,12 @@ impl Bench {
         self.input(Input::Packet { face, packet })
     }
 
+    fn lasting(&mut self, face: FaceId, uri: &str, nonce: u32, lifetime: Span) -> Vec<Seen> {
+        let packet = self.packet(Kind::Interest, uri, nonce);
+        self.pool[packet].lifetime = lifetime;
+        only_seen(self.give(face, packet))
+    }
+
     fn interest(&mut self, face: FaceId, uri: &str, nonce: u32) -> Vec<Seen> {
         let packet = self.packet(Kind::Interest, uri, nonce);
         only_seen(self.give(face, packet))
@@ -160,6 +166,54 @@ fn a_nonce_that_comes_back_by_another_face_is_a_loop() {
 }
 
 #[test]
+fn a_retransmission_of_another_downstream_that_comes_back_is_a_loop() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.interest(second, "/a/1", 2);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 3), [Seen::Interest(other)]);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)]);
+    let duplicate = [Seen::Nack(second, NackReason::Duplicate)];
+    assert_eq!(bench.interest(second, "/a/1", 3), duplicate, "sent to the other next hop");
+    assert_eq!(bench.interest(second, "/a/1", 1), duplicate, "sent before");
+    assert_eq!(bench.interest(down, "/a/1", 4), [], "a neighbour may repeat itself");
+}
+
+#[test]
+fn a_copy_that_comes_back_after_the_answer_or_the_nacks_is_a_loop() {
+    let bench = || Bench::with(Box::new(Everywhere), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, other] = bench().neighbours;
+    let duplicate = [Seen::Nack(second, NackReason::Duplicate)];
+
+    let mut answered = bench();
+    answered.interest(down, "/a/1", 1);
+    answered.data(up, "/a/1");
+    assert_eq!(answered.interest(second, "/a/1", 1), duplicate);
+
+    let mut rejected = bench();
+    rejected.interest(down, "/a/1", 1);
+    rejected.nack(up, "/a/1", 1, NackReason::NoRoute);
+    assert_eq!(rejected.nack(other, "/a/1", 1, NackReason::NoRoute).len(), 1);
+    assert_eq!(rejected.interest(second, "/a/1", 1), duplicate);
+
+    let mut stored = bench().cached();
+    stored.interest(down, "/a/1", 1);
+    stored.data(up, "/a/1");
+    assert_eq!(stored.interest(second, "/a/1", 1), [Seen::Data(second)], "the store ends the loop");
+}
+
+#[test]
+fn the_nonce_of_an_interest_that_its_only_next_hop_answered_is_not_remembered() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    assert!(bench.node.dead_nonces.is_empty());
+}
+
+#[test]
 fn a_nonce_that_comes_back_after_its_entry_expired_is_a_loop() {
     let mut bench = Bench::new().routed();
     let [down, other, ..] = bench.neighbours;
@@ -203,6 +257,20 @@ fn an_entry_expires_with_its_lifetime_and_late_data_is_unsolicited() {
 }
 
 #[test]
+fn the_node_never_asks_to_be_called_in_the_past() {
+    let mut bench = Bench::new().routed();
+    let down = bench.neighbours[0];
+    bench.lasting(down, "/a/1", 1, Span::from_secs(4));
+    bench.later(3_000);
+    // Over a round of the timing wheel away from the first, so in a slot that is over.
+    bench.lasting(down, "/a/2", 2, Span::from_secs(2));
+    bench.lasting(down, "/a/3", 3, Span::from_millis(500));
+    assert!(bench.node.next_deadline() >= bench.now, "{}", bench.node.next_deadline());
+    bench.input(Input::Deadline);
+    assert!(bench.node.next_deadline() >= bench.now + Span::from_millis(500));
+}
+
+#[test]
 fn a_downstream_whose_lifetime_is_over_gets_nothing_though_another_still_waits() {
     let mut bench = Bench::new().routed();
     let [short, long, up, _] = bench.neighbours;
@@ -212,6 +280,57 @@ fn a_downstream_whose_lifetime_is_over_gets_nothing_though_another_still_waits()
     bench.interest(long, "/a/1", 2);
     bench.later(51);
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(long)]);
+}
+
+#[test]
+fn a_newcomer_does_not_wait_for_what_upstream_has_forgotten() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, third] = bench.neighbours;
+    bench.lasting(first, "/a/1", 1, Span::from_millis(100));
+    bench.later(50);
+    assert_eq!(bench.interest(second, "/a/1", 2), [], "aggregated");
+    bench.later(1_000);
+    assert_eq!(bench.interest(third, "/a/1", 3), [Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(second), Seen::Data(third)]);
+}
+
+#[test]
+fn what_left_by_a_face_that_is_down_is_not_waited_for() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, other] = bench.neighbours;
+    bench.interest(first, "/a/1", 1);
+    bench.interest(first, "/a/2", 2);
+    bench.input(Input::FaceDown(up));
+    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Interest(other)], "another asks");
+    bench.later(50);
+    assert_eq!(bench.interest(first, "/a/2", 4), [Seen::Interest(other)], "the same asks again");
+}
+
+#[test]
+fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
+    #[derive(Default)]
+    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);
+    impl Strategy for Watch {
+        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Forward(ev.next_hops[0].face)
+        }
+        fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+            self.0.borrow_mut().push(ev.rtt);
+        }
+    }
+    let seen = std::rc::Rc::default();
+    let watch = Watch(std::rc::Rc::clone(&seen));
+    let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(20);
+    bench.data(up, "/a/1");
+    bench.interest(down, "/a/2", 2);
+    bench.later(20);
+    bench.interest(down, "/a/2", 3);
+    bench.later(5);
+    bench.data(up, "/a/2");
+    assert_eq!(*seen.borrow(), [Some(Span::from_millis(20)), None]);
 }
 
 #[test]
@@ -285,9 +404,28 @@ fn after_a_nack_the_next_hop_is_tried_and_after_the_last_one_the_nack_is_passed_
     );
     assert_eq!(
         bench.nack(other, "/a/1", 1, NackReason::NoRoute),
-        [Seen::Nack(down, NackReason::NoRoute), Seen::Nack(second, NackReason::NoRoute)]
+        [Seen::Nack(down, NackReason::Congestion), Seen::Nack(second, NackReason::Congestion)],
+        "the least severe reason"
     );
     assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn the_least_severe_reason_is_passed_on() {
+    use NackReason::{Congestion, NoRoute, Other};
+    let reasons = [
+        (Congestion, NoRoute, Congestion),
+        (NoRoute, Congestion, Congestion),
+        (NackReason::None, NoRoute, NoRoute),
+        (NackReason::None, Other(256), Other(256)),
+    ];
+    for (first, second, passed_on) in reasons {
+        let mut bench = Bench::new().routed();
+        let [down, _, up, other] = bench.neighbours;
+        bench.interest(down, "/a/1", 1);
+        bench.nack(up, "/a/1", 1, first);
+        assert_eq!(bench.nack(other, "/a/1", 1, second), [Seen::Nack(down, passed_on)]);
+    }
 }
 
 #[test]
@@ -305,6 +443,39 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
     let again = bench.give(up, nack)[0].1;
     let again = &bench.pool[again];
     assert_eq!((again.flow, again.pit, again.class()), (flow, pit, ServiceClass::Ef));
+}
+
+#[test]
+fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_with_and_no_signals() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    let packet = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[packet].hop_limit = Some(9);
+    bench.give(down, packet);
+    let nack = bench.packet(Kind::Nack, "/a/1", 1);
+    bench.pool[nack].hop_limit = Some(3);
+    let header = bench.pool[nack].header_mut();
+    header.nack = Some(NackReason::Congestion);
+    header.congestion_mark = 1;
+    header.signals.set(Signal::TargetRate, 5);
+    let again = bench.give(up, nack);
+    assert_eq!(again[0].0, Seen::Interest(other));
+    let again = &bench.pool[again[0].1];
+    assert_eq!(again.hop_limit, Some(8));
+    let ours = LpHeader { pit_token: again.header().pit_token, ..LpHeader::NONE };
+    assert_eq!(*again.header(), ours);
+}
+
+#[test]
+fn a_nack_goes_to_nobody_whose_lifetime_is_over() {
+    let mut bench = Bench::new().routed();
+    let [short, long, _, other] = bench.neighbours;
+    bench.lasting(short, "/a/1", 1, Span::from_millis(50));
+    bench.later(10);
+    bench.interest(long, "/a/1", 2);
+    bench.later(100);
+    assert_eq!(bench.interest(long, "/a/1", 3), [Seen::Interest(other)]);
+    assert_eq!(bench.nack(other, "/a/1", 3, NackReason::NoRoute), [Seen::Nack(long, NackReason::NoRoute)]);
 }
 
 #[test]
@@ -385,6 +556,24 @@ fn one_data_satisfies_every_entry_that_it_matches() {
 }
 
 #[test]
+fn a_neighbour_gets_a_data_once_though_it_asked_twice_and_an_application_for_each_interest() {
+    let mut bench = Bench::new().routed();
+    let (down, up) = (bench.neighbours[0], bench.neighbours[2]);
+    for face in [down, bench.application] {
+        for can_be_prefix in [false, true] {
+            let ask = bench.packet(Kind::Interest, "/a/1", 2 * face.0 + u32::from(can_be_prefix));
+            bench.pool[ask].can_be_prefix = can_be_prefix;
+            bench.give(face, ask);
+        }
+    }
+    let application = Seen::Data(bench.application);
+    let mut seen = bench.data(up, "/a/1");
+    seen.sort_by_key(|seen| *seen == application);
+    assert_eq!(seen, [Seen::Data(down), application.clone(), application]);
+    assert_eq!(bench.pool.in_use(), 5, "two Interests and three Data left");
+}
+
+#[test]
 fn each_downstream_gets_its_own_token_back_and_the_upstream_sees_ours() {
     let mut bench = Bench::new().routed();
     let [down, second, up, _] = bench.neighbours;
@@ -439,6 +628,26 @@ impl Strategy for Holding {
 }
 
 #[test]
+fn a_strategy_whose_deadline_is_always_past_makes_time_pass_all_the_same() {
+    struct Restless;
+    impl Strategy for Restless {
+        fn on_interest(&mut self, _ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Suppress
+        }
+        fn next_deadline(&self) -> Time {
+            Time::ZERO
+        }
+    }
+    let mut bench = Bench::with(Box::new(Restless), &TableLimits::default(), || tail(9));
+    bench.input(Input::Deadline);
+    for _ in 0..3 {
+        bench.input(Input::Deadline);
+        assert!(bench.node.next_deadline() > bench.now);
+        bench.now = bench.node.next_deadline();
+    }
+}
+
+#[test]
 fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
     let [down, second, up, _] = bench.neighbours;
@@ -454,6 +663,21 @@ fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     assert_eq!(only_seen(bench.input(Input::Deadline)), []);
     assert!(bench.node.pit().is_empty());
     assert_eq!(bench.pool.in_use(), 3, "one Interest and two Data that the test was given");
+}
+
+#[test]
+fn another_downstream_waits_for_what_is_held_without_asking_the_strategy_again() {
+    let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), []);
+    bench.later(5);
+    assert_eq!(bench.interest(second, "/a/1", 2), []);
+    assert_eq!(bench.entry().in_records.iter().map(|r| r.aggregated).collect::<Vec<_>>(), [false, true]);
+    bench.later(5);
+    let sent = bench.input(Input::Deadline);
+    assert_eq!(bench.pool[sent[0].1].nonce, 1, "the held one");
+    assert!(bench.node.next_deadline() > bench.now + Span::from_secs(3), "nothing else is held");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
 }
 
 /// Marks, drops with a Nack, or passes Interests, by the last number of their nonces; the others
@@ -494,6 +718,11 @@ fn a_mark_on_an_interest_at_dequeue_is_remembered_with_its_next_hop() {
     let down = bench.neighbours[0];
     bench.interest(down, "/a/1", 7);
     assert!(bench.entry().out_records[0].marked);
+    bench.later(100);
+    bench.interest(down, "/a/1", 8);
+    bench.later(100);
+    bench.interest(down, "/a/1", 9);
+    assert!(!bench.entry().out_records[0].marked, "sent again without");
     let mut bench = moody(Box::new(BestRoute::default()));
     bench.interest(down, "/a/1", 8);
     assert!(!bench.entry().out_records[0].marked);
@@ -539,6 +768,64 @@ fn when_queues_drop_all_copies_with_nacks_the_downstream_hears_of_it_once() {
     assert!(bench.node.pit().is_empty());
 }
 
+/// A bench whose neighbour 3, the dearer way to `/a`, is behind a [`Moody`] queue, and no other.
+fn one_moody(strategy: Box<dyn Strategy>) -> Bench {
+    let made = std::cell::Cell::new(0);
+    let queue = || -> Box<dyn Queue> {
+        made.set(made.get() + 1);
+        if made.get() == 4 { Box::new(Moody::default()) } else { tail(9) }
+    };
+    Bench::with(strategy, &TableLimits::default(), queue).routed()
+}
+
+#[test]
+fn a_nack_of_one_queue_leaves_alone_what_another_next_hop_may_answer() {
+    let dropped = [Seen::Dropped(DropReason::QueueFull)];
+    let mut bench = one_moody(Box::new(BestRoute::default()));
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 13), dropped, "a retransmission");
+    assert_eq!(bench.interest(second, "/a/1", 3), [], "the first sending is still pending");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
+    let mut bench = one_moody(Box::new(Everywhere));
+    let mut seen = bench.interest(down, "/a/1", 13);
+    seen.sort_by_key(|seen| *seen == dropped[0]);
+    assert_eq!(seen, [Seen::Interest(up), dropped[0].clone()], "a copy");
+    let nacked = bench.nack(up, "/a/1", 13, NackReason::NoRoute);
+    assert_eq!(nacked, [Seen::Nack(down, NackReason::Congestion)], "the queue's reason is the less severe");
+}
+
+#[test]
+fn nobody_waits_for_an_interest_that_a_queue_dropped() {
+    let mut bench = Bench::new();
+    let [down, second, ..] = bench.neighbours;
+    let slow = Link::new(tail(1), Some(Rate::from_bps(8_000)), Random::named(1, "slow"));
+    let slow = bench.node.add_link(slow);
+    bench.node.add_route(&name("/s"), slow, 0);
+    bench.interest(down, "/s/1", 1);
+    bench.interest(down, "/s/2", 2);
+    assert_eq!(bench.interest(down, "/s/3", 3), [Seen::Dropped(DropReason::QueueFull)]);
+    bench.later(100);
+    bench.input(Input::Deadline);
+    bench.later(100);
+    bench.input(Input::Deadline);
+    assert_eq!(bench.interest(second, "/s/3", 4), [Seen::Interest(slow)]);
+}
+
+#[test]
+fn a_downstream_that_has_no_way_on_takes_none_from_the_others() {
+    let mut bench = Bench::new();
+    let [down, second, up, _] = bench.neighbours;
+    bench.node.add_route(&name("/b"), up, 0);
+    assert_eq!(bench.interest(down, "/b/1", 1), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(up, "/b/1", 2), [], "aggregated");
+    bench.later(150);
+    assert_eq!(bench.interest(up, "/b/1", 3), [Seen::Nack(up, NackReason::NoRoute)]);
+    assert_eq!(bench.interest(second, "/b/1", 4), []);
+    assert_eq!(bench.data(up, "/b/1"), [Seen::Data(down), Seen::Data(second)]);
+}
+
 #[test]
 fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
     let limits = TableLimits { pit_entries: 2, ..TableLimits::default() };
@@ -550,6 +837,35 @@ fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
     assert_eq!(bench.interest(second, "/a/1", 4), [], "who is pending already needs no place");
     assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);
     assert_eq!(bench.interest(down, "/a/3", 5), [Seen::Interest(up)]);
+}
+
+#[test]
+fn a_full_pit_does_not_keep_the_content_store_from_answering() {
+    let limits = TableLimits { pit_entries: 1, ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    bench.interest(down, "/a/2", 2);
+    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Data(second)]);
+    assert_eq!(bench.interest(second, "/a/3", 4), [Seen::Dropped(DropReason::PitFull)]);
+}
+
+#[test]
+fn an_interest_for_a_digest_is_answered_by_the_stored_data_of_that_digest() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].digest = Some([7; 32]);
+    bench.give(up, data);
+    let mut full = |digest: u8, nonce| {
+        let ask = bench.packet(Kind::Interest, "/a/1", nonce);
+        bench.pool[ask].name.push(&HASHER, crate::name::TYPE_IMPLICIT_DIGEST, &[digest; 32]).unwrap();
+        only_seen(bench.give(second, ask))
+    };
+    assert_eq!(full(7, 2), [Seen::Data(second)]);
+    assert_eq!(full(8, 3), [Seen::Interest(up)]);
 }
 
 #[test]

@@ -128,9 +128,43 @@ fn a_new_rate_counts_from_the_next_packet_on() {
         link.enqueue(at(0), id, &mut pool, &mut dropped);
     }
     assert_eq!(link.serve(at(0), &mut pool, &mut dropped).unwrap().until, at(8));
-    link.set_rate(Some(Rate::from_mbps(4)));
+    link.set_rate(at(3), Some(Rate::from_mbps(4)));
     assert_eq!(link.next_deadline(), at(8));
     assert_eq!(link.serve(at(8), &mut pool, &mut dropped).unwrap().until, at(10));
+}
+
+#[test]
+fn a_link_that_stood_still_goes_on_with_its_new_rate() {
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(drop_tail()));
+    link.set_rate(at(1), Some(Rate::ZERO));
+    let id = packet(&mut pool, 1000);
+    link.enqueue(at(2), id, &mut pool, &mut dropped);
+    assert_eq!(link.serve(at(2), &mut pool, &mut dropped), None);
+    assert_eq!((link.next_deadline(), link.backlog().packets), (Time::NEVER, 1));
+    link.set_rate(at(5), Some(Rate::from_mbps(1)));
+    assert_eq!(link.next_deadline(), at(5));
+    assert_eq!(link.serve(at(5), &mut pool, &mut dropped).unwrap().until, at(13));
+}
+
+#[test]
+fn a_queue_whose_periodic_work_is_always_due_makes_time_pass_all_the_same() {
+    struct Restless;
+    impl Queue for Restless {
+        fn enqueue(&mut self, _ev: &mut EnqueueEvent<'_>, _packet: PacketId) {}
+        fn dequeue(&mut self, _ev: &mut DequeueEvent<'_>) -> Next {
+            Next::Empty
+        }
+        fn next_deadline(&self) -> Time {
+            at(1)
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog::default()
+        }
+    }
+    let mut link = link(Box::new(Restless));
+    assert_eq!(link.next_deadline(), at(1));
+    link.on_deadline(at(5));
+    assert!(link.next_deadline() > at(5));
 }
 
 #[test]

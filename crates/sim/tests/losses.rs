@@ -1,0 +1,60 @@
+//! A link that loses packets: time goes forward, and what is lost is counted once.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{parse, run, scenario, window};
+use weir_scenario::builtin;
+use weir_sim::Setup;
+
+#[test]
+fn time_goes_forward_when_timeouts_shrink() {
+    // A debug assertion in the event loop says so; it is on in tests.
+    for set in [&["link.alice-bob.loss=0.3"][..], &["scheme.fixed.window=100"]] {
+        let report = run(&scenario("examples/minimal", set), &Setup::default());
+        assert!(report.document.flows[0].timeouts > 0, "{set:?}");
+    }
+}
+
+#[test]
+fn what_a_node_refuses_is_not_lost_on_the_way() {
+    // Retransmissions that were not needed: their Data come twice, and the second is unsolicited.
+    let set = ["scheme.fixed.window=300", "link.alice-bob.queue=1000 packets", "link.alice-bob.rate=1 Mb/s"];
+    let report = run(&scenario("examples/minimal", &set), &Setup::default());
+    let refused = report.drops_by_reason.iter().map(|(_, count)| count).sum::<u64>();
+    assert!(refused > 0, "{:?}", report.drops_by_reason);
+    assert_eq!(report.document.flows[0].lost, 0);
+    assert!(report.document.links.iter().all(|link| link.drops == 0));
+}
+
+#[test]
+fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
+    let report = run(&scenario("examples/minimal", &["link.alice-bob.loss=0.1"]), &Setup::default());
+    let [there, back] = [0, 1].map(|index| report.document.links[index].drops);
+    assert!(there > 0 && back > 0);
+    assert_eq!(report.document.flows[0].lost, back);
+}
+
+#[test]
+fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
+    let down = "[[event]]\nname = \"cut\"\nat = \"5 s\"\nlink = \"alice-bob\"\nup = false\nsource = \"assumed: a test\"\n";
+    let text = format!("{}\n{down}", builtin("examples/minimal").unwrap());
+    let setup = Setup { windows: vec![window(5, 10)], ..Setup::default() };
+    let report = run(&parse("cut", &text, &["scheme.fixed.window=60"]), &setup);
+    let after = report.document.windows.last().unwrap();
+    // Some thirty packets were queued; one may have been half sent.
+    let one_packet = 1100.0 * 8.0 / 10e6 / 5.0;
+    assert!(after.links.iter().all(|link| link.utilisation <= one_packet), "{:?}", after.links);
+    assert!(after.links.iter().any(|link| link.drops > 10));
+}
+
+#[test]
+fn a_link_is_used_for_no_more_than_all_of_a_window() {
+    // Packets that take more than a second each, back to back.
+    let set = ["link.alice-bob.rate=8 kb/s", "link.alice-bob.delay=1 ms", "window.steady.from=4 s"];
+    let report = run(&scenario("examples/minimal", &set), &Setup::default());
+    let window = report.document.windows.last().unwrap();
+    let back = &window.links[1];
+    assert!((back.utilisation - 1.0).abs() < 1e-9, "{back:?}");
+    assert!(report.series.links[1].utilisation.iter().skip(30).all(|&part| (part - 1.0).abs() < 1e-6));
+}

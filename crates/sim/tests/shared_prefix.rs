@@ -1,0 +1,47 @@
+//! Several consumers of one prefix.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{parse, run};
+use weir_scenario::{Scenario, builtin};
+use weir_sim::{Setup, World};
+
+/// Carol fetches what alice fetches, and the rate of Data towards them is measured.
+fn shared(select: &str) -> Scenario {
+    let minimal = builtin("examples/minimal").unwrap();
+    let text = format!(
+        "{minimal}\n[[node]]\nname = \"carol\"\n\
+         [[link]]\nends = [\"carol\", \"bob\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\nqueue = \"50 packets\"\n\
+         [[flow]]\nname = \"again\"\nconsumer = \"carol\"\nproducer = \"bob\"\nprefix = \"/video\"\n\
+         class = \"BE\"\nstart = \"0 s\"\npayload = \"1024 B\"\nsource = \"assumed: a test\"\n\
+         [[expectation]]\nsource = \"assumed: a test\"\nmetric = \"data_rate\"\nlink = \"bob->carol\"\n\
+         window = \"steady\"\nat_least = \"900 kb/s\"\n{select}"
+    );
+    parse("shared", &text, &[])
+}
+
+#[test]
+fn the_rate_of_data_is_that_of_a_prefix_whoever_fetches_it() {
+    let report = run(&shared(""), &Setup::default());
+    let row = report.document.expectations.last().unwrap();
+    assert!(row.holds, "{row:?}");
+}
+
+#[test]
+fn the_rate_of_data_of_one_of_several_consumers_of_a_prefix_is_refused() {
+    let error = World::build(&shared("flow = \"again\""), &Setup::default()).map(|_| ()).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains("under /video cannot be told by consumer"), "{words}");
+}
+
+#[test]
+fn two_consumers_of_one_prefix_at_one_node_do_not_use_the_same_nonces() {
+    let minimal = builtin("examples/minimal").unwrap();
+    let second = "[[flow]]\nname = \"again\"\nconsumer = \"alice\"\nproducer = \"bob\"\nprefix = \"/video\"\n\
+                  class = \"BE\"\nstart = \"0 s\"\npayload = \"1024 B\"\nsource = \"assumed: a test\"\n";
+    let report = run(&parse("twice", &format!("{minimal}\n{second}"), &[]), &Setup::default());
+    assert_eq!(report.drops_by_reason, [], "the same nonce twice would be dropped as a loop");
+    let [first, second] = [0, 1].map(|flow| report.document.flows[flow].goodput_bps);
+    assert!(first > 1e6 && (first / second - 1.0).abs() < 0.1, "{first} and {second} b/s");
+}
