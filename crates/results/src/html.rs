@@ -226,9 +226,9 @@ fn data(report: &Report) -> String {
             .map(|row| {
                 let quantity = Quantity::of(&row.what);
                 Verdict {
-                    stated: quantity.format(row.stated),
+                    stated: format::stated(quantity, row),
                     measured: row.measured.map_or_else(|| NONE.to_owned(), |value| quantity.format(value)),
-                    tolerance: format::tolerance(quantity, row.stated, row.tolerance),
+                    tolerance: format::tolerance(quantity, row),
                 }
             })
             .collect(),

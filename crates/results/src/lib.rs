@@ -13,8 +13,11 @@ mod stats;
 mod table;
 
 pub use files::{WriteError, to_json, write_all, write_html, write_json, write_parquet};
+pub use format::grouped;
 pub use html::{POINTS, report_html};
-pub use model::{ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow};
+pub use model::{
+    Bound, ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow,
+};
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
     TopologyLink, TopologyNode,

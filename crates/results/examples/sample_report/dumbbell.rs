@@ -2,7 +2,7 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use super::results::{
-    ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, LinkRow, LinkSample, Report, Role,
+    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, LinkRow, LinkSample, Report, Role,
     RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
 };
 
@@ -178,6 +178,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             scenario: "qsccp/dumbbell".to_owned(),
             scheme: "qsccp".to_owned(),
             seed: 1,
+            set: Vec::new(),
             simulated_s,
             wall_s: 0.92,
             events: 2_713_004,
@@ -228,6 +229,7 @@ fn expectation(what: &str, stated: f64, measured: f64, tolerance: f64) -> Expect
         stated,
         measured: Some(measured),
         tolerance,
+        bound: Bound::About,
         holds: (measured - stated).abs() <= slack,
     }
 }
