@@ -7,6 +7,7 @@ mod format;
 mod html;
 mod layout;
 mod model;
+mod provenance;
 pub mod schema;
 mod series;
 mod stats;
@@ -27,6 +28,9 @@ pub use table::{summary, terminal_width};
 
 #[cfg(test)]
 use crate as results;
+#[cfg(test)]
+#[path = "../examples/sample_report/crowd.rs"]
+mod crowd;
 #[cfg(test)]
 #[path = "../examples/sample_report/dumbbell.rs"]
 mod sample;

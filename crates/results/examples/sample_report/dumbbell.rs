@@ -165,6 +165,15 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         goodput(3, 1.5e6),
         expectation("mean delay of class EF", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
         expectation("lost Data packets", 0.0, lost as f64, 0.0),
+        ExpectationRow {
+            what: "time to settle of class EF".to_owned(),
+            source: "theory: some round trips".to_owned(),
+            stated: 2.0,
+            measured: Some(0.5),
+            tolerance: 0.0,
+            bound: Bound::AtMost,
+            holds: true,
+        },
     ];
     let window = WindowRow {
         from_s: 20.0,
