@@ -43,6 +43,7 @@ export interface Expectation {
   stated: number | null;
   measured: number | null;
   tolerance: number | null;
+  bound: "about" | "at_most" | "at_least";
   holds: boolean;
 }
 
@@ -50,6 +51,7 @@ export interface RunDocument extends Rows {
   scenario: string;
   scheme: string;
   seed: number;
+  set: string[];
   simulated_s: number;
   wall_s: number;
   events: number;
@@ -79,13 +81,17 @@ export interface Page {
   version: string;
   title: string;
   source: string;
+  /** With the rows that are in the page. */
   document: RunDocument;
-  verdicts: { stated: string; measured: string; tolerance: string }[];
+  /** How many there are, of which the page may have only some. */
+  totals: { nodes: number; edges: number; flows: number; links: number; by_flow: boolean };
+  verdicts: { kind: string; stated: string; measured: string; tolerance: string }[];
   time: { step_s: number; points: number; merged: number };
-  flows: TrafficColumns[];
+  /** Beside the rows of the document; null for what is not plotted. */
+  flows: (TrafficColumns | null)[];
   classes: TrafficColumns[];
-  links: LinkColumns[];
-  nodes: { name: string; role: "consumer" | "router" | "producer"; x: number; y: number }[];
+  links: (LinkColumns | null)[];
+  nodes: { name: string; role: "consumer" | "router" | "producer" | "peer"; x: number; y: number }[];
   edges: { from: string; to: string; rate_bps: number; delay_ms: number }[];
   provenance: [string, string][];
   drops: [string, number][];

@@ -30,6 +30,24 @@ export function section(id: string, title: string, tools: Child[], ...content: C
   );
 }
 
+/**
+ * Marks the edges behind which a box has more, for the style sheet to fade them; `changed` is
+ * called when the box is laid out anew.
+ */
+export function fadeEdges(box: HTMLElement, changed?: () => void): void {
+  const mark = () => {
+    box.toggleAttribute("data-more-right", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
+    box.toggleAttribute("data-more-below", box.scrollHeight - box.clientHeight - box.scrollTop > 2);
+  };
+  const observer = new ResizeObserver(() => {
+    mark();
+    changed?.();
+  });
+  observer.observe(box);
+  for (const child of box.children) observer.observe(child);
+  box.addEventListener("scroll", mark, { passive: true });
+}
+
 /** A row of buttons of which one is chosen. */
 export function choice<T extends string>(
   label: string,

@@ -19,10 +19,14 @@ export function significant(value: Maybe, digits = 4): string {
   return parseFloat(text) === 0 ? "0" : text;
 }
 
+/** The digits before the point in groups of three. */
+export function grouped(text: string): string {
+  return text.replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, THIN));
+}
+
 /** A whole number in groups of three. */
 export function count(value: Maybe): string {
-  if (!isNumber(value)) return NONE;
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
+  return isNumber(value) ? grouped(Math.round(value).toString()) : NONE;
 }
 
 export interface Unit {
@@ -59,6 +63,13 @@ export function percent(part: Maybe): string {
 
 export function seconds(s: Maybe): string {
   return isNumber(s) ? `${parseFloat(s.toFixed(3))}` : NONE;
+}
+
+/** A time that is a multiple of a step, with no more decimals than the step has. */
+export function steps(s: number, step: number): string {
+  let decimals = 0;
+  while (decimals < 6 && Math.abs(step - parseFloat(step.toFixed(decimals))) > step * 1e-6) decimals++;
+  return `${parseFloat(s.toFixed(decimals))}`;
 }
 
 /** A large number in words of three digits: 3.40 M. */

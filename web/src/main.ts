@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type FlowRow, type LinkRow, type Rows, type TrafficColumns, readPage, unpack } from "./data";
+import { type Expectation, type FlowRow, type LinkRow, type Rows, type TrafficColumns, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, rateUnit, seconds } from "./format";
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
@@ -25,6 +25,7 @@ const MOST = 48;
 
 const page = readPage();
 const doc = page.document;
+const totals = page.totals;
 const step = page.time.step_s;
 const times = Array.from({ length: page.time.points }, (_, k) => (k + 0.5) * step);
 const range = new TimeRange(0, Math.max(step, page.time.points * step), step);
@@ -51,16 +52,28 @@ function header(): HTMLElement {
     h("div", { class: "top" }, h("span", { class: "brand" }, "Weir run report"), button),
     h("h1", {}, page.title || doc.scenario),
     page.source ? h("p", { class: "source" }, page.source) : null,
+    doc.set.length > 0
+      ? h("p", { class: "set" }, "with ", ...doc.set.flatMap((text) => [h("code", {}, `--set ${text}`), " "]))
+      : null,
     h("dl", { class: "facts" }, ...facts.map(([key, value]) => h("div", {}, h("dt", {}, key), h("dd", {}, value)))),
   );
 }
+
+/** Headings of what is stated, by the first word of the source. */
+const STATED_BY: Record<string, string> = {
+  paper: "Stated by the paper",
+  files: "From the authors' files",
+  theory: "Follows from theory",
+  assumed: "Assumed here",
+  "–": "Other",
+};
 
 function verdicts(): HTMLElement | null {
   const rows = doc.expectations;
   if (rows.length === 0) return null;
   const held = rows.filter((row) => row.holds).length;
-  const apart = (stated: number | null, measured: number | null) => {
-    if (stated === null || measured === null || stated === 0) return "";
+  const apart = ({ stated, measured, bound }: Expectation) => {
+    if (bound !== "about" || stated === null || measured === null || stated === 0) return "";
     const part = ((measured - stated) / Math.abs(stated)) * 100;
     return `${part < 0 ? "−" : "+"}${Math.abs(part).toFixed(1)} %`;
   };
@@ -68,22 +81,28 @@ function verdicts(): HTMLElement | null {
     "expectations",
     "Expectations",
     [h("span", { class: held === rows.length ? "verdict holds" : "verdict fails" }, `${held} of ${rows.length} hold`)],
-    h(
-      "ul",
-      { class: "verdicts" },
-      ...rows.map((row, i) => {
-        const text = page.verdicts[i]!;
-        const deviation = apart(row.stated, row.measured);
-        return h(
-          "li",
-          { class: row.holds ? "holds" : "fails" },
-          h("span", { class: "mark" }, row.holds ? "✓ holds" : "✗ fails"),
-          h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
-          h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
-          h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, deviation)),
-        );
-      }),
-    ),
+    ...[...new Set(page.verdicts.map((verdict) => verdict.kind))].flatMap((kind) => {
+      const own = rows.map((_, i) => i).filter((i) => page.verdicts[i]!.kind === kind);
+      const holding = own.filter((i) => rows[i]!.holds).length;
+      return [
+        h("h3", { class: "kind" }, STATED_BY[kind] ?? kind, h("span", { class: "unit" }, `${holding} of ${own.length} hold`)),
+        h(
+          "ul",
+          { class: "verdicts" },
+          ...own.map((i) => {
+            const [row, text] = [rows[i]!, page.verdicts[i]!];
+            return h(
+              "li",
+              { class: row.holds ? "holds" : "fails" },
+              h("span", { class: "mark" }, row.holds ? "✓ holds" : "✗ fails"),
+              h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
+              h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
+              h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, apart(row))),
+            );
+          }),
+        ),
+      ];
+    }),
   );
 }
 
@@ -159,6 +178,7 @@ function flowTable(rows: Rows): HTMLElement {
       ...measured(rows.flows),
     ],
     rows.flows,
+    left(rows.flows.length, totals.flows, "flows", "the fastest of each class, the slowest, and those with most loss"),
   );
 }
 
@@ -174,7 +194,13 @@ function linkTable(rows: Rows): HTMLElement {
       { title: "drops", text: (row) => count(row.drops), key: (row) => row.drops, number: true },
     ],
     rows.links,
+    left(rows.links.length, totals.links, "directions of links", "the busiest, and those with most drops and the longest waits"),
   );
+}
+
+/** What a table leaves out. */
+function left(shown: number, all: number, what: string, which: string): string {
+  return shown < all ? `${count(shown)} of ${count(all)} ${what} are in this page: ${which}. The document, run.json, has all.` : "";
 }
 
 /** The unit for all goodputs of classes, or of flows: that of the largest mean. */
@@ -210,7 +236,7 @@ function trafficPanels(rows: { goodput_bps: number | null }[]): { panels: Panel[
   };
 }
 
-function trafficValues(columns: TrafficColumns | undefined, scale: number): Line["values"] {
+function trafficValues(columns: TrafficColumns | null | undefined, scale: number): Line["values"] {
   const values = (column: keyof TrafficColumns, by: number) => unpack(columns?.[column] ?? null, page.time.points, by);
   return [values("goodput_bps", scale), values("delay_ms", 1), values("lost", 1), values("retransmitted", 1)];
 }
@@ -234,12 +260,14 @@ function traffic(): HTMLElement {
   );
 
   const flowName = (i: number) => `${doc.flows[i]!.consumer} ${doc.flows[i]!.prefix}`;
+  const isPlotted = (i: number) => Boolean(page.flows[i]);
   const by = (order: (row: FlowRow) => number) =>
-    doc.flows.map((_, i) => i).sort((a, b) => order(doc.flows[b]!) - order(doc.flows[a]!) || a - b);
+    doc.flows.map((_, i) => i).filter(isPlotted).sort((a, b) => order(doc.flows[b]!) - order(doc.flows[a]!) || a - b);
   const fastest = by((row) => row.goodput_bps ?? 0);
+  const all = doc.flows.map((_, i) => i).filter(isPlotted);
   const inOrder = (flows: number[]) => [...flows].sort((a, b) => a - b);
   const sets = new Map<string, [text: string, flows: () => number[]]>();
-  if (doc.flows.length <= MOST) sets.set("all", [`all ${doc.flows.length} flows`, () => doc.flows.map((_, i) => i)]);
+  if (totals.flows === all.length && all.length <= MOST) sets.set("all", [`all ${all.length} flows`, () => all]);
   if (classes.length > 1) {
     const each = Math.max(1, Math.floor(TOP / classes.length));
     sets.set("each", [
@@ -247,17 +275,18 @@ function traffic(): HTMLElement {
       () => inOrder(classes.flatMap((name) => fastest.filter((i) => doc.flows[i]!.class === name).slice(0, each))),
     ]);
   }
-  if (doc.flows.length > TOP) {
+  if (all.length > TOP) {
     sets.set("fastest", [`${TOP} fastest`, () => fastest.slice(0, TOP)]);
     sets.set("slowest", [`${TOP} slowest`, () => fastest.slice(-TOP).reverse()]);
     sets.set("lossy", [`${TOP} with most loss`, () => by((row) => row.lost).slice(0, TOP)]);
   }
   for (const name of classes) {
     const members = fastest.filter((i) => doc.flows[i]!.class === name);
+    if (members.length === 0) continue;
     const text = members.length > MOST ? `class ${name}, ${MOST} fastest of ${members.length}` : `class ${name} (${members.length})`;
     sets.set(`class ${name}`, [text, () => inOrder(members.slice(0, MOST))]);
   }
-  const firstSet = doc.flows.length <= TOP ? "all" : sets.has("each") ? "each" : "fastest";
+  const firstSet = sets.has("all") && all.length <= TOP ? "all" : sets.has("each") ? "each" : "fastest";
   let set = firstSet;
   let filter = "";
   const status = h("span", { class: "status", role: "status" });
@@ -287,7 +316,8 @@ function traffic(): HTMLElement {
     filter = search.value.trim().toLowerCase();
     showFlows();
   });
-  const flowTools = h("span", { class: "tools" }, chooser, search, status);
+  const some = all.length < totals.flows ? `of the ${count(all.length)} of ${count(totals.flows)} flows plotted here; flows.parquet has all` : "";
+  const flowTools = h("span", { class: "tools" }, chooser, search, status, some ? h("span", { class: "status" }, some) : null);
   let shown = false;
   const showView = (view: "classes" | "flows") => {
     boards.classes.element.hidden = view !== "classes";
@@ -299,8 +329,11 @@ function traffic(): HTMLElement {
       showFlows();
     }
   };
-  const first = classes.length > 1 ? "classes" : "flows";
-  const views = choice("Lines are", [["classes", "by class"], ["flows", "by flow"]], first, showView);
+  const first = classes.length > 1 || all.length === 0 ? "classes" : "flows";
+  const views =
+    all.length > 0 || totals.flows === 0
+      ? choice("Lines are", [["classes", "by class"], ["flows", "by flow"]], first, showView)
+      : h("span", { class: "status" }, `by class: of ${count(totals.flows)} single flows no series were recorded`);
   showView(first);
   return section(
     "traffic",
@@ -367,8 +400,13 @@ function links(): HTMLElement {
     range,
   );
   const name = (i: number) => `${rows[i]!.from} → ${rows[i]!.to}`;
-  const busiest = rows.map((_, i) => i).sort((a, b) => (rows[b]!.utilisation ?? 0) - (rows[a]!.utilisation ?? 0) || a - b);
-  const show = (chosen: number[]) => {
+  const plotted = rows.map((_, i) => i).filter((i) => page.links[i]);
+  const busiest = [...plotted].sort((a, b) => (rows[b]!.utilisation ?? 0) - (rows[a]!.utilisation ?? 0) || a - b);
+  const status = h("span", { class: "status", role: "status" });
+  const show = (wanted: number[]) => {
+    const chosen = wanted.filter((i) => page.links[i]);
+    const without = wanted.length - chosen.length;
+    status.textContent = without === 0 ? "" : `${without} of these links ${without === 1 ? "is" : "are"} not plotted here: see links.parquet`;
     board.show(
       chosen.slice(0, MOST).map((i, place) => {
         const columns = page.links[i];
@@ -388,7 +426,14 @@ function links(): HTMLElement {
   const sets = new Map<string, [text: string, links: number[]]>();
   sets.set("busiest", ["4 busiest", busiest.slice(0, 4)]);
   const dropping = busiest.filter((i) => rows[i]!.drops > 0);
-  if (dropping.length > 0) sets.set("drops", [`with drops (${dropping.length})`, dropping.slice(0, TOP)]);
+  if (dropping.length > 0) {
+    const most = [...dropping].sort((a, b) => rows[b]!.drops - rows[a]!.drops || a - b).slice(0, TOP);
+    sets.set("drops", [most.length < dropping.length ? `${most.length} with most drops` : `with drops (${most.length})`, most]);
+  }
+  if (plotted.length > TOP) {
+    const waits = (i: number) => rows[i]!.queue_ms.p99 ?? 0;
+    sets.set("waits", [`${TOP} with longest waits`, [...plotted].sort((a, b) => waits(b) - waits(a) || a - b).slice(0, TOP)]);
+  }
   directions(page).forEach((both, i) => {
     const edge = page.edges[i]!;
     if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}`, both]);
@@ -403,8 +448,8 @@ function links(): HTMLElement {
     const key = [...sets].find(([, [, both]]) => both.join() === chosen.join())?.[0];
     chooser.value = key ?? "";
     show(chosen);
-    // Beside a pointer the plots are in view; on a phone they may not be.
-    board.element.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    // The page moves only if nothing of what was chosen is to be seen otherwise.
+    if (!board.inView) board.reveal();
   };
   show(busiest.slice(0, 4));
   const parts: (HTMLElement | null)[] = [];
@@ -412,11 +457,15 @@ function links(): HTMLElement {
     const drawing = network(page, picked);
     graph = drawing.start;
     parts.push(drawing.element);
+  } else if (totals.nodes > 0) {
+    const size = `${count(totals.nodes)} nodes and ${count(totals.edges)} links`;
+    parts.push(h("p", { class: "none" }, `The network has ${size}, too many to draw here. links.parquet has each link over time.`));
   }
+  const hint = page.nodes.length > 0 ? "choose a link here or in the drawing" : "";
   return section(
     "links",
     "Network and links",
-    [h("span", { class: "tools" }, chooser), h("span", { class: "hint" }, "choose a link here or in the drawing"), resetButton()],
+    [h("span", { class: "tools" }, chooser, status), h("span", { class: "hint" }, hint), resetButton()],
     ...parts,
     board.element,
   );
@@ -462,6 +511,9 @@ function provenance(): HTMLElement {
       "Goodput counts Data content delivered to applications. Delay runs from the first sending of an Interest to its Data. ",
       "Lost counts Data packets dropped in the network.",
     ),
+    rows.some(([key]) => key.includes("{"))
+      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario}`), " has each by itself.")
+      : null,
     rows.length > 0
       ? h("dl", { class: "provenance" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))
       : null,

@@ -2,8 +2,8 @@
 // one table of readings; all boards share the crosshair and the range of time.
 
 import uPlot from "uplot";
-import { h } from "./dom";
-import { count, isNumber, seconds, significant } from "./format";
+import { fadeEdges, h } from "./dom";
+import { count, grouped, isNumber, seconds, significant, steps } from "./format";
 import { css, ofPair, onTheme } from "./theme";
 
 type Values = (number | null)[];
@@ -223,9 +223,9 @@ export class Board {
           label: panel.unit,
           labelSize: 16,
           labelGap: 0,
-          size: 46,
+          size: 52,
           gap: 4,
-          values: (_plot, splits) => splits.map((split) => String(parseFloat(split.toPrecision(6)))),
+          values: (_plot, splits) => splits.map((split) => grouped(String(parseFloat(split.toPrecision(6))))),
         },
       ],
       series: [
@@ -271,6 +271,17 @@ export class Board {
         ],
       },
     };
+  }
+
+  /** Whether some of the plots is in the window. */
+  get inView(): boolean {
+    const { top, bottom } = this.stack.getBoundingClientRect();
+    return top < window.innerHeight - 60 && bottom > 60;
+  }
+
+  /** Scrolls as little as shows the first plot. */
+  reveal(): void {
+    this.stack.firstElementChild?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }
 
   private key(event: KeyboardEvent, plot: uPlot): void {
@@ -345,8 +356,7 @@ export class Board {
           click: () => this.toggle(line),
         },
         swatch(),
-        h("span", {}, line.name),
-        line.note ? h("small", {}, line.note) : null,
+        h("span", {}, h("span", {}, line.name), " ", line.note ? h("small", {}, line.note) : null),
       );
       const cells = this.panels.map(() => h("td"));
       const row = h("tr", {}, h("th", { scope: "row" }, button), ...cells);
@@ -376,7 +386,17 @@ export class Board {
         h("th", { scope: "col" }, panel.title, h("span", { class: "unit" }, panel.unit)),
       ),
     );
-    this.readings.replaceChildren(h("table", {}, this.caption, h("thead", {}, head), body));
+    const lines = this.lines.length;
+    const rows = h("p", { class: "more", hidden: true });
+    const table = h("table", {}, this.caption, h("thead", {}, head), body);
+    const box = h("div", { class: "box", tabindex: "0", role: "region", "aria-label": "Readings" }, table);
+    fadeEdges(box, () => {
+      const row = body.rows[0]?.offsetHeight ?? 0;
+      const seen = row > 0 ? Math.floor((box.clientHeight - body.offsetTop) / row) : lines;
+      rows.textContent = seen < lines ? `${seen} of ${lines} lines in view: scroll` : "";
+      rows.hidden = seen >= lines;
+    });
+    this.readings.replaceChildren(box, rows);
     this.paintSwatches();
   }
 
@@ -391,13 +411,16 @@ export class Board {
   /** Fills the table: values under the crosshair, or over the range that is shown. */
   private read(): void {
     const { from, to } = this.range;
-    this.caption.textContent =
-      this.cursor === null
-        ? `mean (counts: sum) over ${seconds(from)} to ${seconds(to)} s`
-        : `at ${seconds(this.times[this.cursor]!)} s`;
     const first = this.times.findIndex((t) => t >= from);
     const after = this.times.findIndex((t) => t > to);
     const end = after < 0 ? this.times.length : after;
+    // The steps that are read, whose ends are known no finer.
+    const { start, step } = this.range;
+    const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
+    this.caption.textContent =
+      this.cursor === null
+        ? `mean (counts: sum) over ${edge(first)} to ${edge(end)} s`
+        : `at ${seconds(this.times[this.cursor]!)} s`;
     this.lines.forEach((line, i) => {
       this.panels.forEach((panel, p) => {
         const values = line.values[p]!;

@@ -1,6 +1,7 @@
 // Tables that sort by any column.
 
-import { h } from "./dom";
+import { fadeEdges, h } from "./dom";
+import { count } from "./format";
 
 export interface Column<Row> {
   title: string;
@@ -13,9 +14,13 @@ export interface Column<Row> {
   number?: boolean;
 }
 
+/** A table of more rows is laid out only when it comes into view. */
+const LONG = 100;
+
 const collator = new Intl.Collator("en", { numeric: true });
 
-export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[]): HTMLElement {
+/** `left` says what is not among the rows. */
+export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], left = ""): HTMLElement {
   const body = h("tbody");
   const fill = (sorted: Row[]) => {
     body.replaceChildren(
@@ -53,11 +58,21 @@ export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[])
     return head;
   });
   fill(rows);
-  return h(
+  const header = h("thead", {}, h("tr", {}, ...heads));
+  const box = h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...heads)), body),
+    { class: rows.length > LONG ? "scroll long" : "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption), header, body),
   );
+  const inView = h("span");
+  const note = h("p", { class: "more", hidden: true }, inView, left);
+  fadeEdges(box, () => {
+    const row = body.rows[0]?.offsetHeight ?? 0;
+    const seen = row > 0 ? Math.floor((box.clientHeight - header.offsetHeight) / row) : rows.length;
+    inView.textContent = seen < rows.length ? `${seen} of ${count(rows.length)} rows in view: scroll, or sort by a column. ` : "";
+    note.hidden = inView.textContent === "" && left === "";
+  });
+  return h("div", {}, box, note);
 }
 
 function sort<Row>(rows: Row[], column: Column<Row>, ascending: boolean): Row[] {

@@ -7,6 +7,11 @@ import { h } from "./dom";
 import { count, millis, percent, rate } from "./format";
 import { css, onTheme, utilisationColour, utilisationGradient } from "./theme";
 
+/** With more nodes than this a drawing has names only of what is pointed at, or enlarged. */
+const NAMED = 60;
+
+const ROLES = { consumer: "consumer", router: "router", producer: "producer", peer: "consumer and producer" };
+
 export interface Network {
   element: HTMLElement;
   /** Draws; the element must be in the page. */
@@ -15,13 +20,16 @@ export interface Network {
 
 /** The rows of the document that are the two directions of each edge. */
 export function directions(page: Page): number[][] {
-  const taken = new Set<number>();
-  const find = (from: string, to: string) => {
-    const at = page.document.links.findIndex((row, i) => !taken.has(i) && row.from === from && row.to === to);
-    if (at >= 0) taken.add(at);
-    return at;
-  };
-  return page.edges.map((edge) => [find(edge.from, edge.to), find(edge.to, edge.from)].filter((at) => at >= 0));
+  const free = new Map<string, number[]>();
+  const key = (from: string, to: string) => JSON.stringify([from, to]);
+  page.document.links.forEach(({ from, to }, i) => {
+    const rows = free.get(key(from, to));
+    if (rows) rows.push(i);
+    else free.set(key(from, to), [i]);
+  });
+  // The same pair of nodes may have several links.
+  const take = (from: string, to: string) => free.get(key(from, to))?.shift();
+  return page.edges.map(({ from, to }) => [take(from, to), take(to, from)].filter((at) => at !== undefined));
 }
 
 export function network(page: Page, onPick: (rows: number[]) => void): Network {
@@ -60,9 +68,11 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
         return h("span", { class: "key" }, bar, rate(bps));
       }),
     ),
-    h("span", {}, ...["consumer", "router", "producer"].map((role) =>
-      h("span", { class: "key" }, h("i", { class: `node ${role}` }), role),
-    )),
+    h("span", {}, ...Object.entries(ROLES)
+      .filter(([role]) => role !== "peer" || page.nodes.some((node) => node.role === "peer"))
+      .map(([role, text]) => h("span", { class: "key" }, h("i", { class: `node ${role}` }), text)),
+    ),
+    n > NAMED ? h("span", {}, "names: point at a node, or enlarge") : null,
     buttons,
   );
   const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, paper, tip), legend);
@@ -84,6 +94,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       x: margin.x + node.x * (place.clientWidth - 2 * margin.x),
       y: margin.y + node.y * (place.clientHeight - 2 * margin.y - 8),
     });
+    const places = new Map(page.nodes.map((node, i) => [node.name, i]));
     // The same pair of nodes may have several links: those bend.
     const cy = cytoscape({
       container: place,
@@ -103,9 +114,8 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
           classes: node.role,
         })),
         ...page.edges.flatMap((edge, i) => {
-          const end = (name: string) => page.nodes.findIndex((node) => node.name === name);
-          const [source, target] = [end(edge.from), end(edge.to)];
-          if (source < 0 || target < 0) return [];
+          const [source, target] = [places.get(edge.from), places.get(edge.to)];
+          if (source === undefined || target === undefined) return [];
           return [
             {
               group: "edges" as const,
@@ -126,6 +136,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
             "border-width": 1.5,
             "border-color": css("--node-line"),
             label: "data(name)",
+            "text-opacity": n > NAMED ? 0 : 1,
             color: css("--ink"),
             "font-size": page.nodes.length <= 80 ? 11 : 8,
             "font-family": css("--font"),
@@ -133,7 +144,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
             "text-valign": "bottom",
             "text-margin-y": 3,
             "text-background-color": css("--panel"),
-            "text-background-opacity": 0.75,
+            "text-background-opacity": n > NAMED ? 0 : 0.75,
             "text-background-padding": "1px",
             "text-max-width": "120px",
             "text-wrap": "ellipsis",
@@ -142,6 +153,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
         { selector: "node.consumer", style: { shape: "ellipse", "background-color": css("--panel") } },
         { selector: "node.router", style: { shape: "round-rectangle" } },
         { selector: "node.producer", style: { shape: "diamond", "background-color": css("--panel") } },
+        { selector: "node.peer", style: { shape: "ellipse", "background-color": css("--node-line") } },
         {
           selector: "edge",
           style: {
@@ -155,7 +167,11 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
           selector: "edge.near, edge.picked",
           style: { "underlay-color": css("--accent"), "underlay-opacity": 0.28, "underlay-padding": 4 },
         },
-        { selector: "node.near", style: { "border-color": css("--accent"), "border-width": 3 } },
+        { selector: "node.named, node.near", style: { "text-opacity": 1, "text-background-opacity": 0.75 } },
+        {
+          selector: "node.near",
+          style: { "border-color": css("--accent"), "border-width": 3, "z-index": 1, "min-zoomed-font-size": 0 },
+        },
       ];
       cy.style(style);
       ramp.style.background = utilisationGradient();
@@ -163,6 +179,9 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     paint();
     onTheme(paint);
 
+    const name = () => cy.nodes().toggleClass("named", n <= NAMED || cy.zoom() >= 2);
+    name();
+    cy.on("zoom", name);
     const showTip = (text: string[], position: { x: number; y: number }) => {
       tip.replaceChildren(...text.map((line, i) => h(i === 0 ? "strong" : "span", {}, line)));
       tip.hidden = false;
@@ -175,16 +194,18 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     const hide = () => {
       tip.hidden = true;
       cy.elements().removeClass("near");
+      name();
     };
     cy.on("mouseover tapstart", "edge", (event) => {
       event.target.addClass("near");
+      event.target.connectedNodes().addClass("named");
       showTip(lines(event.target.data("index") as number), event.renderedPosition);
     });
     cy.on("mouseover tapstart", "node", (event) => {
       event.target.addClass("near");
       const edges = event.target.connectedEdges().length as number;
       showTip(
-        [event.target.data("name") as string, `${event.target.data("role") as string}, ${edges} links`],
+        [event.target.data("name") as string, `${ROLES[event.target.data("role") as keyof typeof ROLES]}, ${edges} links`],
         event.renderedPosition,
       );
     });

@@ -17,6 +17,8 @@ let scratch;
 let report;
 let hostile;
 let empty;
+let crowd;
+let many;
 let browser;
 
 function sample(name, ...options) {
@@ -31,6 +33,9 @@ before(async () => {
   report = process.env.WEIR_REPORT ?? sample("plain", "40", "1200");
   hostile = sample("hostile", "4", "50", HOSTILE);
   empty = sample("empty", "0", "0");
+  // As many nodes and flows as `examples/random-200` has, and more than a page shows.
+  crowd = sample("crowd", "1000", "50", "A crowd", "200");
+  many = sample("many", "2500", "100", "A country", "3000");
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -307,6 +312,135 @@ describe("the report", () => {
       },
       { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
     ));
+
+  test("stays short and narrow with hundreds of nodes and lists as long", async () => {
+    for (const [file, width, most] of [[crowd, 1280, 6500], [crowd, 390, 9000], [many, 1280, 6000]]) {
+      await open(
+        async (page) => {
+          const size = await page.evaluate(() => ({
+            height: document.documentElement.scrollHeight,
+            sideways: document.documentElement.scrollWidth - window.innerWidth,
+            cells: [...document.querySelectorAll("dl.provenance > *")].map((cell) => cell.getBoundingClientRect()),
+            right: document.getElementById("provenance").getBoundingClientRect().right,
+          }));
+          assert.ok(size.height < most, `${size.height} px high at ${width}`);
+          assert.equal(size.sideways, 0);
+          assert.ok(size.cells.length > 10 && size.cells.length < 100, `${size.cells.length} cells`);
+          for (const cell of size.cells) {
+            assert.ok(cell.height < 130 && cell.width > 100 && cell.right <= size.right, JSON.stringify(cell));
+          }
+          const text = await page.locator("dl.provenance").textContent();
+          assert.match(text, /flow\.EF\.consumer = \d+ names: n\d+, n\d+, n\d+, …/);
+        },
+        { file, viewport: { width, height: 844 } },
+      );
+    }
+  });
+
+  test("says what it does not draw of a network that is too large, and shows the rest", () =>
+    open(
+      async (page) => {
+        assert.equal(await page.evaluate(() => window.weirReport.network), null);
+        assert.match(await page.locator("#links .none").first().textContent(), /3\u202f000 nodes and 5\u202f998 links, too many/);
+        assert.match(await page.locator("#flows .more").textContent(), /1\u202f000 of 2\u202f500 flows are in this page/);
+        assert.ok((await colouredPixels(page, "links"))["links.utilisation"] > 200);
+        await page.locator('[data-value="flows"]').click();
+        await settle(page);
+        assert.ok((await colouredPixels(page, "flows"))["flows.goodput"] > 200);
+        for (const option of await page.locator('#traffic select option').evaluateAll((all) => all.map((one) => one.value))) {
+          await page.locator("#traffic select").selectOption(option);
+          assert.ok((await page.locator("#board-flows button.line").count()) > 0, option);
+        }
+      },
+      { file: many },
+    ));
+
+  test("names nodes of a crowd only where they are asked for, and has a sign for both roles", () =>
+    open(
+      async (page) => {
+        const named = () =>
+          page.evaluate(() => window.weirReport.network.nodes().filter((node) => Number(node.style("text-opacity")) > 0).length);
+        assert.equal(await named(), 0);
+        const place = await page.evaluate(() => window.weirReport.network.nodes()[0].renderedPosition());
+        const graph = page.locator(".graph");
+        await graph.scrollIntoViewIfNeeded();
+        const box = await graph.boundingBox();
+        await page.mouse.move(box.x + 2, box.y + 2);
+        await page.mouse.move(box.x + place.x, box.y + place.y);
+        await page.locator(".tip").waitFor({ state: "visible" });
+        assert.ok((await named()) >= 1 && (await named()) < 5);
+        assert.match(await page.locator(".tip").textContent(), /n0.*consumer and producer/);
+        await page.locator(".zoom button").first().click();
+        await page.locator(".zoom button").first().click();
+        assert.equal(await named(), 200);
+        assert.match(await page.locator(".legend").textContent(), /consumer and producer/);
+      },
+      { file: crowd },
+    ));
+
+  test("says what was set, and says nothing where nothing was", async () => {
+    await open(
+      async (page) => {
+        const set = await page.locator("header .set code").allTextContents();
+        assert.deepEqual(set, ["--set generate.nodes=200", "--set generate.flows.count=1000"]);
+      },
+      { file: crowd },
+    );
+    await open(async (page) => assert.equal(await page.locator("header .set").count(), 0));
+  });
+
+  test("tells the statements of a paper from others, and a bound from a value", () =>
+    open(async (page) => {
+      const kinds = await page.locator("h3.kind").allTextContents();
+      assert.ok(kinds[0].startsWith("Stated by the paper"), kinds.join());
+      const bounds = await page.locator(".verdicts li").filter({ hasText: /[≤≥]/ }).allTextContents();
+      assert.ok(bounds.length > 0);
+      for (const text of bounds) assert.ok(!text.includes("%"), text);
+    }));
+
+  test("hints at what a box has beyond its edges", () =>
+    open(
+      async (page) => {
+        assert.match(await page.locator("#flows .more").textContent(), /^\d+ of 40 rows in view: scroll/);
+        const box = page.locator("#flows .scroll");
+        const marks = () => box.evaluate((box) => [box.hasAttribute("data-more-right"), box.hasAttribute("data-more-below")]);
+        assert.deepEqual(await marks(), [true, true]);
+        await box.evaluate((box) => box.scrollTo(box.scrollWidth, box.scrollHeight));
+        await settle(page);
+        assert.deepEqual(await marks(), [false, false]);
+      },
+      { viewport: { width: 600, height: 844 } },
+    ));
+
+  test("does not move when a link is clicked whose plots are in view", () =>
+    open(
+      async (page) => {
+        const edge = await page.evaluate(() => window.weirReport.network.edges()[0].renderedMidpoint());
+        await page.locator(".graph").evaluate((graph) => graph.scrollIntoView({ block: "center" }));
+        await settle(page);
+        const box = await page.locator(".graph").boundingBox();
+        const before = await page.evaluate(() => window.scrollY);
+        await page.mouse.move(box.x + 4, box.y + 4);
+        await page.mouse.click(box.x + edge.x, box.y + edge.y);
+        await page.waitForFunction(() => document.querySelectorAll("#board-links button.line").length === 2);
+        await page.waitForTimeout(400);
+        assert.equal(await page.evaluate(() => window.scrollY), before);
+      },
+      { viewport: { width: 1280, height: 760 } },
+    ));
+
+  test("says times no finer than the steps are", () =>
+    open(async (page) => {
+      const board = await firstBoard(page);
+      await page.evaluate(() => window.weirReport.range.set(5.9483, 23.9652));
+      await settle(page);
+      const step = await page.evaluate(() => window.weirReport.range.step);
+      const [, from, to] = (await page.locator(`#board-${board} caption`).textContent()).match(/over ([\d.]+) to ([\d.]+) s$/);
+      for (const [said, asked] of [[from, 5.9483], [to, 23.9652]]) {
+        assert.ok(Math.abs(said - asked) <= step, said);
+        assert.ok(Math.abs(said / step - Math.round(said / step)) < 1e-6, `${said} is a multiple of ${step}`);
+      }
+    }));
 
   test("follows the width of the window", () =>
     open(async (page) => {

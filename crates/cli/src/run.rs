@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use weir_core::units::{Span, Time};
-use weir_results::{Report, RunDocument, summary, terminal_width, to_json, write_all};
+use weir_results::{Report, RunDocument, grouped, summary, terminal_width, to_json, write_all};
 use weir_scenario::Scenario;
 use weir_sim::{Progress, Setup, World};
 
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
                 with_series: dir.is_some(),
                 check_wire: args.check_wire,
             };
-            simulate(&scenario, &setup, &bar)
+            simulate(&scenario, &args.set, &setup, &bar)
         })
         .collect();
     bar.finish_and_clear();
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
 }
 
 /// One run, with its time on the clock.
-fn simulate(scenario: &Scenario, setup: &Setup, bar: &ProgressBar) -> Result<Report, String> {
+fn simulate(scenario: &Scenario, set: &[String], setup: &Setup, bar: &ProgressBar) -> Result<Report, String> {
     let begun = now();
     let mut world = World::build(scenario, setup).map_err(|error| error.to_string())?;
     let mut shown = Time::ZERO;
@@ -95,8 +95,12 @@ fn simulate(scenario: &Scenario, setup: &Setup, bar: &ProgressBar) -> Result<Rep
     let outcome = world.finish();
     let mut report = outcome.report;
     report.document.wall_s = begun.elapsed().as_secs_f64();
+    report.document.set = set.to_vec();
     if setup.check_wire {
-        report.notes.push(format!("{} packets went through the codec unchanged.", outcome.wire_checks));
+        report.notes.push(format!(
+            "{} packets went through the codec unchanged.",
+            grouped(outcome.wire_checks as i64)
+        ));
     }
     Ok(report)
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A run short enough for a test.
 const SHORT: &[&str] = &[
@@ -169,6 +169,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "scenario",
         "scheme",
         "seed",
+        "set",
         "simulated_s",
         "wall_s",
         "events",
@@ -194,13 +195,45 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
     assert_eq!(keys(&document["windows"][0]), sorted(["from_s", "to_s", "flows", "classes", "links"]));
-    let row = ["what", "source", "stated", "measured", "tolerance", "holds"];
+    let row = ["what", "source", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
     assert!(document["wall_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(document["set"], json!(["duration=2s", "window.steady.from=1s", "window.steady.to=2s"]));
     assert_eq!(document["flows"].as_array().unwrap().len(), 40);
     let last = document["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+/// What a program needs to decide by itself is in each row.
+#[test]
+fn holds_follows_from_the_other_keys_of_an_expectation() {
+    let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
+    let rows = document["expectations"].as_array().unwrap();
+    let mut bounds = Vec::new();
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        let (stated, tolerance) = (number("stated"), number("tolerance"));
+        let slack = if stated == 0.0 { tolerance } else { tolerance * stated.abs() };
+        let apart = number("measured") - stated;
+        let bound = row["bound"].as_str().unwrap();
+        let holds = match bound {
+            "about" => apart.abs() <= slack,
+            "at_most" => apart <= slack,
+            "at_least" => -apart <= slack,
+            _ => panic!("{bound}"),
+        };
+        assert_eq!(row["holds"], holds, "{row}");
+        bounds.push(bound);
+    }
+    assert!(bounds.contains(&"about") && bounds.contains(&"at_most"));
+}
+
+#[test]
+fn what_was_set_is_printed_with_the_results() {
+    let text = printed(&short(&["--out", folder("set").to_str().unwrap()]));
+    let line = "with --set duration=2s --set window.steady.from=1s --set window.steady.to=2s";
+    assert!(text.lines().any(|l| l == line), "{text}");
 }
 
 #[test]

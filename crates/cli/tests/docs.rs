@@ -211,8 +211,10 @@ fn in_json(kind: &str) -> String {
         "String" => "text".to_owned(),
         "f64" => "number".to_owned(),
         "u64" => "whole number".to_owned(),
+        "Vec<String>" => "list of texts".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
         "Option<f64>" => "number or `null`".to_owned(),
+        "Bound" => "`about`, `at_most`, `at_least`".to_owned(),
         _ => match kind.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
             Some(inner) => format!("list of {}", row(inner)),
             None => row(kind),

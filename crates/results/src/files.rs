@@ -282,6 +282,7 @@ fn metadata(report: &Report) -> Vec<KeyValue> {
         report.source.clone(),
         document.scheme.clone(),
         document.seed.to_string(),
+        serde_json::to_string(&document.set).expect("texts are JSON"),
         document.simulated_s.to_string(),
         report.series.step_s.to_string(),
         env!("CARGO_PKG_VERSION").to_owned(),
@@ -338,6 +339,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_set_is_in_the_document_and_in_each_table() {
+        let mut report = sample::dumbbell(4, 30);
+        report.document.set = vec!["link.*.delay=20ms".to_owned(), "node.R1.cache=5".to_owned()];
+        let value: serde_json::Value = serde_json::from_str(&to_json(&report.document)).unwrap();
+        assert_eq!(value["set"], serde_json::json!(["link.*.delay=20ms", "node.R1.cache=5"]));
+        for table in schema::TABLES {
+            let file = read(&report, table);
+            let keys = file.metadata().file_metadata().key_value_metadata().unwrap().clone();
+            let set = keys.into_iter().find(|pair| pair.key == "weir.set").unwrap().value.unwrap();
+            assert_eq!(set, r#"["link.*.delay=20ms","node.R1.cache=5"]"#);
+        }
+    }
+
+    #[test]
     fn a_series_that_ended_early_is_filled_up() {
         let mut report = sample::dumbbell(4, 30);
         report.series.flows[0].goodput_bps.truncate(10);
@@ -355,6 +370,7 @@ mod tests {
             "scenario",
             "scheme",
             "seed",
+            "set",
             "simulated_s",
             "wall_s",
             "events",
@@ -395,17 +411,18 @@ mod tests {
             "stated",
             "measured",
             "tolerance",
+            "bound",
             "holds",
         ] {
             let found = json[at..].find(&format!("\"{key}\":"));
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 12);
+        assert_eq!(value.as_object().unwrap().len(), 13);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 9);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 7);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
-        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 6);
+        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 7);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }
 

@@ -1,5 +1,7 @@
 //! Numbers as a person reads them, in the terminal and in the report.
 
+use crate::model::{Bound, ExpectationRow};
+
 /// What a number counts, to choose its unit and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -88,7 +90,7 @@ pub(crate) fn millis_or_none(ms: Option<f64>) -> String {
 }
 
 /// A whole number in groups of three, by narrow spaces.
-pub(crate) fn grouped(n: i64) -> String {
+pub fn grouped(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
     if n < 0 {
@@ -103,13 +105,37 @@ pub(crate) fn grouped(n: i64) -> String {
     text
 }
 
-/// How far `measured` may be from `stated`.
-pub(crate) fn tolerance(quantity: Quantity, stated: f64, tolerance: f64) -> String {
-    if stated == 0.0 {
-        format!("± {}", quantity.format(tolerance))
-    } else {
-        format!("± {} %", significant(tolerance * 100.0, 3))
+/// What is stated, a bound with its sign.
+pub(crate) fn stated(quantity: Quantity, row: &ExpectationRow) -> String {
+    let value = quantity.format(row.stated);
+    match row.bound {
+        Bound::About => value,
+        Bound::AtMost => format!("≤ {value}"),
+        Bound::AtLeast => format!("≥ {value}"),
     }
+}
+
+/// How far the measured value may be from the stated one; empty for a bound that allows nothing
+/// beyond it.
+pub(crate) fn tolerance(quantity: Quantity, row: &ExpectationRow) -> String {
+    let sign = match row.bound {
+        Bound::AtMost | Bound::AtLeast if row.tolerance == 0.0 => return String::new(),
+        Bound::About => '±',
+        Bound::AtMost => '+',
+        Bound::AtLeast => '−',
+    };
+    if row.stated == 0.0 {
+        format!("{sign} {}", quantity.format(row.tolerance))
+    } else {
+        format!("{sign} {} %", significant(row.tolerance * 100.0, 3))
+    }
+}
+
+/// Who states something, in a word: what a source has before its colon, such as `paper` or
+/// `theory`.
+pub(crate) fn kind_of_source(source: &str) -> &str {
+    let word = source.split([':', ',']).next().unwrap_or_default().trim();
+    if word.is_empty() || word.contains(char::is_whitespace) { NONE } else { word }
 }
 
 #[cfg(test)]
@@ -131,8 +157,28 @@ mod tests {
         assert_eq!(grouped(-12), "-12");
         assert_eq!(significant(0.98765, 3), "0.988");
         assert_eq!(significant(123_456.0, 4), "123456");
-        assert_eq!(tolerance(Quantity::Rate, 1e6, 0.05), "± 5 %");
-        assert_eq!(tolerance(Quantity::Count, 0.0, 10.0), "± 10");
+    }
+
+    #[test]
+    fn a_bound_has_its_sign_and_no_tolerance_of_nothing() {
+        let row =
+            |bound, stated, tolerance| ExpectationRow { bound, stated, tolerance, ..Default::default() };
+        let said = |quantity, row: &ExpectationRow| (stated(quantity, row), tolerance(quantity, row));
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(said(Quantity::Rate, &row(Bound::About, 1e6, 0.05)), pair("1 Mb/s", "± 5 %"));
+        assert_eq!(said(Quantity::Count, &row(Bound::About, 0.0, 10.0)), pair("0", "± 10"));
+        assert_eq!(said(Quantity::Seconds, &row(Bound::AtMost, 2.0, 0.0)), pair("≤ 2.00 s", ""));
+        assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.0)), pair("≥ 0.95", ""));
+        assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.01)), pair("≥ 0.95", "− 1 %"));
+    }
+
+    #[test]
+    fn a_source_begins_with_who_says_so() {
+        assert_eq!(kind_of_source("paper: section V-B"), "paper");
+        assert_eq!(kind_of_source("theory: equal weights; paper: section V-B"), "theory");
+        assert_eq!(kind_of_source("paper, section V-B"), "paper");
+        assert_eq!(kind_of_source("we think so"), NONE);
+        assert_eq!(kind_of_source(""), NONE);
     }
 
     #[test]

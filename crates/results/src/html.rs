@@ -8,17 +8,28 @@
 //! Series of more than [`POINTS`] steps are thinned for the page: that many steps in a row become
 //! one. Rates, utilisations and queue lengths become means, counts become sums, delays become
 //! means weighted by the rate they came with. The Parquet tables keep every step.
+//!
+//! A run may have more than a page can show. Above [`NODES`] the network is not drawn; above
+//! [`ROWS`] the tables have the rows that tell most, and above [`VALUES`] so have the plots. The
+//! page says what it leaves out, and what is left out is in the other files.
 
 use crate::format::{self, NONE, Quantity};
 use crate::layout;
-use crate::model::RunDocument;
-use crate::series::{Report, Series};
+use crate::model::{ExpectationRow, FlowRow, LinkRow, RunDocument, WindowRow};
+use crate::provenance;
+use crate::series::{Report, Series, Topology, TopologyLink};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 /// Steps shown at most.
 pub const POINTS: usize = 600;
+/// Nodes drawn at most.
+const NODES: usize = 500;
+/// Rows of a table at most.
+const ROWS: usize = 1000;
+/// Steps shown of all flows, or of all links, at most.
+const VALUES: usize = 120_000;
 
 const SCRIPT: &str = include_str!("../../../web/dist/report.js");
 const STYLE: &str = include_str!("../../../web/dist/report.css");
@@ -70,22 +81,37 @@ struct Page<'a> {
     version: &'a str,
     title: &'a str,
     source: &'a str,
-    document: &'a RunDocument,
+    document: RunDocument,
+    totals: Totals,
     verdicts: Vec<Verdict>,
     time: Steps,
-    flows: Vec<Traffic>,
+    /// Beside the rows of the document; null for those that are not plotted.
+    flows: Vec<Option<Traffic>>,
     classes: Vec<Traffic>,
-    links: Vec<Link>,
+    links: Vec<Option<Link>>,
     nodes: Vec<Node<'a>>,
     edges: Vec<Edge<'a>>,
-    provenance: &'a [(String, String)],
+    provenance: Vec<(String, String)>,
     drops: &'a [(String, u64)],
     notes: &'a [String],
 }
 
-/// The numbers of an expectation as text with units; the order is that of the document.
+/// How many there are, of which the page may have only some.
+#[derive(Serialize)]
+struct Totals {
+    nodes: usize,
+    edges: usize,
+    flows: usize,
+    links: usize,
+    /// Whether the series of each flow were recorded.
+    by_flow: bool,
+}
+
+/// An expectation as text with units; the order is that of the document.
 #[derive(Serialize)]
 struct Verdict {
+    /// Who states it.
+    kind: String,
     stated: String,
     measured: String,
     tolerance: String,
@@ -203,79 +229,170 @@ impl Thinning {
     }
 }
 
+/// Those of `n` things that tell most, in their order: the first of each of `orders` in turn.
+fn most_telling(n: usize, most: usize, orders: &[Vec<usize>]) -> Vec<usize> {
+    if n <= most {
+        return (0..n).collect();
+    }
+    let mut chosen = vec![false; n];
+    let mut left = most;
+    let longest = orders.iter().map(Vec::len).max().unwrap_or(0);
+    for place in 0..longest {
+        for order in orders {
+            let Some(&i) = order.get(place) else { continue };
+            if left > 0 && !chosen[i] {
+                chosen[i] = true;
+                left -= 1;
+            }
+        }
+    }
+    (0..n).filter(|&i| chosen[i]).collect()
+}
+
+/// The rows from the largest value down.
+fn descending<Row>(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|&a, &b| value(&rows[b]).total_cmp(&value(&rows[a])));
+    order
+}
+
+/// The fastest flows of each class, the slowest, and those with most loss.
+fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
+    let flows = &document.flows;
+    let fastest = descending(flows, |row| row.goodput_bps);
+    let slowest = fastest.iter().rev().copied().collect();
+    let of = |class: &str| fastest.iter().copied().filter(|&i| flows[i].class == class).collect();
+    let mut orders: Vec<Vec<usize>> = document.classes.iter().map(|row| of(&row.class)).collect();
+    orders.extend([slowest, descending(flows, |row| row.lost as f64)]);
+    orders
+}
+
+/// The busiest links, those with most drops, and those with the longest waits.
+fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
+    vec![
+        descending(rows, |row| row.utilisation),
+        descending(rows, |row| row.drops as f64),
+        descending(rows, |row| row.queue_ms.p99.unwrap_or(0.0)),
+    ]
+}
+
+/// The document with these rows of flows and links and no others.
+fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDocument {
+    fn some<Row: Clone>(rows: &[Row], which: &[usize]) -> Vec<Row> {
+        which.iter().filter_map(|&i| rows.get(i).cloned()).collect()
+    }
+    let flow_rows = |rows: &[FlowRow]| some(rows, flows);
+    let link_rows = |rows: &[LinkRow]| some(rows, links);
+    let window = |window: &WindowRow| WindowRow {
+        from_s: window.from_s,
+        to_s: window.to_s,
+        flows: flow_rows(&window.flows),
+        classes: window.classes.clone(),
+        links: link_rows(&window.links),
+    };
+    RunDocument {
+        scenario: document.scenario.clone(),
+        scheme: document.scheme.clone(),
+        set: document.set.clone(),
+        flows: flow_rows(&document.flows),
+        classes: document.classes.clone(),
+        links: link_rows(&document.links),
+        windows: document.windows.iter().map(window).collect(),
+        expectations: document.expectations.clone(),
+        ..*document
+    }
+}
+
+fn verdicts(document: &RunDocument) -> Vec<Verdict> {
+    let verdict = |row: &ExpectationRow| {
+        let quantity = Quantity::of(&row.what);
+        Verdict {
+            kind: format::kind_of_source(&row.source).to_owned(),
+            stated: format::stated(quantity, row),
+            measured: row.measured.map_or_else(|| NONE.to_owned(), |value| quantity.format(value)),
+            tolerance: format::tolerance(quantity, row),
+        }
+    };
+    document.expectations.iter().map(verdict).collect()
+}
+
+fn nodes(topology: &Topology) -> Vec<Node<'_>> {
+    let places = layout::positions(topology);
+    let nodes = topology.nodes.iter().zip(places);
+    nodes.map(|(node, (x, y))| Node { name: &node.name, role: node.role.name(), x, y }).collect()
+}
+
+fn edges(topology: &Topology) -> Vec<Edge<'_>> {
+    let links = topology.links.iter();
+    links
+        .map(|TopologyLink { from, to, rate_bps, delay_ms }| Edge {
+            from,
+            to,
+            rate_bps: *rate_bps,
+            delay_ms: *delay_ms,
+        })
+        .collect()
+}
+
 /// The page's data as JSON that may stand between script tags.
 fn data(report: &Report) -> String {
-    let series = &report.series;
+    let (document, series, topology) = (&report.document, &report.series, &report.topology);
     let thin = Thinning::of(series);
-    let places = layout::positions(&report.topology);
     let traffic = |goodput: &[f32], delay: &[f32], lost: &[u32], retransmitted: &[u32]| Traffic {
         goodput_bps: thin.means(goodput),
         delay_ms: thin.weighted(delay, goodput),
         lost: thin.sums(lost),
         retransmitted: thin.sums(retransmitted),
     };
+    let plotted = VALUES / thin.points().max(1);
+    let orders = flow_orders(document);
+    let flows = most_telling(document.flows.len(), ROWS, &orders);
+    let flows_plotted = most_telling(document.flows.len(), plotted.min(ROWS), &orders);
+    let flow_series = |i: &usize| {
+        let flow = series.flows.get(*i).filter(|_| flows_plotted.binary_search(i).is_ok())?;
+        Some(traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted))
+    };
+    let orders = link_orders(&document.links);
+    let links = most_telling(document.links.len(), ROWS, &orders);
+    let links_plotted = most_telling(document.links.len(), plotted.min(ROWS), &orders);
+    let link_series = |i: &usize| {
+        let link = series.links.get(*i).filter(|_| links_plotted.binary_search(i).is_ok())?;
+        Some(Link {
+            utilisation: thin.means(&link.utilisation),
+            queue_packets: thin.means(&link.queue_packets),
+            queue_ms: thin.weighted(&link.queue_ms, &link.throughput_bps),
+            drops: thin.sums(&link.drops),
+        })
+    };
+    let is_drawn = topology.nodes.len() <= NODES;
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title: &report.title,
         source: &report.source,
-        document: &report.document,
-        verdicts: report
-            .document
-            .expectations
-            .iter()
-            .map(|row| {
-                let quantity = Quantity::of(&row.what);
-                Verdict {
-                    stated: quantity.format(row.stated),
-                    measured: row.measured.map_or_else(|| NONE.to_owned(), |value| quantity.format(value)),
-                    tolerance: format::tolerance(quantity, row.stated, row.tolerance),
-                }
-            })
-            .collect(),
+        document: with_rows(document, &flows, &links),
+        totals: Totals {
+            nodes: topology.nodes.len(),
+            edges: topology.links.len(),
+            flows: document.flows.len(),
+            links: document.links.len(),
+            by_flow: !series.flows.is_empty(),
+        },
+        verdicts: verdicts(document),
         time: Steps {
             step_s: series.step_s * thin.merged as f64,
             points: thin.points(),
             merged: thin.merged,
         },
-        flows: series
-            .flows
-            .iter()
-            .map(|flow| traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted))
-            .collect(),
+        flows: flows.iter().map(flow_series).collect(),
         classes: series
             .classes
             .iter()
             .map(|class| traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
             .collect(),
-        links: series
-            .links
-            .iter()
-            .map(|link| Link {
-                utilisation: thin.means(&link.utilisation),
-                queue_packets: thin.means(&link.queue_packets),
-                queue_ms: thin.weighted(&link.queue_ms, &link.throughput_bps),
-                drops: thin.sums(&link.drops),
-            })
-            .collect(),
-        nodes: report
-            .topology
-            .nodes
-            .iter()
-            .zip(places)
-            .map(|(node, (x, y))| Node { name: &node.name, role: node.role.name(), x, y })
-            .collect(),
-        edges: report
-            .topology
-            .links
-            .iter()
-            .map(|link| Edge {
-                from: &link.from,
-                to: &link.to,
-                rate_bps: link.rate_bps,
-                delay_ms: link.delay_ms,
-            })
-            .collect(),
-        provenance: &report.provenance,
+        links: links.iter().map(link_series).collect(),
+        nodes: if is_drawn { nodes(topology) } else { Vec::new() },
+        edges: if is_drawn { edges(topology) } else { Vec::new() },
+        provenance: provenance::folded(&report.provenance),
         drops: &report.drops_by_reason,
         notes: &report.notes,
     };
@@ -287,7 +404,7 @@ fn data(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{crowd, sample};
 
     #[test]
     fn hostile_texts_stay_texts() {
@@ -331,6 +448,50 @@ mod tests {
     fn forty_flows_over_twelve_hundred_steps_stay_around_a_megabyte() {
         let html = report_html(&sample::dumbbell(40, 1200));
         assert!(html.len() < 1_600_000, "{} bytes", html.len());
+    }
+
+    #[test]
+    fn a_network_of_thousands_of_nodes_is_a_page_that_loads() {
+        let report = crowd::crowd(2000, 3000, 600);
+        let html = report_html(&report);
+        assert!(html.len() < 9_000_000, "{} bytes", html.len());
+        let json = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let page: serde_json::Value = serde_json::from_str(json).unwrap();
+        let count = |list: &serde_json::Value| list.as_array().unwrap().len();
+        assert_eq!((count(&page["nodes"]), count(&page["edges"])), (0, 0));
+        assert_eq!(page["totals"]["nodes"], 2000);
+        assert_eq!(page["totals"]["flows"], 3000);
+        assert!(count(&page["provenance"]) < 40);
+        for rows in [&page["document"], &page["document"]["windows"][0]] {
+            assert_eq!((count(&rows["flows"]), count(&rows["links"])), (ROWS, ROWS));
+        }
+        for series in [&page["flows"], &page["links"]] {
+            assert_eq!(count(series), ROWS);
+            let plotted = series.as_array().unwrap().iter().filter(|one| !one.is_null()).count();
+            assert_eq!(plotted, VALUES / 600);
+        }
+        // The row and the series of the fastest flow of each class are there.
+        for class in &report.document.classes {
+            let of_class = |row: &serde_json::Value| row["class"] == class.class.as_str();
+            let rows = page["document"]["flows"].as_array().unwrap();
+            let fastest =
+                rows.iter().enumerate().filter(|(_, row)| of_class(row)).max_by(|(_, a), (_, b)| {
+                    a["goodput_bps"].as_f64().unwrap().total_cmp(&b["goodput_bps"].as_f64().unwrap())
+                });
+            let (at, row) = fastest.unwrap();
+            let wanted = report.document.flows.iter().filter(|flow| flow.class == class.class);
+            let wanted = wanted.map(|flow| flow.goodput_bps).fold(0.0, f64::max);
+            assert_eq!(row["goodput_bps"], wanted);
+            assert!(!page["flows"][at].is_null());
+        }
+    }
+
+    #[test]
+    fn the_first_of_each_order_are_chosen() {
+        let orders = [vec![5, 4, 3, 2, 1, 0], vec![0, 1, 2, 3, 4, 5]];
+        assert_eq!(most_telling(6, 3, &orders), [0, 4, 5]);
+        assert_eq!(most_telling(6, 6, &orders), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(most_telling(2, 6, &[]), [0, 1]);
     }
 
     #[test]

@@ -63,7 +63,9 @@ impl Graph {
                 neighbours[b].push(a);
             }
         }
-        Graph { roles: topology.nodes.iter().map(|node| node.role).collect(), neighbours }
+        // Who consumes and produces is at neither side.
+        let side = |role| if role == Role::Peer { Role::Router } else { role };
+        Graph { roles: topology.nodes.iter().map(|node| side(node.role)).collect(), neighbours }
     }
 
     /// Hops from the nearest of `sources`; `None` where none can be reached.
@@ -360,7 +362,7 @@ mod tests {
             match node.role {
                 Role::Consumer => assert_eq!(place.0, 0.0),
                 Role::Producer => assert_eq!(place.0, 1.0),
-                Role::Router => assert!((place.1 - 0.5).abs() < 1e-9),
+                Role::Router | Role::Peer => assert!((place.1 - 0.5).abs() < 1e-9),
             }
         }
         assert!(apart(&places) > 0.1);

@@ -7,14 +7,18 @@ mod format;
 mod html;
 mod layout;
 mod model;
+mod provenance;
 pub mod schema;
 mod series;
 mod stats;
 mod table;
 
 pub use files::{WriteError, to_json, write_all, write_html, write_json, write_parquet};
+pub use format::grouped;
 pub use html::{POINTS, report_html};
-pub use model::{ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow};
+pub use model::{
+    Bound, ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow,
+};
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
     TopologyLink, TopologyNode,
@@ -24,6 +28,9 @@ pub use table::{summary, terminal_width};
 
 #[cfg(test)]
 use crate as results;
+#[cfg(test)]
+#[path = "../examples/sample_report/crowd.rs"]
+mod crowd;
 #[cfg(test)]
 #[path = "../examples/sample_report/dumbbell.rs"]
 mod sample;

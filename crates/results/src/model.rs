@@ -13,6 +13,9 @@ pub struct RunDocument {
     pub scheme: String,
     /// The seed all random streams come from.
     pub seed: u64,
+    /// What was changed with `--set`, as given and in that order.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// Simulated time, s.
     pub simulated_s: f64,
     /// Time the run took, s.
@@ -141,8 +144,26 @@ pub struct ExpectationRow {
     pub stated: f64,
     /// What this run measured; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// How far apart the two may be; a part of `stated`, and absolute where that is zero.
+    /// How far `measured` may be from `stated`, or beyond it where that is a bound; a part of
+    /// `stated`, and absolute where that is zero.
     pub tolerance: f64,
-    /// Whether they are no farther apart than that.
+    /// How the two should relate: `measured` is near `stated`, not above it, or not below it, by
+    /// no more than the tolerance.
+    #[serde(default)]
+    pub bound: Bound,
+    /// Whether they do.
     pub holds: bool,
+}
+
+/// How a measured value should relate to the stated one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Near it.
+    #[default]
+    About,
+    /// Not above it.
+    AtMost,
+    /// Not below it.
+    AtLeast,
 }

@@ -92,12 +92,13 @@ pub const LINKS: Table = Table {
 pub const TABLES: [Table; 3] = [FLOWS, CLASSES, LINKS];
 
 /// Keys of each file's metadata and what they hold.
-pub const METADATA: [(&str, &str); 8] = [
+pub const METADATA: [(&str, &str); 9] = [
     ("weir.scenario", "the scenario's name or path"),
     ("weir.title", "its title"),
     ("weir.source", "where it comes from"),
     ("weir.scheme", "the scheme's name"),
     ("weir.seed", "the seed"),
+    ("weir.set", "what was changed with `--set`, a JSON list of texts"),
     ("weir.simulated_s", "simulated time, s"),
     ("weir.step_s", "length of a step, s"),
     ("weir.version", "the version that wrote the file"),

@@ -247,11 +247,13 @@ pub struct Topology {
 pub enum Role {
     /// Applications that fetch.
     Consumer,
-    /// Forwards only, or besides.
+    /// Forwards only.
     #[default]
     Router,
     /// Applications that answer.
     Producer,
+    /// Applications of both kinds.
+    Peer,
 }
 
 impl Role {
@@ -261,11 +263,12 @@ impl Role {
             Role::Consumer => "consumer",
             Role::Router => "router",
             Role::Producer => "producer",
+            Role::Peer => "peer",
         }
     }
 }
 
-/// A node. A node with applications that also forwards for others is a [`Role::Router`].
+/// A node. Nodes with applications may forward for others besides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyNode {
     /// Its name.

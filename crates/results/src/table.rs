@@ -25,6 +25,9 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
         document.wall_s,
         grouped(document.packet_hops as i64),
     );
+    if !document.set.is_empty() {
+        text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
+    }
     let mut section = |title: &str, table: Option<Table>| {
         if let Some(table) = table {
             text.push('\n');
@@ -130,14 +133,15 @@ fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let mut table = table(&["what", "stated", "measured", "tolerance", "holds"], 1..4, width);
+    let mut table = table(&["source", "what", "stated", "measured", "tolerance", "holds"], 2..5, width);
     for row in rows {
         let quantity = Quantity::of(&row.what);
         table.add_row(vec![
+            format::kind_of_source(&row.source).to_owned(),
             row.what.clone(),
-            quantity.format(row.stated),
+            format::stated(quantity, row),
             row.measured.map_or_else(|| NONE.to_owned(), |measured| quantity.format(measured)),
-            format::tolerance(quantity, row.stated, row.tolerance),
+            format::tolerance(quantity, row),
             verdict(row.holds).to_owned(),
         ]);
     }
@@ -152,6 +156,7 @@ fn verdict(holds: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Bound;
     use crate::sample;
 
     #[test]
@@ -165,6 +170,38 @@ mod tests {
         assert_eq!(verdicts, report.document.expectations.len());
         assert!(text.contains("R3 → R2"));
         assert!(!text.contains('\x1b'), "colour codes in a text that may go to a file");
+    }
+
+    #[test]
+    fn statements_say_who_makes_them_and_bounds_are_no_deviations() {
+        let mut report = sample::dumbbell(4, 50);
+        let rows = &mut report.document.expectations;
+        rows.truncate(2);
+        rows[0].source = "paper: Fig. 7".to_owned();
+        rows[1] = ExpectationRow {
+            what: "time to settle of class EF".to_owned(),
+            source: "assumed: 20 round trips; paper: swiftly".to_owned(),
+            stated: 2.0,
+            measured: Some(0.0),
+            bound: Bound::AtMost,
+            holds: true,
+            ..ExpectationRow::default()
+        };
+        let text = summary(&report.document, None);
+        let line = |what: &str| text.lines().find(|line| line.contains(what)).unwrap().to_owned();
+        let words = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+        assert!(line("goodput of class EF").trim_start().starts_with("paper "), "{text}");
+        let bound = words(line("time to settle"));
+        assert_eq!(bound, "assumed time to settle of class EF ≤ 2.00 s 0.00 s ✓ holds");
+    }
+
+    #[test]
+    fn what_was_set_is_below_the_headline_and_nothing_if_nothing_was() {
+        let mut report = sample::dumbbell(4, 50);
+        assert!(!summary(&report.document, None).contains("--set"));
+        report.document.set = vec!["duration=5s".to_owned(), "link.*.delay=20 ms".to_owned()];
+        let text = summary(&report.document, None);
+        assert_eq!(text.lines().nth(1), Some("with --set duration=5s --set link.*.delay=20 ms"));
     }
 
     #[test]

@@ -517,7 +517,8 @@ fn topology(scenario: &Scenario) -> Topology {
     let role = |role| match role {
         scenario::Role::Consumer => Role::Consumer,
         scenario::Role::Producer => Role::Producer,
-        scenario::Role::Router | scenario::Role::Peer => Role::Router,
+        scenario::Role::Router => Role::Router,
+        scenario::Role::Peer => Role::Peer,
     };
     let node = |node: &scenario::Node| TopologyNode {
         name: node.name.clone(),

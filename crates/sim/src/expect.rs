@@ -1,8 +1,8 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
 use weir_core::units::{Span, Time};
-use weir_results::{DelayHistogram, ExpectationRow, jain};
-use weir_scenario::{Expectation, Metric};
+use weir_results::{Bound, DelayHistogram, ExpectationRow, jain};
+use weir_scenario::{self as scenario, Expectation, Metric};
 
 use crate::measure::Interval;
 
@@ -133,6 +133,11 @@ pub(crate) fn rows(
             stated: *stated,
             measured,
             tolerance: *tolerance,
+            bound: match probe.expectation.kind {
+                scenario::Bound::About => Bound::About,
+                scenario::Bound::AtMost => Bound::AtMost,
+                scenario::Bound::AtLeast => Bound::AtLeast,
+            },
             holds: measured.is_some_and(|value| probe.expectation.holds(value)),
         }
     };

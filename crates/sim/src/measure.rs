@@ -465,6 +465,7 @@ impl Measurements {
             scenario: self.plan.scenario.clone(),
             scheme: self.plan.scheme.clone(),
             seed: self.plan.seed,
+            set: Vec::new(),
             simulated_s: self.plan.until.as_secs_f64(),
             wall_s: 0.0,
             events,

@@ -2,7 +2,7 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use super::results::{
-    ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, LinkRow, LinkSample, Report, Role,
+    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, LinkRow, LinkSample, Report, Role,
     RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
 };
 
@@ -165,6 +165,15 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         goodput(3, 1.5e6),
         expectation("mean delay of class EF", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
         expectation("lost Data packets", 0.0, lost as f64, 0.0),
+        ExpectationRow {
+            what: "time to settle of class EF".to_owned(),
+            source: "theory: some round trips".to_owned(),
+            stated: 2.0,
+            measured: Some(0.5),
+            tolerance: 0.0,
+            bound: Bound::AtMost,
+            holds: true,
+        },
     ];
     let window = WindowRow {
         from_s: 20.0,
@@ -178,6 +187,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             scenario: "qsccp/dumbbell".to_owned(),
             scheme: "qsccp".to_owned(),
             seed: 1,
+            set: Vec::new(),
             simulated_s,
             wall_s: 0.92,
             events: 2_713_004,
@@ -228,6 +238,7 @@ fn expectation(what: &str, stated: f64, measured: f64, tolerance: f64) -> Expect
         stated,
         measured: Some(measured),
         tolerance,
+        bound: Bound::About,
         holds: (measured - stated).abs() <= slack,
     }
 }

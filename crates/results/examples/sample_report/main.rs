@@ -1,17 +1,23 @@
 //! Writes the files of a synthetic run, for working on the report without a simulator:
-//! `sample_report DIR [FLOWS [SAMPLES [TITLE]]]`, by default 40 flows and 1200 samples.
+//! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
+//! dumbbell; with NODES over a random network of so many.
 
+mod crowd;
 mod dumbbell;
 
 use weir_results as results;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let dir = arguments.next().ok_or("usage: sample_report DIR [FLOWS [SAMPLES [TITLE]]]")?;
+    let dir = arguments.next().ok_or("usage: sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]")?;
     let flows = arguments.next().map_or(Ok(40), |text| text.parse())?;
     let samples = arguments.next().map_or(Ok(1200), |text| text.parse())?;
-    let mut report = dumbbell::dumbbell(flows, samples);
-    if let Some(title) = arguments.next() {
+    let title = arguments.next();
+    let mut report = match arguments.next() {
+        Some(nodes) => crowd::crowd(nodes.parse()?, flows, samples),
+        None => dumbbell::dumbbell(flows, samples),
+    };
+    if let Some(title) = title {
         report.title = title;
     }
     results::write_all(&report, &dir)?;
