@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn the_bounds_themselves_are_within() {
-        for (key, value) in [("period", "1 ms"), ("period", "10 s"), ("floor", "1 b/s"), ("floor", "1 Mb/s")] {
+        for (key, value) in [("period", "1 ms"), ("period", "10 s"), ("floor", "1 b/s"), ("floor", "1 Mb/s")]
+        {
             let value = Value::Text(value.into());
             assert!(Params::resolve(DECLARED, [(key, &value)]).is_ok(), "{key} = {value}");
         }

@@ -575,7 +575,11 @@ mod tests {
     fn a_number_that_cannot_be_says_why() {
         let span = |text: &str| text.parse::<Span>().unwrap_err().to_string();
         assert_eq!(span("9999999999min"), "`9999999999min` is too large: the most is 18446744073 s");
-        assert!(span("-1s").starts_with("`-1s` is negative, and not a time with its unit"), "{}", span("-1s"));
+        assert!(
+            span("-1s").starts_with("`-1s` is negative, and not a time with its unit"),
+            "{}",
+            span("-1s")
+        );
         assert!(span("-1 ms").contains("is negative"));
         assert!(span("1e3 ms").contains("has an exponent"));
         assert!(span("0.0000000000001 s").contains("12 decimals"));

@@ -62,7 +62,8 @@ fn shown(text: &str, most: usize) -> String {
 fn around(line: &str, from: usize, width: usize) -> (String, usize, usize) {
     let length = line.chars().count();
     let wide = width.clamp(1, LINE);
-    let first = if length <= LINE || from + wide <= LINE { 0 } else { from.saturating_sub((LINE - wide) / 2) };
+    let first =
+        if length <= LINE || from + wide <= LINE { 0 } else { from.saturating_sub((LINE - wide) / 2) };
     let tabs_stay = |c: char| if c == '\t' { c } else { harmless(c) };
     let mut text: String = line.chars().skip(first).take(LINE).map(tabs_stay).collect();
     if first > 0 {
@@ -185,13 +186,8 @@ impl fmt::Display for ScenarioError {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             // Tabs stay tabs, so that the caret stands below its value.
-            let lead: String =
-                text.chars().take(*at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            write!(
-                f,
-                "\n{margin} |\n{number} | {text}\n{margin} | {lead}{}",
-                "^".repeat(*width)
-            )?;
+            let lead: String = text.chars().take(*at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {lead}{}", "^".repeat(*width))?;
         }
         if !help.is_empty() {
             write!(f, "\n  = {help}")?;
@@ -217,7 +213,8 @@ mod tests {
         let said = at(5001, 3, &line);
         assert!(said.chars().count() < 400, "{said}");
         let lines: Vec<&str> = said.lines().collect();
-        let column = |part: &str, of: &str| of.chars().collect::<String>().find(part).map(|b| of[..b].chars().count());
+        let column =
+            |part: &str, of: &str| of.chars().collect::<String>().find(part).map(|b| of[..b].chars().count());
         assert_eq!(column("bad", lines[2]), column("^^^", lines[3]), "{said}");
         assert!(lines[2].contains("…aaa") && lines[2].ends_with("bbb…"), "{said}");
         // All of the line may be the mistake.

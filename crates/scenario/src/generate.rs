@@ -231,7 +231,8 @@ fn topology(item: &Item<'_>, seed: u64) -> Result<Shape> {
             let wanted = links_of(n, degree);
             if wanted > MAX_NAMES {
                 let value = item.value("degree")?;
-                let message = format!("{n} nodes with {degree} links each are {wanted} links, more than {MAX_NAMES}");
+                let message =
+                    format!("{n} nodes with {degree} links each are {wanted} links, more than {MAX_NAMES}");
                 let help = format!("degree: at most {}", 2 * MAX_NAMES / n);
                 return Err(item.error("degree", &value, message, help));
             }

@@ -992,7 +992,8 @@ impl<'a> Loader<'a> {
         }
         self.leave_out("windows", &late, |name| format!("window {name}"));
         if !cut.is_empty() {
-            let cut = format!("{}{}", if cut.len() > 1 { "s" } else { "" }, format_args!(" {}", first_of(&cut)));
+            let cut =
+                format!("{}{}", if cut.len() > 1 { "s" } else { "" }, format_args!(" {}", first_of(&cut)));
             self.notes.push(format!("window{cut} cut: the run ends at {duration}"));
         }
         Ok(windows)

@@ -124,7 +124,11 @@ impl<'g> Search<'g> {
             }
         }
         let left = of.map(|_| left);
-        if self.graph.even { self.by_links(left) } else { self.by_cost(left) }
+        if self.graph.even {
+            self.by_links(left)
+        } else {
+            self.by_cost(left)
+        }
         for &node in of.unwrap_or(&[]) {
             self.wanted[node] = false;
         }

@@ -408,7 +408,12 @@ fn minimal(overrides: &[&str]) -> Result<Scenario, String> {
 #[test]
 fn a_sample_that_would_not_fit_names_the_smallest_that_does() {
     for (sample, steps) in [("1ns", "5000000000 steps"), ("1us", "5000000 steps"), ("10us", "500000 steps")] {
-        let said = set(&["duration=5s", "window.steady.from=1s", "window.steady.to=5s", &format!("sample={sample}")]);
+        let said = set(&[
+            "duration=5s",
+            "window.steady.from=1s",
+            "window.steady.to=5s",
+            &format!("sample={sample}"),
+        ]);
         let said = said.unwrap_err();
         assert!(said.starts_with(&format!("--set sample={sample}: 5 s in steps of ")), "{said}");
         assert!(said.contains(steps) && said.contains("of 62 flows and directions of links"), "{said}");
