@@ -23,8 +23,14 @@ pub struct Graph {
     neighbours: Vec<(u32, u64)>,
     /// Where those of each node begin; one more at the end.
     begins: Vec<u32>,
+    /// The same without the costs: all that is read where links cost the same.
+    ends: Vec<u32>,
     /// Whether all links cost the same.
     even: bool,
+    /// The largest power of two, as its exponent, that is not above any cost.
+    width: u32,
+    /// The highest cost.
+    highest: u64,
 }
 
 impl Graph {
@@ -44,7 +50,10 @@ impl Graph {
             neighbours.extend(own);
             begins.push(neighbours.len() as u32);
         }
-        Graph { neighbours, begins, even: !by_delay }
+        let ends = neighbours.iter().map(|n: &(u32, u64)| n.0).collect();
+        let costs = || neighbours.iter().map(|n| n.1);
+        let (lowest, highest) = (costs().min().unwrap_or(1), costs().max().unwrap_or(1));
+        Graph { begins, ends, even: !by_delay, width: lowest.ilog2(), highest, neighbours }
     }
 
     /// How many nodes it has.
@@ -93,7 +102,12 @@ pub struct Search<'g> {
     /// Nodes whose distance is asked for and not yet known.
     wanted: Vec<bool>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Nodes by their distance in steps of the graph's width, in a ring.
+    buckets: Vec<Vec<(u64, u32)>>,
 }
+
+/// Above so many buckets a heap is faster.
+const MAX_BUCKETS: u64 = 1 << 12;
 
 impl<'g> Search<'g> {
     pub fn new(graph: &'g Graph) -> Search<'g> {
@@ -104,6 +118,7 @@ impl<'g> Search<'g> {
             touched: Vec::new(),
             wanted: vec![false; n],
             heap: BinaryHeap::new(),
+            buckets: Vec::new(),
         }
     }
 
@@ -124,10 +139,12 @@ impl<'g> Search<'g> {
             }
         }
         let left = of.map(|_| left);
-        if self.graph.even {
-            self.by_links(left)
-        } else {
-            self.by_cost(left)
+        // From a node the distances go up by the highest cost at the most.
+        let buckets = (self.graph.highest >> self.graph.width) + 2;
+        match self.graph.even {
+            true => self.by_links(left),
+            false if buckets <= MAX_BUCKETS => self.by_buckets(left, buckets as usize),
+            false => self.by_cost(left),
         }
         for &node in of.unwrap_or(&[]) {
             self.wanted[node] = false;
@@ -152,12 +169,51 @@ impl<'g> Search<'g> {
                 return;
             }
             let own = self.distance[at as usize];
-            for &(neighbour, cost) in self.graph.neighbours(at as usize) {
+            let graph = self.graph;
+            let range = graph.begins[at as usize] as usize..graph.begins[at as usize + 1] as usize;
+            for &neighbour in &graph.ends[range] {
                 if self.distance[neighbour as usize] == FAR {
-                    self.distance[neighbour as usize] = own + cost;
+                    self.distance[neighbour as usize] = own + 1;
                     self.touched.push(neighbour);
                 }
             }
+        }
+    }
+
+    /// A bucket is no wider than the cheapest link, so no way leads from one of its nodes to another
+    /// that makes it nearer: all of them have their distance, in whatever order they are taken.
+    fn by_buckets(&mut self, mut left: Option<usize>, buckets: usize) {
+        self.buckets.resize_with(buckets, Vec::new);
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.buckets[0].extend(self.touched.iter().map(|&target| (0, target)));
+        let mut waiting = self.touched.len();
+        let mut level = 0;
+        while waiting > 0 {
+            let mut bucket = core::mem::take(&mut self.buckets[level % buckets]);
+            waiting -= bucket.len();
+            for (d, at) in bucket.drain(..) {
+                if d > self.distance[at as usize] {
+                    continue;
+                }
+                if self.is_last(at, &mut left) {
+                    return;
+                }
+                for &(next, cost) in self.graph.neighbours(at as usize) {
+                    let through = d.saturating_add(cost);
+                    let known = &mut self.distance[next as usize];
+                    if through < *known {
+                        if *known == FAR {
+                            self.touched.push(next);
+                        }
+                        *known = through;
+                        let of = (through >> self.graph.width) as usize % buckets;
+                        self.buckets[of].push((through, next));
+                        waiting += 1;
+                    }
+                }
+            }
+            self.buckets[level % buckets] = bucket;
+            level += 1;
         }
     }
 
@@ -244,8 +300,10 @@ mod tests {
     }
 
     fn graphs() -> impl Strategy<Value = (usize, Vec<(usize, usize, u64)>, Vec<usize>)> {
-        (2usize..16).prop_flat_map(|n| {
-            let edges = prop::collection::vec((0..n, 0..n, 0u64..20), 0..3 * n);
+        // Delays of all kinds: links of none (sorted by a heap), and such as fit buckets.
+        let delays = prop_oneof![Just(0u64..20), Just(1u64..20), Just(1000u64..1020)];
+        (2usize..16, delays).prop_flat_map(|(n, delays)| {
+            let edges = prop::collection::vec((0..n, 0..n, delays), 0..3 * n);
             (Just(n), edges, prop::collection::vec(0..n, 1..4))
         })
     }
