@@ -1,13 +1,12 @@
 //! `weir list`: what there is to run, and what can be set.
 
 use std::error::Error;
-use std::io::{self, Write};
 use std::path::Path;
 
 use weir_scenario::{builtin, builtins};
 use weir_schemes::{SCHEMES, find};
 
-use crate::load;
+use crate::{load, terminal};
 
 /// List scenarios and schemes, or what can be set in one of them
 #[derive(Debug, clap::Args)]
@@ -16,7 +15,7 @@ pub struct Args {
     name: Option<String>,
 }
 
-/// Prints the list; a closed pipe ends it.
+/// Prints the list.
 pub fn list(args: &Args) -> Result<(), Box<dyn Error>> {
     let text = match &args.name {
         None => everything(),
@@ -25,10 +24,7 @@ pub fn list(args: &Args) -> Result<(), Box<dyn Error>> {
             None => settings(name).map_err(|error| or_scheme(name, &*error))?,
         },
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    terminal::print(&text)
 }
 
 fn everything() -> String {
@@ -69,6 +65,14 @@ fn settings(name: &str) -> Result<String, Box<dyn Error>> {
         let source = setting.source.as_deref().map(|s| format!("  [{s}]")).unwrap_or_default();
         let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
         text += &format!("  {} = {value}{source}\n", setting.path);
+    }
+    if !scenario.axes.is_empty() {
+        text += "\nAxes\n";
+    }
+    for axis in &scenario.axes {
+        let value = axis.current.map_or("(at none of its values)", |at| &axis.values[at]);
+        let (name, values, sets) = (&axis.name, axis.values.join(", "), axis.set.join(", "));
+        text += &format!("  axis.{name} = {value}  [values: {values}; sets {sets}]\n");
     }
     Ok(text + "\nChange one with `weir run SCENARIO --set KEY=VALUE`; `*` stands for every name.\n")
 }

@@ -3,6 +3,7 @@
 mod list;
 mod load;
 mod run;
+mod terminal;
 
 use std::process::ExitCode;
 

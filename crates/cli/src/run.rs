@@ -1,18 +1,17 @@
 //! `weir run`: one scenario under one scheme.
 
 use std::error::Error;
-use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use weir_core::units::{Span, Time};
 use weir_results::{Report, RunDocument, grouped, summary, terminal_width, to_json, write_all};
 use weir_scenario::Scenario;
 use weir_sim::{Progress, Setup, World};
 
-use crate::load;
+use crate::{load, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
 #[derive(Debug, clap::Args)]
@@ -23,14 +22,14 @@ pub struct Args {
     #[arg(long)]
     scheme: Option<String>,
     /// The seed; given several times, there are as many runs, side by side
-    #[arg(long = "seed", value_name = "N", default_value = "1")]
+    #[arg(long = "seed", value_name = "N", default_value = "1", value_parser = seed, allow_negative_numbers = true)]
     seeds: Vec<u64>,
     /// Change a value of the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`); may be
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
-    #[arg(long = "window", value_name = "A:B")]
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
     /// Where to write report.html, run.json and the time series, over those of an earlier run; by default
     /// out/SCENARIO-SCHEME
@@ -46,14 +45,25 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
-    let scenario = load::scenario(&args.scenario, &args.set)?;
+    for (at, seed) in args.seeds.iter().enumerate() {
+        if args.seeds[..at].contains(seed) {
+            return Err(format!("--seed {seed} is given twice: a seed gives the same run each time").into());
+        }
+    }
     let windows = args.windows.iter().map(|text| window(text)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(dir) = &args.out {
+        no_file_there(dir)?;
+    }
+    let scenario = load::scenario(&args.scenario, &args.set)?;
     // A document alone needs neither files nor the series in them.
     let dir = match (&args.out, args.json) {
         (Some(dir), _) => Some(dir.clone()),
         (None, true) => None,
         (None, false) => Some(default_dir(&scenario, args)),
     };
+    if let Some(dir) = &dir {
+        no_file_there(dir)?;
+    }
     let bar = progress_bar(&scenario, args.seeds.len());
     let runs: Vec<Result<Report, String>> = args
         .seeds
@@ -76,13 +86,14 @@ pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
             write_all(report, run_dir(dir, report.document.seed, reports.len()))?;
         }
     }
-    print(&render(&scenario, &reports, dir.as_deref(), args))
+    terminal::print(&render(&scenario, &reports, dir.as_deref(), args))
 }
 
 /// One run, with its time on the clock.
 fn simulate(scenario: &Scenario, set: &[String], setup: &Setup, bar: &ProgressBar) -> Result<Report, String> {
     let begun = now();
     let mut world = World::build(scenario, setup).map_err(|error| error.to_string())?;
+    bar.set_message("simulating");
     let mut shown = Time::ZERO;
     let mut show = |progress: Progress| {
         let advanced = progress.now - shown;
@@ -135,9 +146,12 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
     text
 }
 
-fn print(text: &str) -> Result<(), Box<dyn Error>> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+/// Refuses, before the run, a folder that cannot be one.
+fn no_file_there(dir: &Path) -> Result<(), String> {
+    match dir.ancestors().find(|path| path.exists()) {
+        Some(file) if !file.is_dir() => {
+            Err(format!("--out {}: {} is a file, not a folder", dir.display(), file.display()))
+        }
         _ => Ok(()),
     }
 }
@@ -153,11 +167,18 @@ fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
     if runs == 1 { dir.to_owned() } else { dir.join(format!("seed-{seed}")) }
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
 /// `20:120` is in seconds, `500ms:2s` has units.
 fn window(text: &str) -> Result<(Span, Span), String> {
     let wrong =
         || format!("--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s");
     let (from, to) = text.split_once(':').ok_or_else(wrong)?;
+    if text.starts_with('-') || to.starts_with('-') {
+        return Err(format!("--window {text}: a window begins at 0 or later, such as 20:120 or 500ms:2s"));
+    }
     let time =
         |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
     Ok((time(from)?, time(to)?))
@@ -166,11 +187,11 @@ fn window(text: &str) -> Result<(Span, Span), String> {
 /// Simulated milliseconds of all runs together; shown on a terminal only.
 fn progress_bar(scenario: &Scenario, runs: usize) -> ProgressBar {
     let total = scenario.duration.as_nanos() / 1_000_000 * runs as u64;
-    let target =
-        if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("simulating {bar:40} {percent:>3} %  {eta} left")
+    let style = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} %  {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style);
+    let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
+        .with_style(style)
+        .with_message("preparing");
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }

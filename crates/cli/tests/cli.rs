@@ -112,7 +112,125 @@ fn a_mistake_in_a_file_is_refused_with_file_line_and_key() {
     refused(&["run", &file], &["scenario.toml:", "speed"]);
     let file = changed("not-toml", "title", "title title");
     refused(&["run", &file], &["scenario.toml"]);
-    refused(&["run", env!("CARGO_TARGET_TMPDIR")], &["cannot read"]);
+}
+
+#[test]
+fn schemes_that_are_none_and_parameters_of_those_that_do_not_run_are_refused() {
+    let set = |setting| ["run", "examples/minimal", "--json", "--set", setting];
+    refused(
+        &set("scheme.qscpc.weights.AF2=6"),
+        &["error: --set scheme.qscpc.weights.AF2=6: ", "there is no scheme `qscpc`; did you mean `qsccp`?"],
+    );
+    refused(&set("scheme.qsccp.weights.AF2=-1"), &["--set scheme.qsccp.weights.AF2=-1: ", "0.001 to 1000"]);
+    refused(&set("scheme.qsccp.weights.EF=3"), &["--set scheme.qsccp.weights.EF=3: ", "unknown parameter"]);
+    refused(&set("scheme.default=fixd"), &["did you mean `fixed`?"]);
+    refused(&set("flow.video.scheme=fixd"), &["did you mean `fixed`?"]);
+    for period in ["0s", "1ns", "11s"] {
+        let setting = format!("scheme.qsccp.period={period}");
+        refused(
+            &["run", "examples/minimal", "--set", &setting],
+            &[period, "is not a time from 1 ms to 10 s"],
+        );
+    }
+    let file = changed("scheme-table", "[[node]]", "[scheme.qscpc]\nwindow = 3\n[[node]]");
+    refused(&["run", &file], &["scenario.toml:", "[scheme.qscpc]", "did you mean `qsccp`?"]);
+    refused(&["list", &file], &["did you mean `qsccp`?"]);
+}
+
+#[test]
+fn what_would_take_all_memory_or_never_end_is_refused_at_once() {
+    refused(
+        &["run", "qsccp/dumbbell", "--set", "sample=1ns"],
+        &["--set sample=1ns", "smallest sample", "500 us"],
+    );
+    for lifetime in ["1ns", "1us"] {
+        let setting = format!("flow.*.lifetime={lifetime}");
+        refused(&["run", "qsccp/dumbbell", "--set", &setting], &[&setting, "a time from 1 ms"]);
+    }
+    let network = ["generate.nodes=20000", "generate.degree=100"].map(|setting| ["--set", setting]).concat();
+    let args = [&["run", "examples/random-200"][..], &network].concat();
+    refused(&args, &["generate.degree=100", "1000000 links", "at most 10"]);
+}
+
+#[test]
+fn what_is_no_scenario_is_said_in_a_few_words() {
+    let file = folder("zero").join("zero.bin");
+    fs::write(&file, vec![0; 3_000_000]).unwrap();
+    let output = weir(&["run", file.to_str().unwrap()]);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(complaint.len() < 2000, "{} bytes", complaint.len());
+    assert!(complaint.contains("zero.bin:1: ") && !complaint.contains('\0'), "{complaint}");
+    fs::write(&file, b"title = \"t\"\n\xff").unwrap();
+    refused(&["run", file.to_str().unwrap()], &["zero.bin:2: ", "not UTF-8"]);
+    #[cfg(unix)]
+    refused(&["run", "/dev/zero"], &["/dev/zero is larger than 64 MB"]);
+    let empty = folder("no-scenario-in-it");
+    refused(&["run", empty.to_str().unwrap()], &["is a folder, not a scenario", "weir list"]);
+    fs::write(empty.join("mine.toml"), "").unwrap();
+    refused(&["run", empty.to_str().unwrap()], &["give a file in it", "mine.toml"]);
+}
+
+#[test]
+fn a_seed_that_is_none_or_given_twice_is_refused() {
+    refused(
+        &["run", "qsccp/dumbbell", "--seed", "1", "--seed", "2", "--seed", "1"],
+        &["--seed 1 is given twice"],
+    );
+    for args in [&["--seed", "-1"][..], &["--seed=-1"], &["--seed", "1.5"]] {
+        refused(&[&["run", "qsccp/dumbbell"], args].concat(), &["a seed is a whole number from 0 to"]);
+    }
+    refused(&["run", "qsccp/dumbbell", "--window", "-5:5"], &["--window -5:5", "begins at 0 or later"]);
+}
+
+#[test]
+fn a_mistake_in_a_built_in_scenario_is_one_of_it_and_not_of_a_file() {
+    let args = ["run", "qsccp/dumbbell", "--set", "window.steady.from=200s"];
+    refused(&args, &["error: --set window.steady.from=200s: ", "see built-in scenario qsccp/dumbbell:"]);
+    refused(
+        &["run", "examples/minimal", "--set", "node.alice.cache_ratio=0.5"],
+        &["--set node.alice.cache_ratio=0.5: ", "`cache`"],
+    );
+    let file =
+        changed("ratio", "name = [\"alice\", \"bob\"]", "name = [\"alice\", \"bob\"]\ncache_ratio = 0.5");
+    refused(&["run", &file], &["scenario.toml:", "cache_ratio = 0.5", "cannot be simulated yet"]);
+}
+
+#[test]
+fn quantities_that_cannot_be_say_why() {
+    let set = |setting| ["run", "examples/minimal", "--set", setting];
+    refused(&set("duration=9999999999min"), &["is too large"]);
+    refused(&set("duration=-1s"), &["is negative"]);
+    refused(&set("link.alice-bob.rate=1e9Tb/s"), &["is too large"]);
+}
+
+#[test]
+fn without_flows_the_expectations_about_links_are_judged() {
+    let output = weir(&["run", "examples/minimal", "--set", "flow.video.count=0", "--json"]);
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let row = &document["expectations"][0];
+    assert_eq!((row["measured"].as_f64(), row["holds"].as_bool()), (Some(0.0), Some(false)));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_behind_standard_output_is_an_error() {
+    for args in [&["list"][..], &[SHORT, &["--json"]].concat()] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("error: standard output could not be written"), "{args:?}");
+    }
+}
+
+#[test]
+fn the_axes_of_a_scenario_are_listed() {
+    let axis = "[[axis]]\nname = \"loss\"\nset = \"link.alice-bob.loss\"\nvalues = [0.0, 0.1]\n\n[[link]]";
+    let file = changed("axes", "[[link]]", axis);
+    let list = printed(&weir(&["list", &file]));
+    assert!(list.contains("axis.loss = 0.0  [values: 0.0, 0.1; sets link.alice-bob.loss]"), "{list}");
+    let run = |value: &str| printed(&weir(&["run", &file, "--json", "--set", &format!("axis.loss={value}")]));
+    assert!(run("0.1").contains("\"scenario\""));
 }
 
 #[test]
@@ -281,9 +399,12 @@ fn several_seeds_have_a_folder_each() {
 fn an_out_that_cannot_be_written_is_an_error() {
     let file = folder("not-a-folder").join("file");
     fs::write(&file, "").unwrap();
-    let output = short(&["--out", file.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("file"), "{}", text(&output.stderr));
+    for out in [file.clone(), file.join("below")] {
+        let output = short(&["--out", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        let complaint = text(&output.stderr);
+        assert!(complaint.contains("file is a file, not a folder"), "{complaint}");
+    }
 }
 
 #[test]

@@ -79,8 +79,8 @@ fn kind(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Number(low, high) => format!("number, {low} to {high}"),
         ParameterKind::Integer(low, high) => format!("whole number, {low} to {high}"),
-        ParameterKind::Rate => "rate".to_owned(),
-        ParameterKind::Span => "time".to_owned(),
+        ParameterKind::Rate(low, high) => format!("rate, {low} to {high}"),
+        ParameterKind::Span(low, high) => format!("time, {low} to {high}"),
         ParameterKind::Bytes => "size".to_owned(),
         ParameterKind::Switch => "`true`, `false`".to_owned(),
         ParameterKind::Choice(words) => format!("one of `{}`", words.join("`, `")),

@@ -36,10 +36,10 @@ pub enum ParameterKind {
     Number(f64, f64),
     /// A whole number between two bounds, both included.
     Integer(i64, i64),
-    /// A rate such as `"10 Mb/s"`.
-    Rate,
-    /// A time such as `"100 ms"`.
-    Span,
+    /// A rate such as `"10 Mb/s"` between two bounds, both included.
+    Rate(Rate, Rate),
+    /// A time such as `"100 ms"` between two bounds, both included.
+    Span(Span, Span),
     /// A size such as `"1024 B"`.
     Bytes,
     /// `true` or `false`.
@@ -179,7 +179,6 @@ fn check(parameter: &Parameter, value: &Value) -> Result<Value, String> {
         _ => None,
     };
     let text = if let Value::Text(text) = value { Some(text.as_str()) } else { None };
-    let quantity = |parsed: Result<(), String>| parsed.map(|()| value.clone());
     let wanted = |what: &str| Err(format!("`{value}` is not {what}"));
     match parameter.kind {
         ParameterKind::Number(low, high) => match number {
@@ -198,16 +197,20 @@ fn check(parameter: &Parameter, value: &Value) -> Result<Value, String> {
             Some(text) if words.contains(&text) => Ok(value.clone()),
             _ => wanted(&format!("one of {}", words.join(", "))),
         },
-        ParameterKind::Rate => match text {
-            Some(text) => quantity(text.parse::<Rate>().map(drop).map_err(|e| e.to_string())),
+        ParameterKind::Rate(low, high) => match text.map(str::parse::<Rate>) {
+            Some(Ok(rate)) if (low..=high).contains(&rate) => Ok(value.clone()),
+            Some(Ok(_)) => wanted(&format!("a rate from {low} to {high}")),
+            Some(Err(error)) => Err(error.to_string()),
             None => wanted("a rate with its unit, such as \"10 Mb/s\""),
         },
-        ParameterKind::Span => match text {
-            Some(text) => quantity(text.parse::<Span>().map(drop).map_err(|e| e.to_string())),
+        ParameterKind::Span(low, high) => match text.map(str::parse::<Span>) {
+            Some(Ok(span)) if (low..=high).contains(&span) => Ok(value.clone()),
+            Some(Ok(_)) => wanted(&format!("a time from {low} to {high}")),
+            Some(Err(error)) => Err(error.to_string()),
             None => wanted("a time with its unit, such as \"100 ms\""),
         },
         ParameterKind::Bytes => match text {
-            Some(text) => quantity(text.parse::<Bytes>().map(drop).map_err(|e| e.to_string())),
+            Some(text) => text.parse::<Bytes>().map(|_| value.clone()).map_err(|e| e.to_string()),
             None => wanted("a size with its unit, such as \"1024 B\""),
         },
     }
@@ -235,7 +238,20 @@ mod tests {
             meaning: "",
             from: "",
         },
-        Parameter { key: "period", kind: ParameterKind::Span, default: "100 ms", meaning: "", from: "" },
+        Parameter {
+            key: "period",
+            kind: ParameterKind::Span(Span::from_millis(1), Span::from_secs(10)),
+            default: "100 ms",
+            meaning: "",
+            from: "",
+        },
+        Parameter {
+            key: "floor",
+            kind: ParameterKind::Rate(Rate::from_bps(1), Rate::from_mbps(1)),
+            default: "1 kb/s",
+            meaning: "",
+            from: "",
+        },
         Parameter {
             key: "mode",
             kind: ParameterKind::Choice(&["a", "b"]),
@@ -259,11 +275,24 @@ mod tests {
         let resolve = |key, value| Params::resolve(DECLARED, [(key, &value)]).unwrap_err().to_string();
         assert_eq!(
             resolve("etta", Value::Int(1)),
-            "etta: unknown parameter; this scheme has: eta, period, mode"
+            "etta: unknown parameter; this scheme has: eta, period, floor, mode"
         );
         assert_eq!(resolve("eta", Value::Float(1.5)), "eta: `1.5` is not a number from 0 to 1");
         assert_eq!(resolve("mode", Value::Text("c".into())), "mode: `c` is not one of a, b");
         assert!(resolve("period", Value::Int(3)).contains("\"100 ms\""));
         assert!(resolve("period", Value::Text("3 furlongs".into())).contains("ms"));
+        let text = |text: &str| Value::Text(text.into());
+        assert_eq!(resolve("period", text("0 s")), "period: `0 s` is not a time from 1 ms to 10 s");
+        assert_eq!(resolve("period", text("11 s")), "period: `11 s` is not a time from 1 ms to 10 s");
+        assert_eq!(resolve("floor", text("0 b/s")), "floor: `0 b/s` is not a rate from 1 b/s to 1 Mb/s");
+    }
+
+    #[test]
+    fn the_bounds_themselves_are_within() {
+        for (key, value) in [("period", "1 ms"), ("period", "10 s"), ("floor", "1 b/s"), ("floor", "1 Mb/s")]
+        {
+            let value = Value::Text(value.into());
+            assert!(Params::resolve(DECLARED, [(key, &value)]).is_ok(), "{key} = {value}");
+        }
     }
 }

@@ -340,77 +340,149 @@ impl SubAssign for Bytes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     given: String,
-    wanted: &'static str,
+    why: Why,
+    wanted: &'static Wanted,
+}
+
+/// What is wrong with the text of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    NoQuantity,
+    Negative,
+    TooLarge,
+    Exponent,
+    TooFine,
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not {}", self.given, self.wanted)
+        let (given, Wanted { right, most, .. }) = (&self.given, self.wanted);
+        match self.why {
+            Why::NoQuantity => write!(f, "`{given}` is not {right}"),
+            Why::Negative => write!(f, "`{given}` is negative, and not {right}"),
+            Why::TooLarge => write!(f, "`{given}` is too large: the most is {most}"),
+            Why::Exponent => write!(f, "`{given}` has an exponent: write all digits, with a larger unit"),
+            Why::TooFine => write!(f, "`{given}` has more than 12 decimals: write it with a smaller unit"),
+        }
     }
 }
 
 impl std::error::Error for UnitError {}
 
-const SPAN_UNITS: &[(&str, u64)] =
-    &[("s", NS_PER_S), ("ms", 1_000_000), ("us", 1_000), ("µs", 1_000), ("ns", 1), ("min", 60 * NS_PER_S)];
-const RATE_UNITS: &[(&str, u64)] =
-    &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
-const BYTE_UNITS: &[(&str, u64)] = &[
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
+/// How the texts of one kind of quantity look.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    units: &'static [(&'static str, u64)],
+    /// What would be right.
+    right: &'static str,
+    /// The largest value.
+    most: &'static str,
+}
 
-const SPAN_WANTED: &str = "a time with its unit, such as \"10 ms\" (s, ms, us, ns, min)";
-const RATE_WANTED: &str = "a rate with its unit, such as \"10 Mb/s\" (b/s, kb/s, Mb/s, Gb/s, Tb/s)";
-const BYTES_WANTED: &str = "a size with its unit, such as \"1024 B\" (B, kB, MB, GB, KiB, MiB, GiB)";
+const SPAN: &Wanted = &Wanted {
+    units: &[
+        ("s", NS_PER_S),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("ns", 1),
+        ("min", 60 * NS_PER_S),
+    ],
+    right: "a time with its unit, such as \"10 ms\" (s, ms, us, ns, min)",
+    most: "18446744073 s",
+};
+const RATE: &Wanted = &Wanted {
+    units: &[
+        ("b/s", 1),
+        ("kb/s", 1_000),
+        ("Mb/s", 1_000_000),
+        ("Gb/s", 1_000_000_000),
+        ("Tb/s", 1_000_000_000_000),
+    ],
+    right: "a rate with its unit, such as \"10 Mb/s\" (b/s, kb/s, Mb/s, Gb/s, Tb/s)",
+    most: "18446744 Tb/s",
+};
+const BYTES: &Wanted = &Wanted {
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
+    right: "a size with its unit, such as \"1024 B\" (B, kB, MB, GB, KiB, MiB, GiB)",
+    most: "18446744073 GB",
+};
 
 /// Reads `<number> <unit>` into a whole number of the smallest unit.
-fn quantity(text: &str, units: &[(&str, u64)], wanted: &'static str) -> Result<u64, UnitError> {
-    let error = || UnitError { given: text.to_owned(), wanted };
+fn quantity(text: &str, wanted: &'static Wanted) -> Result<u64, UnitError> {
+    exact(text, wanted.units).ok_or_else(|| UnitError {
+        given: text.to_owned(),
+        why: why(text.trim(), wanted.units),
+        wanted,
+    })
+}
+
+fn exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).ok_or_else(error)?;
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))?;
     let (number, unit) = trimmed.split_at(split);
-    let scale = units.iter().find(|(name, _)| *name == unit.trim()).ok_or_else(error)?.1;
+    let scale = units.iter().find(|(name, _)| *name == unit.trim())?.1;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |s: &str| s.replace('_', "");
-    let whole: u64 = digits(whole).parse().map_err(|_| error())?;
+    let whole: u64 = digits(whole).parse().ok()?;
     let fraction = digits(fraction);
     if fraction.len() > 12 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(error());
+        return None;
     }
     // Exact: the fraction is an integer over a power of ten.
     let below = if fraction.is_empty() {
         0
     } else {
-        let numerator: u128 = fraction.parse().map_err(|_| error())?;
+        let numerator: u128 = fraction.parse().ok()?;
         (numerator * scale as u128 / 10u128.pow(fraction.len() as u32)) as u64
     };
-    whole.checked_mul(scale).and_then(|n| n.checked_add(below)).ok_or_else(error)
+    whole.checked_mul(scale).and_then(|n| n.checked_add(below))
+}
+
+/// What is wrong with a text that [`exact`] does not read.
+fn why(text: &str, units: &[(&str, u64)]) -> Why {
+    let read = |(name, scale): &(&str, u64)| {
+        let number = text.strip_suffix(name)?.trim_end().replace('_', "");
+        let begins = number.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+        let value = number.parse::<f64>().ok().filter(|_| begins)?;
+        Some((number, value * *scale as f64))
+    };
+    let Some((number, value)) = units.iter().find_map(read) else { return Why::NoQuantity };
+    match value {
+        _ if number.starts_with('-') => Why::Negative,
+        _ if value >= u64::MAX as f64 => Why::TooLarge,
+        _ if number.contains(['e', 'E']) => Why::Exponent,
+        _ if number.split_once('.').is_some_and(|(_, fraction)| fraction.len() > 12) => Why::TooFine,
+        _ => Why::NoQuantity,
+    }
 }
 
 impl FromStr for Span {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Span, UnitError> {
-        quantity(text, SPAN_UNITS, SPAN_WANTED).map(Span)
+        quantity(text, SPAN).map(Span)
     }
 }
 
 impl FromStr for Rate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Rate, UnitError> {
-        quantity(text, RATE_UNITS, RATE_WANTED).map(Rate)
+        quantity(text, RATE).map(Rate)
     }
 }
 
 impl FromStr for Bytes {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Bytes, UnitError> {
-        quantity(text, BYTE_UNITS, BYTES_WANTED).map(Bytes)
+        quantity(text, BYTES).map(Bytes)
     }
 }
 
@@ -441,13 +513,13 @@ impl fmt::Display for Span {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_quantity(f, self.0, RATE_UNITS)
+        write_quantity(f, self.0, RATE.units)
     }
 }
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_quantity(f, self.0, &BYTE_UNITS[..4])
+        write_quantity(f, self.0, &BYTES.units[..4])
     }
 }
 
@@ -496,6 +568,31 @@ mod tests {
         );
         for bad in ["", "ms", "10", "-1 ms", "1e9 ms", "99999999999999999999 s", "1.2.3 s"] {
             assert!(bad.parse::<Span>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_says_why() {
+        let span = |text: &str| text.parse::<Span>().unwrap_err().to_string();
+        assert_eq!(span("9999999999min"), "`9999999999min` is too large: the most is 18446744073 s");
+        assert!(
+            span("-1s").starts_with("`-1s` is negative, and not a time with its unit"),
+            "{}",
+            span("-1s")
+        );
+        assert!(span("-1 ms").contains("is negative"));
+        assert!(span("1e3 ms").contains("has an exponent"));
+        assert!(span("0.0000000000001 s").contains("12 decimals"));
+        for (text, part) in [("-1", "is not a time"), ("inf s", "is not a time"), ("- s", "is not a time")] {
+            assert!(span(text).contains(part), "{text}: {}", span(text));
+        }
+        let rate = "1e9Tb/s".parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(rate, "`1e9Tb/s` is too large: the most is 18446744 Tb/s");
+        let size = "99999999999 GB".parse::<Bytes>().unwrap_err().to_string();
+        assert_eq!(size, "`99999999999 GB` is too large: the most is 18446744073 GB");
+        // What is said to be the most can be written.
+        for wanted in [SPAN, RATE, BYTES] {
+            assert!(quantity(wanted.most, wanted).is_ok());
         }
     }
 

@@ -11,6 +11,7 @@ use weir_core::units::{Rate, Span};
 use crate::error::ScenarioError;
 use crate::expand::prepend;
 use crate::keys;
+use crate::names::MAX_NAMES;
 use crate::read::Item;
 use crate::tree::{Doc, Kind, Origin, Table, Value};
 
@@ -227,11 +228,24 @@ fn topology(item: &Item<'_>, seed: u64) -> Result<Shape> {
             shape.edges.extend((0..pairs).map(|i| (pairs + 1, pairs + 2 + i)));
         }
         _ => {
+            let wanted = links_of(n, degree);
+            if wanted > MAX_NAMES {
+                let value = item.value("degree")?;
+                let message =
+                    format!("{n} nodes with {degree} links each are {wanted} links, more than {MAX_NAMES}");
+                let help = format!("degree: at most {}", 2 * MAX_NAMES / n);
+                return Err(item.error("degree", &value, message, help));
+            }
             let alpha = (kind == "waxman").then(|| item.number("alpha")).transpose()?;
             mesh(&mut shape, n, degree, alpha, seed);
         }
     }
     Ok(shape)
+}
+
+/// How many links give `n` nodes that mean degree, if so many pairs there are.
+fn links_of(n: usize, degree: f64) -> usize {
+    ((degree * n as f64 / 2.0) as usize).min(n * (n - 1) / 2)
 }
 
 /// A random connected graph of a mean degree: a random tree (each node linked to an earlier one), then pairs of nodes
@@ -255,8 +269,7 @@ fn mesh(shape: &mut Shape, n: usize, degree: f64, alpha: Option<f64>, seed: u64)
         }
         edges.insert((parent, i));
     }
-    let complete = n * (n - 1) / 2;
-    let wanted = ((degree * n as f64 / 2.0) as usize).min(complete);
+    let wanted = links_of(n, degree);
     // A dense graph of a few nodes may not be met by drawing; what there is then is near enough.
     let mut draws = 64 * wanted + 1000;
     while edges.len() < wanted && draws > 0 {

@@ -18,6 +18,8 @@ pub enum Shape {
     Number(f64, f64),
     /// A time with its unit.
     Span,
+    /// A time with its unit, from that many milliseconds.
+    SpanFrom(u64),
     /// A rate with its unit.
     Rate,
     /// A size with its unit.
@@ -241,7 +243,8 @@ pub const KEYS: &[Key] = &[
         "sample",
         Shape::Span,
         NONE,
-        "Step of the time series; without it 100 ms, or more so that there are at most 2400 samples.",
+        "Step of the time series; without it 100 ms, or more so that there are at most 2400 steps. Steps times flows \
+         and directions of links are at most 20 million.",
     ),
     // scheme
     key("scheme", "default", Shape::Text, REQUIRED, "The scheme that runs when none is named."),
@@ -400,7 +403,13 @@ pub const KEYS: &[Key] = &[
         "With a `source_rate`: whether it asks that much whatever the scheme says.",
     ),
     key("flow", "payload", Shape::Size, "\"1024 B\"", "Content of a segment, 1 to 8192 bytes."),
-    key("flow", "lifetime", Shape::Span, "\"2 s\"", "Interest lifetime."),
+    key(
+        "flow",
+        "lifetime",
+        Shape::SpanFrom(1),
+        "\"2 s\"",
+        "Interest lifetime, at least 1 ms, the shortest that a packet can carry.",
+    ),
     key(
         "flow",
         "freshness",
@@ -484,7 +493,13 @@ pub const KEYS: &[Key] = &[
         REQUIRED,
         "The path that it sets, or a list of them, as `--set` takes them.",
     ),
-    fixed("axis", "values", Shape::Values, REQUIRED, "Its values."),
+    fixed(
+        "axis",
+        "values",
+        Shape::Values,
+        REQUIRED,
+        "Its values: those that the experiment has. Another one runs too, as a point for which nothing is stated.",
+    ),
     fixed("axis", "source", Shape::Source, NONE, SOURCE),
     // expectation
     fixed("expectation", "what", Shape::Text, NONE, "In words; without it made from the other keys."),
@@ -650,6 +665,7 @@ impl Shape {
             Shape::Whole(from, to) => format!("a whole number from {from} to {to}"),
             Shape::Number(from, to) => format!("a number from {from} to {to}"),
             Shape::Span => "a time with its unit, such as \"10 ms\"".into(),
+            Shape::SpanFrom(ms) => format!("a time from {ms} ms, such as \"{} ms\"", 10 * ms),
             Shape::Rate => "a rate with its unit, such as \"10 Mb/s\"".into(),
             Shape::Size => "a size with its unit, such as \"1024 B\"".into(),
             Shape::Rates => "a rate such as \"10 Mb/s\", or two: [\"10 Mb/s\", \"1 Mb/s\"]".into(),

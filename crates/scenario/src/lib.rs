@@ -36,4 +36,5 @@ mod tree;
 pub use builtin::{builtin, builtins};
 pub use error::{Location, ScenarioError};
 pub use model::*;
+pub use names::nearest;
 pub use set::Override;

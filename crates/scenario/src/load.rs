@@ -12,7 +12,7 @@ use crate::keys;
 use crate::model::*;
 use crate::names;
 use crate::read::{Item, Limit};
-use crate::routing::{FAR, Given, Graph, Policy, lookup};
+use crate::routing::{FAR, Given, Graph, Policy, Search, lookup};
 use crate::set::{Override, apply, changes, item_name};
 use crate::tree::{Doc, Kind, Origin, Table, Value, annotate};
 
@@ -20,6 +20,8 @@ type Result<T> = core::result::Result<T, ScenarioError>;
 
 const MAX_NODES: usize = 20_000;
 const MAX_FLOWS: usize = 100_000;
+/// How many values the time series may have: steps times flows and directions of links.
+const MAX_SERIES: u64 = 20_000_000;
 
 impl Scenario {
     /// Reads a scenario from its text: `name` is what it is called in results, `file` the label of
@@ -28,6 +30,26 @@ impl Scenario {
     /// # Errors
     /// The first mistake found in the text or the overrides, with its place and what would be right.
     pub fn parse(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
+        Scenario::read(name, file, text, overrides).map_err(|error| {
+            let in_file = matches!(error.location(), Location::File { .. });
+            if !in_file || overrides.is_empty() {
+                return error;
+            }
+            // What the file says is wrong only because of an override: without those that are at
+            // fault there is no such error.
+            let without = |left_out: usize| {
+                let mut rest = overrides.to_vec();
+                rest.remove(left_out);
+                Scenario::read(name, file, text, &rest)
+            };
+            let at_fault = |i: &usize| without(*i).err().is_none_or(|other| !other.is_same(&error));
+            let labels: Vec<String> =
+                (0..overrides.len()).filter(at_fault).map(|i| overrides[i].label()).collect();
+            if labels.is_empty() { error } else { error.made_by(&labels.join(" ")) }
+        })
+    }
+
+    fn read(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
         let mut doc = Doc::new(file, text);
         let mut root = doc.tree()?;
         check_sections(&doc, &root)?;
@@ -147,12 +169,11 @@ impl<'a> Loader<'a> {
         let shortened = matches!(top.given("duration").map(|v| v.origin), Some(Origin::Set(_)));
         let title = top.text("title")?;
         let source = top.opt_text("source")?.unwrap_or_default();
-        let sample =
-            if top.given("sample").is_some() { top.positive_span("sample")? } else { auto_sample(duration) };
         let (scheme, scheme_params, mut schemes) = self.scheme()?;
         let (mut nodes, mut names) = self.nodes()?;
         let links = self.links(&mut names)?;
         let (flows, groups) = self.flows(&names, duration, shortened)?;
+        let sample = sample(&top, duration, flows.len() + 2 * links.len())?;
         for (path, _, table) in self.items("flow").iter().chain(&self.items("expectation")) {
             if let Some(value) = table.value("scheme")
                 && let Some(name) = value.as_text().filter(|name| *name != "*")
@@ -166,6 +187,15 @@ impl<'a> Loader<'a> {
         let axes = self.axes()?;
         let settings = self.settings(&scheme_params);
         let axes = self.current(axes, &settings)?;
+        for axis in axes.iter().filter(|axis| axis.current.is_none()) {
+            if self.changed.iter().any(|changed| axis.set.iter().any(|path| path == changed)) {
+                let values = names::list(axis.values.iter().map(String::as_str));
+                self.notes.push(format!(
+                    "the axis {} stands at none of its values ({values}): nothing is stated for this point of it",
+                    axis.name
+                ));
+            }
+        }
         let expectations =
             self.expectations(&names, &flows, &groups, &windows, &axes, &scheme, duration, shortened)?;
         for flow in &flows {
@@ -581,26 +611,30 @@ impl<'a> Loader<'a> {
         }
         let policy = policy.unwrap_or(Policy::ShortestPath);
         let mut made: Vec<Vec<Route>> = vec![Vec::new(); order.len()];
+        let mut search = Search::new(&graph);
+        // The last prefix, from 1, that an Interest for it can bring to each node.
+        let mut seen = vec![0usize; names.order.len()];
         for (producers, prefixes) in by_producers {
-            let distance = graph.distances(&producers);
+            let of = prefixes.iter().flat_map(|&at| &by_prefix[order[at]]);
+            let consumers: Vec<usize> = of.map(|&i| flows[i].consumer.index()).collect();
+            let distance = search.distances(&producers, Some(&consumers));
             for at in prefixes {
                 let prefix = order[at];
-                let mut seen = vec![false; names.order.len()];
                 let mut stack = Vec::new();
                 for &i in &by_prefix[prefix] {
                     let consumer = flows[i].consumer.index();
                     if distance[consumer] == FAR {
                         return Err(self.unreachable(names, &graph, &flows[i]));
                     }
-                    if !core::mem::replace(&mut seen[consumer], true) {
+                    if core::mem::replace(&mut seen[consumer], at + 1) != at + 1 {
                         stack.push(consumer);
                     }
                 }
                 // Only the nodes that an Interest can come to have an entry.
                 while let Some(node) = stack.pop() {
-                    let next_hops = graph.next_hops(node, &distance, policy);
+                    let next_hops = graph.next_hops(node, distance, policy);
                     for (next, _) in &next_hops {
-                        if !core::mem::replace(&mut seen[next.index()], true) {
+                        if core::mem::replace(&mut seen[next.index()], at + 1) != at + 1 {
                             stack.push(next.index());
                         }
                     }
@@ -760,6 +794,7 @@ impl<'a> Loader<'a> {
     ) -> Result<Vec<TimedEvent>> {
         let all = self.items("event");
         let mut times = Vec::new();
+        let mut late = Vec::new();
         for (i, from) in all.iter().enumerate() {
             let item = self.item("event", from);
             item.check_keys()?;
@@ -773,11 +808,15 @@ impl<'a> Loader<'a> {
                     let value = item.value("at")?;
                     return Err(item.error("at", &value, format!("the run ends at {duration}"), ""));
                 }
-                self.notes.push(format!("{} left out: the run ends before {at}", from.0));
+                late.push((from.0.clone(), format!("the run ends before {at}")));
                 continue;
             }
             times.push((at, i));
         }
+        if late.len() > 1 {
+            late.iter_mut().for_each(|(_, why)| *why = format!("the run ends at {duration}"));
+        }
+        self.leave_out("events", &late, |name| name.to_owned());
         times.sort_unstable();
         // Rates and delays as they are when each event comes, for those that change one direction.
         let mut rates: Vec<[Rate; 2]> = links.iter().map(|l| l.rate).collect();
@@ -912,6 +951,7 @@ impl<'a> Loader<'a> {
     fn windows(&mut self, duration: Span, shortened: bool) -> Result<Vec<Option<Window>>> {
         let mut windows: Vec<Option<Window>> = Vec::new();
         let mut seen = BTreeSet::new();
+        let (mut late, mut cut) = (Vec::new(), Vec::new());
         for from in &self.items("window") {
             let item = self.item("window", from);
             item.check_keys()?;
@@ -942,13 +982,19 @@ impl<'a> Loader<'a> {
                     return Err(item.error("to", &value, format!("the run ends at {duration}"), ""));
                 }
                 if begin >= duration {
-                    self.notes.push(format!("window {name} left out: the run ends at {duration}"));
+                    late.push((name, format!("the run ends at {duration}")));
                     windows.push(None);
                     continue;
                 }
-                self.notes.push(format!("window {name} cut: the run ends at {duration}"));
+                cut.push(name.clone());
             }
             windows.push(Some(Window { name, from: begin, to: end.min(duration) }));
+        }
+        self.leave_out("windows", &late, |name| format!("window {name}"));
+        if !cut.is_empty() {
+            let cut =
+                format!("{}{}", if cut.len() > 1 { "s" } else { "" }, format_args!(" {}", first_of(&cut)));
+            self.notes.push(format!("window{cut} cut: the run ends at {duration}"));
         }
         Ok(windows)
     }
@@ -1089,6 +1135,7 @@ impl<'a> Loader<'a> {
         let mut expectations = Vec::new();
         let all = self.items("expectation");
         let window_items = self.items("window");
+        let mut without = Vec::new();
         for from in &all {
             let item = self.item("expectation", from);
             item.check_keys()?;
@@ -1158,11 +1205,11 @@ impl<'a> Loader<'a> {
                     continue;
                 }
             }
-            if select.flows.is_empty() {
+            if select.flows.is_empty() && about_flows(metric, &select) {
                 left_out = Some("there are no such flows".to_owned());
             }
             if let Some(why) = left_out {
-                self.notes.push(format!("expectation left out ({what}): {why}"));
+                without.push((what, why));
                 continue;
             }
             let scheme = item.opt_text("scheme")?.unwrap_or_else(|| default_scheme.to_owned());
@@ -1178,7 +1225,25 @@ impl<'a> Loader<'a> {
                 kind,
             });
         }
+        self.leave_out("expectations", &without, |what| format!("expectation ({what})"));
         Ok(expectations)
+    }
+
+    /// Notes what was left out and why: a line for each reason.
+    fn leave_out(&mut self, many: &str, out: &[(String, String)], one: impl Fn(&str) -> String) {
+        let mut reasons: Vec<&str> = Vec::new();
+        for (_, why) in out {
+            if !reasons.contains(&why.as_str()) {
+                reasons.push(why);
+            }
+        }
+        for why in reasons {
+            let of: Vec<String> = out.iter().filter(|o| o.1 == why).map(|o| o.0.clone()).collect();
+            self.notes.push(match &of[..] {
+                [only] => format!("{} left out: {why}", one(only)),
+                _ => format!("{} {many} left out ({}): {why}", of.len(), first_of(&of)),
+            });
+        }
     }
 
     /// Whether the axes stand where `when` says.
@@ -1302,6 +1367,7 @@ impl<'a> Loader<'a> {
         select.flows = (0..flows.len()).filter(|&i| fits(&flows[i])).map(FlowId).collect();
         // An override may take flows away; the file itself may not speak of none.
         if select.flows.is_empty()
+            && about_flows(metric, &select)
             && !self.changed.iter().any(|p| p.starts_with("flow.") || p.starts_with("generate"))
         {
             return Err(item.error_here(format!("there is no flow of {}", words.join(", ")), ""));
@@ -1351,6 +1417,24 @@ fn no_group(item: &Item<'_>, key: &str, name: &str, at: Origin, groups: &[Group]
     )
 }
 
+/// Whether an expectation is about flows: one about a link alone is not, and stands without any.
+fn about_flows(metric: Metric, select: &Select) -> bool {
+    let chosen = select.class.is_some()
+        || select.flow.is_some()
+        || select.consumer.is_some()
+        || select.prefix.is_some();
+    !metric.needs_link() || metric == Metric::DataRate || chosen
+}
+
+/// The first few of many, for a note of one line.
+fn first_of(names: &[String]) -> String {
+    let shown = names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match names.len().saturating_sub(3) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}
+
 fn is_generated(path: &str) -> bool {
     path.starts_with("generate.") || path.starts_with("defaults.")
 }
@@ -1372,10 +1456,31 @@ fn canonical(text: &str) -> String {
     text.to_owned()
 }
 
-/// 100 ms, or the next of 1, 2, 5 times a power of ten that gives at most 2400 samples.
-fn auto_sample(duration: Span) -> Span {
-    let enough = |step: u64| duration.as_nanos().div_ceil(step) <= 2400;
-    let mut decade = 100_000_000u64;
+/// The step of the time series, which has `width` values a step: 100 ms if none is given, or what
+/// gives at most 2400 steps.
+fn sample(top: &Item<'_>, duration: Span, width: usize) -> Result<Span> {
+    let most = (MAX_SERIES / width.max(1) as u64).max(1);
+    if top.given("sample").is_none() {
+        return Ok(round_step(100_000_000, duration, most.min(2400)));
+    }
+    let sample = top.positive_span("sample")?;
+    let steps = duration.as_nanos().div_ceil(sample.as_nanos());
+    if steps > most {
+        let value = top.value("sample")?;
+        let message = format!(
+            "{duration} in steps of {sample} are {steps} steps, of {width} flows and directions of links each: \
+             more than {MAX_SERIES} values"
+        );
+        let help = format!("the smallest sample that fits here is {}", round_step(1, duration, most));
+        return Err(top.error("sample", &value, message, help));
+    }
+    Ok(sample)
+}
+
+/// The first of 1, 2, 5 times a power of ten nanoseconds, from `decade`, that gives at most so many
+/// steps.
+fn round_step(mut decade: u64, duration: Span, most: u64) -> Span {
+    let enough = |step: u64| duration.as_nanos().div_ceil(step) <= most;
     loop {
         for step in [1, 2, 5].map(|k| decade.saturating_mul(k)) {
             if enough(step) || step == u64::MAX {

@@ -225,7 +225,11 @@ impl<'a> Item<'a> {
 
     pub fn span(&self, key: &str) -> Result<Span> {
         let value = self.value(key)?;
-        self.unit(key, &value, Shape::Span)
+        let span: Span = self.unit(key, &value, Shape::Span)?;
+        match self.key(key).shape {
+            Shape::SpanFrom(ms) if span < Span::from_millis(ms) => Err(self.wrong(key, &value)),
+            _ => Ok(span),
+        }
     }
 
     pub fn opt_span(&self, key: &str) -> Result<Option<Span>> {

@@ -229,7 +229,8 @@ fn flows_that_cannot_be_are_refused() {
         (with("start = \"5 s\"\nstop = \"5 s\""), "stops at 5 s, but starts at 5 s"),
         (with("unresponsive = true"), "an elastic flow has no rate of its own to insist on"),
         (with("source_rate = \"fast\""), "`fast` is not a rate such as \"100 kb/s\", or \"elastic\""),
-        (with("lifetime = \"0 s\""), "it has to be longer than nothing"),
+        (with("lifetime = \"0 s\""), "flow.f.lifetime: `0 s` is not a time from 1 ms"),
+        (with("lifetime = \"1 us\""), "`1 us` is not a time from 1 ms, such as \"10 ms\""),
         (with("amount = 0"), "0 is not a whole number from 1"),
         (
             with("start = [\"0 s\", \"1 s\"]\nstop = [\"2 s\", \"3 s\", \"4 s\"]"),
@@ -396,4 +397,113 @@ fn generated_networks_that_cannot_be_are_refused() {
         assert!(said.contains(part), "{lines}\n{said}");
     }
     assert!(generate("kind = \"line\"\nnodes = 5\n").contains("fine"));
+}
+
+fn minimal(overrides: &[&str]) -> Result<Scenario, String> {
+    let overrides: Result<Vec<_>, _> = overrides.iter().map(|o| Override::parse(o)).collect();
+    let text = builtin("examples/minimal").unwrap();
+    overrides.and_then(|o| Scenario::parse("minimal", "minimal.toml", text, &o)).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_sample_that_would_not_fit_names_the_smallest_that_does() {
+    for (sample, steps) in [("1ns", "5000000000 steps"), ("1us", "5000000 steps"), ("10us", "500000 steps")] {
+        let said = set(&[
+            "duration=5s",
+            "window.steady.from=1s",
+            "window.steady.to=5s",
+            &format!("sample={sample}"),
+        ]);
+        let said = said.unwrap_err();
+        assert!(said.starts_with(&format!("--set sample={sample}: 5 s in steps of ")), "{said}");
+        assert!(said.contains(steps) && said.contains("of 62 flows and directions of links"), "{said}");
+        assert!(said.contains("the smallest sample that fits here is 20 us"), "{said}");
+    }
+    let fits = ["duration=5s", "window.steady.from=1s", "window.steady.to=5s", "sample=20us"];
+    assert_eq!(set(&fits).unwrap().sample.to_string(), "20 us");
+    // A run that an override makes too long for the sample of the file.
+    let text = dumbbell().replacen("[scheme]", "sample = \"1 ms\"\n[scheme]", 1);
+    let longer = [Override::parse("duration=100min").unwrap()];
+    let said = Scenario::parse("d", "d.toml", &text, &longer).unwrap_err().to_string();
+    assert!(said.starts_with("--set duration=100min: sample: 6000 s in steps of 1 ms"), "{said}");
+}
+
+#[test]
+fn the_sample_that_none_gives_fits_however_large_the_network() {
+    let text = "title = \"t\"\nduration = \"300 s\"\nscheme.default = \"fixed\"\n[generate]\nkind = \"line\"\n\
+                nodes = 15001\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+    // 30 000 directions of links: 666 steps at most.
+    assert_eq!(Scenario::parse("g", "g.toml", text, &[]).unwrap().sample.to_string(), "500 ms");
+}
+
+#[test]
+fn what_an_override_makes_wrong_is_said_of_the_override() {
+    let said = set(&["window.steady.from=200s"]).unwrap_err();
+    assert!(
+        said.starts_with(
+            "--set window.steady.from=200s: window.steady.to: the window ends at 120 s, but begins at 200 s\n  = see dumbbell.toml:"
+        ),
+        "{said}"
+    );
+    let said = set(&["link.R2-R3.loss=0.1", "routing.policy=given"]).unwrap_err();
+    assert!(said.starts_with("--set routing.policy=given: flow.EF: no [[route]] covers /A0"), "{said}");
+    let said = set(&["duration=200s", "window.steady.from=150s", "window.steady.to=140s"]).unwrap_err();
+    assert!(said.starts_with("--set window.steady.to=140s: "), "{said}");
+    let said = minimal(&["flow.*.start=4s", "flow.*.stop=3s"]).unwrap_err();
+    assert!(said.starts_with("--set flow.*.stop=3s: "), "{said}");
+    // A mistake of the file stays one of the file.
+    let text = dumbbell().replacen("rate = \"10 Mb/s\"", "ratee = \"10 Mb/s\"", 1);
+    let over = [Override::parse("link.C1-R1.loss=0.1").unwrap()];
+    let said = Scenario::parse("d", "d.toml", &text, &over).unwrap_err().to_string();
+    assert!(said.starts_with("d.toml:"), "{said}");
+}
+
+#[test]
+fn too_many_links_are_found_before_they_are_made() {
+    let text = "title = \"t\"\nduration = \"1 s\"\nscheme.default = \"fixed\"\n[generate]\nkind = \"random\"\n\
+                nodes = 20000\ndegree = 100\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+    let said = Scenario::parse("g", "g.toml", text, &[]).unwrap_err();
+    assert_eq!((said.key(), said.line()), ("generate.degree", 7));
+    assert_eq!(said.message(), "20000 nodes with 100 links each are 1000000 links, more than 100000");
+    assert_eq!(said.help(), "degree: at most 10");
+    let over = [Override::parse("generate.degree=50").unwrap()];
+    let text = text.replace("degree = 100\n", "");
+    let said = Scenario::parse("g", "g.toml", &text, &over).unwrap_err().to_string();
+    assert!(said.starts_with("--set generate.degree=50: 20000 nodes"), "{said}");
+}
+
+#[test]
+fn what_a_short_run_leaves_out_is_a_line_and_not_one_for_each() {
+    let notes = set(&["duration=30s"]).unwrap().notes;
+    let of: Vec<&String> = notes.iter().filter(|n| n.contains("expectations left out")).collect();
+    assert_eq!(of.len(), 1, "{notes:#?}");
+    assert!(of[0].starts_with("15 expectations left out ("), "{}", of[0]);
+    assert!(of[0].ends_with("; and 12 more): the run ends at 30 s"), "{}", of[0]);
+    assert!(notes.len() <= 3, "{notes:#?}");
+}
+
+#[test]
+fn an_expectation_about_a_link_stands_without_flows() {
+    let with = minimal(&[]).unwrap();
+    let of_links = |s: &Scenario| s.expectations.iter().filter(|e| e.metric.needs_link()).count();
+    assert!(of_links(&with) > 0);
+    let without = minimal(&["flow.video.count=0"]).unwrap();
+    assert_eq!(of_links(&without), of_links(&with), "{:?}", without.notes);
+}
+
+#[test]
+fn a_point_that_an_axis_does_not_have_is_noted() {
+    let text = format!(
+        "{}\n[[axis]]\nname = \"loss\"\nset = \"link.R2-R3.loss\"\nvalues = [0.0, 0.1]\n",
+        dumbbell()
+    );
+    let notes = |value: &str| {
+        let over = [Override::parse(&format!("axis.loss={value}")).unwrap()];
+        Scenario::parse("d", "d.toml", &text, &over).unwrap().notes
+    };
+    assert!(notes("0.1").is_empty());
+    assert_eq!(
+        notes("0.2"),
+        ["the axis loss stands at none of its values (0.0, 0.1): nothing is stated for this point of it"]
+    );
 }

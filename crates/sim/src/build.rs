@@ -17,8 +17,10 @@ use weir_core::units::{Bytes, Span, Time};
 use weir_core::wire;
 use weir_packet::Name;
 use weir_results::{Role, Topology, TopologyLink, TopologyNode};
-use weir_scenario::{self as scenario, CachePolicy, Event, ParamValue, Scenario, ScenarioError, SourceRate};
-use weir_schemes::SCHEMES;
+use weir_scenario::{
+    self as scenario, CachePolicy, Event, Location, ParamValue, Scenario, ScenarioError, SourceRate,
+};
+use weir_schemes::{Entry, SCHEMES};
 
 use crate::expect::Probes;
 use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
@@ -50,10 +52,9 @@ impl Default for Setup {
 pub enum BuildError {
     /// No scheme of this name.
     UnknownScheme(String),
-    /// A parameter is wrong, at a place in the scenario.
-    Parameter(ScenarioError),
-    /// Something that the simulator does not do.
-    Unsupported(String),
+    /// A scheme's name or parameter is wrong, or something that the simulator does not do, at a
+    /// place in the scenario.
+    Scenario(ScenarioError),
     /// A measuring window is not within the run.
     Window {
         /// Its beginning.
@@ -69,11 +70,9 @@ impl core::fmt::Display for BuildError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             BuildError::UnknownScheme(name) => {
-                let names: Vec<_> = SCHEMES.iter().map(|s| s.name).collect();
-                write!(f, "unknown scheme `{name}`; there are: {}", names.join(", "))
+                write!(f, "{}\n  = {}", no_scheme(name), schemes())
             }
-            BuildError::Parameter(error) => error.fmt(f),
-            BuildError::Unsupported(what) => f.write_str(what),
+            BuildError::Scenario(error) => error.fmt(f),
             BuildError::Window { from, to, duration } => write!(
                 f,
                 "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
@@ -90,15 +89,46 @@ impl std::error::Error for BuildError {}
 /// An unknown scheme, or a parameter that it does not have or that is wrong.
 pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Box<dyn Scheme>, BuildError> {
     let entry = weir_schemes::find(name).ok_or_else(|| BuildError::UnknownScheme(name.to_owned()))?;
+    let params = params_for(scenario, entry)?;
+    Ok((entry.build)(&params))
+}
+
+/// Every scheme that the scenario names is one, and its parameters are right, whether or not it is
+/// the one that runs.
+///
+/// # Errors
+/// The first that is not, with its place in the scenario.
+pub fn check_schemes(scenario: &Scenario) -> Result<(), BuildError> {
+    for named in &scenario.schemes {
+        let entry = weir_schemes::find(&named.name).ok_or_else(|| {
+            let at = (&named.location, named.key.as_str());
+            BuildError::Scenario(scenario.error_at(at.0, at.1, no_scheme(&named.name), schemes()))
+        })?;
+        params_for(scenario, entry)?;
+    }
+    Ok(())
+}
+
+fn no_scheme(name: &str) -> String {
+    let meant = scenario::nearest(name, SCHEMES.iter().map(|s| s.name));
+    let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+    format!("there is no scheme `{name}`{meant}")
+}
+
+fn schemes() -> String {
+    format!("schemes: {}", SCHEMES.iter().map(|s| s.name).collect::<Vec<_>>().join(", "))
+}
+
+fn params_for(scenario: &Scenario, entry: &Entry) -> Result<Params, BuildError> {
+    let name = entry.name;
     let given = scenario.scheme_params(name);
     let values: Vec<_> = given.iter().map(|param| (param.key.as_str(), value_of(&param.value))).collect();
     let params = Params::resolve(entry.parameters, values.iter().map(|(key, value)| (*key, value)));
-    let params = params.map_err(|error| {
+    params.map_err(|error| {
         let param =
             given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
-        BuildError::Parameter(scenario.param_error(name, param, &error.message, ""))
-    })?;
-    Ok((entry.build)(&params))
+        BuildError::Scenario(scenario.param_error(name, param, &error.message, ""))
+    })
 }
 
 fn value_of(value: &ParamValue) -> Value {
@@ -136,6 +166,7 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario, setup: &'a Setup) -> Result<Builder<'a>, BuildError> {
+        check_schemes(scenario)?;
         let scheme_name = setup.scheme.clone().unwrap_or_else(|| scenario.scheme.clone());
         let scheme = scheme_for(scenario, &scheme_name)?;
         let inactive = weir_schemes::find("fixed").expect("the default scheme is in the list");
@@ -470,17 +501,18 @@ impl<'a> Builder<'a> {
 fn refuse_unsupported(scenario: &Scenario) -> Result<(), BuildError> {
     let simulated = scenario.nodes.iter().find(|node| node.cache_ratio > 0.0);
     let event = scenario.events.iter().find(|event| matches!(event.what, Event::NodeCacheRatio { .. }));
-    match (simulated, event) {
-        (Some(node), _) => Err(BuildError::Unsupported(format!(
-            "node {}: a cache with a given hit ratio cannot be simulated yet; give it a real one (`cache_packets`)",
-            node.name
-        ))),
-        (_, Some(event)) => Err(BuildError::Unsupported(format!(
-            "event {}: a cache with a given hit ratio cannot be simulated yet",
-            event.name
-        ))),
-        (None, None) => Ok(()),
-    }
+    let (path, help) = match (simulated, event) {
+        (Some(node), _) => (
+            format!("node.{}.cache_ratio", node.name),
+            "give the node a real cache: `cache`, in packets or bytes",
+        ),
+        (_, Some(event)) => (format!("event.{}.cache_ratio", event.name), "leave the event out"),
+        (None, None) => return Ok(()),
+    };
+    let at = scenario.settings.iter().find(|setting| setting.path == path);
+    let at = at.and_then(|setting| setting.location.clone()).unwrap_or(Location::Set("".into()));
+    let message = "a cache with a given hit ratio cannot be simulated yet";
+    Err(BuildError::Scenario(scenario.error_at(&at, path, message, help)))
 }
 
 /// A prefix of a scenario: checked when the scenario was read.

@@ -13,5 +13,5 @@ mod expect;
 mod measure;
 mod world;
 
-pub use build::{BuildError, Setup, scheme_for};
+pub use build::{BuildError, Setup, check_schemes, scheme_for};
 pub use world::{Outcome, Progress, RunError, World};

@@ -111,12 +111,13 @@ const fn integer(
 
 const WEIGHT: (f64, f64) = (0.001, 1000.0);
 const SHARE: (f64, f64) = (0.0001, 1.0);
+const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
 
 const PARAMETERS: &[Parameter] = &[
     number("target_utilisation", (0.01, 1.0), "0.99", "η, target link utilization", "paper: section V-A"),
     Parameter {
         key: "period",
-        kind: ParameterKind::Span,
+        kind: ParameterKind::Span(Span::from_millis(1), Span::from_secs(10)),
         default: "100 ms",
         meaning: "T, how often rates are computed",
         from: "files: queues.cpp, calObjectRateInterval",
@@ -174,9 +175,9 @@ const PARAMETERS: &[Parameter] = &[
     number("beta", (0.0, 0.9999), "0.8", "β, smooth factor of the consumer's rate", "paper: section V-A"),
     Parameter {
         key: "initial_rate",
-        kind: ParameterKind::Rate,
+        kind: ParameterKind::Rate(Rate::ZERO, MAX_RATE),
         default: "100 kb/s",
-        meaning: "rate of Data that a consumer asks for before it has feedback",
+        meaning: "rate of Data that a consumer asks for before it has feedback; 0 for a single Interest",
         from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
     },
     integer(
@@ -188,7 +189,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter {
         key: "unknown_capacity",
-        kind: ParameterKind::Rate,
+        kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
         meaning: "capacity of a face whose rate nobody has said",
         from: "files: NFD, default bandwidth",
@@ -220,7 +221,7 @@ impl Settings {
     fn new(params: &Params) -> Settings {
         Settings {
             eta: params.number("target_utilisation"),
-            period: params.span("period").max(Span::from_millis(1)),
+            period: params.span("period"),
             omega: ["weights.AF4", "weights.AF3", "weights.AF2", "weights.AF1", "weights.BE"]
                 .map(|key| params.number(key)),
             delta: ["delta.CS7", "delta.CS6", "delta.EF"].map(|key| params.number(key)),

@@ -1,0 +1,32 @@
+//! What the user sees: results on standard output, and on a terminal what takes long.
+
+use std::error::Error;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Prints to standard output; a closed pipe ends it.
+pub fn print(text: &str) -> Result<(), Box<dyn Error>> {
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output could not be written: {error}").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where progress is shown: on a terminal, else nowhere.
+pub fn progress() -> ProgressDrawTarget {
+    if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+}
+
+/// Says on the terminal what is waited for, and for how long, until it is cleared.
+pub fn waiting(what: &'static str) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template("{msg} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let bar = ProgressBar::with_draw_target(None, progress()).with_style(style).with_message(what);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
