@@ -55,6 +55,8 @@ pub enum BuildError {
     /// A scheme's name or parameter is wrong, or something that the simulator does not do, at a
     /// place in the scenario.
     Scenario(ScenarioError),
+    /// Something that cannot be measured.
+    Unsupported(String),
     /// A measuring window is not within the run.
     Window {
         /// Its beginning.
@@ -73,6 +75,7 @@ impl core::fmt::Display for BuildError {
                 write!(f, "{}\n  = {}", no_scheme(name), schemes())
             }
             BuildError::Scenario(error) => error.fmt(f),
+            BuildError::Unsupported(what) => f.write_str(what),
             BuildError::Window { from, to, duration } => write!(
                 f,
                 "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
