@@ -467,6 +467,33 @@ fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_wit
 }
 
 #[test]
+fn a_nack_is_of_the_flow_that_it_is_here() {
+    let mut bench = Bench::new().routed();
+    let [down, second, ..] = bench.neighbours;
+    let mut ask = |face: FaceId, uri: &str| {
+        let packet = bench.packet(Kind::Interest, uri, 1);
+        // What the neighbour left in it is about the neighbour's tables.
+        bench.pool[packet].flow = FlowKey { prefix: FibId(77), class: ServiceClass::Ef };
+        let (seen, nack) = bench.give(face, packet)[0].clone();
+        (seen, bench.pool[nack].flow)
+    };
+    let (_, here) = ask(down, "/a/1");
+    assert_eq!(ask(second, "/a/1"), (Seen::Nack(second, NackReason::Duplicate), here));
+    let nowhere = FlowKey { prefix: NO_PREFIX, class: ServiceClass::Be };
+    assert_eq!(ask(down, "/nowhere/1"), (Seen::Nack(down, NackReason::NoRoute), nowhere));
+}
+
+#[test]
+fn a_content_store_that_holds_packets_is_not_replaced() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    let replace = std::panic::AssertUnwindSafe(|| bench.cached());
+    assert!(std::panic::catch_unwind(replace).is_err());
+}
+
+#[test]
 fn a_nack_goes_to_nobody_whose_lifetime_is_over() {
     let mut bench = Bench::new().routed();
     let [short, long, _, other] = bench.neighbours;
