@@ -210,6 +210,8 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       );
     });
     cy.on("mouseout tapend", "node, edge", hide);
+    // Who leaves the drawing from a node does not leave the node first.
+    place.addEventListener("pointerleave", hide);
     cy.on("tap", "edge", (event) => {
       cy.elements().removeClass("picked");
       event.target.addClass("picked");
