@@ -462,11 +462,10 @@ impl Forwarder {
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        if let Some(record) = entry.out_record(face).filter(|record| record.nonce != nonce) {
-            self.dead_nonces.add(interest.name.hash(), record.nonce, out.now);
-        }
         entry.hop_limit = interest.hop_limit;
-        entry.note_sending(face, nonce, out.now, lifetime);
+        if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {
+            self.dead_nonces.add(interest.name.hash(), earlier, out.now);
+        }
         self.send(face, id, out);
     }
 

@@ -226,15 +226,28 @@ impl PitEntry {
         self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
     }
 
-    /// Writes down that an upstream is asked.
+    /// Writes down that an upstream is asked. The nonce of an earlier sending, if it was another.
     #[inline]
-    pub(crate) fn note_sending(&mut self, face: FaceId, nonce: u32, now: Time, lifetime: Span) {
-        let place = self.out_records.iter().position(|record| record.face == face);
-        let place = place.unwrap_or_else(|| {
-            self.out_records.push(OutRecord::unsent(face));
-            self.out_records.len() - 1
-        });
-        self.out_records[place].send(nonce, now, lifetime);
+    pub(crate) fn note_sending(
+        &mut self,
+        face: FaceId,
+        nonce: u32,
+        now: Time,
+        lifetime: Span,
+    ) -> Option<u32> {
+        match self.out_record(face) {
+            Some(record) => {
+                let earlier = record.nonce;
+                record.send(nonce, now, lifetime);
+                (earlier != nonce).then_some(earlier)
+            }
+            None => {
+                let mut record = OutRecord::unsent(face);
+                record.send(nonce, now, lifetime);
+                self.out_records.push(record);
+                None
+            }
+        }
     }
 
     /// The record of an upstream.
