@@ -363,8 +363,9 @@ pub enum Metric {
     Jain,
     /// Largest relative deviation of a selected flow's goodput from the mean of the selected flows, 0 up.
     Unfairness,
-    /// The first time, from the window's beginning, after which the selected flows' summed goodput (mean over a moving
-    /// second) stays within 5 % of its mean over the window's last quarter, s.
+    /// The time, from the last change that the scenario makes to the selected flows, after which their summed goodput
+    /// (means over bins of half a second or more, whole steps) stays within 5 % of its mean over the window's last
+    /// quarter, s.
     Settle,
 }
 
@@ -562,8 +563,9 @@ impl Metric {
                 "Largest relative deviation of a flow's goodput from the mean of the flows: 0 is equal shares."
             }
             Metric::Settle => {
-                "The first time, from the window's beginning, after which the flows' summed goodput (mean over a \
-                 moving second) stays within 5 % of its mean over the window's last quarter."
+                "The time, from the last change that the scenario makes to the flows, after which their summed \
+                 goodput (means over bins of half a second or more) stays within 5 % of its mean over the \
+                 window's last quarter."
             }
         }
     }
