@@ -180,12 +180,12 @@ impl Class {
         }
     }
 
-    fn new(limiter: Option<Meter>, room: u32) -> Class {
+    fn new(limiter: Option<Meter>) -> Class {
         Class {
             flows: Vec::new(),
             ring: None,
             queued: 0,
-            room,
+            room: 0,
             waiting_flows: 0,
             head: None,
             last_finish: 0.0,
@@ -206,7 +206,7 @@ impl Cds {
         let classes = core::array::from_fn(|c| {
             let limiter = (c < FIRST_DT)
                 .then(|| Meter::new(Rate::from_bps_f64(target * settings.delta[c]), settings.bucket_bits));
-            Class::new(limiter, settings.class_queue)
+            Class::new(limiter)
         });
         let mut cds = Cds {
             settings: *settings,
@@ -258,7 +258,7 @@ impl Cds {
             room: self.settings.virtual_queue,
             rate: None,
             demand: RateMeasure::new(now, declared_bits, self.settings.period),
-            mean_gap: self.settings.period,
+            mean_gap: LONGEST_MEMORY / 4,
         };
         let id = match self.free_flows.pop() {
             Some(id) => {
@@ -286,7 +286,7 @@ impl Cds {
         let flow = &mut self.flows[id as usize];
         let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
         flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
-        if flow.rate.is_none() && flow.demand.is_silent() {
+        if flow.rate.is_none() && flow.demand.has_nothing_new() {
             self.classes[class as usize].joined_weights += flow.discounted_weight;
         }
         flow.demand.on_interest(now, flow.data_bits);
@@ -470,7 +470,8 @@ impl Cds {
             self.total.take(ev.now, head.bits);
             match &mut self.classes[c].limiter {
                 Some(limiter) => limiter.take(ev.now, head.bits),
-                None => self.virtual_time = head.finish,
+                // A head in a dropped one's place may have a tag before the one in service.
+                None => self.virtual_time = self.virtual_time.max(head.finish),
             }
             if self.virtual_time > REBASE_AT {
                 self.rebase();
@@ -496,7 +497,7 @@ impl Cds {
     fn take_head(&mut self, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
         self.count_out(c, pool[head.packet].wire_len());
-        self.prepare_head(c, pool);
+        self.prepare_head_from(c, head.finish, pool);
     }
 
     /// Takes a class's head away that is not to be sent: the next gets its place, and its flow what
@@ -595,7 +596,8 @@ impl Cds {
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
             class.joined_weights = 0.0;
-            class.room = room(s.class_queue, rate, class.largest_bits);
+            let usual = if class.largest_bits > 0 { class.largest_bits } else { s.default_data_bits };
+            class.room = room(s.class_queue, rate, usual);
             let part = if class.limiter.is_some() { u32::MAX } else { class.part_of_room() };
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
@@ -630,6 +632,8 @@ impl Cds {
             let bits = bits.clamp(1, MAX_DATA_BITS);
             flow.data_bits = if flow.has_seen_data { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
             flow.has_seen_data = true;
+            let class = &mut self.classes[key.class as usize];
+            class.largest_bits = class.largest_bits.max(flow.data_bits);
         }
     }
 

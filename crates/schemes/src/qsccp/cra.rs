@@ -14,6 +14,8 @@ pub(super) struct Cra {
     /// starts with a single Interest.
     rate: f64,
     last_sent: Option<Time>,
+    /// When a TargetRate last came.
+    heard_at: Time,
     /// When the rate last changed.
     adjusted_at: Time,
     lifetime: Span,
@@ -24,7 +26,15 @@ pub(super) struct Cra {
 impl Cra {
     pub(super) fn new(beta: f64, initial_rate: Rate, lifetime: Span, usual_size: Bytes) -> Cra {
         let rate = initial_rate.as_bps_f64();
-        Cra { beta, rate, last_sent: None, adjusted_at: Time::ZERO, lifetime, usual_size }
+        Cra {
+            beta,
+            rate,
+            last_sent: None,
+            heard_at: Time::ZERO,
+            adjusted_at: Time::ZERO,
+            lifetime,
+            usual_size,
+        }
     }
 
     /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides: it is the rate of
@@ -43,7 +53,7 @@ impl FlowControl for Cra {
         // The wait follows the rate as it changes: a long interval begun at a low rate is cut short
         // when the rate rises. Without feedback for a whole lifetime an Interest goes out all the
         // same, or a rate near zero would never be corrected.
-        Permit::At((last + interval).min(last.max(self.adjusted_at) + self.lifetime))
+        Permit::At((last + interval).min(last.max(self.heard_at) + self.lifetime))
     }
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
@@ -57,6 +67,7 @@ impl FlowControl for Cra {
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         if let Some(target) = ev.data.header().signals.value(Signal::TargetRate) {
             self.adjust(target as f64);
+            self.heard_at = ev.now;
             self.adjusted_at = ev.now;
         }
     }
@@ -119,7 +130,17 @@ mod tests {
     fn a_rate_near_zero_is_kept_for_a_lifetime_after_the_last_feedback() {
         let mut cra = Cra::new(0.8, Rate::from_bps(1), Span::from_secs(2), Bytes::new(1250));
         assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(2)));
-        cra.adjusted_at = Time::ZERO + Span::from_secs(9);
+        cra.heard_at = Time::ZERO + Span::from_secs(9);
         assert_eq!(permitted(&mut cra, 1250), Permit::At(Time::ZERO + Span::from_secs(11)));
+    }
+
+    #[test]
+    fn a_timeout_does_not_put_off_the_interest_that_asks_for_feedback() {
+        let mut cra = Cra::new(0.8, Rate::from_bps(1), Span::from_secs(2), Bytes::new(1250));
+        let mut random = weir_core::random::Random::named(1, "cra");
+        let now = Time::ZERO + Span::from_secs(2);
+        let random = &mut random;
+        cra.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random });
+        assert_eq!(permitted(&mut cra, 1250), Permit::At(now));
     }
 }

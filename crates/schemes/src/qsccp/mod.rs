@@ -28,8 +28,8 @@
 //!    more than 1 % of it. It never falls below 1 % of B.
 //! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
 //!    lets no more through.
-//! 4. r_f is measured from Interest to Interest and smoothed over eight of them or a period, and
-//!    r_c is their sum. A count over T comes in steps of one Data per T, 86 kb/s, coarser than the
+//! 4. r_f is measured from Interest to Interest, smoothed over a few measures where a period has
+//!    less than eight Interests, and zero after four usual gaps without one; r_c is their sum. A count over T comes in steps of one Data per T, 86 kb/s, coarser than the
 //!    thresholds of flows below a megabit per second (the authors' code allows them 0.5 Mb/s).
 //! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
 //!    routers know it. Until one has come it is what the flow's first Interest declares
@@ -43,11 +43,12 @@
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
 //!    period.
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
-//!    A flow's room is its virtual queue or, if that is less, its equal part of the room of its
-//!    class among the flows that have something waiting: with many flows the class is full when
-//!    each of them has little waiting. A full class takes Interests of flows that have less than
-//!    that waiting. Queues on fast links hold 20 ms of Data if that is more than 20 and 200 Interests:
-//!    they would overflow within a period.
+//!    It looks at the part that the flow has taken of its virtual queue or, if that is more, at what
+//!    it has waiting beyond one Interest as a part of its equal share of a delay-tolerant class's
+//!    room among the flows with something waiting: with many flows the class is full when each of
+//!    them has little waiting. A full class still takes Interests of flows that have less than
+//!    that share waiting. Queues on fast links hold 20 ms of Data (the largest of the class) if that
+//!    is more than 20 and 200 Interests: they would overflow within a period.
 //! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
 //!    cost per packet stays O(1).
 //! 10. The consumer's wait follows its rate as it changes, and ends a lifetime after the latest
@@ -55,8 +56,8 @@
 //!     Data, not of Interests; it is the same while Data have one size.
 //! 11. An Interest that has waited for so long that its Data would come after its lifetime is dropped,
 //!     not sent; class and flow are not charged for it. For the way back two of the shortest recent
-//!     round trips are allowed, half the lifetime at most.
-//! 12. A consumer that has had no feedback for a whole Interest lifetime halves its rate. The paper
+//!     round trips are allowed, waiting at this face included, half the lifetime at most.
+//! 12. A consumer whose Interest times out after a whole lifetime without feedback halves its rate. The paper
 //!     never lowers it without feedback; then a flow whose first rate is far above its share fills
 //!     its queue with Interests that all wait for too long, and never hears of it.
 //! 13. Where no class is high-demand, the code promises each class its base rate and all that is
@@ -162,7 +163,7 @@ const PARAMETERS: &[Parameter] = &[
         "class_queue",
         (1, 1 << 24),
         "200",
-        "Interests that a delay-tolerant class may have waiting",
+        "Interests that a delay-tolerant class may have waiting before flows with more than an equal part are refused",
         "files: queues.cpp",
     ),
     number(

@@ -70,7 +70,7 @@ pub(super) fn class_rates<const N: usize>(available: f64, classes: &[ClassLoad; 
         let share = base(c) + if status(c) == taker { spare * c.weight / takers } else { 0.0 };
         match taker {
             Demand::High => share,
-            _ => share.min(available - (demanded - c.demand)).max(base(c)),
+            _ => share.min(available - (demanded - c.demand)),
         }
     })
 }
@@ -81,6 +81,8 @@ pub(super) struct RateMeasure {
     /// Smoothed, bit/s.
     rate: f64,
     is_known: bool,
+    /// After a pause the next Interest is as the first.
+    has_paused: bool,
     /// Bits asked for since `since`, and the time of the Interest before them.
     asked_bits: u64,
     since: Time,
@@ -97,7 +99,7 @@ impl RateMeasure {
     /// counts as asking for one Data per period.
     pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
         let rate = bits as f64 / period.as_secs_f64();
-        RateMeasure { rate, is_known: false, asked_bits: 0, since: now, last: now }
+        RateMeasure { rate, is_known: false, has_paused: false, asked_bits: 0, since: now, last: now }
     }
 
     /// r_f, bit/s.
@@ -110,17 +112,22 @@ impl RateMeasure {
         self.last
     }
 
-    /// Whether no Interest has come since the last measure, or since the first.
+    /// Whether no Interest has come since the last measure, or only the first.
     #[inline]
-    pub(super) fn is_silent(&self) -> bool {
+    pub(super) fn has_nothing_new(&self) -> bool {
         self.asked_bits == 0
     }
 
     /// An Interest for so many bits of Data, forwarded or not.
     #[inline]
     pub(super) fn on_interest(&mut self, now: Time, bits: u64) {
-        self.asked_bits += bits;
         self.last = now;
+        if self.has_paused {
+            self.has_paused = false;
+            self.since = now;
+        } else {
+            self.asked_bits += bits;
+        }
     }
 
     /// Ends a period of a flow whose Data have so many bits.
@@ -140,9 +147,7 @@ impl RateMeasure {
         self.asked_bits = 0;
         self.since = self.last;
     }
-}
 
-impl RateMeasure {
     /// In a period without an Interest: the rate is not much more than `now`, what an Interest now
     /// would show. Gaps vary, but after four usual ones a flow has stopped.
     fn fade(&mut self, now: f64) {
@@ -151,6 +156,7 @@ impl RateMeasure {
         } else if now < self.rate / 4.0 {
             self.rate = 0.0;
             self.is_known = false;
+            self.has_paused = true;
         } else {
             self.rate = self.rate.min(2.0 * now);
         }
@@ -181,6 +187,8 @@ impl FlowLoad {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClassShare {
     gamma: f64,
+    /// B_c.
+    rate: f64,
     /// B_c per unit of w·φ.
     per_weight: f64,
     /// (8) spare_c per unit of w of the high-demand flows.
@@ -195,7 +203,7 @@ impl ClassShare {
     pub(super) fn new(rate: f64, gamma: f64, flows: impl Iterator<Item = FlowLoad> + Clone) -> ClassShare {
         let total: f64 = flows.clone().map(|f| f.discounted_weight).sum();
         if total <= 0.0 {
-            return ClassShare { gamma, per_weight: rate, spare_per_weight: 0.0 };
+            return ClassShare { gamma, rate, per_weight: rate, spare_per_weight: 0.0 };
         }
         let per_weight = rate / total;
         let (mut used, mut takers) = (0.0, 0.0);
@@ -207,7 +215,7 @@ impl ClassShare {
         }
         let spare = (rate - used).max(0.0);
         let spare_per_weight = if takers > 0.0 { spare / takers } else { 0.0 };
-        ClassShare { gamma, per_weight, spare_per_weight }
+        ClassShare { gamma, rate, per_weight, spare_per_weight }
     }
 
     /// (9) The suggested target rate R_f, before the discount for a filled queue.
@@ -220,14 +228,9 @@ impl ClassShare {
         }
     }
 
-    /// The rate that a flow without history would get beside those counted, whose weights are
-    /// `total` together.
-    pub(super) fn rate_of_new(&self, weight: f64, total: f64) -> f64 {
-        if total > 0.0 {
-            self.per_weight * weight * total / (total + weight)
-        } else {
-            self.per_weight * weight
-        }
+    /// The rate that a flow without history gets beside others whose weights are `others` together.
+    pub(super) fn rate_of_new(&self, weight: f64, others: f64) -> f64 {
+        self.rate * weight / (others + weight)
     }
 }
 
@@ -310,6 +313,10 @@ mod tests {
         let flows = [flow(3e6), flow(3e6)];
         let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
         assert!(near(share.rate_of_new(1.0, 2.0), 2e6));
+        // Forty that come at once share it, whether there was a flow before or none.
+        let none = ClassShare::new(6e6, 0.95, [].into_iter());
+        assert!(near(none.rate_of_new(1.0, 39.0), 6e6 / 40.0));
+        assert!(near(share.rate_of_new(1.0, 2.0 + 39.0), 6e6 / 42.0));
     }
 
     #[test]
@@ -351,11 +358,18 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_that_comes_back_is_measured_from_its_return() {
+        let sent: Vec<u64> = (0..100).chain(300..400).map(|n| n * 10).collect();
+        let rates = measured(&sent, 40);
+        assert!(near(rates[30], 8e5) && near(rates[39], 8e5), "{rates:?}");
+    }
+
+    #[test]
     fn a_flow_that_stops_is_seen_to() {
         let sent: Vec<u64> = (0..100).map(|n| n * 10).collect();
         let rates = measured(&sent, 40);
         assert!(near(rates[9], 8e5), "{rates:?}");
-        assert!(rates[9] > 7e5 && rates[10] == 0.0 && rates[39] == 0.0, "{rates:?}");
+        assert!(rates[10] == 0.0 && rates[39] == 0.0, "{rates:?}");
     }
 
     #[test]
