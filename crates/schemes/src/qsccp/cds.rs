@@ -72,8 +72,6 @@ struct Flow {
     discounted_weight: f64,
     /// Size of its Data, bits: declared by its Interests until a Data was seen.
     data_bits: u64,
-    /// Interests that it may have waiting.
-    room: u32,
     demand: RateMeasure,
     mean_gap: Span,
     /// R_f, bit/s; `None` until the first period ends.
@@ -106,6 +104,8 @@ struct Class {
     /// Interests in its virtual queues, its head included; and how many may be.
     queued: u32,
     room: u32,
+    /// Interests that each of its flows may have waiting, its head not included.
+    flow_room: u32,
     /// Flows in the ring.
     waiting_flows: u32,
     head: Option<Head>,
@@ -171,7 +171,7 @@ impl Class {
     /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
     fn refuses(&self, flow: &Flow) -> Option<DropReason> {
         let is_full = self.limiter.is_none() && self.queued >= self.room;
-        if flow.queue.len() >= flow.room {
+        if flow.queue.len() >= self.flow_room {
             Some(DropReason::FlowQueueFull)
         } else if is_full && flow.queue.len() >= self.part_of_room() {
             Some(DropReason::ClassQueueFull)
@@ -186,6 +186,7 @@ impl Class {
             ring: None,
             queued: 0,
             room: 0,
+            flow_room: 0,
             waiting_flows: 0,
             head: None,
             last_finish: 0.0,
@@ -255,7 +256,6 @@ impl Cds {
             discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
-            room: self.settings.virtual_queue,
             rate: None,
             demand: RateMeasure::new(now, declared_bits, self.settings.period),
             mean_gap: LONGEST_MEMORY / 4,
@@ -598,13 +598,13 @@ impl Cds {
             class.joined_weights = 0.0;
             let usual = if class.largest_bits > 0 { class.largest_bits } else { s.default_data_bits };
             class.room = room(s.class_queue, rate, usual);
+            class.flow_room = room(s.virtual_queue, rate, usual);
             let part = if class.limiter.is_some() { u32::MAX } else { class.part_of_room() };
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
                 let suggested = class.share.rate_of(&load(flow));
-                flow.room = room(s.virtual_queue, suggested, flow.data_bits);
-                let discount =
-                    if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(flow.filled(part)) };
+                let filled = flow.filled(class.flow_room, part);
+                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(filled) };
                 flow.rate = Some(suggested * discount);
             }
         }
@@ -650,10 +650,10 @@ const MAX_DATA_BITS: u64 = 8 * 8800;
 impl Flow {
     /// Which part of its room is taken: x of the discount σ(x). In the class's room, where all may
     /// be waiting for their turns, one Interest that waits for its own is no sign of too many.
-    fn filled(&self, part_of_class: u32) -> f64 {
+    fn filled(&self, flow_room: u32, part_of_class: u32) -> f64 {
         let waiting = self.queue.len();
         let of_class = f64::from(waiting.saturating_sub(1)) / f64::from(part_of_class);
-        of_class.max(f64::from(waiting) / f64::from(self.room))
+        of_class.max(f64::from(waiting) / f64::from(flow_room))
     }
 
     /// φ < 1.

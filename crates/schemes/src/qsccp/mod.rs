@@ -47,8 +47,8 @@
 //!    it has waiting beyond one Interest as a part of its equal share of a delay-tolerant class's
 //!    room among the flows with something waiting: with many flows the class is full when each of
 //!    them has little waiting. A full class still takes Interests of flows that have less than
-//!    that share waiting. Queues on fast links hold 20 ms of Data (the largest of the class) if that
-//!    is more than 20 and 200 Interests: they would overflow within a period.
+//!    that share waiting. Queues of fast classes hold what B_c brings in 20 ms, in the class's largest
+//!    Data, if that is more than 20 and 200 Interests: they would overflow within a period.
 //! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
 //!    cost per packet stays O(1).
 //! 10. The consumer's wait follows its rate as it changes, and ends a lifetime after the latest
