@@ -235,6 +235,14 @@ impl Forwarder {
         }
     }
 
+    /// Tells the queue of a face that the other end of its link sends at another rate from now on.
+    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+        if let Way::Link(link) = self.faces[face.0 as usize].way {
+            self.links[link as usize].link.set_receive_rate(now, rate);
+            self.set_link_timer(link);
+        }
+    }
+
     /// The routes.
     pub fn fib(&self) -> &Fib {
         &self.fib

@@ -43,14 +43,27 @@ impl Link {
     pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
         let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
         let mut link = Link { queue, rate, busy_until, serve_at, rests_until, random };
-        link.set_rate(Time::ZERO, rate);
+        link.start_or_stop(Time::ZERO);
         link
     }
 
     /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another.
     pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         self.rate = rate;
-        if rate == Some(Rate::ZERO) {
+        self.start_or_stop(now);
+        self.queue.on_send_rate(rate, now);
+    }
+
+    /// The other end sends at another rate from now on.
+    pub fn set_receive_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.queue.on_receive_rate(rate, now);
+        if self.queue.backlog().packets > 0 {
+            self.serve_at = now.max(self.busy_until);
+        }
+    }
+
+    fn start_or_stop(&mut self, now: Time) {
+        if self.rate == Some(Rate::ZERO) {
             self.busy_until = Time::NEVER;
             self.serve_at = Time::NEVER;
         } else if self.busy_until == Time::NEVER {

@@ -392,6 +392,12 @@ pub trait Queue {
     /// The deadline is reached: periodic work.
     fn on_deadline(&mut self, _now: Time) {}
 
+    /// Packets leave by this face at another rate from now on; `None`: nobody says at which.
+    fn on_send_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
+
+    /// Packets arrive on this face at another rate from now on.
+    fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
+
     /// A FIB entry is gone: its id may come to mean another prefix.
     fn on_prefix_removed(&mut self, _prefix: FibId, _pool: &mut PacketPool, _dropped: &mut Drops) {}
 

@@ -307,6 +307,9 @@ impl World {
             Script::Rate { channel, from: (node, face), rate } => {
                 self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
                 self.settle(node);
+                let (node, face) = self.channels[channel as usize].to;
+                self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+                self.settle(node);
                 self.measure.set_link_rate(channel, rate);
             }
             Script::Delay { channel, delay } => self.channels[channel as usize].delay = delay,

@@ -130,6 +130,8 @@ pub(super) struct Cds {
     settings: Settings,
     /// B: the rate at which Data comes back on this face.
     capacity: f64,
+    /// B_I of the last period.
+    reverse_interests: f64,
     flows: Vec<Flow>,
     free_flows: Vec<u32>,
     /// Flow by prefix and class.
@@ -212,6 +214,7 @@ impl Cds {
         let mut cds = Cds {
             settings: *settings,
             capacity,
+            reverse_interests: 0.0,
             flows: Vec::new(),
             free_flows: Vec::new(),
             index: Vec::new(),
@@ -228,7 +231,7 @@ impl Cds {
             period_began: Time::ZERO,
             period_ends: Time::NEVER,
         };
-        cds.share_capacity(Time::ZERO, 0.0);
+        cds.share_capacity(Time::ZERO);
         cds
     }
 
@@ -534,7 +537,7 @@ impl Cds {
     fn end_period(&mut self, now: Time) {
         // A world may call late.
         let elapsed = now.since(self.period_began).max(self.settings.period).as_secs_f64();
-        let reverse_interests = self.received_interest_bits as f64 / elapsed;
+        self.reverse_interests = self.received_interest_bits as f64 / elapsed;
         self.received_interest_bits = 0;
         if self.shortest_rtt < Span::MAX {
             self.shortest_rtt_before = core::mem::replace(&mut self.shortest_rtt, Span::MAX);
@@ -548,7 +551,7 @@ impl Cds {
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
             }
         }
-        self.share_capacity(now, reverse_interests);
+        self.share_capacity(now);
         let idle = self.classes.iter().all(|class| class.flows.is_empty());
         self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
@@ -572,9 +575,9 @@ impl Cds {
     }
 
     /// Equations (1) to (9), with what was measured over the last period, bit/s.
-    fn share_capacity(&mut self, now: Time, reverse_interests: f64) {
+    fn share_capacity(&mut self, now: Time) {
         let s = self.settings;
-        let data_capacity = pecn::data_capacity(s.eta, self.capacity, reverse_interests);
+        let data_capacity = pecn::data_capacity(s.eta, self.capacity, self.reverse_interests);
         let demands: [f64; CLASSES] = core::array::from_fn(|c| {
             self.classes[c].flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
         });
@@ -704,6 +707,11 @@ impl Queue for Cds {
 
     fn on_deadline(&mut self, now: Time) {
         self.end_period(now);
+    }
+
+    fn on_receive_rate(&mut self, rate: Option<Rate>, now: Time) {
+        self.capacity = rate.unwrap_or(self.settings.unknown_capacity).as_bps_f64();
+        self.share_capacity(now);
     }
 
     fn on_prefix_removed(&mut self, prefix: FibId, pool: &mut PacketPool, dropped: &mut Drops) {

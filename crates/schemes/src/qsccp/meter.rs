@@ -24,8 +24,10 @@ impl Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
 
-    /// Changes the rate; what the bucket lacks, in bits, stays.
+    /// Changes the rate; what the bucket lacks, in bits, stays. At a rate of zero it would stay for
+    /// ever.
     pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
+        let rate = rate.max(Rate::from_bps(1));
         if rate == self.rate {
             return;
         }
@@ -85,6 +87,16 @@ mod tests {
         let now = Time::from_nanos(5_000_000);
         meter.take(now, 1_000);
         assert_eq!(meter.passes_at(1_000), now + Span::from_secs(10));
+        meter.set_rate(now, Rate::from_mbps(1));
+        assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
+    }
+
+    #[test]
+    fn a_rate_of_zero_does_not_outlast_itself() {
+        let mut meter = Meter::new(Rate::from_mbps(1), 1_000);
+        let now = Time::from_nanos(5_000_000);
+        meter.set_rate(now, Rate::ZERO);
+        meter.take(now, 1_000);
         meter.set_rate(now, Rate::from_mbps(1));
         assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
     }

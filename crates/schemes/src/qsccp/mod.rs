@@ -16,8 +16,7 @@
 //! second argument, to (12)), the forwarding probabilities of AF, what caches and aggregation change,
 //! and the judgement of greedy flows (γ has its use, λ and φ < 1 have not). Until then Interests take
 //! the next hops of best route, a rate passes a router as the minimum along the path, and two
-//! downstream faces that ask for the same prefix are each told all of its R_f. Nor does a face
-//! learn that the rate of its link has changed: B is what it was when the face was made.
+//! downstream faces that ask for the same prefix are each told all of its R_f.
 //!
 //! # Deviations from the paper
 //! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
