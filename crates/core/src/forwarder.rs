@@ -24,8 +24,8 @@ use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
-    Answer, Backlog, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
-    InterestEvent, NackEvent, Strategy, StrategyDeadline,
+    Answer, Backlog, CachedEvent, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops,
+    ExpiredEvent, InterestEvent, NackEvent, Strategy, StrategyDeadline,
 };
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -663,8 +663,11 @@ impl Forwarder {
     }
 
     fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
-        let interest = &out.pool[id];
+        let interest = &mut out.pool[id];
         let flow = entry_flow(self.fib.lookup(&interest.name), interest.class() as u8);
+        interest.flow = flow;
+        let local = self.faces[face.0 as usize].way == Way::Application;
+        self.strategy.on_cached(&mut CachedEvent { now: out.now, interest, local });
         let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);

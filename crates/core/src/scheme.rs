@@ -215,6 +215,10 @@ pub trait Strategy {
     /// An Interest was added to a PIT entry that is pending for somebody else already.
     fn on_aggregated(&mut self, _ev: &mut InterestEvent<'_>) {}
 
+    /// An Interest is about to be answered from the content store, through
+    /// [`Strategy::on_data_out`].
+    fn on_cached(&mut self, _ev: &mut CachedEvent<'_>) {}
+
     /// A Data arrived that a PIT entry waits for; called once per entry, before any copy is sent.
     fn on_data(&mut self, _ev: &mut DataEvent<'_>) {}
 
@@ -274,6 +278,17 @@ pub struct InterestEvent<'a> {
     pub next_hops: &'a [NextHop],
     /// The node's random stream.
     pub random: &'a mut Random,
+}
+
+/// An Interest that the content store answers.
+#[derive(Debug)]
+pub struct CachedEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Interest, its flow known.
+    pub interest: &'a Packet,
+    /// Whether it came from an application on this node.
+    pub local: bool,
 }
 
 /// A Data at a node.

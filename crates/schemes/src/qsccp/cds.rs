@@ -27,10 +27,10 @@ use weir_core::units::{Rate, Span, Time};
 use weir_packet::{ServiceClass, Signal};
 
 use super::Settings;
+use super::index::{CLASSES, FlowIndex};
 use super::meter::Meter;
-use super::pecn::{self, ClassLoad, ClassShare, FlowLoad, RateMeasure};
+use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure};
 
-const CLASSES: usize = ServiceClass::ALL.len();
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
 const DT_CLASSES: usize = CLASSES - FIRST_DT;
@@ -81,6 +81,10 @@ struct Flow {
     place: u32,
     /// w: weight in the WDRR.
     weight: f64,
+    /// φ: less than 1 while it is punished as greedy.
+    phi: f64,
+    /// Periods that it was over its rate, less those that it was not.
+    greedy_periods: u32,
 }
 
 /// The Interest that a class sends next.
@@ -134,8 +138,7 @@ pub(super) struct Cds {
     reverse_interests: f64,
     flows: Vec<Flow>,
     free_flows: Vec<u32>,
-    /// Flow by prefix and class.
-    index: Vec<[u32; CLASSES]>,
+    index: FlowIndex,
     classes: [Class; CLASSES],
     /// A bit for each class that has a head.
     backlogged: u8,
@@ -172,8 +175,9 @@ impl Class {
 
     /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
     fn refuses(&self, flow: &Flow) -> Option<DropReason> {
-        let is_full = self.limiter.is_none() && self.queued >= self.room;
-        if flow.queue.len() >= self.flow_room {
+        let is_full = self.queued >= self.room;
+        let flow_room = if flow.is_punished() { self.flow_room } else { self.room };
+        if flow.queue.len() >= flow_room {
             Some(DropReason::FlowQueueFull)
         } else if is_full && flow.queue.len() >= self.part_of_room() {
             Some(DropReason::ClassQueueFull)
@@ -217,7 +221,7 @@ impl Cds {
             reverse_interests: 0.0,
             flows: Vec::new(),
             free_flows: Vec::new(),
-            index: Vec::new(),
+            index: FlowIndex::default(),
             classes,
             backlogged: 0,
             virtual_time: 0.0,
@@ -237,16 +241,7 @@ impl Cds {
 
     // ---- Flows
 
-    fn find_flow(&self, key: FlowKey) -> Option<u32> {
-        let row = self.index.get(key.prefix.0 as usize)?;
-        Some(row[key.class as usize]).filter(|&flow| flow != NONE)
-    }
-
     fn add_flow(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
-        let prefix = key.prefix.0 as usize;
-        if prefix >= self.index.len() {
-            self.index.resize(prefix + 1, [NONE; CLASSES]);
-        }
         let class = &mut self.classes[key.class as usize];
         let flow = Flow {
             key,
@@ -256,6 +251,8 @@ impl Cds {
             deficit: 0.0,
             has_quantum: false,
             weight: 1.0,
+            phi: 1.0,
+            greedy_periods: 0,
             discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
@@ -275,7 +272,7 @@ impl Cds {
         };
         class.flows.push(id);
         class.weights += flow.discounted_weight;
-        self.index[prefix][key.class as usize] = id;
+        self.index.insert(key, id);
         if self.period_ends == Time::NEVER {
             self.period_began = now;
             self.period_ends = now + self.settings.period;
@@ -303,7 +300,7 @@ impl Cds {
             self.flows[moved as usize].place = place;
         }
         class.weights -= discounted_weight;
-        self.index[key.prefix.0 as usize][key.class as usize] = NONE;
+        self.index.remove(key);
         self.free_flows.push(id);
     }
 
@@ -311,7 +308,7 @@ impl Cds {
     /// the last period will take. A first Interest alone is no sign that more will follow.
     fn suggested_rate(&self, key: FlowKey) -> u64 {
         let class = &self.classes[key.class as usize];
-        let flow = self.find_flow(key).map(|id| &self.flows[id as usize]);
+        let flow = self.index.find(key).map(|id| &self.flows[id as usize]);
         let rate = match flow.and_then(|flow| flow.rate) {
             Some(rate) => rate * class.shared_weights / (class.shared_weights + class.joined_weights),
             None => {
@@ -333,7 +330,7 @@ impl Cds {
         let declared_bits = declared
             .map_or(0, |size| size.saturating_mul(8))
             .clamp(self.settings.default_data_bits, MAX_DATA_BITS);
-        let flow_id = match self.find_flow(key) {
+        let flow_id = match self.index.find(key) {
             Some(known) => {
                 self.note_demand(ev.now, key.class, known);
                 known
@@ -552,6 +549,7 @@ impl Cds {
             }
         }
         self.share_capacity(now);
+        self.judge_flows();
         let idle = self.classes.iter().all(|class| class.flows.is_empty());
         self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
@@ -574,7 +572,7 @@ impl Cds {
         }
     }
 
-    /// Equations (1) to (9), with what was measured over the last period, bit/s.
+    /// Equations (1) to (8), with what was measured over the last period, bit/s.
     fn share_capacity(&mut self, now: Time) {
         let s = self.settings;
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, self.reverse_interests);
@@ -589,26 +587,57 @@ impl Cds {
             rates[c] = data_capacity * s.delta[c];
             delay_sensitive += demands[c].min(rates[c]);
         }
-        let loads: [ClassLoad; DT_CLASSES] =
-            core::array::from_fn(|i| ClassLoad { weight: s.omega[i], demand: demands[FIRST_DT + i] });
+        let claims: [Claim; DT_CLASSES] =
+            core::array::from_fn(|i| Claim { weight: s.omega[i], demand: demands[FIRST_DT + i] });
         let available = (data_capacity - delay_sensitive).max(0.0);
-        rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, &loads));
+        rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
         self.set_limits(now, data_capacity);
         for (class, rate) in self.classes.iter_mut().zip(rates) {
-            let loads = class.flows.iter().map(|&id| load(&self.flows[id as usize]));
+            let loads = class.flows.iter().map(|&id| self.flows[id as usize].load());
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
             class.joined_weights = 0.0;
             let usual = if class.largest_bits > 0 { class.largest_bits } else { s.default_data_bits };
             class.room = room(s.class_queue, rate, usual);
             class.flow_room = room(s.virtual_queue, rate, usual);
+        }
+        self.suggest_rates();
+    }
+
+    /// (9): R_f of every flow.
+    fn suggest_rates(&mut self) {
+        for class in &self.classes {
             let part = if class.limiter.is_some() { u32::MAX } else { class.part_of_room() };
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
-                let suggested = class.share.rate_of(&load(flow));
+                let suggested = class.share.rate_of(&flow.load());
                 let filled = flow.filled(class.flow_room, part);
                 let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(filled) };
                 flow.rate = Some(suggested * discount);
+            }
+        }
+    }
+
+    /// The greedy status (section IV-C 3): a flow that goes on asking for more than it is told is
+    /// punished, until it has not for as long.
+    fn judge_flows(&mut self) {
+        let Settings { lambda, phi, greedy_ratio, .. } = self.settings;
+        for class in &mut self.classes {
+            for &id in &class.flows {
+                let flow = &mut self.flows[id as usize];
+                let is_over = flow.demand.rate() > greedy_ratio * class.share.rate_of(&flow.load());
+                flow.greedy_periods = if is_over {
+                    (flow.greedy_periods + 1).min(lambda)
+                } else {
+                    flow.greedy_periods.saturating_sub(1)
+                };
+                match flow.greedy_periods {
+                    n if n == lambda => flow.phi = phi,
+                    0 => flow.phi = 1.0,
+                    _ => continue,
+                }
+                let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
+                class.weights += flow.discounted_weight - before;
             }
         }
     }
@@ -630,7 +659,7 @@ impl Cds {
     // ---- Data
 
     fn learn_size(&mut self, key: FlowKey, bits: u64) {
-        if let Some(id) = self.find_flow(key) {
+        if let Some(id) = self.index.find(key) {
             let flow = &mut self.flows[id as usize];
             let bits = bits.clamp(1, MAX_DATA_BITS);
             flow.data_bits = if flow.has_seen_data { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
@@ -659,18 +688,12 @@ impl Flow {
         of_class.max(f64::from(waiting) / f64::from(flow_room))
     }
 
-    /// φ < 1.
     fn is_punished(&self) -> bool {
-        self.discounted_weight < self.weight
+        self.phi < 1.0
     }
-}
 
-fn load(flow: &Flow) -> FlowLoad {
-    FlowLoad {
-        discounted_weight: flow.discounted_weight,
-        weight: flow.weight,
-        demand: flow.demand.rate(),
-        punished: flow.is_punished(),
+    fn load(&self) -> FlowLoad {
+        FlowLoad { weight: self.weight, phi: self.phi, demand: self.demand.rate() }
     }
 }
 
@@ -715,8 +738,7 @@ impl Queue for Cds {
     }
 
     fn on_prefix_removed(&mut self, prefix: FibId, pool: &mut PacketPool, dropped: &mut Drops) {
-        let Some(row) = self.index.get(prefix.0 as usize).copied() else { return };
-        for id in row.into_iter().filter(|&id| id != NONE) {
+        for id in self.index.of_prefix(prefix) {
             self.flush(id, pool, dropped);
             self.remove_flow(id);
         }

@@ -69,13 +69,16 @@
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
 //! for too long to be of use, and its Data come by chance.
 
+mod af;
 mod cds;
 mod cra;
+mod index;
 mod meter;
 mod pecn;
+mod tables;
 
 use weir_core::params::{Parameter, ParameterKind, Params};
-use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
+use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::{Bytes, Rate, Span};
 
 use crate::registry::Entry;
@@ -172,6 +175,35 @@ const PARAMETERS: &[Parameter] = &[
         "γ, share of its base rate from which a flow is high-demand",
         "paper: section V-A",
     ),
+    integer(
+        "lambda",
+        (1, 1 << 20),
+        "10",
+        "λ, periods over its rate after which a flow is judged greedy",
+        "paper: section V-A",
+    ),
+    number(
+        "greedy_ratio",
+        (1.0, 1000.0),
+        "1.2",
+        "how far above its rate a flow must ask to be over it",
+        "files: queues.cpp",
+    ),
+    number("phi", (0.01, 1.0), "0.5", "φ, discount of a greedy flow's weight", "paper: section V-C"),
+    number(
+        "probing",
+        (0.0, 1.0),
+        "0.01",
+        "part of the Interests that take a next hop at random, to probe it",
+        "paper: section IV-E",
+    ),
+    Parameter {
+        key: "shared_retrieval",
+        kind: ParameterKind::Switch,
+        default: "true",
+        meaning: "whether (11) counts that Data for several consumers, or from a cache, load the link upstream once, or not at all",
+        from: "assumed: the paper's scenario 4 needs it",
+    },
     number("beta", (0.0, 0.9999), "0.8", "β, smooth factor of the consumer's rate", "paper: section V-A"),
     Parameter {
         key: "initial_rate",
@@ -211,6 +243,11 @@ struct Settings {
     virtual_queue: u32,
     class_queue: u32,
     gamma: f64,
+    lambda: u32,
+    greedy_ratio: f64,
+    phi: f64,
+    probing: f64,
+    shared_retrieval: bool,
     beta: f64,
     initial_rate: Rate,
     default_data_bits: u64,
@@ -231,6 +268,11 @@ impl Settings {
             virtual_queue: params.integer("virtual_queue") as u32,
             class_queue: params.integer("class_queue") as u32,
             gamma: params.number("gamma"),
+            lambda: params.integer("lambda") as u32,
+            greedy_ratio: params.number("greedy_ratio"),
+            phi: params.number("phi"),
+            probing: params.number("probing"),
+            shared_retrieval: params.switch("shared_retrieval"),
             beta: params.number("beta"),
             initial_rate: params.rate("initial_rate"),
             default_data_bits: 8 * params.integer("data_size"),
@@ -249,6 +291,10 @@ impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
         let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
         Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, Bytes::new(default_data_bits / 8)))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(af::AdaptiveForwarding::new(&self.settings))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {

@@ -11,43 +11,56 @@
 
 use weir_core::units::{Span, Time};
 
-/// The share of its base rate from which on a class counts as high-demand.
-const CLASS_HIGH: f64 = 0.8;
 /// The share of its base rate up to which a class counts as idle.
 const CLASS_IDLE: f64 = 0.05;
+
+/// How often spare capacity is divided again, at most. Each time the rate that is offered grows and
+/// nobody is counted at more than before, so that it is safe to stop at any.
+const ROUNDS: u32 = 8;
 
 /// (1) B'(t) = η·B(t) − B_I(t), not below 0.
 pub(super) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
     (eta * capacity - reverse_interests).max(0.0)
 }
 
-/// A delay-tolerant class over the last period.
+/// Somebody who shares a rate with others: a flow in its class, or a class.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClassLoad {
-    /// ω_c.
+pub(super) struct Claim {
+    /// Its weight.
     pub(super) weight: f64,
-    /// r_c, bit/s.
+    /// What it asks for, bit/s.
     pub(super) demand: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Demand {
-    High,
-    Low,
-    Idle,
+/// (6), (8): what each unit of weight is offered of `rate`, at least `base`: everybody's weighted fair
+/// share, where those who ask for less than γ of it leave the rest to the others.
+///
+/// The authors' code divides once what those leave who ask for less than their base rate. Some of
+/// those who get of it do not take it either, being limited elsewhere; so it is divided until all of
+/// it is taken. This fixed point is the weighted max-min share.
+fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim> + Clone) -> f64 {
+    let mut level = base;
+    for _ in 0..ROUNDS {
+        let (mut left, mut takers) = (rate, 0.0);
+        for claim in claims.clone() {
+            if is_high(claim, level, gamma) {
+                takers += claim.weight;
+            } else {
+                left -= claim.demand;
+            }
+        }
+        let next = left / takers;
+        if takers == 0.0 || next <= level * (1.0 + 1e-9) {
+            break;
+        }
+        level = next;
+    }
+    level
 }
 
-impl ClassLoad {
-    /// (5) The status of a class from what it leaves of its base rate.
-    fn status(&self, base: f64) -> Demand {
-        if self.demand > CLASS_HIGH * base {
-            Demand::High
-        } else if self.demand > CLASS_IDLE * base {
-            Demand::Low
-        } else {
-            Demand::Idle
-        }
-    }
+/// (5), (7) High-demand: asks for γ of its share or more.
+fn is_high(claim: Claim, per_weight: f64, gamma: f64) -> bool {
+    claim.demand > 0.0 && claim.demand >= gamma * per_weight * claim.weight
 }
 
 /// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
@@ -55,23 +68,23 @@ impl ClassLoad {
 /// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
 /// goes to the high-demand ones by weight, or to the low-demand ones if there is none; but what a
 /// class is promised and what the others use fit A together.
-pub(super) fn class_rates<const N: usize>(available: f64, classes: &[ClassLoad; N]) -> [f64; N] {
+pub(super) fn class_rates<const N: usize>(available: f64, gamma: f64, classes: &[Claim; N]) -> [f64; N] {
     let total: f64 = classes.iter().map(|c| c.weight).sum();
-    let base = |c: &ClassLoad| if total > 0.0 { available * c.weight / total } else { 0.0 };
-    let status = |c: &ClassLoad| c.status(base(c));
-    let used: f64 = classes.iter().map(|c| if status(c) == Demand::High { base(c) } else { c.demand }).sum();
-    let spare = (available - used).max(0.0);
-    let weight_of = |wanted| classes.iter().filter(|c| status(c) == wanted).map(|c| c.weight).sum::<f64>();
-    let taker = if weight_of(Demand::High) > 0.0 { Demand::High } else { Demand::Low };
-    let takers = weight_of(taker);
+    let per_weight = if total > 0.0 { available / total } else { 0.0 };
+    let base = |c: &Claim| per_weight * c.weight;
+    if classes.iter().any(|c| is_high(*c, per_weight, gamma)) {
+        let level = offered(available, per_weight, gamma, classes.iter().copied());
+        let share = |c: &Claim| if is_high(*c, per_weight, gamma) { level * c.weight } else { base(c) };
+        return core::array::from_fn(|i| share(&classes[i]));
+    }
+    let is_low = |c: &&Claim| c.demand > CLASS_IDLE * base(c);
+    let low: f64 = classes.iter().filter(is_low).map(|c| c.weight).sum();
     let demanded: f64 = classes.iter().map(|c| c.demand).sum();
+    let spare = (available - demanded).max(0.0);
     core::array::from_fn(|i| {
         let c = &classes[i];
-        let share = base(c) + if status(c) == taker { spare * c.weight / takers } else { 0.0 };
-        match taker {
-            Demand::High => share,
-            _ => share.min(available - (demanded - c.demand)),
-        }
+        let share = base(c) + if is_low(&c) { spare * c.weight / low } else { 0.0 };
+        share.min(available - (demanded - c.demand))
     })
 }
 
@@ -163,68 +176,55 @@ impl RateMeasure {
     }
 }
 
-/// A flow over the last period, as one class sees it.
+/// A flow over the last period, as its class sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowLoad {
-    /// w·φ: its weight in the scheduler, with the discount of a greedy flow.
-    pub(super) discounted_weight: f64,
     /// w.
     pub(super) weight: f64,
+    /// φ: less than 1 while it is punished.
+    pub(super) phi: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
-    /// Whether it is being punished (φ < 1).
-    pub(super) punished: bool,
 }
 
-impl FlowLoad {
-    /// (7) High-demand: r_f ≥ γ·base_f.
-    fn is_high(&self, base: f64, gamma: f64) -> bool {
-        self.demand >= gamma * base && self.demand > 0.0
-    }
-}
-
-/// What a class has for each of its flows; made in one pass over them, asked in another.
+/// What a class has for each of its flows; made in a few passes over them, asked in another.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClassShare {
     gamma: f64,
     /// B_c.
     rate: f64,
-    /// B_c per unit of w·φ.
+    /// (7) B_c per unit of w·φ.
     per_weight: f64,
-    /// (8) spare_c per unit of w of the high-demand flows.
-    spare_per_weight: f64,
+    /// (8) What a unit of w of the high-demand flows gets, spare_c included.
+    offered: f64,
 }
 
 impl ClassShare {
     /// (7), (8): sums over the flows of a class with rate B_c = `rate`.
     ///
-    /// used_c counts base_f of high-demand flows and of punished flows over their base, r_f of the
-    /// others; what is left is spare for the high-demand flows that are not punished.
+    /// A punished flow has its base_f and takes nothing of what is spare.
     pub(super) fn new(rate: f64, gamma: f64, flows: impl Iterator<Item = FlowLoad> + Clone) -> ClassShare {
-        let total: f64 = flows.clone().map(|f| f.discounted_weight).sum();
+        let total: f64 = flows.clone().map(|f| f.weight * f.phi).sum();
         if total <= 0.0 {
-            return ClassShare { gamma, rate, per_weight: rate, spare_per_weight: 0.0 };
+            return ClassShare { gamma, rate, per_weight: rate, offered: rate };
         }
         let per_weight = rate / total;
-        let (mut used, mut takers) = (0.0, 0.0);
-        for flow in flows {
-            let base = per_weight * flow.discounted_weight;
-            let high = flow.is_high(base, gamma);
-            used += if high { base } else { flow.demand };
-            takers += if high && !flow.punished { flow.weight } else { 0.0 };
-        }
-        let spare = (rate - used).max(0.0);
-        let spare_per_weight = if takers > 0.0 { spare / takers } else { 0.0 };
-        ClassShare { gamma, rate, per_weight, spare_per_weight }
+        let is_punished = |f: &FlowLoad| f.phi < 1.0;
+        let punished = flows.clone().filter(is_punished);
+        let used: f64 = punished.map(|f| f.demand.min(per_weight * f.weight * f.phi)).sum();
+        let claim = |f: FlowLoad| Claim { weight: f.weight, demand: f.demand };
+        let others = flows.filter(move |f| !is_punished(f)).map(claim);
+        let offered = offered(rate - used, per_weight, gamma, others);
+        ClassShare { gamma, rate, per_weight, offered }
     }
 
     /// (9) The suggested target rate R_f, before the discount for a filled queue.
     pub(super) fn rate_of(&self, flow: &FlowLoad) -> f64 {
-        let base = self.per_weight * flow.discounted_weight;
-        if !flow.punished && flow.is_high(base, self.gamma) {
-            base + self.spare_per_weight * flow.weight
+        let claim = Claim { weight: flow.weight, demand: flow.demand };
+        if flow.phi < 1.0 || !is_high(claim, self.per_weight, self.gamma) {
+            self.per_weight * flow.weight * flow.phi
         } else {
-            base
+            self.offered * flow.weight
         }
     }
 
@@ -245,12 +245,14 @@ pub(super) fn occupancy_discount(filled: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn class(weight: f64, demand: f64) -> ClassLoad {
-        ClassLoad { weight, demand }
+    const GAMMA: f64 = 0.95;
+
+    fn class(weight: f64, demand: f64) -> Claim {
+        Claim { weight, demand }
     }
 
     fn flow(demand: f64) -> FlowLoad {
-        FlowLoad { discounted_weight: 1.0, weight: 1.0, demand, punished: false }
+        FlowLoad { weight: 1.0, phi: 1.0, demand }
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -263,7 +265,7 @@ mod tests {
         let available = data_capacity(0.99, 10e6, 0.0) - 1e6;
         let classes =
             [class(5.0, 0.0), class(4.0, 0.0), class(3.0, 4.5e6), class(2.0, 3e6), class(1.0, 1.5e6)];
-        let rates = class_rates(available, &classes);
+        let rates = class_rates(available, GAMMA, &classes);
         assert!(
             near(rates[2], 4.45e6) && near(rates[3], 8.9e6 / 3.0) && near(rates[4], 8.9e6 / 6.0),
             "{rates:?}"
@@ -272,14 +274,14 @@ mod tests {
 
     #[test]
     fn without_high_demand_low_demand_classes_get_what_is_spare_and_the_others_do_not_use() {
-        let rates = class_rates(10e6, &[class(1.0, 1e6), class(1.0, 0.5e6)]);
+        let rates = class_rates(10e6, GAMMA, &[class(1.0, 1e6), class(1.0, 0.5e6)]);
         assert!(near(rates[0], 9.25e6) && near(rates[1], 10e6 - 1e6), "{rates:?}");
     }
 
     #[test]
     fn no_class_is_promised_more_than_the_others_leave() {
         for low in [0.3e6, 1e6, 3e6] {
-            let rates = class_rates(9e6, &[class(5.0, low), class(4.0, 0.0), class(1.0, 0.2e6)]);
+            let rates = class_rates(9e6, GAMMA, &[class(5.0, low), class(4.0, 0.0), class(1.0, 0.2e6)]);
             assert!(rates[0] <= 9e6 - 0.2e6 + 1.0, "{rates:?}");
         }
     }
@@ -287,7 +289,7 @@ mod tests {
     #[test]
     fn rates_of_high_demand_classes_and_their_use_by_others_fill_the_capacity() {
         let classes = [class(3.0, 9e6), class(2.0, 0.5e6), class(1.0, 9e6)];
-        let rates = class_rates(9e6, &classes);
+        let rates = class_rates(9e6, GAMMA, &classes);
         assert!(near(rates[0] + 0.5e6 + rates[2], 9e6), "{rates:?}");
         assert!(near(rates[0] - 4.5e6, 3.0 * (rates[2] - 1.5e6)), "spare is divided by weight");
     }
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_punished_flow_gets_half_and_no_spare() {
-        let greedy = FlowLoad { discounted_weight: 0.5, punished: true, ..flow(9e6) };
+        let greedy = FlowLoad { phi: 0.5, ..flow(9e6) };
         let flows = [flow(4e6), flow(4e6), greedy];
         let share = ClassShare::new(10e6, 0.95, flows.iter().copied());
         assert!(near(share.rate_of(&flows[0]), 4e6) && near(share.rate_of(&flows[2]), 2e6));

@@ -1,0 +1,171 @@
+//! AF, adaptive forwarding (section IV-E), and PECN's part of a node (section IV-D 2): which next
+//! hop an Interest takes, and what the rates in passing packets become.
+
+use smallvec::SmallVec;
+use weir_core::fib::NextHop;
+use weir_core::ids::FaceId;
+use weir_core::packet::{FlowKey, Packet};
+use weir_core::pit::PitEntry;
+use weir_core::scheme::{
+    Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
+};
+use weir_core::strategy::{SUPPRESSION, is_suppressed, least_severe};
+use weir_core::units::Time;
+use weir_packet::{NackReason, ServiceClass, Signal};
+
+use super::Settings;
+use super::index::FlowIndex;
+use super::tables::FlowTables;
+
+/// A node's strategy: the tables of every flow that passes it.
+///
+/// There is a row for each FIB entry and class at most.
+#[derive(Debug)]
+pub(super) struct AdaptiveForwarding {
+    probing: f64,
+    shared_retrieval: bool,
+    flows: Vec<FlowTables>,
+    index: FlowIndex,
+}
+
+impl AdaptiveForwarding {
+    pub(super) fn new(settings: &Settings) -> AdaptiveForwarding {
+        let (probing, shared_retrieval) = (settings.probing, settings.shared_retrieval);
+        AdaptiveForwarding { probing, shared_retrieval, flows: Vec::new(), index: FlowIndex::default() }
+    }
+
+    fn tables(&mut self, key: FlowKey) -> &mut FlowTables {
+        let place = self.index.find(key).unwrap_or_else(|| {
+            self.flows.push(FlowTables::default());
+            let place = self.flows.len() as u32 - 1;
+            self.index.insert(key, place);
+            place
+        });
+        &mut self.flows[place as usize]
+    }
+
+    fn known(&mut self, key: FlowKey) -> Option<&mut FlowTables> {
+        self.index.find(key).map(|place| &mut self.flows[place as usize])
+    }
+
+    /// d_i of the face that an Interest came from.
+    fn note_interest(&mut self, now: Time, interest: &Packet) {
+        let rate = rate_in(interest, Signal::DownstreamRate);
+        self.tables(interest.flow).note_interest(now, interest.arrived_on, rate);
+    }
+
+    fn forward(&mut self, ev: &mut InterestEvent<'_>, next_hops: &[FaceId]) -> Decision {
+        if next_hops.is_empty() {
+            return Decision::Nack(NackReason::NoRoute);
+        }
+        let is_probe = next_hops.len() > 1 && ev.random.chance(self.probing);
+        let probe = is_probe.then(|| ev.random.below(next_hops.len() as u32) as usize);
+        let tables = self.tables(ev.interest.flow);
+        let (face, probability) = tables.choose(next_hops, probe);
+        write_rate(ev.interest, Signal::DownstreamRate, tables.downstream_rate(ev.now, probability));
+        Decision::Forward(face)
+    }
+}
+
+impl Strategy for AdaptiveForwarding {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        self.note_interest(ev.now, ev.interest);
+        if is_suppressed(ev, SUPPRESSION) {
+            return Decision::Suppress;
+        }
+        let faces = untried(ev.entry, ev.next_hops);
+        self.forward(ev, &faces)
+    }
+
+    fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
+        self.note_interest(ev.now, ev.interest);
+    }
+
+    fn on_cached(&mut self, ev: &mut CachedEvent<'_>) {
+        self.note_interest(ev.now, ev.interest);
+    }
+
+    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+        let rate = rate_in(ev.data, Signal::TargetRate);
+        let shared_retrieval = self.shared_retrieval;
+        let tables = self.tables(ev.flow);
+        tables.note_data(ev.now, ev.face, rate);
+        if !shared_retrieval {
+            return;
+        }
+        let waiting = || ev.entry.in_records.iter().filter(|r| r.expires >= ev.now && r.face != ev.face);
+        let share = 1.0 / waiting().count().max(1) as f64;
+        for record in waiting() {
+            tables.note_answer(record.face, share);
+        }
+    }
+
+    fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
+        let shared_retrieval = self.shared_retrieval;
+        let Some(tables) = self.known(ev.flow) else { return };
+        if ev.answer == Answer::Cached {
+            if !shared_retrieval {
+                return;
+            }
+            tables.note_answer(ev.face, 0.0);
+        }
+        write_rate(ev.data, Signal::TargetRate, tables.target_rate(ev.now, ev.face));
+    }
+
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        let key = flow_of(ev.entry);
+        let sent = ev.entry.out_records.iter().find(|r| r.face == ev.face).map_or(ev.now, |r| r.sent);
+        let Some(tables) = key.and_then(|key| self.known(key)) else {
+            return Decision::Nack(least_severe(ev));
+        };
+        tables.note_loss(ev.face, sent);
+        let faces: SmallVec<[FaceId; 8]> = ev.next_hops.iter().map(|hop| hop.face).collect();
+        if faces.is_empty() {
+            return Decision::Nack(least_severe(ev));
+        }
+        Decision::Forward(tables.choose(&faces, None).0)
+    }
+
+    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
+        let Some(tables) = flow_of(ev.entry).and_then(|key| self.known(key)) else { return };
+        for record in ev.entry.out_records.iter().filter(|record| record.times_sent > 0) {
+            tables.note_loss(record.face, record.sent);
+        }
+    }
+
+    fn on_face(&mut self, face: FaceId, _up: bool, _now: Time) {
+        for tables in &mut self.flows {
+            tables.forget(face);
+        }
+    }
+}
+
+/// The next hops that an Interest was not sent to yet, or else all.
+fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
+    let all = || next_hops.iter().map(|hop| hop.face);
+    if entry.out_records.is_empty() {
+        return all().collect();
+    }
+    let tried = |face: &FaceId| entry.out_records.iter().any(|record| record.face == *face);
+    let fresh: SmallVec<[FaceId; 8]> = all().filter(|face| !tried(face)).collect();
+    if fresh.is_empty() { all().collect() } else { fresh }
+}
+
+fn flow_of(entry: &PitEntry) -> Option<FlowKey> {
+    let class = ServiceClass::from_value(u64::from(entry.class));
+    entry.fib.map(|prefix| FlowKey { prefix, class })
+}
+
+/// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.
+fn rate_in(packet: &Packet, signal: Signal) -> f64 {
+    match packet.header().signals.value(signal) {
+        None | Some(u64::MAX) => f64::INFINITY,
+        Some(rate) => rate as f64,
+    }
+}
+
+/// What is infinite is left out: nobody limits it.
+fn write_rate(packet: &mut Packet, signal: Signal, rate: f64) {
+    let signals = &mut packet.header_mut().signals;
+    if rate.is_finite() { signals.set(signal, rate as u64) } else { signals.clear(signal) }
+}

@@ -1,0 +1,363 @@
+//! PECN's tables of a node, DRT and TRT, and what is computed from them: equations (10) to (12)
+//! (sections IV-D 2 and IV-E).
+//!
+//! ```text
+//!   consumers        DRT                  TRT        producers
+//!   --- face i --> d_i, q_i  [ node ]  u_j, f_j --> face j ---
+//! ```
+//!
+//! A flow has a row in both: for each face that its Interests come from the rate d_i that is to be
+//! had downstream, for each next hop the rate u_j that is to be had upstream. Nothing ages by a
+//! timer: what is silent is left out when it is looked at.
+
+use smallvec::SmallVec;
+use weir_core::ids::FaceId;
+use weir_core::units::{Span, Time};
+
+/// A downstream face is remembered for so many of its usual gaps between Interests, and so long at
+/// least and at most.
+const GAPS: u64 = 4;
+const SHORTEST_MEMORY: Span = Span::from_millis(100);
+const LONGEST_MEMORY: Span = Span::from_secs(10);
+
+/// Gain of the smoothed share of upstream that a face uses.
+const SHARE_GAIN: f64 = 1.0 / 32.0;
+
+/// A face that Interests of a flow come from: an entry of the DRT.
+#[derive(Clone, Copy, Debug)]
+struct Downstream {
+    face: FaceId,
+    /// d_i, bit/s: infinite where nobody said.
+    rate: f64,
+    /// q_i: which part of its Interests the Data from upstream are for, smoothed. One that is answered
+    /// from the content store costs nothing upstream; one that is aggregated with others, its part.
+    share: f64,
+    heard_at: Time,
+    gap: Span,
+}
+
+impl Downstream {
+    fn is_silent(&self, now: Time) -> bool {
+        let memory = (self.gap * GAPS).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
+        now.since(self.heard_at) > memory
+    }
+}
+
+/// A next hop of a flow: an entry of the TRT.
+#[derive(Clone, Copy, Debug)]
+struct Upstream {
+    face: FaceId,
+    /// u_j, bit/s: infinite where the producer is on this node; `None` before a Data came.
+    rate: Option<f64>,
+    heard_at: Time,
+    /// How far the Interests sent by it are behind f_j of all, Interests.
+    credit: f64,
+}
+
+/// What one flow has in the tables of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FlowTables {
+    downstream: SmallVec<[Downstream; 2]>,
+    upstream: SmallVec<[Upstream; 4]>,
+}
+
+impl FlowTables {
+    // ---- DRT
+
+    /// An Interest came from a face, whatever becomes of it: d_i is what it carries, infinite if
+    /// nothing.
+    pub(super) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
+        match self.downstream.iter_mut().find(|d| d.face == face) {
+            Some(known) => {
+                let gap = now.since(known.heard_at).min(LONGEST_MEMORY);
+                known.gap = Span::from_nanos((7 * known.gap.as_nanos() + gap.as_nanos()) / 8);
+                known.heard_at = now;
+                known.rate = rate;
+            }
+            None => {
+                self.downstream.retain(|d| !d.is_silent(now));
+                let gap = LONGEST_MEMORY / GAPS;
+                self.downstream.push(Downstream { face, rate, share: 1.0, heard_at: now, gap });
+            }
+        }
+    }
+
+    /// A Data answers a face that shares it with others: `share` is its part of the Data's cost
+    /// upstream, 0 if it came from the content store.
+    pub(super) fn note_answer(&mut self, face: FaceId, share: f64) {
+        if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
+            known.share += SHARE_GAIN * (share - known.share);
+        }
+    }
+
+    /// Σ q_k·d_k over the downstream faces: what they will ask of upstream.
+    fn wanted_upstream(&self, now: Time) -> f64 {
+        self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| used_upstream(d.share, d.rate)).sum()
+    }
+
+    // ---- TRT
+
+    /// u_j: a Data came from upstream with this TargetRate.
+    pub(super) fn note_data(&mut self, now: Time, face: FaceId, rate: f64) {
+        let upstream = self.upstream(face);
+        upstream.rate = Some(rate);
+        upstream.heard_at = now;
+    }
+
+    /// An Interest that was sent by a next hop is lost. If nothing else came from there since, the way
+    /// is dead until a probe brings Data.
+    pub(super) fn note_loss(&mut self, face: FaceId, sent: Time) {
+        if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
+            && known.heard_at < sent
+        {
+            known.rate = Some(0.0);
+        }
+    }
+
+    /// A face went down or came up: nothing is known of it.
+    pub(super) fn forget(&mut self, face: FaceId) {
+        self.upstream.retain(|u| u.face != face);
+        self.downstream.retain(|d| d.face != face);
+    }
+
+    fn upstream(&mut self, face: FaceId) -> &mut Upstream {
+        let place = self.upstream.iter().position(|u| u.face == face).unwrap_or_else(|| {
+            self.upstream.push(Upstream { face, rate: None, heard_at: Time::ZERO, credit: 0.0 });
+            self.upstream.len() - 1
+        });
+        &mut self.upstream[place]
+    }
+
+    /// Σ u_k over the next hops, those not counted that lead back to `except`.
+    fn rate_upstream(&self, except: FaceId) -> f64 {
+        self.upstream.iter().filter(|u| u.face != except).filter_map(|u| u.rate).sum()
+    }
+
+    // ---- Equations
+
+    /// (12) f_j for each of these next hops. One that nothing is known of counts as the mean of the
+    /// others; where nothing comes from any, all are equal.
+    fn probabilities(&mut self, next_hops: &[FaceId]) -> SmallVec<[f64; 4]> {
+        let rates: SmallVec<[Option<f64>; 4]> =
+            next_hops.iter().map(|&face| self.upstream(face).rate).collect();
+        let infinite = rates.iter().filter(|rate| **rate == Some(f64::INFINITY)).count();
+        if infinite > 0 {
+            let part = 1.0 / infinite as f64;
+            return rates.iter().map(|rate| if *rate == Some(f64::INFINITY) { part } else { 0.0 }).collect();
+        }
+        let known = rates.iter().flatten().count();
+        let sum: f64 = rates.iter().flatten().sum();
+        if sum <= 0.0 {
+            return rates.iter().map(|_| 1.0 / next_hops.len() as f64).collect();
+        }
+        let mean = sum / known as f64;
+        let total = mean * next_hops.len() as f64;
+        rates.iter().map(|rate| rate.unwrap_or(mean) / total).collect()
+    }
+
+    /// AF: which of these next hops an Interest takes, with f_j of that one; `probe` names one that is
+    /// tried whatever is known of it.
+    ///
+    /// Interests are dealt out by turns in the ratio of f_j, as smoothly as whole ones can be: drawn
+    /// at random they would come in bunches, and fill the queues of links that are used to 99 %.
+    pub(super) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
+        if let [only] = next_hops {
+            return (*only, 1.0);
+        }
+        let probabilities = self.probabilities(next_hops);
+        let mut chosen = (0, f64::NEG_INFINITY);
+        for (place, (&face, &part)) in next_hops.iter().zip(&probabilities).enumerate() {
+            let upstream = self.upstream(face);
+            upstream.credit = (upstream.credit + part).clamp(-1.0, 1.0);
+            if part > 0.0 && upstream.credit > chosen.1 {
+                chosen = (place, upstream.credit);
+            }
+        }
+        let place = probe.unwrap_or(chosen.0);
+        self.upstream(next_hops[place]).credit -= 1.0;
+        (next_hops[place], probabilities[place])
+    }
+
+    /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nobody limits it.
+    pub(super) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
+        let wanted = self.wanted_upstream(now);
+        if wanted.is_finite() { probability * wanted } else { wanted }
+    }
+
+    /// (11), with what several downstream faces share: the rate suggested to face i, bit/s; infinite if
+    /// nothing upstream limits it.
+    ///
+    /// The paper's d_i/Σd·Σu divides the rate upstream as though each face asked for other Data. But
+    /// face i costs only q_i of its rate there. So m_i, what face i may use of Σu, is as in (11), but
+    /// not more than q_i·d_i, which leaves the rest to the others; and its rate is m_i/q_i. Where
+    /// nothing is shared q_i = 1, and this is (11).
+    pub(super) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
+        let upstream = self.rate_upstream(face);
+        if !upstream.is_finite() {
+            return f64::INFINITY;
+        }
+        let faces = || self.downstream.iter().filter(|d| d.face == face || !d.is_silent(now));
+        let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
+        if faces().count() == 1 {
+            return upstream / own.share;
+        }
+        let wanted: f64 = faces().map(|d| used_upstream(d.share, d.rate)).sum();
+        if wanted <= upstream {
+            return if wanted > 0.0 { own.rate * upstream / wanted } else { f64::INFINITY };
+        }
+        let per_rate = self.divide(faces(), upstream);
+        let weight = own.rate.min(upstream);
+        own.rate.min(per_rate * weight / own.share)
+    }
+
+    /// m_i per unit of d_i where not all can have q_i·d_i. No face counts with more than Σu: one that
+    /// nothing limits, or not for long, would leave nothing to the others.
+    fn divide<'a>(&self, faces: impl Iterator<Item = &'a Downstream>, upstream: f64) -> f64 {
+        let mut sharers: SmallVec<[(f64, f64); 8]> =
+            faces.map(|d| (used_upstream(d.share, d.rate), d.rate.min(upstream))).collect();
+        let mut left = upstream;
+        loop {
+            let weights: f64 = sharers.iter().map(|(_, weight)| weight).sum();
+            let per_rate = if weights > 0.0 { left / weights } else { 0.0 };
+            let before = sharers.len();
+            sharers.retain(|(limit, weight)| {
+                let limited = *limit < per_rate * *weight;
+                left -= if limited { *limit } else { 0.0 };
+                !limited
+            });
+            if sharers.len() == before {
+                return per_rate;
+            }
+        }
+    }
+}
+
+/// q_i·d_i; what uses nothing uses nothing at any rate.
+fn used_upstream(share: f64, rate: f64) -> f64 {
+    if share > 0.0 { share * rate } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_nanos(1_000_000_000);
+    const UP: [FaceId; 3] = [FaceId(10), FaceId(11), FaceId(12)];
+    const DOWN: [FaceId; 3] = [FaceId(0), FaceId(1), FaceId(2)];
+
+    fn tables(down: &[f64], up: &[f64]) -> FlowTables {
+        let mut tables = FlowTables::default();
+        for (face, rate) in DOWN.iter().zip(down) {
+            tables.note_interest(NOW, *face, *rate);
+        }
+        for (face, rate) in UP.iter().zip(up) {
+            tables.note_data(NOW, *face, *rate);
+        }
+        tables
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b.abs().max(1e-6)
+    }
+
+    /// Lets the tables learn that of each face's Interests this part costs something upstream.
+    fn shared(tables: &mut FlowTables, shares: &[f64]) {
+        for (face, share) in DOWN.iter().zip(shares) {
+            (0..2000).for_each(|_| tables.note_answer(*face, *share));
+        }
+    }
+
+    #[test]
+    fn figure_6_of_the_paper() {
+        // R4 in Fig. 6: 3 and 12 Mb/s downstream, 15 Mb/s upstream.
+        let tables = tables(&[3e6, 12e6], &[10e6, 5e6]);
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 3e6));
+        assert!(near(tables.target_rate(NOW, DOWN[1]), 12e6));
+    }
+
+    #[test]
+    fn equation_11_divides_what_is_upstream_in_the_ratio_of_what_is_downstream() {
+        for (down, up) in [([2e6, 3.5e6], 4e6), ([1e6, 1e6], 9e6), ([3e6, 5e6], 8e6)] {
+            let tables = tables(&down, &[up]);
+            for (face, rate) in DOWN.iter().zip(down) {
+                assert!(near(tables.target_rate(NOW, *face), rate / (down[0] + down[1]) * up));
+            }
+        }
+    }
+
+    #[test]
+    fn a_downstream_that_nothing_limits_counts_with_all_that_is_upstream() {
+        let tables = tables(&[f64::INFINITY, 5e6], &[10e6]);
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6 * 10.0 / 15.0));
+        assert!(near(tables.target_rate(NOW, DOWN[1]), 10e6 * 5.0 / 15.0));
+    }
+
+    #[test]
+    fn two_that_ask_for_the_same_data_are_both_told_all_of_it() {
+        let mut tables = tables(&[30e6, 30e6], &[10e6]);
+        shared(&mut tables, &[0.5, 0.5]);
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6) && near(tables.target_rate(NOW, DOWN[1]), 10e6));
+    }
+
+    #[test]
+    fn one_that_is_served_by_the_cache_has_its_own_rate_and_takes_none_of_the_other() {
+        let mut tables = tables(&[30e6, 30e6], &[10e6]);
+        shared(&mut tables, &[1.0, 0.0]);
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6));
+        assert!(near(tables.target_rate(NOW, DOWN[1]), 30e6));
+    }
+
+    #[test]
+    fn whatever_is_shared_the_rates_told_fit_what_is_upstream() {
+        let values = [0.0, 0.1, 0.3, 0.5, 0.9, 1.0];
+        for (a, b, c) in values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b, 1.0 - a * b))) {
+            for down in [[30e6, 30e6, 30e6], [1e6, 100e6, f64::INFINITY], [5e6, 2e6, 0.1e6]] {
+                let mut tables = tables(&down, &[6e6, 4e6]);
+                shared(&mut tables, &[a, b, c]);
+                let used = |d: &Downstream| used_upstream(d.share, tables.target_rate(NOW, d.face));
+                let total: f64 = tables.downstream.iter().map(used).sum();
+                assert!(total <= 10e6 * (1.0 + 1e-9), "{a} {b} {c} of {down:?}: {total}");
+                assert!(total >= 10e6 * (1.0 - 1e-9), "{a} {b} {c} of {down:?}: {total}");
+            }
+        }
+    }
+
+    #[test]
+    fn interests_are_dealt_out_in_the_ratio_of_the_rates_upstream() {
+        let mut tables = tables(&[], &[1e6, 8e6, 5e6]);
+        let mut sent = [0; 3];
+        for turn in 1..=1400 {
+            let (face, _) = tables.choose(&UP, None);
+            let place = UP.iter().position(|f| *f == face).unwrap_or(0);
+            sent[place] += 1;
+            for (count, part) in sent.iter().zip([1.0, 8.0, 5.0]) {
+                let due = f64::from(turn) * part / 14.0;
+                assert!((f64::from(*count) - due).abs() <= 1.5, "after {turn}: {sent:?}");
+            }
+        }
+        assert_eq!(sent, [100, 800, 500]);
+    }
+
+    #[test]
+    fn a_next_hop_that_nothing_is_known_of_gets_a_fair_part_and_a_dead_one_none() {
+        let mut tables = tables(&[], &[4e6, 2e6]);
+        let parts = tables.probabilities(&UP);
+        assert!(near(parts[2], 1.0 / 3.0) && near(parts[0], 4.0 / 9.0), "{parts:?}");
+        tables.note_loss(UP[0], NOW + Span::from_secs(1));
+        assert!((0..100).all(|_| tables.choose(&UP[..2], None).0 == UP[1]));
+        assert_eq!(tables.choose(&UP[..2], Some(0)).0, UP[0], "a probe goes all the same");
+    }
+
+    #[test]
+    fn a_downstream_that_has_gone_silent_is_not_counted() {
+        let mut tables = tables(&[4e6, 4e6], &[8e6]);
+        for n in 1..200 {
+            let now = NOW + Span::from_millis(10 * n);
+            tables.note_interest(now, DOWN[0], 4e6);
+        }
+        let later = NOW + Span::from_secs(60);
+        tables.note_interest(later, DOWN[0], 4e6);
+        assert!(near(tables.target_rate(later, DOWN[0]), 8e6));
+        assert!(near(tables.downstream_rate(later, 0.5), 2e6));
+    }
+}
