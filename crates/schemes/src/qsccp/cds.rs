@@ -85,6 +85,8 @@ struct Flow {
     phi: f64,
     /// Periods that it was over its rate, less those that it was not.
     greedy_periods: u32,
+    /// Whether a router downstream has found it greedy, by an Interest of this period.
+    is_marked: bool,
 }
 
 /// The Interest that a class sends next.
@@ -253,6 +255,7 @@ impl Cds {
             weight: 1.0,
             phi: 1.0,
             greedy_periods: 0,
+            is_marked: false,
             discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
@@ -325,7 +328,9 @@ impl Cds {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, id: PacketId) {
         let interest = &ev.pool[id];
         let (key, bytes) = (interest.flow, interest.wire_len());
-        let declared = interest.header().signals.value(Signal::ExpectedSize);
+        let signals = &interest.header().signals;
+        let declared = signals.value(Signal::ExpectedSize);
+        let is_marked = signals.value(Signal::ServiceClass).is_some_and(|class| class >= GREEDY_MARK);
         // Nobody has seen its Data: to declare less than usual is no way to pass the limiters.
         let declared_bits = declared
             .map_or(0, |size| size.saturating_mul(8))
@@ -338,6 +343,7 @@ impl Cds {
             None => self.add_flow(ev.now, key, declared_bits),
         };
         let flow = &mut self.flows[flow_id as usize];
+        flow.is_marked |= is_marked;
         let class = &mut self.classes[key.class as usize];
         class.largest_bits = class.largest_bits.max(flow.data_bits);
         if let Some(reason) = class.refuses(flow) {
@@ -479,7 +485,11 @@ impl Cds {
             // (10), first argument of the minimum; the second is the strategy's.
             let interest = &mut ev.pool[head.packet];
             let rate = self.suggested_rate(interest.flow);
-            interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
+            let signals = &mut interest.header_mut().signals;
+            signals.lower(Signal::DownstreamRate, rate);
+            if self.flows[head.flow as usize].is_punished() {
+                signals.set(Signal::ServiceClass, c as u64 + GREEDY_MARK);
+            }
             return Next::Packet(head.packet);
         }
         Next::Empty
@@ -619,17 +629,18 @@ impl Cds {
     }
 
     /// The greedy status (section IV-C 3): a flow that goes on asking for more than it is told is
-    /// punished, until it has not for as long.
+    /// punished, until it has not for as long. Routers upstream, who see only what this one lets
+    /// through, are told by a mark.
     fn judge_flows(&mut self) {
         let Settings { lambda, phi, greedy_ratio, .. } = self.settings;
         for class in &mut self.classes {
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
                 let is_over = flow.demand.rate() > greedy_ratio * class.share.rate_of(&flow.load());
-                flow.greedy_periods = if is_over {
-                    (flow.greedy_periods + 1).min(lambda)
-                } else {
-                    flow.greedy_periods.saturating_sub(1)
+                flow.greedy_periods = match (core::mem::take(&mut flow.is_marked), is_over) {
+                    (true, _) => lambda,
+                    (false, true) => (flow.greedy_periods + 1).min(lambda),
+                    (false, false) => flow.greedy_periods.saturating_sub(1),
                 };
                 match flow.greedy_periods {
                     n if n == lambda => flow.phi = phi,
@@ -676,16 +687,17 @@ impl Cds {
     }
 }
 
+/// Added to the ServiceClass of a punished flow's Interests (the authors' code).
+const GREEDY_MARK: u64 = CLASSES as u64;
+
 /// NDN packets are at most 8800 bytes; nobody may declare more.
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
 impl Flow {
-    /// Which part of its room is taken: x of the discount σ(x). In the class's room, where all may
-    /// be waiting for their turns, one Interest that waits for its own is no sign of too many.
+    /// Which part of its room is taken: x of the discount σ(x). Where all wait for their turns, one
+    /// Interest that waits for its own is no sign of too many.
     fn filled(&self, flow_room: u32, part_of_class: u32) -> f64 {
-        let waiting = self.queue.len();
-        let of_class = f64::from(waiting.saturating_sub(1)) / f64::from(part_of_class);
-        of_class.max(f64::from(waiting) / f64::from(flow_room))
+        f64::from(self.queue.len().saturating_sub(1)) / f64::from(flow_room.min(part_of_class))
     }
 
     fn is_punished(&self) -> bool {
