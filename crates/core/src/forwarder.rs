@@ -637,6 +637,7 @@ impl Forwarder {
         let copy = out.pool.duplicate(id);
         let data = &mut out.pool[copy];
         *data.header_mut() = LpHeader::NONE;
+        data.queued_at = out.now;
         let fresh_until = out.now + data.freshness;
         let bytes = u64::from(data.net_len);
         self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
@@ -671,7 +672,8 @@ impl Forwarder {
         let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);
-        self.send_answer(copy, &record, flow, Answer::Cached, out);
+        let age = out.now - out.pool[cached].queued_at;
+        self.send_answer(copy, &record, flow, Answer::Cached(age), out);
     }
 
     // ---- Nacks

@@ -64,7 +64,7 @@ pub struct Packet {
     pub arrived_on: FaceId,
     /// The next packet in the list that holds it.
     next: Option<PacketId>,
-    /// At this node: when it was put into a queue.
+    /// At this node: when it was put where it is, a queue or the content store.
     pub queued_at: Time,
     /// Interest: lifetime.
     pub lifetime: Span,

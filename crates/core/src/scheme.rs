@@ -319,8 +319,8 @@ pub enum Answer {
     Forwarded,
     /// From upstream, for the Interest of another downstream.
     Aggregated,
-    /// From this node's content store.
-    Cached,
+    /// From this node's content store, where it came so long ago.
+    Cached(Span),
 }
 
 /// A copy of a Data that is about to leave for one downstream.

@@ -151,7 +151,7 @@ fn the_answer_says_to_the_strategy_who_was_aggregated() {
     bench.interest(second, "/a/1", 2);
     bench.data(up, "/a/1");
     bench.interest(first, "/a/1", 3);
-    assert_eq!(*seen.borrow(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached]);
+    assert_eq!(*seen.borrow(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached(Span::ZERO)]);
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Strategy for AdaptiveForwarding {
         let rate = rate_in(ev.data, Signal::TargetRate);
         let shared_retrieval = self.shared_retrieval;
         let tables = self.tables(ev.flow);
-        tables.note_data(ev.now, ev.face, rate);
+        tables.note_data(ev.now, ev.face, rate, ev.rtt);
         if !shared_retrieval {
             return;
         }
@@ -103,13 +103,15 @@ impl Strategy for AdaptiveForwarding {
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
         let shared_retrieval = self.shared_retrieval;
         let Some(tables) = self.known(ev.flow) else { return };
-        if ev.answer == Answer::Cached {
-            if !shared_retrieval {
-                return;
+        let rate = match ev.answer {
+            Answer::Forwarded | Answer::Aggregated => tables.target_rate(ev.now, ev.face),
+            Answer::Cached(_) if !shared_retrieval => f64::INFINITY,
+            Answer::Cached(age) => {
+                tables.note_answer(ev.face, 0.0);
+                tables.target_rate_cached(ev.now, ev.face, age)
             }
-            tables.note_answer(ev.face, 0.0);
-        }
-        write_rate(ev.data, Signal::TargetRate, tables.target_rate(ev.now, ev.face));
+        };
+        write_rate(ev.data, Signal::TargetRate, rate);
     }
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {

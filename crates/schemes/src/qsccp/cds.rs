@@ -29,7 +29,7 @@ use weir_packet::{ServiceClass, Signal};
 use super::Settings;
 use super::index::{CLASSES, FlowIndex};
 use super::meter::Meter;
-use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure};
+use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Reserve};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
@@ -81,6 +81,7 @@ struct Flow {
     place: u32,
     /// w: weight in the WDRR.
     weight: f64,
+    reserve: Reserve,
     /// φ: less than 1 while it is punished as greedy.
     phi: f64,
     /// Periods that it was over its rate, less those that it was not.
@@ -121,8 +122,10 @@ struct Class {
     limiter: Option<Meter>,
     /// Largest Data of its flows, bits: the quantum is not smaller, which keeps WDRR O(1).
     largest_bits: u64,
-    /// Result of the last period.
+    /// Result of the last period: B_c, and how it is shared.
+    rate: f64,
     share: ClassShare,
+    reserve: Reserve,
     /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
     /// more than one Interest.
     weights: f64,
@@ -200,7 +203,9 @@ impl Class {
             last_finish: 0.0,
             limiter,
             largest_bits: 0,
+            rate: 0.0,
             share: ClassShare::default(),
+            reserve: Reserve::default(),
             weights: 0.0,
             shared_weights: 0.0,
             joined_weights: 0.0,
@@ -253,6 +258,7 @@ impl Cds {
             deficit: 0.0,
             has_quantum: false,
             weight: 1.0,
+            reserve: Reserve::default(),
             phi: 1.0,
             greedy_periods: 0,
             is_marked: false,
@@ -550,19 +556,31 @@ impl Cds {
             self.shortest_rtt_before = core::mem::replace(&mut self.shortest_rtt, Span::MAX);
         }
         self.forget_silent_flows(now);
-        for class in &mut self.classes {
-            class.largest_bits = 0;
-            for &id in &class.flows {
-                let flow = &mut self.flows[id as usize];
-                flow.demand.end_period(now, flow.data_bits, self.settings.period);
-                class.largest_bits = class.largest_bits.max(flow.data_bits);
-            }
-        }
+        self.measure_demand(now);
         self.share_capacity(now);
         self.judge_flows();
         let idle = self.classes.iter().all(|class| class.flows.is_empty());
         self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
+    }
+
+    /// r_f, and who has taken less than was suggested.
+    fn measure_demand(&mut self, now: Time) {
+        let Settings { period, gamma, .. } = self.settings;
+        for class in &mut self.classes {
+            class.largest_bits = 0;
+            let (mut demand, mut suggested) = (0.0, 0.0);
+            for &id in &class.flows {
+                let flow = &mut self.flows[id as usize];
+                flow.demand.end_period(now, flow.data_bits, period);
+                class.largest_bits = class.largest_bits.max(flow.data_bits);
+                let rate = flow.rate.unwrap_or(0.0);
+                flow.reserve.note(flow.demand.rate(), rate, gamma);
+                demand += flow.demand.rate();
+                suggested += rate;
+            }
+            class.reserve.note(demand, suggested.min(class.rate), gamma);
+        }
     }
 
     fn forget_silent_flows(&mut self, now: Time) {
@@ -597,12 +615,15 @@ impl Cds {
             rates[c] = data_capacity * s.delta[c];
             delay_sensitive += demands[c].min(rates[c]);
         }
-        let claims: [Claim; DT_CLASSES] =
-            core::array::from_fn(|i| Claim { weight: s.omega[i], demand: demands[FIRST_DT + i] });
+        let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
+            let is_limited = self.classes[FIRST_DT + i].reserve.is_limited();
+            Claim { weight: s.omega[i], demand: demands[FIRST_DT + i], is_limited }
+        });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
         self.set_limits(now, data_capacity);
         for (class, rate) in self.classes.iter_mut().zip(rates) {
+            class.rate = rate;
             let loads = class.flows.iter().map(|&id| self.flows[id as usize].load());
             class.share = ClassShare::new(rate, s.gamma, loads);
             class.shared_weights = class.weights;
@@ -705,7 +726,8 @@ impl Flow {
     }
 
     fn load(&self) -> FlowLoad {
-        FlowLoad { weight: self.weight, phi: self.phi, demand: self.demand.rate() }
+        let (demand, is_limited) = (self.demand.rate(), self.reserve.is_limited());
+        FlowLoad { weight: self.weight, phi: self.phi, demand, is_limited }
     }
 }
 

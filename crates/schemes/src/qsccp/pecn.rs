@@ -30,20 +30,49 @@ pub(super) struct Claim {
     pub(super) weight: f64,
     /// What it asks for, bit/s.
     pub(super) demand: f64,
+    /// Whether it has not taken what it was offered for so long that something else must limit it.
+    pub(super) is_limited: bool,
 }
 
-/// (6), (8): what each unit of weight is offered of `rate`, at least `base`: everybody's weighted fair
-/// share, where those who ask for less than γ of it leave the rest to the others.
+impl Claim {
+    /// (5), (7) High-demand: asks for γ of its share or more.
+    fn is_high(self, per_weight: f64, gamma: f64) -> bool {
+        self.demand > 0.0 && self.demand >= gamma * per_weight * self.weight
+    }
+}
+
+/// Somebody that is offered more than it takes for so many periods is limited by something else. In
+/// that time consumers have heard of the offer and followed it.
+const PATIENCE: u32 = 5;
+
+/// For how long somebody has taken less than γ of what it was offered, in periods.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reserve {
+    periods: u32,
+}
+
+impl Reserve {
+    pub(super) fn note(&mut self, demand: f64, offered: f64, gamma: f64) {
+        self.periods = if demand < gamma * offered { (self.periods + 1).min(PATIENCE) } else { 0 };
+    }
+
+    pub(super) fn is_limited(self) -> bool {
+        self.periods == PATIENCE
+    }
+}
+
+/// (6), (8): what each unit of weight is offered of `rate`, where `base` is an equal part for all.
 ///
-/// The authors' code divides once what those leave who ask for less than their base rate. Some of
-/// those who get of it do not take it either, being limited elsewhere; so it is divided until all of
-/// it is taken. This fixed point is the weighted max-min share.
+/// What those leave who ask for less than γ of their base rate goes to the others, by weight. The
+/// authors' code leaves it at that. But some of these do not take it either, being limited elsewhere,
+/// so what they leave is divided again until all is taken: this fixed point is the weighted max-min
+/// share.
 fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim> + Clone) -> f64 {
     let mut level = base;
     for _ in 0..ROUNDS {
         let (mut left, mut takers) = (rate, 0.0);
         for claim in claims.clone() {
-            if is_high(claim, level, gamma) {
+            if claim.is_high(if claim.is_limited { level } else { base }, gamma) {
                 takers += claim.weight;
             } else {
                 left -= claim.demand;
@@ -58,11 +87,6 @@ fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim>
     level
 }
 
-/// (5), (7) High-demand: asks for γ of its share or more.
-fn is_high(claim: Claim, per_weight: f64, gamma: f64) -> bool {
-    claim.demand > 0.0 && claim.demand >= gamma * per_weight * claim.weight
-}
-
 /// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
 ///
 /// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
@@ -72,9 +96,9 @@ pub(super) fn class_rates<const N: usize>(available: f64, gamma: f64, classes: &
     let total: f64 = classes.iter().map(|c| c.weight).sum();
     let per_weight = if total > 0.0 { available / total } else { 0.0 };
     let base = |c: &Claim| per_weight * c.weight;
-    if classes.iter().any(|c| is_high(*c, per_weight, gamma)) {
+    if classes.iter().any(|c| c.is_high(per_weight, gamma)) {
         let level = offered(available, per_weight, gamma, classes.iter().copied());
-        let share = |c: &Claim| if is_high(*c, per_weight, gamma) { level * c.weight } else { base(c) };
+        let share = |c: &Claim| if c.is_high(per_weight, gamma) { level * c.weight } else { base(c) };
         return core::array::from_fn(|i| share(&classes[i]));
     }
     let is_low = |c: &&Claim| c.demand > CLASS_IDLE * base(c);
@@ -185,6 +209,14 @@ pub(super) struct FlowLoad {
     pub(super) phi: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
+    /// As [`Claim::is_limited`].
+    pub(super) is_limited: bool,
+}
+
+impl FlowLoad {
+    fn claim(&self) -> Claim {
+        Claim { weight: self.weight, demand: self.demand, is_limited: self.is_limited }
+    }
 }
 
 /// What a class has for each of its flows; made in a few passes over them, asked in another.
@@ -212,16 +244,14 @@ impl ClassShare {
         let is_punished = |f: &FlowLoad| f.phi < 1.0;
         let punished = flows.clone().filter(is_punished);
         let used: f64 = punished.map(|f| f.demand.min(per_weight * f.weight * f.phi)).sum();
-        let claim = |f: FlowLoad| Claim { weight: f.weight, demand: f.demand };
-        let others = flows.filter(move |f| !is_punished(f)).map(claim);
+        let others = flows.filter(move |f| !is_punished(f)).map(|f| f.claim());
         let offered = offered(rate - used, per_weight, gamma, others);
         ClassShare { gamma, rate, per_weight, offered }
     }
 
     /// (9) The suggested target rate R_f, before the discount for a filled queue.
     pub(super) fn rate_of(&self, flow: &FlowLoad) -> f64 {
-        let claim = Claim { weight: flow.weight, demand: flow.demand };
-        if flow.phi < 1.0 || !is_high(claim, self.per_weight, self.gamma) {
+        if flow.phi < 1.0 || !flow.claim().is_high(self.per_weight, self.gamma) {
             self.per_weight * flow.weight * flow.phi
         } else {
             self.offered * flow.weight
@@ -248,11 +278,11 @@ mod tests {
     const GAMMA: f64 = 0.95;
 
     fn class(weight: f64, demand: f64) -> Claim {
-        Claim { weight, demand }
+        Claim { weight, demand, is_limited: false }
     }
 
     fn flow(demand: f64) -> FlowLoad {
-        FlowLoad { weight: 1.0, phi: 1.0, demand }
+        FlowLoad { weight: 1.0, phi: 1.0, demand, is_limited: false }
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -300,6 +330,28 @@ mod tests {
         let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
         assert!(near(share.rate_of(&flows[0]), 2.75e6));
         assert!(near(share.rate_of(&flows[2]), 2e6));
+    }
+
+    #[test]
+    fn what_flows_leave_that_are_limited_elsewhere_is_divided_until_all_is_taken() {
+        let limited = |demand| FlowLoad { is_limited: true, ..flow(demand) };
+        // 12 for six: max-min of demands 1, 2.2, 2.4 and three that take what they get.
+        let flows = [limited(1e6), limited(2.2e6), limited(2.4e6), flow(2e6), flow(2e6), flow(2e6)];
+        let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
+        let told: Vec<f64> = flows.iter().map(|f| share.rate_of(f)).collect();
+        // The third is within γ of its share, so it counts with all of it.
+        assert!(near(told[5], (12e6 - 3.2e6) / 4.0) && near(told[0], 2e6), "{told:?}");
+        let flows = [limited(1e6), limited(1.5e6), flow(2e6), flow(2e6)];
+        let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
+        assert!(near(share.rate_of(&flows[2]), 9.5e6 / 2.0));
+    }
+
+    #[test]
+    fn what_is_promised_to_flows_that_may_grow_fits_the_class() {
+        // One has fallen back for a moment, another is on its way up.
+        let flows = [flow(2.9e6), flow(9e6), flow(3e6)];
+        let share = ClassShare::new(9e6, GAMMA, flows.iter().copied());
+        assert!(near(flows.iter().map(|f| share.rate_of(f)).sum::<f64>(), 9e6));
     }
 
     #[test]
