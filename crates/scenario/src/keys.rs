@@ -131,6 +131,8 @@ pub const METRICS: &[&str] = &[
     "retransmitted",
     "timeouts",
     "completion",
+    "completion_mean",
+    "unfinished",
     "utilisation",
     "queue_mean",
     "queue_p99",

@@ -1372,7 +1372,7 @@ impl<'a> Loader<'a> {
         {
             return Err(item.error_here(format!("there is no flow of {}", words.join(", ")), ""));
         }
-        if metric == Metric::Completion
+        if metric.needs_amount()
             && let Some(endless) = select.flows.iter().find(|f| flows[f.index()].amount.is_none())
         {
             let message =
@@ -1503,6 +1503,8 @@ fn words(metric: Metric) -> &'static str {
         Metric::Retransmitted => "Interests retransmitted",
         Metric::Timeouts => "Interests timed out",
         Metric::Completion => "time to completion",
+        Metric::CompletionMean => "mean time to completion",
+        Metric::Unfinished => "unfinished flows",
         Metric::Utilisation => "utilisation",
         Metric::QueueMean => "mean queueing delay",
         Metric::QueueP99 => "99th percentile of the queueing delay",

@@ -351,6 +351,10 @@ pub enum Metric {
     Timeouts,
     /// When the last of the selected flows had fetched its amount, s after its own start.
     Completion,
+    /// Mean over the selected flows of the time it took each to fetch its amount, s.
+    CompletionMean,
+    /// How many of the selected flows had not fetched their amount by the window's end.
+    Unfinished,
     /// Mean share of the selected links' rate that was used, 0 to 1.
     Utilisation,
     /// Mean queueing delay in front of the selected links, ms.
@@ -511,7 +515,7 @@ impl Scenario {
 
 impl Metric {
     /// Every metric with its name in files and its unit.
-    pub const ALL: [(Metric, &'static str, &'static str); 17] = [
+    pub const ALL: [(Metric, &'static str, &'static str); 19] = [
         (Metric::Goodput, "goodput", "bit/s"),
         (Metric::DataRate, "data_rate", "bit/s"),
         (Metric::DelayMean, "delay_mean", "ms"),
@@ -522,6 +526,8 @@ impl Metric {
         (Metric::Retransmitted, "retransmitted", "packets"),
         (Metric::Timeouts, "timeouts", "packets"),
         (Metric::Completion, "completion", "s"),
+        (Metric::CompletionMean, "completion_mean", "s"),
+        (Metric::Unfinished, "unfinished", "flows"),
         (Metric::Utilisation, "utilisation", "1"),
         (Metric::QueueMean, "queue_mean", "ms"),
         (Metric::QueueP99, "queue_p99", "ms"),
@@ -536,7 +542,7 @@ impl Metric {
         Self::ALL[self as usize].1
     }
 
-    /// The unit of its values: `bit/s`, `ms`, `s`, `packets`, or `1` for ratios.
+    /// The unit of its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     pub fn unit(self) -> &'static str {
         Self::ALL[self as usize].2
     }
@@ -554,6 +560,10 @@ impl Metric {
             Metric::Retransmitted => "Interests of the flows that were sent again.",
             Metric::Timeouts => "Interests of the flows that timed out.",
             Metric::Completion => "When the last of the flows had fetched its `amount`, from its own start.",
+            Metric::CompletionMean => {
+                "Mean over the flows of the time it took each to fetch its `amount`; nothing if one never did."
+            }
+            Metric::Unfinished => "Flows that had not fetched their `amount` by the window's end.",
             Metric::Utilisation => "Mean share of the links' rate that was used, 0 to 1.",
             Metric::QueueMean => "Mean queueing delay in front of the links.",
             Metric::QueueP99 => "99th percentile of the same.",
@@ -568,6 +578,11 @@ impl Metric {
                  window's last quarter."
             }
         }
+    }
+
+    /// Whether it is about the end of flows, which then have an amount.
+    pub fn needs_amount(self) -> bool {
+        matches!(self, Metric::Completion | Metric::CompletionMean | Metric::Unfinished)
     }
 
     /// Whether it is about links, which the expectation then names.

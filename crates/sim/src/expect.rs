@@ -4,7 +4,7 @@ use weir_core::units::{Span, Time};
 use weir_results::{Bound, DelayHistogram, ExpectationRow, jain};
 use weir_scenario::{self as scenario, Expectation, Metric};
 
-use crate::measure::Interval;
+use crate::measure::{Completion, Interval};
 
 /// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
 /// plots), or of the smallest multiple of it in which one segment of each flow is less than what
@@ -121,7 +121,7 @@ impl Probes {
 pub(crate) fn rows(
     probes: &Probes,
     intervals: &[Interval],
-    completion: &[Option<Span>],
+    completion: &[Option<Completion>],
 ) -> Vec<ExpectationRow> {
     let row = |probe: &Probe| {
         let interval = intervals.iter().find(|i| (i.from, i.to) == probe.window);
@@ -146,7 +146,7 @@ pub(crate) fn rows(
 
 impl Probe {
     /// The value of the metric; `None` if there is nothing to measure.
-    fn measured(&self, interval: &Interval, completion: &[Option<Span>]) -> Option<f64> {
+    fn measured(&self, interval: &Interval, completion: &[Option<Completion>]) -> Option<f64> {
         let seconds = interval.seconds();
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
@@ -168,9 +168,11 @@ impl Probe {
             Metric::Lost => count(|i, f| i.flow(f).lost),
             Metric::Retransmitted => count(|i, f| i.flow(f).counters.retransmitted),
             Metric::Timeouts => count(|i, f| i.flow(f).counters.timeouts),
-            Metric::Completion => {
-                let all: Option<Vec<_>> = self.flows.iter().map(|&f| completion[f]).collect();
-                all?.into_iter().max().map(Span::as_secs_f64)
+            Metric::Completion => completions(&self.flows, completion)?.into_iter().reduce(f64::max),
+            Metric::CompletionMean => mean(&completions(&self.flows, completion)?),
+            Metric::Unfinished => {
+                let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to);
+                Some(self.flows.iter().filter(is_late).count() as f64)
             }
             Metric::Utilisation => mean_of_channels(&|c| interval.channel(c).busy.as_secs_f64() / seconds),
             Metric::QueueMean => self.queueing(interval).mean_ms(),
@@ -248,9 +250,19 @@ impl Settling {
     }
 }
 
+/// The time that each of these flows took to fetch its amount, s; `None` if one of them has not.
+fn completions(flows: &[usize], completion: &[Option<Completion>]) -> Option<Vec<f64>> {
+    flows.iter().map(|&flow| completion[flow].map(|c| c.after.as_secs_f64())).collect()
+}
+
+/// `None` of no values.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// Largest relative deviation of a value from their mean.
 fn unfairness(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let mean = mean(values)?;
     (mean > 0.0).then(|| values.iter().map(|v| (v / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 

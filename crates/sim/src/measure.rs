@@ -177,13 +177,21 @@ impl Interval {
     }
 }
 
+/// When a flow had fetched all that it was to fetch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completion {
+    pub(crate) at: Time,
+    /// How long that took from the flow's own start.
+    pub(crate) after: Span,
+}
+
 /// All accounts of a run.
 #[derive(Debug)]
 pub(crate) struct Measurements {
     plan: Plan,
     flows: Vec<FlowTotals>,
     channels: Vec<ChannelTotals>,
-    completion: Vec<Option<Span>>,
+    completion: Vec<Option<Completion>>,
     drops: [u64; DropReason::ALL.len()],
     packet_hops: u64,
     /// The first is the whole run, then the windows, then those of expectations.
@@ -289,7 +297,8 @@ impl Measurements {
         let index = flow as usize;
         self.flows[index].content += delivery.content;
         if delivery.complete && self.completion[index].is_none() {
-            self.completion[index] = Some(now - self.plan.flows[index].start);
+            let after = now - self.plan.flows[index].start;
+            self.completion[index] = Some(Completion { at: now, after });
         }
         let since = &mut self.since_step[index];
         since.sum = since.sum + delivery.delay;
@@ -503,7 +512,7 @@ impl Measurements {
                 lost: totals.lost,
                 retransmitted: totals.counters.retransmitted,
                 timeouts: totals.counters.timeouts,
-                completion_s: self.completion[index].map(Span::as_secs_f64),
+                completion_s: self.completion[index].map(|c| c.after.as_secs_f64()),
             }
         };
         self.plan.flows.iter().enumerate().map(row).collect()
@@ -515,7 +524,8 @@ impl Measurements {
                 (0..self.flows.len()).filter(|&f| self.plan.flows[f].class == class).collect();
             let sum =
                 |of: fn(&FlowTotals) -> u64| members.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
-            let completions: Option<Vec<_>> = members.iter().map(|&f| self.completion[f]).collect();
+            let completions: Option<Vec<_>> =
+                members.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
             ClassRow {
                 class: class.name().to_owned(),
                 goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
