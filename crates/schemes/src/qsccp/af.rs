@@ -94,9 +94,9 @@ impl Strategy for AdaptiveForwarding {
             return;
         }
         let waiting = || ev.entry.in_records.iter().filter(|r| r.expires >= ev.now && r.face != ev.face);
-        let share = 1.0 / waiting().count().max(1) as f64;
+        let cost = 1.0 / waiting().count().max(1) as f64;
         for record in waiting() {
-            tables.note_answer(record.face, share);
+            tables.note_answer(ev.now, record.face, cost);
         }
     }
 
@@ -104,10 +104,13 @@ impl Strategy for AdaptiveForwarding {
         let shared_retrieval = self.shared_retrieval;
         let Some(tables) = self.known(ev.flow) else { return };
         let rate = match ev.answer {
-            Answer::Forwarded | Answer::Aggregated => tables.target_rate(ev.now, ev.face),
             Answer::Cached(_) if !shared_retrieval => f64::INFINITY,
+            Answer::Forwarded | Answer::Aggregated if !shared_retrieval => {
+                tables.target_rate(ev.now, ev.face)
+            }
+            Answer::Forwarded | Answer::Aggregated => tables.shared_target_rate(ev.now, ev.face),
             Answer::Cached(age) => {
-                tables.note_answer(ev.face, 0.0);
+                tables.note_answer(ev.now, ev.face, 0.0);
                 tables.target_rate_cached(ev.now, ev.face, age)
             }
         };

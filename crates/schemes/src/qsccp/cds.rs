@@ -74,7 +74,7 @@ struct Flow {
     data_bits: u64,
     demand: RateMeasure,
     mean_gap: Span,
-    /// R_f, bit/s; `None` until the first period ends.
+    /// R_f, bit/s, not discounted yet; `None` until the first period ends.
     rate: Option<f64>,
     key: FlowKey,
     /// Place in its class's list of all flows.
@@ -176,6 +176,20 @@ impl Class {
     /// with long queues do not keep the others out.
     fn part_of_room(&self) -> u32 {
         (self.room / self.waiting_flows.max(1)).max(1)
+    }
+
+    /// σ(x) for the part x of its room that a flow has taken, of its class's if that is less. Where all
+    /// wait for their turns, one Interest that waits for its own is no sign of too many.
+    fn discount(&self, flow: &Flow) -> f64 {
+        let more = flow.queue.len().saturating_sub(1);
+        if more == 0 {
+            return pecn::UNDISCOUNTED;
+        }
+        if flow.is_punished() {
+            return 1.0;
+        }
+        let part = if self.limiter.is_some() { u32::MAX } else { self.part_of_room() };
+        pecn::occupancy_discount(f64::from(more) / f64::from(self.flow_room.min(part)))
     }
 
     /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
@@ -319,7 +333,10 @@ impl Cds {
         let class = &self.classes[key.class as usize];
         let flow = self.index.find(key).map(|id| &self.flows[id as usize]);
         let rate = match flow.and_then(|flow| flow.rate) {
-            Some(rate) => rate * class.shared_weights / (class.shared_weights + class.joined_weights),
+            Some(rate) => {
+                let discount = flow.map_or(1.0, |flow| class.discount(flow));
+                rate * discount * class.shared_weights / (class.shared_weights + class.joined_weights)
+            }
             None => {
                 let weight = flow.map_or(1.0, |flow| flow.weight);
                 let others = class.weights - flow.map_or(0.0, |flow| flow.discounted_weight);
@@ -570,11 +587,11 @@ impl Cds {
         for class in &mut self.classes {
             class.largest_bits = 0;
             let (mut demand, mut suggested) = (0.0, 0.0);
-            for &id in &class.flows {
-                let flow = &mut self.flows[id as usize];
+            for place in 0..class.flows.len() {
+                let flow = &mut self.flows[class.flows[place] as usize];
                 flow.demand.end_period(now, flow.data_bits, period);
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
-                let rate = flow.rate.unwrap_or(0.0);
+                let rate = flow.rate.unwrap_or(0.0) * class.discount(flow);
                 flow.reserve.note(flow.demand.rate(), rate, gamma);
                 demand += flow.demand.rate();
                 suggested += rate;
@@ -638,13 +655,9 @@ impl Cds {
     /// (9): R_f of every flow.
     fn suggest_rates(&mut self) {
         for class in &self.classes {
-            let part = if class.limiter.is_some() { u32::MAX } else { class.part_of_room() };
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
-                let suggested = class.share.rate_of(&flow.load());
-                let filled = flow.filled(class.flow_room, part);
-                let discount = if flow.is_punished() { 1.0 } else { pecn::occupancy_discount(filled) };
-                flow.rate = Some(suggested * discount);
+                flow.rate = Some(class.share.rate_of(&flow.load()));
             }
         }
     }
@@ -715,12 +728,6 @@ const GREEDY_MARK: u64 = CLASSES as u64;
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
 impl Flow {
-    /// Which part of its room is taken: x of the discount σ(x). Where all wait for their turns, one
-    /// Interest that waits for its own is no sign of too many.
-    fn filled(&self, flow_room: u32, part_of_class: u32) -> f64 {
-        f64::from(self.queue.len().saturating_sub(1)) / f64::from(flow_room.min(part_of_class))
-    }
-
     fn is_punished(&self) -> bool {
         self.phi < 1.0
     }

@@ -264,6 +264,9 @@ impl ClassShare {
     }
 }
 
+/// σ(0).
+pub(super) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
+
 /// The queue-occupancy discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 for a virtual queue that is
 /// filled to the share x (authors' code; not in the surviving text). It drains what start-up and
 /// bursts leave in the queues.
@@ -335,13 +338,12 @@ mod tests {
     #[test]
     fn what_flows_leave_that_are_limited_elsewhere_is_divided_until_all_is_taken() {
         let limited = |demand| FlowLoad { is_limited: true, ..flow(demand) };
-        // 12 for six: max-min of demands 1, 2.2, 2.4 and three that take what they get.
-        let flows = [limited(1e6), limited(2.2e6), limited(2.4e6), flow(2e6), flow(2e6), flow(2e6)];
+        // The first leaves 2.75 to each other; the second does not take it.
+        let flows = [limited(1e6), limited(2.4e6), flow(3e6), flow(3e6), flow(3e6)];
         let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
         let told: Vec<f64> = flows.iter().map(|f| share.rate_of(f)).collect();
-        // The third is within γ of its share, so it counts with all of it.
-        assert!(near(told[5], (12e6 - 3.2e6) / 4.0) && near(told[0], 2e6), "{told:?}");
-        let flows = [limited(1e6), limited(1.5e6), flow(2e6), flow(2e6)];
+        assert!(near(told[4], (12e6 - 3.4e6) / 3.0) && near(told[0], 2.4e6), "{told:?}");
+        let flows = [limited(1e6), limited(1.5e6), flow(4e6), flow(4e6)];
         let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
         assert!(near(share.rate_of(&flows[2]), 9.5e6 / 2.0));
     }
@@ -424,6 +426,11 @@ mod tests {
         let rates = measured(&sent, 40);
         assert!(near(rates[9], 8e5), "{rates:?}");
         assert!(rates[10] == 0.0 && rates[39] == 0.0, "{rates:?}");
+    }
+
+    #[test]
+    fn an_empty_queue_is_not_discounted() {
+        assert_eq!(UNDISCOUNTED.to_bits(), occupancy_discount(0.0).to_bits());
     }
 
     #[test]

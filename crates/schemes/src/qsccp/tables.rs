@@ -20,8 +20,10 @@ const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
-/// Gain of the smoothed share of upstream that a face uses.
-const SHARE_GAIN: f64 = 1.0 / 32.0;
+/// What a face costs upstream is measured over so many Data, and a tenth of a second, at least.
+const ANSWERS: u32 = 32;
+/// How much of the difference is believed if it costs less than before.
+const FALL: f64 = 0.25;
 
 /// Who is behind others in fetching the same Data has caught up in about so many round trips upstream.
 const CATCH_UP: f64 = 4.0;
@@ -34,9 +36,7 @@ struct Downstream {
     face: FaceId,
     /// d_i, bit/s: infinite where nobody said.
     rate: f64,
-    /// q_i: which part of its Interests the Data from upstream are for, smoothed. One that is answered
-    /// from the content store costs nothing upstream; one that is aggregated with others, its part.
-    share: f64,
+    share: UpstreamShare,
     heard_at: Time,
     gap: Span,
 }
@@ -45,6 +45,45 @@ impl Downstream {
     fn is_silent(&self, now: Time) -> bool {
         let memory = (self.gap * GAPS).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
         now.since(self.heard_at) > memory
+    }
+}
+
+/// q_i: what an Interest of a downstream face costs upstream, in Data. One that is answered from the
+/// content store costs nothing; one that is aggregated with others, its part; any other, all.
+///
+/// What is shared now need not be shared for long: two consumers that fetch the same Data pass each
+/// other. So it is believed slowly that an Interest costs less, and at once that it costs more.
+#[derive(Clone, Copy, Debug)]
+struct UpstreamShare {
+    value: f64,
+    is_known: bool,
+    /// Since the latest measure: when it was, Data that came, and what they cost.
+    since: Time,
+    answers: u32,
+    cost: f64,
+}
+
+impl UpstreamShare {
+    /// Of a face that nothing is known of: all.
+    fn new(now: Time) -> UpstreamShare {
+        UpstreamShare { value: 1.0, is_known: false, since: now, answers: 0, cost: 0.0 }
+    }
+
+    /// What a face costs upstream at a rate; one that costs nothing, at any.
+    fn used(&self, rate: f64) -> f64 {
+        if self.value > 0.0 { self.value * rate } else { 0.0 }
+    }
+
+    fn note(&mut self, now: Time, cost: f64) {
+        self.answers += 1;
+        self.cost += cost;
+        if self.answers < ANSWERS || now.since(self.since) < SHORTEST_MEMORY {
+            return;
+        }
+        let measured = self.cost / f64::from(self.answers);
+        let gain = if self.is_known && measured < self.value { FALL } else { 1.0 };
+        let value = self.value + gain * (measured - self.value);
+        *self = UpstreamShare { value, is_known: true, ..UpstreamShare::new(now) };
     }
 }
 
@@ -84,23 +123,27 @@ impl FlowTables {
             None => {
                 self.downstream.retain(|d| !d.is_silent(now));
                 let gap = LONGEST_MEMORY / GAPS;
-                self.downstream.push(Downstream { face, rate, share: 1.0, heard_at: now, gap });
+                self.downstream.push(Downstream {
+                    face,
+                    rate,
+                    share: UpstreamShare::new(now),
+                    heard_at: now,
+                    gap,
+                });
             }
         }
     }
 
-    /// A Data answers a face that shares it with others: `share` is its part of the Data's cost
-    /// upstream, 0 if it came from the content store.
-    pub(super) fn note_answer(&mut self, face: FaceId, share: f64) {
+    /// A Data answers a face: `cost` is its part of it upstream, 0 if it came from the content store.
+    pub(super) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
         if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
-            known.share += SHARE_GAIN * (share - known.share);
+            known.share.note(now, cost);
         }
     }
 
     /// Σ q_k·d_k over the downstream faces: what they will ask of upstream.
     fn wanted_upstream(&self, now: Time) -> f64 {
-        let used = |d: &Downstream| if d.share > 0.0 { d.share * d.rate } else { 0.0 };
-        self.downstream.iter().filter(|d| !d.is_silent(now)).map(used).sum()
+        self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| d.share.used(d.rate)).sum()
     }
 
     // ---- TRT
@@ -202,12 +245,7 @@ impl FlowTables {
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
 
-    /// (11), with what downstream faces share: the rate suggested to face i, bit/s; infinite if nothing
-    /// upstream limits it.
-    ///
-    /// The paper's d_i/Σd_k·Σu_k divides the rate upstream as though each face asked for other Data.
-    /// But face k costs only q_k of its rate there: so it is d_i/Σ(q_k·d_k)·Σu_k, and the faces use
-    /// Σu together whatever they share. Where nothing is shared, q_k = 1, and this is (11).
+    /// (11): the rate suggested to face i, d_i/Σd_k·Σu_k, bit/s; infinite if nothing upstream limits it.
     ///
     /// No face counts with more than Σu: one that nothing limits would leave nothing to the others.
     pub(super) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
@@ -217,9 +255,52 @@ impl FlowTables {
             return upstream;
         }
         let rate = |d: &Downstream| d.rate.min(upstream);
-        let faces = self.downstream.iter().filter(|d| d.face == face || !d.is_silent(now));
-        let wanted: f64 = faces.map(|d| d.share * rate(d)).sum();
-        if wanted > 0.0 { rate(own) * upstream / wanted } else { f64::INFINITY }
+        let sum: f64 = self.active(now, face).map(rate).sum();
+        if sum > 0.0 { rate(own) / sum * upstream } else { upstream }
+    }
+
+    /// In place of (11), where downstream faces may ask for the same Data: the rate suggested to face i,
+    /// bit/s; infinite if nothing upstream limits it.
+    ///
+    /// The paper divides Σu as though each face asked for other Data, and in the ratio of what each
+    /// could have. But an Interest of face k costs q_k there; and those who fetch the same Data
+    /// fetch it once if they keep in step. So all get the same rate θ but for those who cannot have
+    /// it, x_i = min(d_i, θ) with Σ q_k·x_k = Σu. If all can have more, it is divided as in (11).
+    pub(super) fn shared_target_rate(&self, now: Time, face: FaceId) -> f64 {
+        let upstream = self.rate_upstream(face);
+        let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
+        if !upstream.is_finite() {
+            return upstream;
+        }
+        let wanted: f64 = self.active(now, face).map(|d| d.share.used(d.rate)).sum();
+        if wanted <= upstream {
+            return if wanted > 0.0 { own.rate / wanted * upstream } else { f64::INFINITY };
+        }
+        own.rate.min(self.equal_rate(now, face, upstream))
+    }
+
+    /// θ, where the faces cannot all have what they could: found from below, those who cannot have
+    /// more left out one after the other.
+    fn equal_rate(&self, now: Time, face: FaceId, upstream: f64) -> f64 {
+        let mut equal = 0.0;
+        loop {
+            let (mut left, mut cost) = (upstream, 0.0);
+            for d in self.active(now, face) {
+                let is_limited = d.rate <= equal;
+                left -= if is_limited { d.share.used(d.rate) } else { 0.0 };
+                cost += if is_limited { 0.0 } else { d.share.value };
+            }
+            let next = left / cost;
+            if cost <= 0.0 || next <= equal * (1.0 + 1e-12) {
+                return equal;
+            }
+            equal = next;
+        }
+    }
+
+    /// The downstream faces that have not gone silent, this one in any case.
+    fn active(&self, now: Time, face: FaceId) -> impl Iterator<Item = &Downstream> {
+        self.downstream.iter().filter(move |d| d.face == face || !d.is_silent(now))
     }
 
     /// The rate suggested to face i with a Data that came so long ago from upstream.
@@ -230,8 +311,8 @@ impl FlowTables {
     pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
         let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
-        let harmless = HARMLESS / own.share.max(f64::MIN_POSITIVE);
-        self.target_rate(now, face) * (1.0 + behind.min(harmless))
+        let harmless = HARMLESS / own.share.value.max(f64::MIN_POSITIVE);
+        self.shared_target_rate(now, face) * (1.0 + behind.min(harmless))
     }
 
     /// The longest round trip upstream, s.
@@ -266,7 +347,9 @@ mod tests {
     /// Lets the tables learn that of each face's Interests this part costs something upstream.
     fn shared(tables: &mut FlowTables, shares: &[f64]) {
         for (face, share) in DOWN.iter().zip(shares) {
-            (0..2000).for_each(|_| tables.note_answer(*face, *share));
+            for n in 0..2000 {
+                tables.note_answer(NOW + Span::from_millis(10 * n), *face, *share);
+            }
         }
     }
 
@@ -299,7 +382,10 @@ mod tests {
     fn two_that_ask_for_the_same_data_are_both_told_all_of_it() {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[0.5, 0.5]);
-        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6) && near(tables.target_rate(NOW, DOWN[1]), 10e6));
+        let told = |face| tables.shared_target_rate(NOW, face);
+        assert!(near(told(DOWN[0]), 10e6) && near(told(DOWN[1]), 10e6));
+        let literally = tables.target_rate(NOW, DOWN[0]);
+        assert!(near(literally, 5e6), "with the switch off");
     }
 
     #[test]
@@ -307,7 +393,7 @@ mod tests {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[1.0, 0.0]);
         let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age));
-        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6));
+        assert!(near(tables.shared_target_rate(NOW, DOWN[0]), 10e6));
         assert!(near(told(0), 10e6) && near(told(100), 15e6) && near(told(1000), 60e6), "{}", told(1000));
     }
 
@@ -315,8 +401,10 @@ mod tests {
     fn where_the_cache_serves_every_other_interest_the_others_do_not_exceed_what_is_upstream() {
         let mut tables = tables(&[f64::INFINITY], &[10e6]);
         shared(&mut tables, &[0.5]);
-        let (miss, hit) =
-            (tables.target_rate(NOW, DOWN[0]), tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)));
+        let (miss, hit) = (
+            tables.shared_target_rate(NOW, DOWN[0]),
+            tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)),
+        );
         assert!(near(miss, 20e6));
         assert!((miss + hit) / 2.0 * 0.5 <= 10e6 * 1.05, "{hit}");
     }
@@ -328,7 +416,7 @@ mod tests {
             for down in [[30e6, 30e6, 30e6], [1e6, 100e6, f64::INFINITY], [5e6, 2e6, 0.1e6]] {
                 let mut tables = tables(&down, &[6e6, 4e6]);
                 shared(&mut tables, &[a, b, c]);
-                let used = |d: &Downstream| d.share * tables.target_rate(NOW, d.face);
+                let used = |d: &Downstream| d.share.used(tables.shared_target_rate(NOW, d.face));
                 let total: f64 = tables.downstream.iter().map(used).sum();
                 assert!(near(total, 10e6), "{a} {b} {c} of {down:?}: {total}");
             }
