@@ -3,25 +3,21 @@
 //!
 //! Routers schedule Interests by class and flow so that the Data they bring back fits the link
 //! (CDS, `cds.rs`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
-//! section IV-D), and write it into Data; consumers send at that rate (CRA, `cra.rs`, section
-//! IV-F).
+//! section IV-D 1), keep tables of what is to be had downstream and upstream (`tables.rs`, section
+//! IV-D 2), choose next hops by them and write rates into packets (AF, `af.rs`, section IV-E);
+//! consumers send at the rate that they are told (CRA, `cra.rs`, section IV-F).
 //!
 //! ```text
 //!   consumer --Interest: ServiceClass, DownstreamRate--> routers --> producer
 //!   consumer <--Data: ServiceClass, TargetRate---------- routers <-- producer
 //! ```
 //!
-//! # Not here yet
-//! The tables DRT and TRT for flows with several upstream or downstream faces (equations (10),
-//! second argument, to (12)), the forwarding probabilities of AF, what caches and aggregation change,
-//! and the judgement of greedy flows (γ has its use, λ and φ < 1 have not). Until then Interests take
-//! the next hops of best route, a rate passes a router as the minimum along the path, and two
-//! downstream faces that ask for the same prefix are each told all of its R_f.
-//!
 //! # Deviations from the paper
 //! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
-//!    reconstructed from the authors' published code, with one threshold γ for flows where the code
-//!    has two; the thresholds for classes, 0.8 and 0.05, are the code's.
+//!    reconstructed from the authors' published code, with the one threshold γ for flows and classes
+//!    where the code has three; the threshold for idle classes, 0.05, is the code's. What is spare is
+//!    divided until all is taken, so that rates are the weighted max-min share: who is offered more
+//!    than it takes for half a second is limited elsewhere, and leaves the rest to others.
 //! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
 //!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
 //!    more than 1 % of it. It never falls below 1 % of B.
@@ -42,12 +38,14 @@
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
 //!    period.
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
-//!    It looks at the part that the flow has taken of its virtual queue or, if that is more, at what
-//!    it has waiting beyond one Interest as a part of its equal share of a delay-tolerant class's
-//!    room among the flows with something waiting: with many flows the class is full when each of
-//!    them has little waiting. A full class still takes Interests of flows that have less than
-//!    that share waiting. Queues of fast classes hold what B_c brings in 20 ms, in the class's largest
-//!    Data, if that is more than 20 and 200 Interests: they would overflow within a period.
+//!    It counts what a flow has waiting beyond one Interest, as a part of its virtual queue or, if that
+//!    is less, of its equal share of a delay-tolerant class's room among the flows with something
+//!    waiting; and it is that of the moment, not of the last period. A flow may fill its class's room
+//!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
+//!    that waits can still be of use, one that is dropped costs its consumer a lifetime. A full class
+//!    still takes Interests of flows that have less than their share waiting. Queues of fast classes
+//!    hold what B_c brings in 20 ms, in the class's largest Data, if that is more than 20 and 200
+//!    Interests: they would overflow within a period.
 //! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
 //!    cost per packet stays O(1).
 //! 10. The consumer's wait follows its rate as it changes, and ends a lifetime after the latest
@@ -64,6 +62,29 @@
 //! 14. Interests leave before the Data that wait for the same link: they are small and scheduled, and
 //!     one that waits behind Data would leave the other direction idle. The authors' code has one
 //!     queue for both.
+//!
+//! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not, and is
+//!     released when it has kept to it for as many; the paper does not say when, and the authors' code
+//!     never does. The mark by which routers upstream learn of it (ServiceClass + 8) is the code's:
+//!     they see only what is let through, and would give a greedy flow an equal share.
+//! 16. Interests are dealt out by turns in the ratio of f_j, as in the authors' code, and not drawn at
+//!     random: at 99 % use bunches would fill queues. 1 % are sent at random all the same. A next hop
+//!     that nothing is known of counts as the mean of the others.
+//! 17. Tables age by what they hold, without a timer: a downstream face is left out after four of its
+//!     usual gaps without an Interest; a next hop whose Interests are lost, with nothing else from it
+//!     since, counts as zero until a probe brings Data. The authors' code resets rates after 100 ms of
+//!     silence.
+//! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands). (11)
+//!     divides Σu among downstream faces as though each asked for other Data, so that two consumers of
+//!     the same Data would get half each. An Interest of face k costs only q_k there: nothing if the
+//!     content store answers it, 1/m if it is one of m that are aggregated. So the faces get equal
+//!     rates, but for those that cannot have as much, x_i = min(d_i, θ) with Σ q_k·x_k = Σu; and (10)
+//!     passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a fall by a quarter in each tenth of a
+//!     second, so that consumers who pass each other do not overload the link. Who finds its Data in
+//!     the content store is told more, the more the older the Data, and falls in with the others in
+//!     four round trips.
+//! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
+//!     Σu, as any that could have more than that.
 //!
 //! # Valid where
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
