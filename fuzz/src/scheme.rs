@@ -10,7 +10,7 @@ use weir_core::params::Params;
 use weir_core::random::Random;
 use weir_core::scheme::{
     DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
-    Next, Permit, PermitEvent, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
+    Next, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
 };
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, ServiceClass, Signal, Signals};
@@ -130,7 +130,9 @@ impl QueueBench<'_> {
             }
             11 => {
                 let prefix = FibId(choices.below(6) as u32);
-                self.queue.on_prefix_removed(prefix, &mut self.pool, &mut self.dropped);
+                let (now, pool) = (self.now, &mut self.pool);
+                let dropped = &mut self.dropped;
+                self.queue.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool, dropped });
             }
             12 if self.queue.next_deadline() != Time::NEVER => self.advance(self.queue.next_deadline()),
             _ => {

@@ -12,7 +12,7 @@
 
 use crate::packet::{PacketId, PacketPool};
 use crate::random::Random;
-use crate::scheme::{Backlog, DequeueEvent, Drops, EnqueueEvent, Next, Queue, ReceiveEvent};
+use crate::scheme::{Backlog, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The sending end of a link.
@@ -134,13 +134,8 @@ impl Link {
     }
 
     /// A FIB entry is gone.
-    pub fn on_prefix_removed(
-        &mut self,
-        prefix: crate::fib::FibId,
-        pool: &mut PacketPool,
-        dropped: &mut Drops,
-    ) {
-        self.queue.on_prefix_removed(prefix, pool, dropped);
+    pub fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
+        self.queue.on_prefix_removed(ev);
     }
 
     /// When to call again.

@@ -3,6 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use weir_packet::Name;
+
 use crate::units::{Bytes, Rate, Span};
 
 /// A parameter's value as a file or a command line gives it.
@@ -16,6 +18,32 @@ pub enum Value {
     Float(f64),
     /// A text: a quantity with its unit, or one of several words.
     Text(String),
+}
+
+/// A checked value of a parameter, as what its scheme has declared. Each panics if it is something
+/// else: a mistake in the scheme's code.
+impl Value {
+    /// A number.
+    pub fn number(&self) -> f64 {
+        match self {
+            Value::Float(value) => *value,
+            Value::Int(value) => *value as f64,
+            other => panic!("a parameter is declared as {other:?}, not as a number"),
+        }
+    }
+
+    /// A rate.
+    pub fn rate(&self) -> Rate {
+        self.text().parse().expect("checked when resolved")
+    }
+
+    /// A word or an unparsed quantity.
+    pub fn text(&self) -> &str {
+        match self {
+            Value::Text(text) => text,
+            other => panic!("a parameter is declared as {other:?}, not as a text"),
+        }
+    }
 }
 
 impl fmt::Display for Value {
@@ -51,7 +79,8 @@ pub enum ParameterKind {
 /// One parameter of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`.
+    /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`. One that ends in `.*` is a family: one
+    /// parameter for each name prefix that is given in place of the `*`.
     pub key: &'static str,
     /// What it may be.
     pub kind: ParameterKind,
@@ -82,7 +111,11 @@ impl std::error::Error for ParameterError {}
 
 /// A scheme's parameters: every declared one, with its default where none was given.
 #[derive(Clone, Debug, Default)]
-pub struct Params(BTreeMap<&'static str, Value>);
+pub struct Params {
+    values: BTreeMap<&'static str, Value>,
+    /// Members of families: family, prefix, value.
+    members: Vec<(&'static str, Name, Value)>,
+}
 
 impl Params {
     /// Checks `given` against the declarations and fills in the defaults.
@@ -93,28 +126,35 @@ impl Params {
         declared: &'static [Parameter],
         given: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<Params, ParameterError> {
-        let mut values = BTreeMap::new();
+        let mut params = Params::default();
         for parameter in declared {
             let default = from_text(parameter.default);
             let checked = check(parameter, &default).expect("a declared default is of its own kind");
-            values.insert(parameter.key, checked);
+            params.values.insert(parameter.key, checked);
         }
         for (key, value) in given {
+            let wrong = |message| ParameterError { key: key.to_owned(), message };
+            if let Some((family, prefix)) = member(declared, key) {
+                let prefix = prefix
+                    .parse()
+                    .map_err(|_| wrong(format!("`{prefix}` is not a name prefix, such as \"/video\"")))?;
+                params.members.push((family.key, prefix, check(family, value).map_err(wrong)?));
+                continue;
+            }
             let parameter = declared.iter().find(|p| p.key == key).ok_or_else(|| unknown(declared, key))?;
-            let checked =
-                check(parameter, value).map_err(|message| ParameterError { key: key.to_owned(), message })?;
-            values.insert(parameter.key, checked);
+            params.values.insert(parameter.key, check(parameter, value).map_err(wrong)?);
         }
-        Ok(Params(values))
+        Ok(params)
+    }
+
+    /// The members of a family that were given, each with its prefix.
+    pub fn members(&self, family: &str) -> impl Iterator<Item = (&Name, &Value)> {
+        self.members.iter().filter(move |(of, ..)| *of == family).map(|(_, prefix, value)| (prefix, value))
     }
 
     /// A number. Panics if the scheme did not declare the key as one: a mistake in its code.
     pub fn number(&self, key: &str) -> f64 {
-        match self.declared(key) {
-            Value::Float(value) => *value,
-            Value::Int(value) => *value as f64,
-            other => panic!("parameter {key} is declared as {other:?}, not as a number"),
-        }
+        self.declared(key).number()
     }
 
     /// A whole number that is not negative. Panics as [`Params::number`] does.
@@ -124,7 +164,7 @@ impl Params {
 
     /// A rate. Panics as [`Params::number`] does.
     pub fn rate(&self, key: &str) -> Rate {
-        self.text(key).parse().expect("checked when resolved")
+        self.declared(key).rate()
     }
 
     /// A time. Panics as [`Params::number`] does.
@@ -144,20 +184,22 @@ impl Params {
 
     /// A word or an unparsed quantity. Panics as [`Params::number`] does.
     pub fn text(&self, key: &str) -> &str {
-        match self.declared(key) {
-            Value::Text(text) => text,
-            other => panic!("parameter {key} is declared as {other:?}, not as a text"),
-        }
+        self.declared(key).text()
     }
 
     /// Every parameter with its value, in the order of keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(key, value)| (*key, value))
+        self.values.iter().map(|(key, value)| (*key, value))
     }
 
     fn declared(&self, key: &str) -> &Value {
-        self.0.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
+        self.values.get(key).unwrap_or_else(|| panic!("parameter {key} is not declared by its scheme"))
     }
+}
+
+/// The family that a key belongs to, and the prefix in it.
+fn member<'a>(declared: &'static [Parameter], key: &'a str) -> Option<(&'static Parameter, &'a str)> {
+    declared.iter().find_map(|p| Some((p, key.strip_prefix(p.key.strip_suffix('*')?)?)))
 }
 
 fn from_text(text: &str) -> Value {
@@ -285,6 +327,26 @@ mod tests {
         assert_eq!(resolve("period", text("0 s")), "period: `0 s` is not a time from 1 ms to 10 s");
         assert_eq!(resolve("period", text("11 s")), "period: `11 s` is not a time from 1 ms to 10 s");
         assert_eq!(resolve("floor", text("0 b/s")), "floor: `0 b/s` is not a rate from 1 b/s to 1 Mb/s");
+    }
+
+    #[test]
+    fn a_family_has_a_member_for_each_prefix() {
+        const FAMILY: &[Parameter] = &[Parameter {
+            key: "weights.*",
+            kind: ParameterKind::Number(0.0, 9.0),
+            default: "1",
+            meaning: "",
+            from: "",
+        }];
+        let (two, much) = (Value::Int(2), Value::Int(10));
+        let params = Params::resolve(FAMILY, [("weights./a.b/c", &two)]).unwrap();
+        let members: Vec<_> =
+            params.members("weights.*").map(|(name, value)| (name.to_string(), value)).collect();
+        assert_eq!(members, [("/a.b/c".to_owned(), &Value::Float(2.0))]);
+        let wrong = |key, value| Params::resolve(FAMILY, [(key, value)]).unwrap_err().to_string();
+        assert_eq!(wrong("weights.a", &two), "weights.a: `a` is not a name prefix, such as \"/video\"");
+        assert_eq!(wrong("weights./a", &much), "weights./a: `10` is not a number from 0 to 9");
+        assert_eq!(wrong("weight./a", &two), "weight./a: unknown parameter; this scheme has: weights.*");
     }
 
     #[test]

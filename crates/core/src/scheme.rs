@@ -237,6 +237,9 @@ pub trait Strategy {
     /// A face came up, or went down.
     fn on_face(&mut self, _face: FaceId, _up: bool, _now: Time) {}
 
+    /// A FIB entry is gone: its id may come to mean another prefix.
+    fn on_prefix_removed(&mut self, _prefix: FibId) {}
+
     /// When [`Strategy::on_deadline`] wants to be called.
     fn next_deadline(&self) -> Time {
         Time::NEVER
@@ -414,10 +417,23 @@ pub trait Queue {
     fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
     /// A FIB entry is gone: its id may come to mean another prefix.
-    fn on_prefix_removed(&mut self, _prefix: FibId, _pool: &mut PacketPool, _dropped: &mut Drops) {}
+    fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 
     /// How much is waiting.
     fn backlog(&self) -> Backlog;
+}
+
+/// A FIB entry is gone.
+#[derive(Debug)]
+pub struct PrefixRemoved<'a> {
+    /// The time.
+    pub now: Time,
+    /// What was its id.
+    pub prefix: FibId,
+    /// Where packets live.
+    pub pool: &'a mut PacketPool,
+    /// What is dropped because of it.
+    pub dropped: &'a mut Drops,
 }
 
 /// How much is waiting in a queue.

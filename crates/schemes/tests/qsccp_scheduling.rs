@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use weir_core::fib::FibId;
 use weir_core::ids::FaceId;
+use weir_core::name::{NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
-use weir_core::params::Params;
+use weir_core::params::{Params, Value};
 use weir_core::random::Random;
 use weir_core::scheme::{
     DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit, ReceiveEvent,
@@ -38,8 +39,13 @@ struct Face {
 
 impl Face {
     fn new() -> Face {
+        Face::with(&[])
+    }
+
+    fn with(given: &[(&str, Value)]) -> Face {
         let entry = weir_schemes::find("qsccp").unwrap();
-        let scheme = (entry.build)(&Params::resolve(entry.parameters, []).unwrap());
+        let given = given.iter().map(|(key, value)| (*key, value));
+        let scheme = (entry.build)(&Params::resolve(entry.parameters, given).unwrap());
         let rate = Some(Rate::from_bps(CAPACITY));
         let limit = QueueLimit::Packets(20);
         let queue = scheme.queue(&FaceConfig { face: FaceId(0), send_rate: rate, receive_rate: rate, limit });
@@ -52,6 +58,9 @@ impl Face {
         let id = self.pool.take();
         let packet = &mut self.pool[id];
         packet.flow = FlowKey { prefix: FibId(prefix), class };
+        let hasher = NameHasher::new(1);
+        packet.name.clear();
+        packet.name.push(&hasher, TYPE_GENERIC, format!("p{prefix}").as_bytes()).unwrap();
         packet.nonce = prefix;
         packet.lifetime = Span::from_secs(1000);
         packet.net_len = 50;
@@ -242,4 +251,34 @@ fn a_flood_of_interests_from_the_other_side_blocks_no_class_for_longer_than_it_l
         let served = face.class(class);
         assert!(near(served, delta * TARGET * 10.0, 0.01), "{class}: {served}");
     }
+}
+
+#[test]
+fn flows_of_a_class_are_served_in_the_ratio_of_their_weights() {
+    let mut face =
+        Face::with(&[("flow_weights./p1", Value::Float(2.0)), ("flow_weights./p2", Value::Float(0.5))]);
+    face.run(&[(0, Af2, 1078), (1, Af2, 1078), (2, Af2, 1078)], Span::from_secs(50));
+    let served = |flow| face.served[&(Af2, flow)] as f64;
+    assert!(near(served(1) / served(0), 2.0, 0.01) && near(served(2) / served(0), 0.5, 0.01));
+}
+
+#[test]
+fn a_flow_with_a_limit_of_its_own_keeps_to_it_and_the_others_have_the_rest() {
+    for class in [Ef, Af2] {
+        let mut face = Face::with(&[("flow_limits./p1", Value::Text("200 kb/s".into()))]);
+        face.run(&[(0, class, 1078), (1, class, 1078), (2, Be, 1078)], Span::from_secs(50));
+        let (limited, limit) = (face.served[&(class, 1)] as f64, 200e3 * 50.0);
+        // A bucket of 160 000 bits is full at the beginning.
+        assert!(limited >= 0.99 * limit && limited <= limit + 160_000.0 + 8624.0, "{class}: {limited}");
+        let all = face.class(class) + face.class(Be);
+        assert!(near(all, TARGET * 50.0, 0.002), "{class}: {all}");
+    }
+}
+
+#[test]
+fn a_limited_flow_alone_on_a_face_is_served_when_it_has_tokens() {
+    let mut face = Face::with(&[("flow_limits./p0", Value::Text("1 Mb/s".into()))]);
+    face.run(&[(0, Ef, 1078)], Span::from_secs(20));
+    let served = face.class(Ef);
+    assert!(near(served, 1e6 * 20.0 + 160_000.0, 0.005), "{served}");
 }

@@ -2,7 +2,7 @@
 //! hop an Interest takes, and what the rates in passing packets become.
 
 use smallvec::SmallVec;
-use weir_core::fib::NextHop;
+use weir_core::fib::{FibId, NextHop};
 use weir_core::ids::FaceId;
 use weir_core::packet::{FlowKey, Packet};
 use weir_core::pit::PitEntry;
@@ -141,6 +141,12 @@ impl Strategy for AdaptiveForwarding {
     fn on_face(&mut self, face: FaceId, _up: bool, _now: Time) {
         for tables in &mut self.flows {
             tables.forget(face);
+        }
+    }
+
+    fn on_prefix_removed(&mut self, prefix: FibId) {
+        for place in self.index.of_prefix(prefix) {
+            self.flows[place as usize] = FlowTables::default();
         }
     }
 }

@@ -13,15 +13,21 @@
 //!  Data ------------------------------------------- drop-tail ------------------------------> link
 //! ```
 //!
+//! A flow with a limit of its own has a TBRL before its class's ring, and stays out of it while it lacks
+//! tokens.
+//!
 //! An Interest is accounted at the size of the Data that it brings back, since it is the Data that
 //! loads the link, in the other direction. O(1) per packet: a class keeps its backlogged flows in a
 //! ring, a flow's queue is a list through the packets themselves, and flows are found by index.
 
-use weir_core::fib::FibId;
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList, PacketPool};
 use weir_core::queue::DropTail;
 use weir_core::scheme::{
-    Backlog, DequeueEvent, DropReason, Dropped, Drops, EnqueueEvent, FaceConfig, Next, Queue, ReceiveEvent,
+    Backlog, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved, Queue,
+    ReceiveEvent,
 };
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::{ServiceClass, Signal};
@@ -82,6 +88,9 @@ struct Flow {
     /// w: weight in the WDRR.
     weight: f64,
     reserve: Reserve,
+    /// TBRL of a flow that has a limit of its own, and whether it is out of the ring for lack of tokens.
+    limiter: Option<Meter>,
+    is_parked: bool,
     /// φ: less than 1 while it is punished as greedy.
     phi: f64,
     /// Periods that it was over its rate, less those that it was not.
@@ -145,6 +154,8 @@ pub(super) struct Cds {
     free_flows: Vec<u32>,
     index: FlowIndex,
     classes: [Class; CLASSES],
+    /// Flows that lack tokens of their own, by when they have them.
+    parked: BinaryHeap<Reverse<(Time, u32)>>,
     /// A bit for each class that has a head.
     backlogged: u8,
     /// WFQ virtual time: the finish tag last served.
@@ -237,13 +248,14 @@ impl Cds {
             Class::new(limiter)
         });
         let mut cds = Cds {
-            settings: *settings,
+            settings: settings.clone(),
             capacity,
             reverse_interests: 0.0,
             flows: Vec::new(),
             free_flows: Vec::new(),
             index: FlowIndex::default(),
             classes,
+            parked: BinaryHeap::new(),
             backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
@@ -262,7 +274,10 @@ impl Cds {
 
     // ---- Flows
 
-    fn add_flow(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
+    fn add_flow(&mut self, now: Time, key: FlowKey, name: &[u8], declared_bits: u64) -> u32 {
+        let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
+        let weight = flow_weights.of(name).unwrap_or(1.0);
+        let limiter = flow_limits.of(name).map(|rate| Meter::new(rate, *bucket_bits));
         let class = &mut self.classes[key.class as usize];
         let flow = Flow {
             key,
@@ -271,12 +286,14 @@ impl Cds {
             place: class.flows.len() as u32,
             deficit: 0.0,
             has_quantum: false,
-            weight: 1.0,
+            weight,
+            limiter,
+            is_parked: false,
             reserve: Reserve::default(),
             phi: 1.0,
             greedy_periods: 0,
             is_marked: false,
-            discounted_weight: 1.0,
+            discounted_weight: weight,
             data_bits: declared_bits,
             has_seen_data: false,
             rate: None,
@@ -332,6 +349,7 @@ impl Cds {
     fn suggested_rate(&self, key: FlowKey) -> u64 {
         let class = &self.classes[key.class as usize];
         let flow = self.index.find(key).map(|id| &self.flows[id as usize]);
+        let limit = flow.and_then(|flow| flow.limiter.as_ref()).map_or(f64::INFINITY, Meter::bits_per_second);
         let rate = match flow.and_then(|flow| flow.rate) {
             Some(rate) => {
                 let discount = flow.map_or(1.0, |flow| class.discount(flow));
@@ -343,7 +361,7 @@ impl Cds {
                 class.share.rate_of_new(weight, class.shared_weights.max(others))
             }
         };
-        rate as u64
+        rate.min(limit) as u64
     }
 
     // ---- Enqueue
@@ -363,7 +381,7 @@ impl Cds {
                 self.note_demand(ev.now, key.class, known);
                 known
             }
-            None => self.add_flow(ev.now, key, declared_bits),
+            None => self.add_flow(ev.now, key, ev.pool[id].name.wire(), declared_bits),
         };
         let flow = &mut self.flows[flow_id as usize];
         flow.is_marked |= is_marked;
@@ -374,38 +392,62 @@ impl Cds {
             return;
         }
         if flow.queue.is_empty() {
-            flow.next = NONE;
             class.waiting_flows += 1;
-            match &mut class.ring {
-                Some((_, last)) => {
-                    let previous = core::mem::replace(last, flow_id);
-                    self.flows[previous as usize].next = flow_id;
-                }
-                None => class.ring = Some((flow_id, flow_id)),
-            }
+            self.append_to_ring(flow_id);
         }
+        let class = &mut self.classes[key.class as usize];
         self.flows[flow_id as usize].queue.push_back(ev.pool, id);
         class.queued += 1;
         self.queued_interests += 1;
         self.queued_interest_bytes += bytes;
         if class.head.is_none() {
-            self.prepare_head(key.class as usize, ev.pool);
+            self.prepare_head(ev.now, key.class as usize, ev.pool);
         }
+    }
+
+    fn append_to_ring(&mut self, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        flow.next = NONE;
+        match &mut self.classes[flow.key.class as usize].ring {
+            Some((_, last)) => {
+                let previous = core::mem::replace(last, id);
+                self.flows[previous as usize].next = id;
+            }
+            ring => *ring = Some((id, id)),
+        }
+    }
+
+    /// Puts flows back into their rings that have tokens again.
+    fn unpark(&mut self, now: Time, pool: &mut PacketPool) {
+        while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
+            self.parked.pop();
+            self.flows[id as usize].is_parked = false;
+            self.append_to_ring(id);
+            let c = self.flows[id as usize].key.class as usize;
+            if self.classes[c].head.is_none() {
+                self.prepare_head(now, c, pool);
+            }
+        }
+    }
+
+    /// When the first flow that lacks tokens has them again.
+    fn unparks_at(&self) -> Time {
+        self.parked.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
 
     // ---- Dequeue
 
     /// Prepares a class's next head. Self-clocked fair queueing: a class that was idle starts from the
     /// tag in service.
-    fn prepare_head(&mut self, c: usize, pool: &mut PacketPool) {
+    fn prepare_head(&mut self, now: Time, c: usize, pool: &mut PacketPool) {
         let last_finish = self.classes[c].last_finish;
         let start = if last_finish > self.virtual_time { last_finish } else { self.virtual_time };
-        self.prepare_head_from(c, start, pool);
+        self.prepare_head_from(now, c, start, pool);
     }
 
     /// Bottom level, WDRR: takes the class's next Interest out of its flow's queue and gives it its
     /// WFQ tags.
-    fn prepare_head_from(&mut self, c: usize, start: f64, pool: &mut PacketPool) {
+    fn prepare_head_from(&mut self, now: Time, c: usize, start: f64, pool: &mut PacketPool) {
         let class = &mut self.classes[c];
         let Some((mut first, mut last)) = class.ring else {
             class.head = None;
@@ -417,6 +459,13 @@ impl Cds {
         let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
         loop {
             let flow = &mut self.flows[first as usize];
+            if let Some(tokens_at) = flow.lacks_tokens_until(now) {
+                self.parked.push(Reverse((tokens_at, first)));
+                let after = flow.leave_ring();
+                flow.is_parked = true;
+                class.ring = (first != last).then_some((after, last));
+                return self.prepare_head_from(now, c, start, pool);
+            }
             if !flow.has_quantum {
                 flow.deficit += quantum * flow.discounted_weight;
                 flow.has_quantum = true;
@@ -432,12 +481,13 @@ impl Cds {
                 continue;
             }
             flow.deficit -= bits as f64;
+            if let Some(limiter) = &mut flow.limiter {
+                limiter.take(now, bits);
+            }
             let packet = flow.queue.pop_front(pool).expect("a flow in the ring is backlogged");
             if flow.queue.is_empty() {
-                flow.deficit = 0.0;
-                flow.has_quantum = false;
                 class.waiting_flows -= 1;
-                let after = core::mem::replace(&mut flow.next, NONE);
+                let after = flow.leave_ring();
                 class.ring = (first != last).then_some((after, last));
             } else {
                 class.ring = Some((first, last));
@@ -479,15 +529,16 @@ impl Cds {
 
     /// The next Interest that scheduler and limiters let pass, or when there is one.
     fn dequeue_interest(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.unpark(ev.now, ev.pool);
         while self.queued_interests > 0 {
             let c = match self.choose_class(ev.now) {
                 Ok(c) => c,
-                Err(at) => return Next::At(at),
+                Err(at) => return Next::At(at.min(self.unparks_at())),
             };
             let head = self.classes[c].head.expect("the chosen class has a head");
             let interest = &ev.pool[head.packet];
             if ev.now - interest.queued_at > interest.lifetime - self.return_time(interest.lifetime) {
-                self.drop_head(c, ev.pool);
+                self.drop_head(ev.now, c, ev.pool);
                 ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
@@ -495,7 +546,7 @@ impl Cds {
             if passes_at > ev.now {
                 return Next::At(passes_at);
             }
-            self.take_head(c, ev.pool);
+            self.take_head(ev.now, c, ev.pool);
             self.total.take(ev.now, head.bits);
             match &mut self.classes[c].limiter {
                 Some(limiter) => limiter.take(ev.now, head.bits),
@@ -527,21 +578,21 @@ impl Cds {
     }
 
     /// Takes a class's head away and prepares the next.
-    fn take_head(&mut self, c: usize, pool: &mut PacketPool) {
+    fn take_head(&mut self, now: Time, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
         self.count_out(c, pool[head.packet].wire_len());
-        self.prepare_head_from(c, head.finish, pool);
+        self.prepare_head_from(now, c, head.finish, pool);
     }
 
     /// Takes a class's head away that is not to be sent: the next gets its place, and its flow what
     /// it was charged, since neither had service.
-    fn drop_head(&mut self, c: usize, pool: &mut PacketPool) {
+    fn drop_head(&mut self, now: Time, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
         self.count_out(c, pool[head.packet].wire_len());
         if self.classes[c].ring.is_some_and(|(first, _)| first == head.flow) {
             self.flows[head.flow as usize].deficit += head.bits as f64;
         }
-        self.prepare_head_from(c, head.start, pool);
+        self.prepare_head_from(now, c, head.start, pool);
     }
 
     fn count_out(&mut self, c: usize, bytes: u64) {
@@ -619,7 +670,7 @@ impl Cds {
 
     /// Equations (1) to (8), with what was measured over the last period, bit/s.
     fn share_capacity(&mut self, now: Time) {
-        let s = self.settings;
+        let s = self.settings.clone();
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, self.reverse_interests);
         let demands: [f64; CLASSES] = core::array::from_fn(|c| {
             self.classes[c].flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
@@ -728,6 +779,20 @@ const GREEDY_MARK: u64 = CLASSES as u64;
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
 impl Flow {
+    /// When the flow's own bucket has tokens for its next Interest, if it has not now.
+    #[inline]
+    fn lacks_tokens_until(&self, now: Time) -> Option<Time> {
+        let limiter = self.limiter.as_ref()?;
+        Some(limiter.passes_at(self.data_bits)).filter(|at| *at > now)
+    }
+
+    /// Forgets its turn; gives the flow after it.
+    fn leave_ring(&mut self) -> u32 {
+        self.deficit = 0.0;
+        self.has_quantum = false;
+        core::mem::replace(&mut self.next, NONE)
+    }
+
     fn is_punished(&self) -> bool {
         self.phi < 1.0
     }
@@ -778,9 +843,9 @@ impl Queue for Cds {
         self.share_capacity(now);
     }
 
-    fn on_prefix_removed(&mut self, prefix: FibId, pool: &mut PacketPool, dropped: &mut Drops) {
-        for id in self.index.of_prefix(prefix) {
-            self.flush(id, pool, dropped);
+    fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
+        for id in self.index.of_prefix(ev.prefix) {
+            self.flush(id, ev);
             self.remove_flow(id);
         }
     }
@@ -796,12 +861,13 @@ impl Queue for Cds {
 
 impl Cds {
     /// Drops everything that a flow has waiting.
-    fn flush(&mut self, id: u32, pool: &mut PacketPool, dropped: &mut Drops) {
+    fn flush(&mut self, id: u32, ev: &mut PrefixRemoved<'_>) {
+        let PrefixRemoved { now, pool, dropped, .. } = ev;
         let c = self.flows[id as usize].key.class as usize;
         self.unlink(c, id);
         let mut drop = |packet| dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
         if let Some(head) = self.classes[c].head.filter(|head| head.flow == id) {
-            self.drop_head(c, pool);
+            self.drop_head(*now, c, pool);
             drop(head.packet);
         }
         while let Some(packet) = self.flows[id as usize].queue.pop_front(pool) {
@@ -812,11 +878,14 @@ impl Cds {
 
     /// Takes a flow out of its class's ring, wherever it stands.
     fn unlink(&mut self, c: usize, id: u32) {
-        let Some((first, last)) = self.classes[c].ring else { return };
         if self.flows[id as usize].queue.is_empty() {
             return;
         }
         self.classes[c].waiting_flows -= 1;
+        if self.flows[id as usize].is_parked {
+            return self.parked.retain(|Reverse((_, parked))| *parked != id);
+        }
+        let Some((first, last)) = self.classes[c].ring else { return };
         let mut kept = Vec::new();
         let mut at = first;
         loop {

@@ -24,6 +24,10 @@ impl Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
 
+    pub(super) fn bits_per_second(&self) -> f64 {
+        self.rate.as_bps_f64()
+    }
+
     /// Changes the rate; what the bucket lacks, in bits, stays. At a rate of zero it would stay for
     /// ever.
     pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {

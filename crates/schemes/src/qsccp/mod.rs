@@ -96,6 +96,7 @@ mod cra;
 mod index;
 mod meter;
 mod pecn;
+mod policy;
 mod tables;
 
 use weir_core::params::{Parameter, ParameterKind, Params};
@@ -103,6 +104,7 @@ use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, 
 use weir_core::units::{Bytes, Rate, Span};
 
 use crate::registry::Entry;
+use policy::PerPrefix;
 
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
@@ -160,6 +162,20 @@ const PARAMETERS: &[Parameter] = &[
     ),
     number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
     number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
+    number(
+        "flow_weights.*",
+        WEIGHT,
+        "1",
+        "w of the flows of a prefix: `flow_weights.\"/video\" = 2`",
+        "paper: section V-B, identical weights",
+    ),
+    Parameter {
+        key: "flow_limits.*",
+        kind: ParameterKind::Rate(Rate::from_bps(1000), MAX_RATE),
+        default: "1 Tb/s",
+        meaning: "rate of the token bucket of each flow of a prefix",
+        from: "assumed: none; paper: section IV-C 3, if operators want it",
+    },
     integer(
         "bucket",
         (1, 1 << 40),
@@ -250,7 +266,7 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The parameters, read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     eta: f64,
     period: Span,
@@ -258,6 +274,8 @@ struct Settings {
     omega: [f64; 5],
     /// δ of CS7, CS6, EF.
     delta: [f64; 3],
+    flow_weights: PerPrefix<f64>,
+    flow_limits: PerPrefix<Rate>,
     bucket_bits: u64,
     burst_bits: u64,
     quantum_bits: u64,
@@ -283,6 +301,12 @@ impl Settings {
             omega: ["weights.AF4", "weights.AF3", "weights.AF2", "weights.AF1", "weights.BE"]
                 .map(|key| params.number(key)),
             delta: ["delta.CS7", "delta.CS6", "delta.EF"].map(|key| params.number(key)),
+            flow_weights: PerPrefix::new(
+                params.members("flow_weights.*").map(|(prefix, value)| (prefix.clone(), value.number())),
+            ),
+            flow_limits: PerPrefix::new(
+                params.members("flow_limits.*").map(|(prefix, value)| (prefix.clone(), value.rate())),
+            ),
             bucket_bits: params.integer("bucket"),
             burst_bits: params.integer("burst"),
             quantum_bits: params.integer("quantum"),
@@ -303,7 +327,7 @@ impl Settings {
 }
 
 /// The scheme.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Qsccp {
     settings: Settings,
 }
