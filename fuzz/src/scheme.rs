@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::fib::FibId;
 use weir_core::ids::FaceId;
+use weir_core::ids::PrefixId;
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::params::Params;
 use weir_core::random::Random;
@@ -63,7 +63,7 @@ impl QueueBench<'_> {
     fn fill(&mut self, choices: &mut Choices<'_>, packet: &mut Packet) {
         packet.kind = choices.of(&[Kind::Interest, Kind::Interest, Kind::Interest, Kind::Data, Kind::Nack]);
         packet.flow =
-            FlowKey { prefix: FibId(choices.below(6) as u32), class: ServiceClass::ALL[choices.below(8)] };
+            FlowKey { prefix: PrefixId(choices.below(6) as u32), class: ServiceClass::ALL[choices.below(8)] };
         packet.lifetime =
             choices.of(&[Span::from_secs(4), Span::ZERO, Span::from_millis(50), Span::from_secs(20)]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 300]);
@@ -121,7 +121,7 @@ impl QueueBench<'_> {
                 self.fill(choices, &mut packet);
                 // Bytes of a flow that this face knows nothing of, or that no FIB entry has.
                 if choices.below(8) == 1 {
-                    packet.flow.prefix = FibId(u32::MAX);
+                    packet.flow.prefix = PrefixId(u32::MAX);
                 }
                 let wire_len = Bytes::new(choices.of(&[packet.wire_len(), 0, 1 << 20]));
                 let (now, random) = (self.now, &mut self.random);
@@ -129,7 +129,7 @@ impl QueueBench<'_> {
                 self.queue.on_receive(&mut ReceiveEvent { now, packet: &mut packet, wire_len, rtt, random });
             }
             11 => {
-                let prefix = FibId(choices.below(6) as u32);
+                let prefix = PrefixId(choices.below(6) as u32);
                 let (now, pool) = (self.now, &mut self.pool);
                 let dropped = &mut self.dropped;
                 self.queue.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool, dropped });

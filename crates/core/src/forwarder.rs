@@ -17,7 +17,8 @@ use crate::cs::ContentStore;
 use crate::dead_nonce::DeadNonceList;
 use crate::deadline::Deadlines;
 use crate::fib::{Fib, FibId, NextHop};
-use crate::ids::FaceId;
+use crate::flow_prefix::{FlowPrefix, Prefixes};
+use crate::ids::{FaceId, PrefixId};
 use crate::link::Link;
 use crate::name::{HashedName, NameHasher};
 use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
@@ -25,7 +26,7 @@ use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
     Answer, Backlog, CachedEvent, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops,
-    ExpiredEvent, InterestEvent, NackEvent, Strategy, StrategyDeadline,
+    ExpiredEvent, InterestEvent, NackEvent, PrefixRemoved, Strategy, StrategyDeadline,
 };
 use crate::units::{Bytes, Rate, Span, Time};
 
@@ -129,6 +130,7 @@ pub struct Forwarder {
     faces: Vec<Face>,
     links: Vec<LinkFace>,
     fib: Fib,
+    prefixes: Prefixes,
     pit: Pit,
     cs: ContentStore<PacketId>,
     dead_nonces: DeadNonceList,
@@ -173,6 +175,7 @@ impl Forwarder {
             faces: Vec::new(),
             links: Vec::new(),
             fib: Fib::new(),
+            prefixes: Prefixes::new(FlowPrefix::FibEntry),
             pit: Pit::new(hasher, limits.pit_entries),
             cs: ContentStore::new(crate::cs::CsPolicy::Lru, 0, 0),
             dead_nonces: DeadNonceList::new(limits.dead_nonces, crate::dead_nonce::DEAD_NONCE_LIFETIME),
@@ -216,6 +219,11 @@ impl Forwarder {
     /// Adds a next hop to a prefix.
     pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
         self.fib.insert(prefix, face, cost)
+    }
+
+    /// Says what flows are at this node, before there are packets.
+    pub fn set_flow_prefix(&mut self, rule: FlowPrefix) {
+        self.prefixes = Prefixes::new(rule);
     }
 
     /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
@@ -376,9 +384,9 @@ impl Forwarder {
         match self.faces[face.0 as usize].way {
             Way::Application => out.drop(face, id, DropReason::Loop),
             Way::Link(_) => {
+                self.set_flow(id, out);
                 let nack = &mut out.pool[id];
-                let (pit_token, class) = (nack.header().pit_token, nack.class());
-                nack.flow = entry_flow(self.fib.lookup(&nack.name), class as u8);
+                let pit_token = nack.header().pit_token;
                 nack.make_nack(NackReason::Duplicate);
                 nack.header_mut().pit_token = pit_token;
                 self.send(face, id, out);
@@ -417,10 +425,12 @@ impl Forwarder {
                 next_hops.push(*hop);
             }
         }
+        let prefix = self.flow_prefix(id, Some(fib), out);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.fib = Some(fib);
+        entry.prefix = prefix;
         let interest = &mut out.pool[id];
-        interest.flow = FlowKey { prefix: fib, class: ServiceClass::from_value(u64::from(entry.class)) };
+        interest.flow = entry_flow(entry);
         interest.pit = pit;
         let local = self.faces[face.0 as usize].way == Way::Application;
         let random = &mut self.random;
@@ -433,6 +443,32 @@ impl Forwarder {
             self.strategy.on_interest(&mut ev)
         };
         self.carry_out(decision, pit, face, id, out);
+    }
+
+    /// The flow of an Interest that has no PIT entry.
+    fn set_flow(&mut self, id: PacketId, out: &mut Out<'_>) {
+        let prefix = self.flow_prefix(id, self.fib.lookup(&out.pool[id].name), out);
+        let class = out.pool[id].class();
+        out.pool[id].flow = FlowKey { prefix, class };
+    }
+
+    /// The prefix of an Interest's flow. Where another is forgotten for it, so are its flows.
+    #[inline]
+    fn flow_prefix(&mut self, id: PacketId, entry: Option<FibId>, out: &mut Out<'_>) -> PrefixId {
+        let (prefix, forgotten) = self.prefixes.of(&out.pool[id].name, entry);
+        if let Some(forgotten) = forgotten {
+            self.forget_prefix(forgotten, out);
+        }
+        prefix
+    }
+
+    fn forget_prefix(&mut self, prefix: PrefixId, out: &mut Out<'_>) {
+        self.strategy.on_prefix_removed(prefix);
+        for LinkFace { face, link, .. } in &mut self.links {
+            let (now, dropped) = (out.now, &mut self.dropped);
+            link.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool: out.pool, dropped });
+            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
+        }
     }
 
     /// Does with an Interest that came, or came back, by `face` what the strategy decided.
@@ -511,7 +547,7 @@ impl Forwarder {
     fn send_nack(&mut self, pit: PitId, id: PacketId, to: &InRecord, reason: NackReason, out: &mut Out<'_>) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let nack = &mut out.pool[id];
-        nack.flow = entry_flow(entry.fib, entry.class);
+        nack.flow = entry_flow(entry);
         nack.make_nack(reason);
         nack.nonce = to.nonce;
         nack.header_mut().pit_token = to.token;
@@ -539,7 +575,7 @@ impl Forwarder {
         let local = self.faces[face.0 as usize].way == Way::Application;
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
-            let flow = entry_flow(entry.fib, entry.class);
+            let flow = entry_flow(entry);
             let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
             out.pool[id].flow = flow;
             if index == 0 {
@@ -569,7 +605,7 @@ impl Forwarder {
     ) {
         let (earlier, pit, is_last) = (&matches[..which], matches[which], which + 1 == matches.len());
         let entry = self.pit.entry(pit).expect("just matched");
-        let flow = entry_flow(entry.fib, entry.class);
+        let flow = entry_flow(entry);
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
@@ -664,9 +700,9 @@ impl Forwarder {
     }
 
     fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
+        self.set_flow(id, out);
         let interest = &mut out.pool[id];
-        let flow = entry_flow(self.fib.lookup(&interest.name), interest.class() as u8);
-        interest.flow = flow;
+        let flow = interest.flow;
         let local = self.faces[face.0 as usize].way == Way::Application;
         self.strategy.on_cached(&mut CachedEvent { now: out.now, interest, local });
         let record = in_record(face, interest, false, out.now);
@@ -716,7 +752,7 @@ impl Forwarder {
         interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
         *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
-        interest.flow = entry_flow(entry.fib, entry.class);
+        interest.flow = entry_flow(entry);
         let class = interest.flow.class;
         if class != ServiceClass::Be {
             interest.header_mut().signals.set(Signal::ServiceClass, class as u64);
@@ -872,11 +908,8 @@ impl Forwarder {
     }
 }
 
-/// The prefix of an Interest that was answered before the FIB was asked.
-const NO_PREFIX: FibId = FibId(u32::MAX);
-
-fn entry_flow(prefix: Option<FibId>, class: u8) -> FlowKey {
-    FlowKey { prefix: prefix.unwrap_or(NO_PREFIX), class: ServiceClass::from_value(u64::from(class)) }
+fn entry_flow(entry: &PitEntry) -> FlowKey {
+    FlowKey { prefix: entry.prefix, class: ServiceClass::from_value(u64::from(entry.class)) }
 }
 
 /// What is written down of the downstream that an Interest came from.

@@ -11,3 +11,7 @@ impl fmt::Display for FaceId {
         self.0.fmt(f)
     }
 }
+
+/// A prefix that flows have, at one node: small numbers, so that tables are indexed by them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PrefixId(pub u32);

@@ -14,6 +14,7 @@ pub mod cs;
 pub mod dead_nonce;
 pub mod deadline;
 pub mod fib;
+pub mod flow_prefix;
 pub mod forwarder;
 pub mod ids;
 pub mod link;

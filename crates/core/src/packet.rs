@@ -7,8 +7,7 @@
 use bytes::Bytes as Buffer;
 use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 
-use crate::fib::FibId;
-use crate::ids::FaceId;
+use crate::ids::{FaceId, PrefixId};
 use crate::name::HashedName;
 use crate::pit::PitId;
 use crate::units::{Span, Time};
@@ -25,12 +24,12 @@ pub enum Kind {
     Nack,
 }
 
-/// A flow at a node: the FIB prefix that an Interest matched, and its service class
+/// A flow at a node: a name prefix ([`crate::flow_prefix`]) and a service class
 /// (QSCCP, section IV-B).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowKey {
-    /// The FIB entry of the prefix.
-    pub prefix: FibId,
+    /// The prefix.
+    pub prefix: PrefixId,
     /// The service class.
     pub class: ServiceClass,
 }

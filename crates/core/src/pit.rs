@@ -13,7 +13,8 @@
 //! round. Insertion, removal and change of expiry are O(1).
 
 use crate::fib::FibId;
-use crate::ids::FaceId;
+use crate::flow_prefix::NO_PREFIX;
+use crate::ids::{FaceId, PrefixId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::packet::PacketId;
 use crate::{Span, Time};
@@ -157,6 +158,8 @@ pub struct PitEntry {
     /// The FIB entry by which it was forwarded. The forwarder sees to it that the id is still that
     /// of the same prefix.
     pub fib: Option<FibId>,
+    /// The prefix of its flow.
+    pub prefix: PrefixId,
     expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
@@ -180,6 +183,7 @@ impl PitEntry {
             sibling: NONE,
             expires: Time::NEVER,
             fib: None,
+            prefix: NO_PREFIX,
             class: 0,
             hop_limit: None,
             scratch: 0,

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 use weir_packet::{NackReason, ServiceClass};
 
 use crate::fib::{FibId, NextHop};
-use crate::ids::FaceId;
+use crate::flow_prefix::FlowPrefix;
+use crate::ids::{FaceId, PrefixId};
 use crate::packet::{FlowKey, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, PitEntry, PitId};
 use crate::queue::DropTail;
@@ -29,6 +30,11 @@ pub trait Scheme {
     /// What a node does with Interests and Data. Default: the cheapest next hop.
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
         Box::new(BestRoute::default())
+    }
+
+    /// What flows are: default, a FIB entry's prefix and a class.
+    fn flow_prefix(&self) -> FlowPrefix {
+        FlowPrefix::FibEntry
     }
 
     /// What stands in front of a link. Default: one drop-tail queue.
@@ -237,8 +243,8 @@ pub trait Strategy {
     /// A face came up, or went down.
     fn on_face(&mut self, _face: FaceId, _up: bool, _now: Time) {}
 
-    /// A FIB entry is gone: its id may come to mean another prefix.
-    fn on_prefix_removed(&mut self, _prefix: FibId) {}
+    /// A prefix is forgotten: its number comes to mean another.
+    fn on_prefix_removed(&mut self, _prefix: PrefixId) {}
 
     /// When [`Strategy::on_deadline`] wants to be called.
     fn next_deadline(&self) -> Time {
@@ -371,7 +377,7 @@ pub struct ExpiredEvent<'a> {
     pub now: Time,
     /// The entry, with its out-records.
     pub entry: &'a PitEntry,
-    /// Its prefix.
+    /// The FIB entry by which it was sent.
     pub prefix: Option<FibId>,
 }
 
@@ -416,20 +422,20 @@ pub trait Queue {
     /// Packets arrive on this face at another rate from now on.
     fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
-    /// A FIB entry is gone: its id may come to mean another prefix.
+    /// A prefix is forgotten: its number comes to mean another.
     fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 
     /// How much is waiting.
     fn backlog(&self) -> Backlog;
 }
 
-/// A FIB entry is gone.
+/// A prefix is forgotten.
 #[derive(Debug)]
 pub struct PrefixRemoved<'a> {
     /// The time.
     pub now: Time,
-    /// What was its id.
-    pub prefix: FibId,
+    /// What was its number.
+    pub prefix: PrefixId,
     /// Where packets live.
     pub pool: &'a mut PacketPool,
     /// What is dropped because of it.

@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use weir_core::fib::FibId;
 use weir_core::ids::FaceId;
+use weir_core::ids::PrefixId;
 use weir_core::packet::{FlowKey, PacketId, PacketPool};
 use weir_core::params::Params;
 use weir_core::random::Random;
@@ -64,7 +64,7 @@ fn nanoseconds_per_packet(flows: u32) -> f64 {
 }
 
 fn key(flow: u32) -> FlowKey {
-    FlowKey { prefix: FibId(flow), class: CLASSES[flow as usize % CLASSES.len()] }
+    FlowKey { prefix: PrefixId(flow), class: CLASSES[flow as usize % CLASSES.len()] }
 }
 
 impl Face {

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::fib::FibId;
 use weir_core::ids::FaceId;
+use weir_core::ids::PrefixId;
 use weir_core::name::{NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
 use weir_core::params::{Params, Value};
@@ -57,7 +57,7 @@ impl Face {
     fn ask(&mut self, (prefix, class, size): Flow) {
         let id = self.pool.take();
         let packet = &mut self.pool[id];
-        packet.flow = FlowKey { prefix: FibId(prefix), class };
+        packet.flow = FlowKey { prefix: PrefixId(prefix), class };
         let hasher = NameHasher::new(1);
         packet.name.clear();
         packet.name.push(&hasher, TYPE_GENERIC, format!("p{prefix}").as_bytes()).unwrap();
@@ -77,7 +77,7 @@ impl Face {
     fn answer(&mut self, (prefix, class, size): Flow) {
         let mut data = Packet::default();
         data.kind = Kind::Data;
-        data.flow = FlowKey { prefix: FibId(prefix), class };
+        data.flow = FlowKey { prefix: PrefixId(prefix), class };
         self.receive(data, size);
     }
 

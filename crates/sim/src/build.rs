@@ -228,6 +228,7 @@ impl<'a> Builder<'a> {
             let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
             let random = self.random(&format!("node {}", node.name));
             let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
+            forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
             if node.cache_packets > 0 {
                 let policy = match node.cache_policy {
                     CachePolicy::Lru => CsPolicy::Lru,

@@ -192,3 +192,23 @@ fn a_greedy_flow_is_punished_and_released_when_it_behaves() {
     shared(released, 10e6, &EQUAL);
     assert_eq!(lost(&report), 0);
 }
+
+#[test]
+fn a_flow_is_what_the_operator_says_the_fib_entry_or_so_many_components() {
+    // /m/a and /m/b have one FIB entry, /n has another.
+    let flows = [("a", "/m/a"), ("b", "/m/b"), ("n", "/n")]
+        .map(|(name, prefix)| flow(name, "").replace(&format!("\"/{name}\""), &format!("\"{prefix}\"")))
+        .concat();
+    let routes = "[[route]]\nprefix = [\"/m\", \"/n\"]\nhops = [\"A->R\", \"R->S\", \"S->B\"]\n";
+    let text = line("10 Mb/s", &(flows + routes)).replace("\"60 s\"", "\"20 s\"");
+    let share = |set: &[&str], prefix: &str| {
+        let windows = vec![window(5, 20)];
+        let setup = Setup { windows, with_series: false, ..Setup::default() };
+        let report = run(&parse("prefixes", &text, set), &setup);
+        goodput(&report.document.windows[0], prefix) / (ETA * 10e6 * CONTENT)
+    };
+    for (components, of_n) in [(0, 0.5), (1, 0.5), (2, 1.0 / 3.0), (5, 1.0 / 3.0)] {
+        let measured = share(&[&format!("scheme.qsccp.flow_prefix={components}")], "/n");
+        assert!((measured / of_n - 1.0).abs() < 0.03, "{components} components: {measured}, {of_n} expected");
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::flow_prefix::NO_PREFIX;
 use crate::cs::CsPolicy;
 use crate::name::testing::{HASHER, name};
 use crate::queue::DropTail;
@@ -473,7 +474,7 @@ fn a_nack_is_of_the_flow_that_it_is_here() {
     let mut ask = |face: FaceId, uri: &str| {
         let packet = bench.packet(Kind::Interest, uri, 1);
         // What the neighbour left in it is about the neighbour's tables.
-        bench.pool[packet].flow = FlowKey { prefix: FibId(77), class: ServiceClass::Ef };
+        bench.pool[packet].flow = FlowKey { prefix: PrefixId(77), class: ServiceClass::Ef };
         let (seen, nack) = bench.give(face, packet)[0].clone();
         (seen, bench.pool[nack].flow)
     };

@@ -2,8 +2,8 @@
 //! hop an Interest takes, and what the rates in passing packets become.
 
 use smallvec::SmallVec;
-use weir_core::fib::{FibId, NextHop};
-use weir_core::ids::FaceId;
+use weir_core::fib::NextHop;
+use weir_core::ids::{FaceId, PrefixId};
 use weir_core::packet::{FlowKey, Packet};
 use weir_core::pit::PitEntry;
 use weir_core::scheme::{
@@ -118,9 +118,8 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        let key = flow_of(ev.entry);
         let sent = ev.entry.out_records.iter().find(|r| r.face == ev.face).map_or(ev.now, |r| r.sent);
-        let Some(tables) = key.and_then(|key| self.known(key)) else {
+        let Some(tables) = self.known(flow_of(ev.entry)) else {
             return Decision::Nack(least_severe(ev));
         };
         tables.note_loss(ev.face, sent);
@@ -132,7 +131,7 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        let Some(tables) = flow_of(ev.entry).and_then(|key| self.known(key)) else { return };
+        let Some(tables) = self.known(flow_of(ev.entry)) else { return };
         for record in ev.entry.out_records.iter().filter(|record| record.times_sent > 0) {
             tables.note_loss(record.face, record.sent);
         }
@@ -144,7 +143,7 @@ impl Strategy for AdaptiveForwarding {
         }
     }
 
-    fn on_prefix_removed(&mut self, prefix: FibId) {
+    fn on_prefix_removed(&mut self, prefix: PrefixId) {
         for place in self.index.of_prefix(prefix) {
             self.flows[place as usize] = FlowTables::default();
         }
@@ -162,9 +161,8 @@ fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     if fresh.is_empty() { all().collect() } else { fresh }
 }
 
-fn flow_of(entry: &PitEntry) -> Option<FlowKey> {
-    let class = ServiceClass::from_value(u64::from(entry.class));
-    entry.fib.map(|prefix| FlowKey { prefix, class })
+fn flow_of(entry: &PitEntry) -> FlowKey {
+    FlowKey { prefix: entry.prefix, class: ServiceClass::from_value(u64::from(entry.class)) }
 }
 
 /// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.

@@ -1,6 +1,6 @@
 //! Flows by their key: a row for each prefix, a place in it for each class.
 
-use weir_core::fib::FibId;
+use weir_core::ids::PrefixId;
 use weir_core::packet::FlowKey;
 use weir_packet::ServiceClass;
 
@@ -37,7 +37,7 @@ impl FlowIndex {
     }
 
     /// The flows of a prefix.
-    pub(super) fn of_prefix(&self, prefix: FibId) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn of_prefix(&self, prefix: PrefixId) -> impl Iterator<Item = u32> + use<> {
         let row = self.rows.get(prefix.0 as usize).copied().unwrap_or([NONE; CLASSES]);
         row.into_iter().filter(|&flow| flow != NONE)
     }

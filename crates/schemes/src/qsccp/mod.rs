@@ -99,6 +99,7 @@ mod pecn;
 mod policy;
 mod tables;
 
+use weir_core::flow_prefix::FlowPrefix;
 use weir_core::params::{Parameter, ParameterKind, Params};
 use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::{Bytes, Rate, Span};
@@ -162,6 +163,13 @@ const PARAMETERS: &[Parameter] = &[
     ),
     number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
     number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
+    integer(
+        "flow_prefix",
+        (0, 127),
+        "0",
+        "components of the prefix that tells flows apart, a name's last not counted; 0: the FIB entry's prefix",
+        "paper: section IV-B, the prefix",
+    ),
     number(
         "flow_weights.*",
         WEIGHT,
@@ -274,6 +282,7 @@ struct Settings {
     omega: [f64; 5],
     /// δ of CS7, CS6, EF.
     delta: [f64; 3],
+    flow_prefix: FlowPrefix,
     flow_weights: PerPrefix<f64>,
     flow_limits: PerPrefix<Rate>,
     bucket_bits: u64,
@@ -301,6 +310,10 @@ impl Settings {
             omega: ["weights.AF4", "weights.AF3", "weights.AF2", "weights.AF1", "weights.BE"]
                 .map(|key| params.number(key)),
             delta: ["delta.CS7", "delta.CS6", "delta.EF"].map(|key| params.number(key)),
+            flow_prefix: match params.integer("flow_prefix") {
+                0 => FlowPrefix::FibEntry,
+                components => FlowPrefix::Components(components as u8),
+            },
             flow_weights: PerPrefix::new(
                 params.members("flow_weights.*").map(|(prefix, value)| (prefix.clone(), value.number())),
             ),
@@ -336,6 +349,10 @@ impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
         let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
         Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, Bytes::new(default_data_bits / 8)))
+    }
+
+    fn flow_prefix(&self) -> FlowPrefix {
+        self.settings.flow_prefix
     }
 
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
