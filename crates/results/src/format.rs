@@ -192,5 +192,7 @@ mod tests {
         assert_eq!(Quantity::of("retransmitted Interests"), Quantity::Count);
         assert_eq!(Quantity::of("utilisation of R2-R3"), Quantity::Plain);
         assert_eq!(Quantity::of("completion of /A"), Quantity::Seconds);
+        assert_eq!(Quantity::of("mean time to completion of class AF2"), Quantity::Seconds);
+        assert_eq!(Quantity::of("unfinished flows, 0 s to 60 s"), Quantity::Plain);
     }
 }

@@ -10,7 +10,18 @@ macro_rules! builtins {
     };
 }
 
-builtins!["qsccp/dumbbell", "examples/minimal", "examples/random-200"];
+builtins![
+    "qsccp/dumbbell",
+    "qsccp/tree",
+    "qsccp/diamond-bandwidth",
+    "qsccp/diamond-latency",
+    "qsccp/cache",
+    "qsccp/abilene-single",
+    "qsccp/abilene-multipath",
+    "qsccp/geant",
+    "examples/minimal",
+    "examples/random-200",
+];
 
 /// The text of a built-in scenario: `qsccp/dumbbell`.
 pub fn builtin(name: &str) -> Option<&'static str> {

@@ -343,6 +343,10 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
             "flow f is never complete: it has no `amount`",
         ),
         (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"unfinished\"\nabout = 0\n",
+            "flow f is never complete: it has no `amount`",
+        ),
+        (
             "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nabout = 1\nwindow = \"w\"\n",
             "there is no window `w`",
         ),

@@ -1,11 +1,13 @@
 //! Every kind of experiment of the five papers can be said in the format.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
-    Bound, CachePolicy, Event, FlowId, Link, LinkId, Metric, NodeId, Override, ParamValue, QueueLimit, Role,
-    Scenario, SourceRate, builtin, builtins,
+    Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, Metric, NodeId, Override, ParamValue, QueueLimit,
+    Role, Scenario, SourceRate, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -17,12 +19,16 @@ fn parse(text: &str, overrides: &[&str]) -> Scenario {
     }
 }
 
-fn dumbbell(overrides: &[&str]) -> Scenario {
+fn built_in(name: &str, overrides: &[&str]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|o| Override::parse(o).unwrap()).collect();
-    match Scenario::parse("qsccp/dumbbell", "dumbbell.toml", builtin("qsccp/dumbbell").unwrap(), &overrides) {
+    match Scenario::parse(name, name, builtin(name).unwrap(), &overrides) {
         Ok(scenario) => scenario,
         Err(e) => panic!("{e}"),
     }
+}
+
+fn dumbbell(overrides: &[&str]) -> Scenario {
+    built_in("qsccp/dumbbell", overrides)
 }
 
 /// The next hops of a node for a prefix, by name.
@@ -139,118 +145,40 @@ fn every_setting_can_be_set_to_what_it_is() {
     }
 }
 
-const TREE: &str = r#"
-duration = "150 s"
-[[node]]
-name = ["C{1..3}", "R{1..3}", "P{1..4}"]
-[defaults.link]
-rate = "100 Mb/s"
-delay = "10 ms"
-queue = 20
-[[link]]
-between = ["C{1..3}-R1", "R2-P1", "R3-P{2..4}"]
-[[link]]
-ends = ["R1", "R{2..3}"]
-rate = "5 Mb/s"
-[[flow]]
-name = "C1"
-consumer = "C1"
-producer = ["P1", "P2"]
-prefix = "/A"
-class = "AF2"
-stop = "90 s"
-[[flow]]
-name = "C2"
-consumer = "C2"
-producer = ["P1", "P3"]
-prefix = "/B"
-class = "AF1"
-start = "30 s"
-stop = "120 s"
-[[flow]]
-name = "C3"
-consumer = "C3"
-producer = ["P1", "P4"]
-prefix = "/C"
-class = "BE"
-start = "60 s"
-[routing]
-policy = "multipath"
-[[expectation]]
-source = "paper"
-metric = "data_rate"
-flow = "C1"
-link = ["R2->R1", "R3->R1"]
-window = ["60 s", "90 s"]
-about = "5 Mb/s"
-"#;
-
 #[test]
 fn the_tree_has_two_producers_for_each_prefix() {
-    let s = parse(TREE, &[]);
+    let s = built_in("qsccp/tree", &[]);
     assert_eq!(hops(&s, "R1", "/A"), ["R2", "R3"]);
     assert_eq!(hops(&s, "R3", "/C"), ["P4"]);
     assert_eq!(s.flows[1].producers, [s.node("P1").unwrap(), s.node("P3").unwrap()]);
-    assert_eq!(s.expectations[0].what, "rate of Data of flow C1 on R2->R1 and R3->R1, 60 s to 90 s");
-    assert_eq!(hops(&parse(TREE, &["routing.policy=shortest-path"]), "R1", "/A"), ["R2"]);
+    let times: Vec<_> =
+        s.flows.iter().map(|f| (f.start.as_secs_f64(), f.stop.unwrap().as_secs_f64())).collect();
+    assert_eq!(times, [(0.0, 90.0), (30.0, 120.0), (60.0, 150.0)]);
+    assert_eq!(s.expectations[0].what, "rate of Data of flow C1 on R2->R1 and R3->R1, 5 s to 30 s");
+    let single = built_in("qsccp/tree", &["routing.policy=shortest-path"]);
+    assert_eq!(hops(&single, "R1", "/A"), ["R2"]);
 }
 
-const DIAMOND: &str = r#"
-duration = "320 s"
-[[node]]
-name = ["C{1..3}", "R{1..6}", "P{1..4}"]
-[defaults.link]
-rate = "100 Mb/s"
-delay = "10 ms"
-queue = 20
-[[link]]
-between = ["C{1..3}-R1", "R6-P{1..4}", "R1-R2", "R2-R3", "R2-R4", "R2-R5", "R4-R3", "R4-R5", "R3-R6", "R5-R6"]
-[[flow]]
-name = "C1"
-consumer = "C1"
-producer = ["P1", "P4"]
-prefix = "/A"
-class = "AF2"
-[[flow]]
-name = "C2"
-consumer = "C2"
-producer = ["P2", "P4"]
-prefix = "/B"
-class = "AF2"
-start = "80 s"
-[[flow]]
-name = "C3"
-consumer = "C3"
-producer = ["P3", "P4"]
-prefix = "/C"
-class = "AF2"
-start = "160 s"
-[routing]
-policy = "given"
-[[route]]
-prefix = "/{A,B,C}"
-hops = ["C{1..3}->R1", "R1->R2", "R2->R3|R4|R5", "R4->R3|R5", "R3->R6", "R5->R6", "R6->P4"]
-[[event]]
-name = "greedy"
-at = "240 s"
-flow = "C3"
-source_rate = "10 Mb/s"
-unresponsive = true
-"#;
+#[test]
+fn the_diamonds_have_given_routes_and_a_flow_that_turns_greedy() {
+    for name in ["qsccp/diamond-bandwidth", "qsccp/diamond-latency"] {
+        let s = built_in(name, &[]);
+        assert_eq!(hops(&s, "R2", "/B"), ["R3", "R4", "R5"]);
+        assert_eq!(hops(&s, "R4", "/C"), ["R3", "R5"]);
+        assert_eq!(s.flows.iter().map(|f| f.start.as_secs_f64()).collect::<Vec<_>>(), [0.0, 80.0, 160.0]);
+        assert_eq!(s.events.len(), 1);
+        assert_eq!(s.events[0].at, Span::from_secs(240));
+        let greedy = SourceRate::Unresponsive(Rate::from_mbps(10));
+        assert_eq!(s.events[0].what, Event::FlowSource { flows: vec![FlowId(2)], source: greedy });
+        let s = built_in(name, &["event.greedy.at=200 s", "event.greedy.source_rate=6Mb/s"]);
+        assert_eq!(s.events[0].at, Span::from_secs(200));
+    }
+}
 
 #[test]
-fn the_diamond_has_given_routes_and_a_flow_that_turns_greedy() {
-    let s = parse(DIAMOND, &[]);
-    assert_eq!(hops(&s, "R2", "/B"), ["R3", "R4", "R5"]);
-    assert_eq!(hops(&s, "R4", "/C"), ["R3", "R5"]);
-    assert_eq!(s.events.len(), 1);
-    assert_eq!(s.events[0].at, Span::from_secs(240));
-    let greedy = SourceRate::Unresponsive(Rate::from_mbps(10));
-    assert_eq!(s.events[0].what, Event::FlowSource { flows: vec![FlowId(2)], source: greedy });
-    let s = parse(DIAMOND, &["event.greedy.at=200 s", "event.greedy.source_rate=6Mb/s"]);
-    assert_eq!(s.events[0].at, Span::from_secs(200));
+fn a_long_run_has_longer_steps() {
     // 320 s at 100 ms would be 3200 samples.
-    assert_eq!(s.sample, Span::from_millis(200));
+    assert_eq!(dumbbell(&["duration=320 s"]).sample, Span::from_millis(200));
 }
 
 #[test]
@@ -471,48 +399,287 @@ amount = [1, 2, 3, 4]
     assert_eq!(s.flows[3].start, Span::from_secs(4));
 }
 
+/// FIB entries of qsccp4-1-single.cpp.
+const ABILENE_SINGLE: [(&str, &str); 3] = [
+    (
+        "/Amazon",
+        "R1→P1; R2→R1; R3→R2; R4→R3; R6→R7; R7→R8; R8→R9; R9→R2; R10→R9; R0→R1; C1→R0; C2→R2; C3→R3; \
+         C4→R4; C5→R6; C6→R7; C7→R9; C8→R10",
+    ),
+    (
+        "/Google",
+        "R1→R2; R2→R3; R3→R4; R4→R5; R5→P2; R6→R5; R7→R5; R8→R7; R9→R8; R10→R9; R0→R1; C1→R0; C2→R2; \
+         C3→R3; C4→R4; C5→R6; C6→R7; C7→R9; C8→R10",
+    ),
+    (
+        "/Warner",
+        "R2→R9; R3→R8; R4→R3; R6→R7; R7→R8; R8→P3; R9→R8; R10→R9; R0→R10; C1→R0; C2→R2; C3→R3; C4→R4; \
+         C5→R6; C6→R7; C7→R9; C8→R10",
+    ),
+];
+
+/// FIB entries of qsccp4-2-multi.cpp.
+const ABILENE_MULTIPATH: [(&str, &str); 3] = [
+    (
+        "/Amazon",
+        "R1→P1; R2→R1; R3→R2; R4→R3; R6→R7|R5; R7→R8|R5; R8→R9|R3; R9→R2; R10→R9|R0; R0→R1; C1→R0; C2→R2; \
+         C3→R3; C4→R4; C5→R6; C6→R7; C7→R9; C8→R10; R5→R4",
+    ),
+    (
+        "/Google",
+        "R1→R2; R2→R3; R3→R4|R8; R4→R5; R5→P2; R6→R5|R7; R7→R5; R8→R7; R9→R8|R2; R10→R9; R0→R1; C1→R0; \
+         C2→R2; C3→R3; C4→R4; C5→R6; C6→R7; C7→R9; C8→R10",
+    ),
+    (
+        "/Warner",
+        "R2→R9|R3; R3→R8; R4→R3; R6→R7|R5; R7→R8; R8→P3; R9→R8; R10→R9; R0→R10|R1; C1→R0; C2→R2; C3→R3; \
+         C4→R4; C5→R6; C6→R7; C7→R9; C8→R10; R1→R2; R5→R4",
+    ),
+];
+
+/// FIB entries of qsccp5.cpp, whose /C1 to /C8 are /H, /F, /D, /C, /B, /A, /E and /G of the paper.
+const GEANT: [(&str, &str); 8] = [
+    (
+        "/H",
+        "n4→n15; n3→n14; n18→n17; n17→n16; n16→n20; n11→n12; n9→n11; n20→n28; n15→n21; n14→n21; n13→n14; \
+         n12→n13; n25→n9; n21→n30; n28→n21; n30→n31|n33; n31→n36; n37→n33; n33→n34; n34→n35|n39; n35→n36; \
+         n36→n40; n41→n39; n39→n35|n44|n45; n40→n42; n42→n43; n43→n44; n45→n46; n46→n44",
+    ),
+    (
+        "/F",
+        "n4→n15; n3→n14; n18→n17; n17→n16; n16→n15; n11→n9; n9→n25; n15→n14; n14→n13|n22; n13→n12; \
+         n12→n11; n25→n26; n21→n14; n22→n31; n26→n27; n30→n21; n31→n36; n37→n33; n33→n30; n34→n33; \
+         n36→n27; n41→n39; n39→n34; n40→n36; n45→n39",
+    ),
+    (
+        "/D",
+        "n4→n15; n3→n5; n5→n8; n18→n17; n17→n16; n16→n15; n11→n9; n9→n8; n15→n14; n14→n13|n3; n13→n12; \
+         n12→n11; n25→n24; n22→n14; n23→n22; n24→n23; n30→n31; n31→n22; n37→n33; n33→n30; n35→n36; \
+         n36→n31; n41→n39; n39→n35; n40→n36; n45→n39",
+    ),
+    (
+        "/C",
+        "n4→n15; n3→n5; n5→n7; n18→n17; n17→n16; n16→n15; n11→n9; n9→n7; n15→n14; n14→n13|n3; n13→n12; \
+         n12→n11; n25→n24; n22→n14; n23→n22; n24→n23; n30→n31; n31→n22; n37→n33; n33→n30; n35→n36; \
+         n36→n31; n41→n39; n39→n35; n40→n36; n45→n39",
+    ),
+    (
+        "/B",
+        "n4→n15; n3→n4; n5→n3; n18→n17; n17→n16; n16→n15; n9→n5; n15→n1|n14; n14→n1; n25→n9; n21→n15; \
+         n28→n21; n30→n21; n31→n30; n32→n28; n37→n33; n33→n32; n34→n33; n36→n31; n41→n39; n39→n34; \
+         n40→n36; n45→n39",
+    ),
+    (
+        "/A",
+        "n4→n3; n3→n14; n18→n17; n17→n16; n16→n15|n20; n20→n28; n15→n0; n14→n0|n15; n13→n14; n12→n13; \
+         n25→n24; n21→n14; n24→n12; n28→n21; n30→n21; n31→n30; n37→n33; n33→n30; n34→n33; n36→n31; \
+         n41→n39; n39→n34; n40→n36; n45→n39",
+    ),
+    (
+        "/E",
+        "n4→n15; n3→n14; n18→n17; n17→n19; n16→n17|n20; n20→n19; n15→n16; n14→n15; n13→n14; n12→n13; \
+         n25→n24; n21→n15; n24→n12; n30→n21; n31→n30; n37→n33; n33→n30; n34→n33; n36→n31; n41→n39; \
+         n39→n34; n40→n36; n45→n39",
+    ),
+    (
+        "/G",
+        "n4→n15; n3→n14; n18→n17; n17→n16; n16→n15|n20; n20→n28; n15→n21; n14→n21; n25→n24; n21→n28|n30; \
+         n22→n14; n23→n22; n24→n23; n28→n38|n32; n30→n33; n31→n22; n32→n33; n37→n38; n33→n37; n34→n33; \
+         n35→n36; n36→n31; n41→n39; n39→n34|n35; n40→n36; n45→n39",
+    ),
+];
+
+/// FIB entries of qsccp2.cpp.
+const TREE: [(&str, &str); 3] = [
+    ("/A", "C1→R1; R1→R2|R3; R2→P1; R3→P2"),
+    ("/B", "C2→R1; R1→R2|R3; R2→P1; R3→P3"),
+    ("/C", "C3→R1; R1→R2|R3; R2→P1; R3→P4"),
+];
+
+/// FIB entries of qsccp3-1.cpp and qsccp3-2.cpp.
+const DIAMOND: [(&str, &str); 3] = [
+    ("/A", "C1→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P1|P4"),
+    ("/B", "C2→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P2|P4"),
+    ("/C", "C3→R1; R1→R2; R2→R3|R4|R5; R4→R3|R5; R3→R6; R5→R6; R6→P3|P4"),
+];
+
+/// The FIB for a prefix, an entry `R6→R7|R5`, sorted.
+fn fib(s: &Scenario, prefix: &str) -> Vec<String> {
+    let name = |node: NodeId| s.nodes[node.index()].name.as_str();
+    let entries = s.routes.iter().filter(|r| r.prefix == prefix).map(|r| {
+        let next_hops: Vec<_> = r.next_hops.iter().map(|h| name(h.0)).collect();
+        format!("{}→{}", name(r.node), next_hops.join("|"))
+    });
+    let mut entries: Vec<String> = entries.collect();
+    entries.sort_unstable();
+    entries
+}
+
 #[test]
-fn abilene_has_given_routes_by_prefix_and_the_same_names_everywhere() {
-    let s = parse(
-        r#"
-duration = "60 s"
-[[node]]
-name = ["R{0..10}", "C{1..8}", "P{1..3}"]
-[defaults.link]
-delay = "10 ms"
-queue = 20
-[[link]]
-between = ["R0-R1", "R7-R8", "R10-R0", "R3-R8"]
-rate = "10 Mb/s"
-[[link]]
-between = ["R2-R3", "R3-R4", "R5-R7", "R1-R2", "R4-R5", "R8-R9", "R9-R10", "R2-R9", "R5-R6", "R6-R7"]
-rate = "15 Mb/s"
-[[link]]
-ends = ["C{1..8}", "R{0,2,3,4,6,7,9,10}"]
-rate = "100 Mb/s"
-[[link]]
-ends = ["P{1..3}", "R{1,5,8}"]
-rate = "100 Mb/s"
-[[flow]]
-name = "Amazon"
-consumer = "C{1..8}"
-producer = "P1"
-prefix = "/Amazon"
-class = "AF2"
-amount = 5000
-[routing]
-policy = "given"
-[[route]]
-prefix = "/Amazon"
-hops = ["R1->P1", "R2->R1", "R3->R2", "R4->R3", "R6->R7|R5", "R7->R8|R5", "R8->R9|R3", "R9->R2", "R10->R9|R0",
-        "R0->R1", "R5->R4", "C{1..8}->R{0,2,3,4,6,7,9,10}"]
-"#,
-        &[],
-    );
-    assert_eq!(s.flows.len(), 8);
-    assert_eq!(hops(&s, "R6", "/Amazon"), ["R7", "R5"]);
-    assert_eq!(hops(&s, "C8", "/Amazon"), ["R10"]);
-    assert_eq!(s.routes.len(), 19);
+fn the_routes_of_qsccp_are_those_of_the_authors_files() {
+    for (name, by_prefix) in [
+        ("qsccp/tree", &TREE[..]),
+        ("qsccp/diamond-bandwidth", &DIAMOND[..]),
+        ("qsccp/diamond-latency", &DIAMOND[..]),
+        ("qsccp/abilene-single", &ABILENE_SINGLE[..]),
+        ("qsccp/abilene-multipath", &ABILENE_MULTIPATH[..]),
+        ("qsccp/geant", &GEANT[..]),
+    ] {
+        let s = built_in(name, &[]);
+        let mut entries = 0;
+        for (prefix, wanted) in by_prefix {
+            let mut wanted: Vec<&str> = wanted.split("; ").collect();
+            wanted.sort_unstable();
+            assert_eq!(fib(&s, prefix), wanted, "{name}, {prefix}");
+            entries += wanted.len();
+        }
+        assert_eq!(s.routes.len(), entries, "{name}: routes for other prefixes");
+    }
+}
+
+/// All ways that Interests of a flow can take, from its consumer to a producer.
+///
+/// # Panics
+/// If one of them runs in a circle or ends elsewhere.
+fn ways(s: &Scenario, flow: &Flow) -> Vec<Vec<NodeId>> {
+    let mut begun = vec![vec![flow.consumer]];
+    let mut complete = Vec::new();
+    while let Some(way) = begun.pop() {
+        let at = *way.last().unwrap();
+        if flow.producers.contains(&at) {
+            complete.push(way);
+            continue;
+        }
+        let route = s.routes.iter().find(|r| r.node == at && r.prefix == flow.prefix);
+        for &(next, _) in &route.unwrap_or_else(|| panic!("{}: {way:?} ends", flow.prefix)).next_hops {
+            assert!(!way.contains(&next), "{}: {way:?} comes back to {next:?}", flow.prefix);
+            begun.push([&way[..], &[next]].concat());
+        }
+    }
+    complete
+}
+
+/// Propagation delay there and back.
+fn round_trip(s: &Scenario, way: &[NodeId]) -> Span {
+    let delay = |pair: &[NodeId]| {
+        let link = s.link_between(pair[0], pair[1]).unwrap().link;
+        let [there, back] = s.links[link.index()].delay;
+        there + back
+    };
+    way.windows(2).map(delay).fold(Span::ZERO, |sum, delay| sum + delay)
+}
+
+#[test]
+fn no_way_of_qsccp_runs_in_a_circle_and_paths_are_as_long_as_the_paper_says() {
+    for (name, millis) in [
+        ("qsccp/dumbbell", &[100][..]),
+        ("qsccp/tree", &[60]),
+        ("qsccp/diamond-bandwidth", &[100]),
+        ("qsccp/diamond-latency", &[90, 100, 110, 120]),
+        ("qsccp/cache", &[50]),
+    ] {
+        let s = built_in(name, &[]);
+        let wanted: BTreeSet<_> = millis.iter().map(|&ms| Span::from_millis(ms)).collect();
+        for flow in &s.flows {
+            let trips: BTreeSet<_> = ways(&s, flow).iter().map(|way| round_trip(&s, way)).collect();
+            assert_eq!(trips, wanted, "{name}, {}", flow.prefix);
+        }
+    }
+    // How many ways there are, over all consumers.
+    for (name, count) in [("qsccp/abilene-single", 24), ("qsccp/abilene-multipath", 42), ("qsccp/geant", 147)]
+    {
+        let s = built_in(name, &[]);
+        assert!(s.links.iter().all(|l| l.delay == [Span::from_millis(10); 2]), "{name}");
+        assert_eq!(s.flows.iter().map(|flow| ways(&s, flow).len()).sum::<usize>(), count, "{name}");
+    }
+}
+
+/// The most Data that the routes and links let a flow have when it is alone, bit/s: Ford and Fulkerson's
+/// augmenting paths.
+fn maximum_flow(s: &Scenario, flow: &Flow) -> u64 {
+    let mut left: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+    for route in s.routes.iter().filter(|r| r.prefix == flow.prefix) {
+        for &(next, _) in &route.next_hops {
+            let link = s.link_between(next, route.node).unwrap();
+            left.insert((route.node, next), s.links[link.link.index()].rate[link.direction].as_bps());
+            left.entry((next, route.node)).or_default();
+        }
+    }
+    let mut sum = 0;
+    while let Some(way) = way_with_room(flow, &left) {
+        let arcs = || way.windows(2).map(|pair| (pair[0], pair[1]));
+        let room = arcs().map(|arc| left[&arc]).min().unwrap();
+        for (a, b) in arcs() {
+            *left.get_mut(&(a, b)).unwrap() -= room;
+            *left.get_mut(&(b, a)).unwrap() += room;
+        }
+        sum += room;
+    }
+    sum
+}
+
+fn way_with_room(flow: &Flow, left: &BTreeMap<(NodeId, NodeId), u64>) -> Option<Vec<NodeId>> {
+    let mut seen = BTreeSet::from([flow.consumer]);
+    let mut begun = vec![vec![flow.consumer]];
+    while let Some(way) = begun.pop() {
+        let at = *way.last().unwrap();
+        if flow.producers.contains(&at) {
+            return Some(way);
+        }
+        for (&(_, next), _) in left.iter().filter(|((from, _), room)| *from == at && **room > 0) {
+            if seen.insert(next) {
+                begun.push([&way[..], &[next]].concat());
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn the_bottlenecks_of_qsccp_are_those_of_the_paper() {
+    for (name, consumer, prefix, mbps) in [
+        ("qsccp/dumbbell", "C1", "/A0", 10),
+        ("qsccp/tree", "C1", "/A", 10),
+        ("qsccp/tree", "C3", "/C", 10),
+        ("qsccp/diamond-bandwidth", "C1", "/A", 14),
+        ("qsccp/diamond-bandwidth", "C3", "/C", 14),
+        ("qsccp/diamond-latency", "C1", "/A", 14),
+        ("qsccp/diamond-latency", "C3", "/C", 14),
+        ("qsccp/cache", "C2", "/A", 10),
+        ("qsccp/abilene-single", "C5", "/Amazon", 5),
+        ("qsccp/abilene-single", "C8", "/Google", 10),
+        ("qsccp/abilene-multipath", "C5", "/Amazon", 10),
+        ("qsccp/abilene-multipath", "C8", "/Google", 20),
+        ("qsccp/geant", "n3", "/A", 10),
+        ("qsccp/geant", "n3", "/C", 5),
+        ("qsccp/geant", "n40", "/H", 3),
+        ("qsccp/geant", "n41", "/H", 10),
+    ] {
+        let s = built_in(name, &[]);
+        let node = s.node(consumer).unwrap();
+        let flow = s.flows.iter().find(|f| f.consumer == node && f.prefix == prefix).unwrap();
+        assert_eq!(maximum_flow(&s, flow), mbps * 1_000_000, "{name}, {consumer} {prefix}");
+    }
+}
+
+#[test]
+fn the_networks_of_qsccp_have_the_size_that_the_paper_says_and_places_to_draw_them() {
+    for (name, nodes, links, flows) in [
+        ("qsccp/tree", 10, 9, 3),
+        ("qsccp/diamond-bandwidth", 13, 15, 3),
+        ("qsccp/diamond-latency", 13, 15, 3),
+        ("qsccp/cache", 4, 3, 2),
+        ("qsccp/abilene-single", 22, 25, 24),
+        ("qsccp/abilene-multipath", 22, 25, 24),
+        ("qsccp/geant", 46, 66, 64),
+    ] {
+        let s = built_in(name, &[]);
+        assert_eq!((s.nodes.len(), s.links.len(), s.flows.len()), (nodes, links, flows), "{name}");
+        let mut places: Vec<_> = s.nodes.iter().map(|n| n.position.unwrap()).collect();
+        places.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        places.dedup();
+        assert_eq!(places.len(), nodes, "{name}: two nodes at one place");
+    }
 }
 
 #[test]
