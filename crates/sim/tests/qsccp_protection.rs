@@ -66,16 +66,24 @@ fn a_flow_gets_what_many_sparse_flows_leave() {
     }
 }
 
+/// What is left for one beside so many that ask for this much: those that ask for more than 1.2 times
+/// their share count half, φ = 0.5.
+fn share_beside(bad: u32, asks: f64, rate: f64) -> f64 {
+    let equal = rate / f64::from(bad + 1);
+    let phi = if asks > 1.2 * equal { 0.5 } else { 1.0 };
+    rate / (1.0 + phi * f64::from(bad))
+}
+
 #[test]
 fn flows_that_ignore_their_rates_do_not_push_out_the_one_that_keeps_to_it() {
     for bad in [1, 9, 12, 40] {
         let kinds = [("good", "BE", 1, None, false), ("bad", "BE", bad, Some(5000), true)];
         let window = measured("10 Mb/s", &kinds, (10, 30));
-        about(flow(&window, "/good/0"), ETA * 10e6 * CONTENT / f64::from(bad + 1), 0.1);
+        about(flow(&window, "/good/0"), share_beside(bad, 5e6, ETA * 10e6) * CONTENT, 0.1);
     }
     let kinds = [("good", "EF", 1, None, false), ("bad", "EF", 15, Some(1000), true)];
     let window = measured("10 Mb/s", &kinds, (10, 30));
-    about(flow(&window, "/good/0"), 0.3 * ETA * 10e6 * CONTENT / 16.0, 0.1);
+    about(flow(&window, "/good/0"), share_beside(15, 1e6, 0.3 * ETA * 10e6) * CONTENT, 0.1);
 }
 
 #[test]

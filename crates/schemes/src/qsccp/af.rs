@@ -14,6 +14,7 @@ use weir_core::units::Time;
 use weir_packet::{NackReason, ServiceClass, Signal};
 
 use super::Settings;
+use super::greedy;
 use super::index::FlowIndex;
 use super::tables::FlowTables;
 
@@ -63,6 +64,9 @@ impl AdaptiveForwarding {
         let tables = self.tables(ev.interest.flow);
         let (face, probability) = tables.choose(next_hops, probe);
         write_rate(ev.interest, Signal::DownstreamRate, tables.downstream_rate(ev.now, probability));
+        if tables.is_greedy() {
+            greedy::mark(ev.interest);
+        }
         Decision::Forward(face)
     }
 }
@@ -90,6 +94,7 @@ impl Strategy for AdaptiveForwarding {
         let shared_retrieval = self.shared_retrieval;
         let tables = self.tables(ev.flow);
         tables.note_data(ev.now, ev.face, rate, ev.rtt);
+        tables.note_mark(ev.face, greedy::take_mark(ev.data));
         if !shared_retrieval {
             return;
         }

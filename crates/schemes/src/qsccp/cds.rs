@@ -33,6 +33,7 @@ use weir_core::units::{Rate, Span, Time};
 use weir_packet::{ServiceClass, Signal};
 
 use super::Settings;
+use super::greedy::{self, Greed};
 use super::index::{CLASSES, FlowIndex};
 use super::meter::Meter;
 use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Reserve};
@@ -56,6 +57,10 @@ const LEAST_LIMIT: f64 = 0.01;
 /// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
 /// Interests are 17 ms on the 10 Mb/s of most of the paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
+
+/// What an Interest may wait for at its flow's rate: half a usual lifetime. Slower flows than 20
+/// Interests in this time wait for too long before their virtual queues are full.
+const LONG_WAIT: Span = Span::from_secs(1);
 
 /// No flow.
 const NONE: u32 = u32::MAX;
@@ -93,10 +98,7 @@ struct Flow {
     is_parked: bool,
     /// φ: less than 1 while it is punished as greedy.
     phi: f64,
-    /// Periods that it was over its rate, less those that it was not.
-    greedy_periods: u32,
-    /// Whether a router downstream has found it greedy, by an Interest of this period.
-    is_marked: bool,
+    greed: Greed,
 }
 
 /// The Interest that a class sends next.
@@ -189,8 +191,9 @@ impl Class {
         (self.room / self.waiting_flows.max(1)).max(1)
     }
 
-    /// σ(x) for the part x of its room that a flow has taken, of its class's if that is less. Where all
-    /// wait for their turns, one Interest that waits for its own is no sign of too many.
+    /// σ(x) for the part x of its room that a flow has taken, of its class's if that is less, or of what
+    /// its rate serves in good time. Where all wait for their turns, one Interest that waits for its own
+    /// is no sign of too many.
     fn discount(&self, flow: &Flow) -> f64 {
         let more = flow.queue.len().saturating_sub(1);
         if more == 0 {
@@ -200,7 +203,8 @@ impl Class {
             return 1.0;
         }
         let part = if self.limiter.is_some() { u32::MAX } else { self.part_of_room() };
-        pecn::occupancy_discount(f64::from(more) / f64::from(self.flow_room.min(part)))
+        let in_time = flow.rate.unwrap_or(f64::INFINITY) * LONG_WAIT.as_secs_f64() / flow.data_bits as f64;
+        pecn::occupancy_discount(f64::from(more) / f64::from(self.flow_room.min(part)).min(in_time))
     }
 
     /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
@@ -291,8 +295,7 @@ impl Cds {
             is_parked: false,
             reserve: Reserve::default(),
             phi: 1.0,
-            greedy_periods: 0,
-            is_marked: false,
+            greed: Greed::default(),
             discounted_weight: weight,
             data_bits: declared_bits,
             has_seen_data: false,
@@ -369,9 +372,8 @@ impl Cds {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, id: PacketId) {
         let interest = &ev.pool[id];
         let (key, bytes) = (interest.flow, interest.wire_len());
-        let signals = &interest.header().signals;
-        let declared = signals.value(Signal::ExpectedSize);
-        let is_marked = signals.value(Signal::ServiceClass).is_some_and(|class| class >= GREEDY_MARK);
+        let declared = interest.header().signals.value(Signal::ExpectedSize);
+        let is_marked = greedy::is_marked(interest);
         // Nobody has seen its Data: to declare less than usual is no way to pass the limiters.
         let declared_bits = declared
             .map_or(0, |size| size.saturating_mul(8))
@@ -384,7 +386,7 @@ impl Cds {
             None => self.add_flow(ev.now, key, ev.pool[id].name.wire(), declared_bits),
         };
         let flow = &mut self.flows[flow_id as usize];
-        flow.is_marked |= is_marked;
+        flow.greed.is_marked |= is_marked;
         let class = &mut self.classes[key.class as usize];
         class.largest_bits = class.largest_bits.max(flow.data_bits);
         if let Some(reason) = class.refuses(flow) {
@@ -559,10 +561,9 @@ impl Cds {
             // (10), first argument of the minimum; the second is the strategy's.
             let interest = &mut ev.pool[head.packet];
             let rate = self.suggested_rate(interest.flow);
-            let signals = &mut interest.header_mut().signals;
-            signals.lower(Signal::DownstreamRate, rate);
+            interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
             if self.flows[head.flow as usize].is_punished() {
-                signals.set(Signal::ServiceClass, c as u64 + GREEDY_MARK);
+                greedy::mark(interest);
             }
             return Next::Packet(head.packet);
         }
@@ -713,25 +714,15 @@ impl Cds {
         }
     }
 
-    /// The greedy status (section IV-C 3): a flow that goes on asking for more than it is told is
-    /// punished, until it has not for as long. Routers upstream, who see only what this one lets
-    /// through, are told by a mark.
+    /// Punishes flows that are greedy, here or where they came through, and releases the others.
     fn judge_flows(&mut self) {
         let Settings { lambda, phi, greedy_ratio, .. } = self.settings;
         for class in &mut self.classes {
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
                 let is_over = flow.demand.rate() > greedy_ratio * class.share.rate_of(&flow.load());
-                flow.greedy_periods = match (core::mem::take(&mut flow.is_marked), is_over) {
-                    (true, _) => lambda,
-                    (false, true) => (flow.greedy_periods + 1).min(lambda),
-                    (false, false) => flow.greedy_periods.saturating_sub(1),
-                };
-                match flow.greedy_periods {
-                    n if n == lambda => flow.phi = phi,
-                    0 => flow.phi = 1.0,
-                    _ => continue,
-                }
+                flow.greed.end_period(is_over, flow.demand.is_falling(), lambda);
+                flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };
                 let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
                 class.weights += flow.discounted_weight - before;
             }
@@ -754,9 +745,10 @@ impl Cds {
 
     // ---- Data
 
-    fn learn_size(&mut self, key: FlowKey, bits: u64) {
+    fn note_data(&mut self, key: FlowKey, bits: u64) {
         if let Some(id) = self.index.find(key) {
             let flow = &mut self.flows[id as usize];
+            flow.greed.is_told = true;
             let bits = bits.clamp(1, MAX_DATA_BITS);
             flow.data_bits = if flow.has_seen_data { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
             flow.has_seen_data = true;
@@ -766,14 +758,14 @@ impl Cds {
     }
 
     fn on_data(&mut self, data: &mut Packet, bits: u64) {
-        self.learn_size(data.flow, bits);
+        self.note_data(data.flow, bits);
         let rate = self.suggested_rate(data.flow);
         data.header_mut().signals.lower(Signal::TargetRate, rate);
+        if self.index.find(data.flow).is_some_and(|id| self.flows[id as usize].greed.is_greedy) {
+            greedy::mark(data);
+        }
     }
 }
-
-/// Added to the ServiceClass of a punished flow's Interests (the authors' code).
-const GREEDY_MARK: u64 = CLASSES as u64;
 
 /// NDN packets are at most 8800 bytes; nobody may declare more.
 const MAX_DATA_BITS: u64 = 8 * 8800;

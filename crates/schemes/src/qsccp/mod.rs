@@ -4,7 +4,7 @@
 //! Routers schedule Interests by class and flow so that the Data they bring back fits the link
 //! (CDS, `cds.rs`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
 //! section IV-D 1), keep tables of what is to be had downstream and upstream (`tables.rs`, section
-//! IV-D 2), choose next hops by them and write rates into packets (AF, `af.rs`, section IV-E);
+//! IV-D 2), judge who is greedy (`greedy.rs`, section IV-C 3), choose next hops by them and write rates into packets (AF, `af.rs`, section IV-E);
 //! consumers send at the rate that they are told (CRA, `cra.rs`, section IV-F).
 //!
 //! ```text
@@ -40,7 +40,7 @@
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
 //!    It counts what a flow has waiting beyond one Interest, as a part of its virtual queue or, if that
 //!    is less, of its equal share of a delay-tolerant class's room among the flows with something
-//!    waiting; and it is that of the moment, not of the last period. A flow may fill its class's room
+//!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last period. A flow may fill its class's room
 //!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
 //!    that waits can still be of use, one that is dropped costs its consumer a lifetime. A full class
 //!    still takes Interests of flows that have less than their share waiting. Queues of fast classes
@@ -63,10 +63,12 @@
 //!     one that waits behind Data would leave the other direction idle. The authors' code has one
 //!     queue for both.
 //!
-//! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not, and is
-//!     released when it has kept to it for as many; the paper does not say when, and the authors' code
-//!     never does. The mark by which routers upstream learn of it (ServiceClass + 8) is the code's:
-//!     they see only what is let through, and would give a greedy flow an equal share.
+//! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not; a period
+//!     does not count in which no Data told it so, or it was on its way down. It is released when it has
+//!     kept to its rate for as many; the paper does not say when, and the authors' code never does. The
+//!     mark by which routers upstream learn of it (ServiceClass + 8) is the code's: they see only what
+//!     is let through, and would give a greedy flow an equal share. Ours tells the node's other
+//!     faces too.
 //! 16. Interests are dealt out by turns in the ratio of f_j, as in the authors' code, and not drawn at
 //!     random: at 99 % use bunches would fill queues. 1 % are sent at random all the same. A next hop
 //!     that nothing is known of counts as the mean of the others.
@@ -93,6 +95,7 @@
 mod af;
 mod cds;
 mod cra;
+mod greedy;
 mod index;
 mod meter;
 mod pecn;

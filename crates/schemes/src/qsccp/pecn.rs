@@ -115,8 +115,9 @@ pub(super) fn class_rates<const N: usize>(available: f64, gamma: f64, classes: &
 /// r_f: the rate of Data that a flow asks for, measured from Interest to Interest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateMeasure {
-    /// Smoothed, bit/s.
+    /// Smoothed, bit/s; and what it was at the end of the period before.
     rate: f64,
+    rate_before: f64,
     is_known: bool,
     /// After a pause the next Interest is as the first.
     has_paused: bool,
@@ -131,17 +132,26 @@ const INTERESTS_TO_KNOW: f64 = 8.0;
 /// The smallest gain of the smoothing.
 const LEAST_GAIN: f64 = 0.25;
 
+/// A rate falls that is less than this part of what it was.
+const FALLING: f64 = 0.98;
+
 impl RateMeasure {
     /// Of a flow whose first Interest, for so many bits, came now. Until there is more to go by, it
     /// counts as asking for one Data per period.
     pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
         let rate = bits as f64 / period.as_secs_f64();
-        RateMeasure { rate, is_known: false, has_paused: false, asked_bits: 0, since: now, last: now }
+        let (rate_before, is_known, has_paused) = (rate, false, false);
+        RateMeasure { rate, rate_before, is_known, has_paused, asked_bits: 0, since: now, last: now }
     }
 
     /// r_f, bit/s.
     pub(super) fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Whether it fell in the last period, more than by chance.
+    pub(super) fn is_falling(&self) -> bool {
+        self.rate < FALLING * self.rate_before
     }
 
     /// When the latest Interest came.
@@ -170,6 +180,7 @@ impl RateMeasure {
     /// Ends a period of a flow whose Data have so many bits.
     pub(super) fn end_period(&mut self, now: Time, data_bits: u64, period: Span) {
         let bits = data_bits as f64;
+        self.rate_before = self.rate;
         if self.asked_bits == 0 {
             self.fade(bits / now.since(self.last).max(period).as_secs_f64());
             return;

@@ -94,6 +94,8 @@ struct Upstream {
     /// u_j, bit/s: infinite where the producer is on this node; `None` before a Data came.
     rate: Option<f64>,
     heard_at: Time,
+    /// Whether it has found the flow greedy.
+    is_greedy: bool,
     /// Smoothed time from an Interest to its Data.
     rtt: Span,
     /// How far the Interests sent by it are behind f_j of all, Interests.
@@ -159,6 +161,16 @@ impl FlowTables {
         upstream.heard_at = now;
     }
 
+    /// Whether the latest Data from a next hop was marked: the flow is greedy there.
+    pub(super) fn note_mark(&mut self, face: FaceId, is_greedy: bool) {
+        self.upstream(face).is_greedy = is_greedy;
+    }
+
+    /// Whether any next hop has found the flow greedy.
+    pub(super) fn is_greedy(&self) -> bool {
+        self.upstream.iter().any(|u| u.is_greedy)
+    }
+
     /// An Interest that was sent by a next hop is lost. If nothing else came from there since, the way
     /// is dead until a probe brings Data.
     pub(super) fn note_loss(&mut self, face: FaceId, sent: Time) {
@@ -166,6 +178,7 @@ impl FlowTables {
             && known.heard_at < sent
         {
             known.rate = Some(0.0);
+            known.is_greedy = false;
         }
     }
 
@@ -181,6 +194,7 @@ impl FlowTables {
                 face,
                 rate: None,
                 heard_at: Time::ZERO,
+                is_greedy: false,
                 rtt: Span::ZERO,
                 credit: 0.0,
             });

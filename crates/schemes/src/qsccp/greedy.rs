@@ -1,0 +1,132 @@
+//! The greedy status (sections IV-C 3 and IV-D): who goes on asking for more than it is told.
+//!
+//! A router finds a flow greedy at one of its faces. It marks the flow's Interests there, since routers
+//! upstream see only what is let through and would give it an equal share. And it marks the flow's Data
+//! on their way to the node's tables, which mark the flow's Interests towards every face: else it
+//! would have by the others what it lost by the one.
+//!
+//! ```text
+//!            Data marked                     Interests marked
+//!   tables <------------- face that judges ------------------> routers upstream: punished
+//!     |   Interests marked
+//!     +-------------------> other faces: punished
+//! ```
+
+use weir_core::packet::Packet;
+use weir_packet::{ServiceClass, Signal};
+
+/// Added to the ServiceClass of a marked packet (the authors' code).
+const MARK: u64 = ServiceClass::ALL.len() as u64;
+
+/// Marks a packet.
+pub(super) fn mark(packet: &mut Packet) {
+    let class = packet.flow.class as u64;
+    packet.header_mut().signals.set(Signal::ServiceClass, class + MARK);
+}
+
+/// Whether a packet is marked.
+#[inline]
+pub(super) fn is_marked(packet: &Packet) -> bool {
+    packet.header().signals.value(Signal::ServiceClass).is_some_and(|class| class >= MARK)
+}
+
+/// Takes the mark from a packet, if it has one.
+#[inline]
+pub(super) fn take_mark(packet: &mut Packet) -> bool {
+    let is_marked = is_marked(packet);
+    if is_marked {
+        let class = packet.flow.class as u64;
+        packet.header_mut().signals.set(Signal::ServiceClass, class);
+    }
+    is_marked
+}
+
+/// How greedy a flow is at one face.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Greed {
+    /// Periods that it was over its rate, less those that it was not.
+    periods: u32,
+    /// Judged so by this face.
+    pub(super) is_greedy: bool,
+    /// For how many periods the latest mark counts.
+    marked_for: u32,
+    /// In this period: whether a Data told it its rate, and whether an Interest came marked.
+    pub(super) is_told: bool,
+    pub(super) is_marked: bool,
+}
+
+impl Greed {
+    /// Ends a period. A flow that is over its rate in λ periods more than not is greedy, until it has
+    /// not been for as many.
+    ///
+    /// Nothing is held against it in a period in which it was told nothing, or is on its way down: a
+    /// consumer takes some Data to follow, and where its Interests wait for long these come late.
+    pub(super) fn end_period(&mut self, is_over: bool, is_falling: bool, lambda: u32) {
+        let follows = !core::mem::take(&mut self.is_told) || is_falling;
+        self.periods = match is_over {
+            true if follows && !self.is_greedy => self.periods,
+            true => (self.periods + 1).min(lambda),
+            false => self.periods.saturating_sub(1),
+        };
+        self.is_greedy = self.periods >= lambda || (self.is_greedy && self.periods > 0);
+        let marked = core::mem::take(&mut self.is_marked);
+        self.marked_for = if marked { lambda } else { self.marked_for.saturating_sub(1) };
+    }
+
+    /// Whether it is punished, φ < 1: judged so here, or where its Interests came through.
+    pub(super) fn is_punished(self) -> bool {
+        self.is_greedy || self.marked_for > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAMBDA: u32 = 10;
+
+    fn after(periods: impl IntoIterator<Item = (bool, bool, bool)>) -> Greed {
+        let mut greed = Greed::default();
+        for (is_over, is_told, is_falling) in periods {
+            greed.is_told = is_told;
+            greed.end_period(is_over, is_falling, LAMBDA);
+        }
+        greed
+    }
+
+    #[test]
+    fn a_flow_over_its_rate_is_judged_after_lambda_periods_and_released_after_as_many() {
+        let over = |n| core::iter::repeat_n((true, true, false), n);
+        let keeps = |n| core::iter::repeat_n((false, true, false), n);
+        assert!(!after(over(9)).is_punished() && after(over(10)).is_punished());
+        assert!(after(over(30).chain(keeps(9))).is_punished());
+        assert!(!after(over(30).chain(keeps(10))).is_punished());
+        assert!(!after(over(9).chain(keeps(2)).chain(over(2))).is_punished());
+    }
+
+    #[test]
+    fn a_flow_that_was_not_told_or_follows_is_not_judged() {
+        for (is_told, is_falling) in [(false, false), (true, true)] {
+            assert!(!after([(true, is_told, is_falling); 100]).is_punished());
+        }
+    }
+
+    #[test]
+    fn a_mark_counts_for_lambda_periods_and_does_not_make_a_flow_greedy_here() {
+        let mut greed = Greed { is_marked: true, ..Greed::default() };
+        for period in 0..12 {
+            greed.end_period(false, false, LAMBDA);
+            assert_eq!((greed.is_punished(), greed.is_greedy), (period < 10, false), "{period}");
+        }
+    }
+
+    #[test]
+    fn the_mark_is_in_the_service_class() {
+        let mut packet = Packet::default();
+        packet.flow.class = ServiceClass::Be;
+        mark(&mut packet);
+        assert!(is_marked(&packet) && packet.header().signals.value(Signal::ServiceClass) == Some(15));
+        assert!(take_mark(&mut packet) && !take_mark(&mut packet));
+        assert_eq!(packet.header().signals.value(Signal::ServiceClass), Some(7));
+    }
+}
