@@ -1,13 +1,19 @@
 //! `weir`: congestion control and quality of service for Named Data Networking.
 
+mod batch;
 mod list;
 mod load;
+mod out;
 mod run;
 mod terminal;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+/// What can go wrong, on any thread.
+type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
 #[derive(Debug, Parser)]
