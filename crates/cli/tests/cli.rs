@@ -294,6 +294,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "packet_hops",
         "flows",
         "classes",
+        "groups",
         "links",
         "windows",
         "expectations",
@@ -301,18 +302,25 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(keys(&document), sorted(top));
     let figures = ["goodput_bps", "delay_ms", "lost", "retransmitted", "timeouts", "completion_s"];
     let mut flow = figures.to_vec();
-    flow.extend(["consumer", "prefix", "class"]);
+    flow.extend(["consumer", "prefix", "group", "class"]);
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
     class.push("class");
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
+    let mut group = figures.to_vec();
+    group.push("group");
+    group.sort_unstable();
+    assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
     let link = ["from", "to", "rate_bps", "utilisation", "drops", "queue_ms"];
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
-    assert_eq!(keys(&document["windows"][0]), sorted(["from_s", "to_s", "flows", "classes", "links"]));
+    assert_eq!(
+        keys(&document["windows"][0]),
+        sorted(["from_s", "to_s", "flows", "classes", "groups", "links"])
+    );
     let row = ["what", "source", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
@@ -321,6 +329,21 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(document["flows"].as_array().unwrap().len(), 40);
     let last = document["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+/// In the dumbbell the flows of a class are one group.
+#[test]
+fn a_group_has_the_figures_of_its_flows_together() {
+    let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
+    for rows in [&document, &document["windows"][0]] {
+        let mut groups = rows["groups"].clone();
+        for group in groups.as_array_mut().unwrap() {
+            let name = group.as_object_mut().unwrap().remove("group").unwrap();
+            group["class"] = name;
+        }
+        assert_eq!(groups, rows["classes"]);
+        assert_eq!(groups.as_array().unwrap().len(), 4);
+    }
 }
 
 /// What a program needs to decide by itself is in each row.

@@ -378,6 +378,7 @@ mod tests {
             "flows",
             "consumer",
             "prefix",
+            "group",
             "class",
             "goodput_bps",
             "delay_ms",
@@ -390,6 +391,7 @@ mod tests {
             "timeouts",
             "completion_s",
             "classes",
+            "groups",
             "links",
             "from",
             "to",
@@ -404,6 +406,7 @@ mod tests {
             "to_s",
             "flows",
             "classes",
+            "groups",
             "links",
             "expectations",
             "what",
@@ -418,9 +421,10 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 13);
-        assert_eq!(value["flows"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value.as_object().unwrap().len(), 14);
+        assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 7);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 7);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 7);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());

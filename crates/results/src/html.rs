@@ -276,7 +276,7 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
     ]
 }
 
-/// The document with these rows of flows and links and no others.
+/// The document with these rows of flows and links and no others; the page shows no groups.
 fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDocument {
     fn some<Row: Clone>(rows: &[Row], which: &[usize]) -> Vec<Row> {
         which.iter().filter_map(|&i| rows.get(i).cloned()).collect()
@@ -288,6 +288,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         to_s: window.to_s,
         flows: flow_rows(&window.flows),
         classes: window.classes.clone(),
+        groups: Vec::new(),
         links: link_rows(&window.links),
     };
     RunDocument {
@@ -296,6 +297,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         set: document.set.clone(),
         flows: flow_rows(&document.flows),
         classes: document.classes.clone(),
+        groups: Vec::new(),
         links: link_rows(&document.links),
         windows: document.windows.iter().map(window).collect(),
         expectations: document.expectations.clone(),

@@ -17,7 +17,8 @@ pub use files::{WriteError, to_json, write_all, write_html, write_json, write_pa
 pub use format::grouped;
 pub use html::{POINTS, report_html};
 pub use model::{
-    Bound, ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow,
+    Bound, ClassRow, DelayMs, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow, QueueMs, RunDocument,
+    WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -28,6 +28,9 @@ pub struct RunDocument {
     pub flows: Vec<FlowRow>,
     /// A row a class.
     pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
     /// A row a link and direction.
     pub links: Vec<LinkRow>,
     /// The same rows over parts of the run.
@@ -43,6 +46,9 @@ pub struct FlowRow {
     pub consumer: String,
     /// The prefix it fetches under.
     pub prefix: String,
+    /// The group it is of: the name of its `[[flow]]` table.
+    #[serde(default)]
+    pub group: String,
     /// Its service class.
     pub class: String,
     /// Data content delivered to the application, bit/s.
@@ -76,6 +82,26 @@ pub struct ClassRow {
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// When the last flow of the class was done, s after its start; `None` unless all are.
+    pub completion_s: Option<f64>,
+}
+
+/// The same figures of a group of flows, those of one `[[flow]]` table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupRow {
+    /// The group.
+    pub group: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data; `None` where there are too many flows for
+    /// percentiles of each.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// When the last flow of the group was done, s after its start; `None` unless all are.
     pub completion_s: Option<f64>,
 }
 
@@ -129,6 +155,9 @@ pub struct WindowRow {
     pub flows: Vec<FlowRow>,
     /// A row a class.
     pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
     /// A row a link and direction.
     pub links: Vec<LinkRow>,
 }
@@ -166,4 +195,16 @@ pub enum Bound {
     AtMost,
     /// Not below it.
     AtLeast,
+}
+
+/// The mean of a figure over several seeds, and how far the mean of many more may be from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
+    /// the seed changes nothing.
+    pub ci95: Option<f64>,
+    /// In how many seeds there was something to measure.
+    pub n: u64,
 }
