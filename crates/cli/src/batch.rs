@@ -12,6 +12,22 @@ use weir_sim::{Progress, Setup, World};
 
 use crate::{Failure, terminal};
 
+/// How many seeds: of commands that give means over them.
+#[derive(Debug, clap::Args)]
+pub struct Seeds {
+    /// How many seeds: every run is made with 1 to N
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+}
+
+impl Seeds {
+    /// All of them.
+    pub fn list(&self) -> Vec<u64> {
+        (1..=self.seeds).collect()
+    }
+}
+
 /// A run to be made.
 pub struct Job<'a> {
     /// What is run.
@@ -23,19 +39,19 @@ pub struct Job<'a> {
 }
 
 /// Makes all runs, as many at a time as there are processors, and shows on a terminal how far they
-/// are. `keep` makes of each report, as soon as it is there, what is wanted of it; the results have
-/// the order of the jobs.
+/// are. `keep` makes of each report, as soon as it is there, what is wanted of it; it also gets the
+/// place of the job among all, whose order the results have.
 ///
 /// # Errors
 /// The first of a run or of `keep`.
 pub fn simulate<T: Send>(
     jobs: &[Job<'_>],
-    keep: impl Fn(&Job<'_>, Report) -> Result<T, Failure> + Sync,
+    keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
     let bar = progress_bar(jobs);
     let done = AtomicUsize::new(0);
-    let kept = jobs.par_iter().map(|job| {
-        let kept = keep(job, simulate_one(job, &bar)?)?;
+    let kept = jobs.par_iter().enumerate().map(|(at, job)| {
+        let kept = keep(at, simulate_one(job, &bar)?)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if jobs.len() > 1 {
             bar.set_message(format!("{done} of {} runs", jobs.len()));

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use weir_core::units::Span;
-use weir_results::{Report, RunDocument, Series, summary, terminal_width, to_json, write_all};
+use weir_results::{
+    ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
+};
 use weir_scenario::Scenario;
 use weir_sim::Setup;
 
@@ -65,9 +67,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         },
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
-    let reports = batch::simulate(&jobs, |job, mut report| {
+    let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(dir) = &dir {
-            write_all(&report, run_dir(dir, job.setup.seed, jobs.len()))?;
+            write_all(&report, run_dir(dir, report.document.seed, jobs.len()))?;
         }
         report.series = Series::default();
         Ok(report)
@@ -96,6 +98,11 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
             let page = run_dir(dir, report.document.seed, reports.len()).join("report.html");
             text += &format!("\nReport: {}\n", page.display());
         }
+    }
+    if reports.len() > 1 {
+        let runs: Vec<RunDocument> = documents.into_iter().cloned().collect();
+        text += &format!("\nOver {} seeds\n", runs.len());
+        text += &ComparisonDocument::of(&scenario.title, &[runs]).tables(terminal_width());
     }
     text
 }

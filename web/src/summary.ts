@@ -1,0 +1,10 @@
+// Pages over many runs: their text is in the page already; this adds what needs a script.
+
+import "./base.css";
+import "./summary.css";
+import { fadeEdges } from "./dom";
+import { startTheme, themeButton } from "./theme";
+
+startTheme();
+document.querySelector(".top")!.append(themeButton());
+for (const box of document.querySelectorAll<HTMLElement>(".scroll")) fadeEdges(box);
