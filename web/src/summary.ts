@@ -7,4 +7,7 @@ import { startTheme, themeButton } from "./theme";
 
 startTheme();
 document.querySelector(".top")!.append(themeButton());
-for (const box of document.querySelectorAll<HTMLElement>(".scroll")) fadeEdges(box);
+for (const box of document.querySelectorAll<HTMLElement>(".scroll")) {
+  const about = box.querySelector<HTMLElement>("tbody th");
+  fadeEdges(box, () => box.style.setProperty("--about", `${about?.offsetWidth ?? 0}px`));
+}

@@ -8,10 +8,12 @@ use crate::model::{
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use crate::stats::jain;
 
-/// Links shown; the document has all.
-const LINKS_SHOWN: usize = 12;
-/// Groups of flows shown; the document has all.
-const GROUPS_SHOWN: usize = 40;
+/// Links that a terminal shows.
+const LINKS_IN_TEXT: usize = 6;
+/// Groups of flows that a terminal shows.
+const GROUPS_IN_TEXT: usize = 20;
+/// Links, or groups, in a page at most; the document has all.
+const MOST: usize = 500;
 
 impl ComparisonDocument {
     /// Compares the runs of a scenario: for each scheme one with each seed, in the same order. The
@@ -218,9 +220,7 @@ impl ComparisonDocument {
         };
         let mut grids = vec![self.traffic("Classes", "class", &period.classes)];
         if !is_one_group_each(&period.classes, &period.groups) {
-            let shown = period.groups.len().min(GROUPS_SHOWN * self.schemes.len());
-            let title = title_of("Flow groups", "first", shown, period.groups.len(), self.schemes.len());
-            grids.push(self.traffic(&title, "group", &period.groups[..shown]));
+            grids.push(self.traffic("Flow groups", "group", &period.groups));
         }
         grids.push(self.links(&period.links));
         grids.retain(|grid| !grid.rows.is_empty());
@@ -235,7 +235,7 @@ impl ComparisonDocument {
     /// What a row is about, and its scheme where there are several. Only the first scheme's row has
     /// the name.
     fn heads(&self, at: usize, name: &str, scheme: &str) -> Vec<Cell> {
-        let is_first = at.is_multiple_of(self.schemes.len().max(1));
+        let is_first = at.is_multiple_of(self.each());
         let name = if is_first { name } else { "" };
         [name].into_iter().chain(self.scheme_column().map(|_| scheme)).map(Cell::from).collect()
     }
@@ -260,13 +260,12 @@ impl ComparisonDocument {
             cells.extend(completes.then(|| self.cell(Quantity::Seconds, row.completion_s)));
             cells
         };
-        let rows = rows.iter().enumerate().map(row).collect();
-        Grid { title: title.to_owned(), form: Form::Figures, columns, rows }
+        let shown: Vec<Vec<Cell>> = rows.iter().take(MOST * self.each()).enumerate().map(row).collect();
+        self.figures(title, "first", columns, shown, rows.len(), GROUPS_IN_TEXT)
     }
 
     fn links(&self, rows: &[LinkComparison]) -> Grid {
-        let schemes = self.schemes.len().max(1);
-        let mut links: Vec<&[LinkComparison]> = rows.chunks(schemes).collect();
+        let mut links: Vec<&[LinkComparison]> = rows.chunks(self.each()).collect();
         let most = |link: &[LinkComparison], of: fn(&LinkComparison) -> Option<Estimate>| {
             link.iter().filter_map(of).map(|estimate| estimate.mean).fold(0.0, f64::max)
         };
@@ -274,8 +273,7 @@ impl ComparisonDocument {
             let drops = most(b, |row| row.drops).total_cmp(&most(a, |row| row.drops));
             drops.then(most(b, |row| row.utilisation).total_cmp(&most(a, |row| row.utilisation)))
         });
-        links.truncate(LINKS_SHOWN);
-        let title = title_of("Links", "most used", links.len() * schemes, rows.len(), schemes);
+        links.truncate(MOST);
         let mut columns = vec![words("link")];
         columns.extend(self.scheme_column());
         columns.extend(["rate", "utilisation", "drops", "queue mean", "queue p99"].map(numbers));
@@ -290,8 +288,41 @@ impl ComparisonDocument {
             ]);
             cells
         };
-        let rows = links.iter().flat_map(|link| link.iter()).enumerate().map(row).collect();
-        Grid { title, form: Form::Figures, columns, rows }
+        let shown = links.iter().flat_map(|link| link.iter()).enumerate().map(row).collect();
+        self.figures("Links", "most used", columns, shown, rows.len(), LINKS_IN_TEXT)
+    }
+
+    /// Rows of each thing that is compared.
+    fn each(&self) -> usize {
+        self.schemes.len().max(1)
+    }
+
+    /// A table of those `rows` of `all` that a page shows; a terminal shows so many things.
+    fn figures(
+        &self,
+        title: &str,
+        which: &str,
+        columns: Vec<Column>,
+        rows: Vec<Vec<Cell>>,
+        all: usize,
+        in_text: usize,
+    ) -> Grid {
+        let each = self.each();
+        let left_out = |shown: usize| {
+            if shown < all {
+                format!(", the {} {which} of {}", shown / each, all / each)
+            } else {
+                String::new()
+            }
+        };
+        let shown = rows.len().min(in_text * each);
+        Grid {
+            title: format!("{title}{}", left_out(rows.len())),
+            form: Form::Figures,
+            in_text: (shown < rows.len()).then(|| (shown, left_out(shown))),
+            columns,
+            rows,
+        }
     }
 
     fn cell(&self, quantity: Quantity, estimate: Option<Estimate>) -> Cell {
@@ -310,18 +341,8 @@ fn is_one_group_each(classes: &[TrafficComparison], groups: &[TrafficComparison]
 }
 
 /// What intervals are, in words.
-pub(crate) const INTERVALS: &str = "Each figure is the mean over the seeds ± half its 95 % confidence interval. Where it is ± 0, the seed changes \
-     nothing.";
-
-/// The title of a table that may leave rows out.
-fn title_of(what: &str, which: &str, shown: usize, all: usize, schemes: usize) -> String {
-    let schemes = schemes.max(1);
-    if shown < all {
-        format!("{what}, the {} {which} of {}", shown / schemes, all / schemes)
-    } else {
-        what.to_owned()
-    }
-}
+pub(crate) const INTERVALS: &str = "Figures are means over the seeds, ± half of their 95 % confidence interval; those without ± do not \
+     vary in the digits shown.";
 
 /// Seeds in words: `1 to 10`, where they follow each other.
 pub(crate) fn seeds(seeds: &[u64]) -> String {
@@ -332,5 +353,100 @@ pub(crate) fn seeds(seeds: &[u64]) -> String {
             format!("{first} to {last}")
         }
         _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, samples};
+
+    /// Words of a line, with one blank between them.
+    fn squeezed(line: &str) -> String {
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn figures_are_means_over_the_seeds_scheme_below_scheme() {
+        let report = sample::dumbbell(8, 300);
+        let runs = samples::runs(&report);
+        let document = ComparisonDocument::of("title", &runs);
+        assert_eq!(document.seeds, [1, 2, 3]);
+        assert_eq!(document.periods.len(), 1 + report.document.windows.len());
+        let classes = &document.periods[0].classes;
+        let heads: Vec<(&str, &str)> = classes.iter().map(|row| (&*row.name, &*row.scheme)).collect();
+        assert_eq!(heads[..3], [("EF", "qsccp"), ("EF", "fixed"), ("AF2", "qsccp")]);
+        let goodput = report.document.classes[0].goodput_bps * 0.98;
+        let measured = classes[0].goodput_bps.unwrap();
+        assert!((measured.mean - 1.02 * goodput).abs() < 1e-6 * goodput);
+        // Three values, 1 % apart: t with 2 degrees of freedom times 0.01 / sqrt(3).
+        let wanted = 4.30265 * 0.01 / 3.0_f64.sqrt() * goodput;
+        assert!((measured.ci95.unwrap() - wanted).abs() < 1e-4 * wanted);
+        let lost = report.document.classes[0].lost as f64;
+        assert_eq!(classes[1].lost.unwrap().mean, lost + 200.0);
+        assert_eq!(document.periods[0].links.len(), 2 * report.document.links.len());
+    }
+
+    #[test]
+    fn fairness_is_over_the_flows_of_a_class_and_not_of_one_flow() {
+        let mut report = sample::dumbbell(8, 50);
+        for (flow, goodput) in report.document.flows.iter_mut().zip([1.0, 3.0]) {
+            (flow.class, flow.goodput_bps) = ("EF".to_owned(), goodput);
+        }
+        report.document.flows[2].class = "alone".to_owned();
+        report.document.classes[1].class = "alone".to_owned();
+        let rows = &ComparisonDocument::of("", &[vec![report.document]]).periods[0].classes;
+        assert_eq!(rows[0].jain, Some(Estimate { mean: 0.8, ci95: None, n: 1 }));
+        assert_eq!(rows[1].jain, None);
+    }
+
+    #[test]
+    fn groups_have_a_table_unless_each_is_a_class() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        let text = ComparisonDocument::of("", &runs).text(None);
+        assert!(text.contains("\nClasses\n") && !text.contains("Flow groups"), "{text}");
+        for run in runs.iter_mut().flatten() {
+            run.groups[0].goodput_bps /= 2.0;
+        }
+        let text = ComparisonDocument::of("", &runs).text(None);
+        assert!(text.contains("\nFlow groups\n"), "{text}");
+    }
+
+    #[test]
+    fn a_completion_that_some_seeds_do_not_come_to_says_how_many_do() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        for (at, run) in runs[0].iter_mut().enumerate() {
+            run.classes[0].completion_s = [Some(4.0), None, Some(6.0)][at];
+        }
+        let text = ComparisonDocument::of("", &runs).text(None);
+        let line = text.lines().find(|line| line.starts_with(" EF")).unwrap();
+        // The mean of 4 and 6, and 12.7062 times half their distance.
+        assert!(line.ends_with(" 5.00 ± 13 s (2 of 3)"), "{line}");
+        let other = squeezed(text.lines().find(|line| squeezed(line).starts_with("fixed ")).unwrap());
+        assert!(other.ends_with(" –"), "{other}");
+    }
+
+    #[test]
+    fn a_terminal_shows_the_most_used_links_and_the_page_all() {
+        let report = sample::dumbbell(8, 50);
+        let document = ComparisonDocument::of("", &samples::runs(&report));
+        let all = report.document.links.len();
+        assert!(all > LINKS_IN_TEXT);
+        let text = document.text(None);
+        assert!(text.contains(&format!("\nLinks, the {LINKS_IN_TEXT} most used of {all}\n")), "{text}");
+        let page = document.html();
+        for link in &report.document.links {
+            assert!(page.contains(&format!("{} → {}", link.from, link.to)));
+        }
+    }
+
+    #[test]
+    fn one_scheme_needs_no_column_for_it_and_no_run_no_tables() {
+        let runs = samples::runs(&sample::dumbbell(8, 50));
+        let text = ComparisonDocument::of("", &runs[..1]).tables(None);
+        assert!(!text.contains("scheme"), "{text}");
+        assert_eq!(ComparisonDocument::of("", &[]).tables(None), "");
+        assert_eq!(seeds(&[1, 2, 3]), "1 to 3");
+        assert_eq!(seeds(&[7, 9, u64::MAX]), format!("7, 9, {}", u64::MAX));
     }
 }

@@ -51,17 +51,26 @@ impl Quantity {
         }
     }
 
-    /// A mean and its interval in one unit: `4.502 ± 0.012 Mb/s`.
+    /// A mean and its interval in one unit: `4.502 ± 0.012 Mb/s`. Without an interval if there is none
+    /// in the digits of the mean.
     pub(crate) fn estimate(self, estimate: &Estimate) -> String {
         let mean = self.format(estimate.mean);
         let Some(ci95) = estimate.ci95 else { return mean };
-        let scale = match self {
-            Quantity::Rate => rate_unit(estimate.mean).1,
-            Quantity::Percent => 0.01,
-            Quantity::Millis | Quantity::Seconds | Quantity::Count | Quantity::Plain => 1.0,
+        let (scale, shown) = match self {
+            Quantity::Rate => {
+                let (_, scale) = rate_unit(estimate.mean);
+                (scale, decimals(estimate.mean / scale, 4))
+            }
+            Quantity::Millis => (1.0, if estimate.mean.abs() < 10.0 { 2 } else { 1 }),
+            Quantity::Seconds => (1.0, 2),
+            Quantity::Percent => (0.01, decimals(estimate.mean * 100.0, 4)),
+            Quantity::Count | Quantity::Plain => (1.0, decimals(estimate.mean, 4)),
         };
-        let interval = significant(ci95 / scale, 2);
+        let interval = ci95 / scale;
+        let decimals = shown.min(decimals(interval, 2));
+        let interval = without_zeros(format!("{interval:.decimals$}"));
         match mean.split_once(' ') {
+            _ if interval == "0" => mean,
             Some((number, unit)) => format!("{number} ± {interval} {unit}"),
             None => format!("{mean} ± {interval}"),
         }
@@ -81,7 +90,9 @@ impl Quantity {
             Quantity::Rate => rate(value),
             Quantity::Millis => format!("{} ms", millis(value)),
             Quantity::Seconds => format!("{value:.2} s"),
-            Quantity::Count if value.fract() == 0.0 && value.abs() < 1e15 => grouped(value as i64),
+            Quantity::Count if (value.fract() == 0.0 || value.abs() >= 1e3) && value.abs() < 1e15 => {
+                grouped(value.round() as i64)
+            }
             Quantity::Percent => format!("{} %", significant(value * 100.0, 4)),
             Quantity::Count | Quantity::Plain => significant(value, 4),
         }
@@ -96,8 +107,17 @@ fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { NONE.to_owned() };
     }
-    let decimals = (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
+    let decimals = decimals(value, digits);
+    without_zeros(format!("{value:.decimals$}"))
+}
+
+/// How many decimals give a number so many significant digits.
+fn decimals(value: f64, digits: i32) -> usize {
+    if value == 0.0 { 0 } else { (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize }
+}
+
+/// A number without zeros that end its decimals.
+fn without_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -210,12 +230,15 @@ mod tests {
         let estimate = |mean, ci95| Estimate { mean, ci95, n: 5 };
         let said = |quantity: Quantity, mean, ci95| quantity.estimate(&estimate(mean, Some(ci95)));
         assert_eq!(said(Quantity::Rate, 4_501_700.0, 12_300.0), "4.502 ± 0.012 Mb/s");
-        assert_eq!(said(Quantity::Millis, 110.24, 0.0), "110.2 ± 0 ms");
+        assert_eq!(said(Quantity::Millis, 110.24, 1.0), "110.2 ± 1 ms");
         assert_eq!(said(Quantity::Seconds, 9.5, 0.25), "9.50 ± 0.25 s");
         assert_eq!(said(Quantity::Count, 1234.0, 5.0), "1\u{202f}234 ± 5");
         assert_eq!(said(Quantity::Plain, 0.99, 0.001), "0.99 ± 0.001");
         assert_eq!(said(Quantity::Percent, 0.9872, 0.001), "98.72 ± 0.1 %");
-        assert_eq!(Quantity::Rate.estimate(&estimate(0.0, Some(0.0))), "0 ± 0 b/s");
+        assert_eq!(Quantity::Rate.estimate(&estimate(0.0, Some(0.0))), "0 b/s");
+        assert_eq!(said(Quantity::Count, 1234.4, 270.3), "1\u{202f}234 ± 270");
+        assert_eq!(said(Quantity::Plain, 0.999_98, 0.000_015), "1");
+        assert_eq!(said(Quantity::Millis, 0.002, 0.002), "0.00 ms");
         assert_eq!(Quantity::Millis.estimate(&estimate(110.24, None)), "110.2 ms");
     }
 

@@ -44,3 +44,6 @@ mod crowd;
 #[cfg(test)]
 #[path = "../examples/sample_report/dumbbell.rs"]
 mod sample;
+#[cfg(test)]
+#[path = "../examples/sample_report/summary.rs"]
+mod samples;

@@ -64,10 +64,6 @@ impl ReproductionDocument {
 
     fn sheet(&self) -> Sheet {
         let (held, all) = self.held();
-        let title = match &self.experiments[..] {
-            [only] => only.title.clone(),
-            experiments => format!("{} experiments: what the papers state", experiments.len()),
-        };
         let mut facts = vec![("seeds", seeds(&self.seeds))];
         if all > 0 {
             facts.push(("statements of papers", format!("{held} of {all} hold")));
@@ -78,7 +74,17 @@ impl ReproductionDocument {
         {
             section.notes.push(INTERVALS.to_owned());
         }
-        Sheet { kind: "Weir reproduction", title, facts, sections, ..Sheet::default() }
+        Sheet { kind: "Weir reproduction", title: self.title(), facts, sections, ..Sheet::default() }
+    }
+
+    fn title(&self) -> String {
+        let mut papers: Vec<&str> = self.experiments.iter().map(|one| paper_of(&one.scenario)).collect();
+        papers.dedup();
+        match (&self.experiments[..], &papers[..]) {
+            ([only], _) => format!("What the paper states: {}", only.scenario),
+            (all, [paper]) => format!("What the paper states: {paper}, {} experiments", all.len()),
+            (all, papers) => format!("What papers state: {}, {} experiments", papers.join(", "), all.len()),
+        }
     }
 
     fn section(&self, experiment: &ExperimentRow) -> Section {
@@ -121,7 +127,7 @@ impl ReproductionDocument {
     fn stated_by_others(&self, experiment: &ExperimentRow) -> Grid {
         let own = [words("by"), numbers("states"), numbers("measured")];
         self.grid(
-            "What others state",
+            "What else is expected",
             experiment,
             &own,
             |row| !row.is_of_paper(),
@@ -156,7 +162,7 @@ impl ReproductionDocument {
                 rows.push(row_cells);
             }
         }
-        Grid { title: title.to_owned(), form: Form::Statements, columns, rows }
+        Grid { title: title.to_owned(), form: Form::Statements, columns, rows, in_text: None }
     }
 
     fn what(&self, row: &StatementRow) -> Cell {
@@ -177,11 +183,18 @@ impl ReproductionDocument {
     }
 }
 
+/// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
+fn paper_of(scenario: &str) -> &str {
+    scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
+}
+
 fn stated(row: &StatementRow) -> Cell {
     let quantity = row.quantity();
-    let slack = format::slack(quantity, row.bound, row.stated, row.tolerance);
     let stated = format::bounded(quantity, row.bound, row.stated);
-    format!("{stated} {slack}").trim_end().into()
+    if row.tolerance == 0.0 {
+        return stated.into();
+    }
+    format!("{stated} {}", format::slack(quantity, row.bound, row.stated, row.tolerance)).into()
 }
 
 /// How many statements of papers hold in some cases, and how many there are.
@@ -212,4 +225,94 @@ fn point(case: &CaseRow) -> String {
 fn name_of(case: &CaseRow) -> String {
     let point = point(case);
     if point.is_empty() { case.scheme.clone() } else { format!("{point}, {}", case.scheme) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Bound;
+    use crate::{sample, samples};
+
+    fn row(measured: Option<f64>, holds: bool) -> ExpectationRow {
+        ExpectationRow {
+            what: "goodput of class EF".to_owned(),
+            source: "paper: Fig. 7".to_owned(),
+            stated: 1e6,
+            measured,
+            tolerance: 0.05,
+            holds,
+            ..ExpectationRow::default()
+        }
+    }
+
+    fn document(statements: Vec<StatementRow>, seeds: u64) -> ReproductionDocument {
+        let case = CaseRow { scheme: "qsccp".to_owned(), statements, ..CaseRow::default() };
+        let experiment =
+            ExperimentRow { scenario: "paper/one".to_owned(), cases: vec![case], ..ExperimentRow::default() };
+        ReproductionDocument { seeds: (1..=seeds).collect(), experiments: vec![experiment] }
+    }
+
+    /// The line of a text that begins with some words, with one blank between all of them.
+    fn line(text: &str, begin: &str) -> String {
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(begin))
+            .unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_statement_holds_if_it_does_in_every_seed() {
+        let rows = [row(Some(1e6), true), row(Some(1.1e6), false), row(None, false)];
+        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), "bit/s", Vec::new());
+        assert_eq!((statement.held, statement.holds, statement.is_of_paper()), (1, false, true));
+        assert_eq!(statement.values, [Some(1e6), Some(1.1e6), None]);
+        assert_eq!(statement.measured.map(|measured| (measured.mean, measured.n)), Some((1.05e6, 2)));
+        let document = document(vec![statement], 3);
+        assert_eq!(document.held(), (0, 1));
+        let text = document.text(None);
+        let said = "goodput of class EF 1 Mb/s ± 5 % 1.05 ± 0.64 Mb/s (2 of 3) – ✗ 1 of 3";
+        assert_eq!(line(&text, "goodput"), said);
+        assert!(text.contains("\n0 of 1 statements of the paper hold in all 3 seeds\n"), "{text}");
+    }
+
+    #[test]
+    fn what_theory_allows_stands_beside_what_the_paper_states() {
+        let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
+        let rows = [row(Some(0.98e6), true)];
+        let statement = StatementRow::of(&[&rows[0]], "bit/s", vec![theory]);
+        let text = document(vec![statement], 1).text(None);
+        assert_eq!(line(&text, "goodput"), "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s ✓ holds");
+    }
+
+    #[test]
+    fn what_others_state_is_a_table_of_its_own_and_no_verdict() {
+        let others =
+            ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
+        let text = document(vec![StatementRow::of(&[&others], "bit/s", Vec::new())], 1).text(None);
+        assert!(
+            !text.contains("What the paper states\n") && text.contains("\nWhat else is expected\n"),
+            "{text}"
+        );
+        assert_eq!(line(&text, "goodput"), "goodput of class EF assumed 1 Mb/s ± 5 % 1 Mb/s ✗ fails");
+        assert!(text.contains("No paper states anything"), "{text}");
+    }
+
+    #[test]
+    fn points_and_schemes_have_columns_where_there_are_several() {
+        let document = samples::reproduction(&sample::dumbbell(8, 300));
+        let text = document.text(None);
+        let (swept, single) = text.split_once("sample/single: ").unwrap();
+        assert!(swept.contains(" at ") && swept.contains("rate = 20 Mb/s"), "{swept}");
+        assert!(!single.contains("rate = "), "{single}");
+        assert!(!text.contains(" scheme "), "{text}");
+        let (held, all) = document.held();
+        assert!(
+            text.ends_with(&format!("{held} of {all} statements of papers hold in all 3 seeds\n")),
+            "{text}"
+        );
+        let page = document.html();
+        assert_eq!(page.matches("<section>").count(), 2);
+        assert_eq!(page.matches(">rate = 10 Mb/s, qsccp</a>").count(), 1);
+    }
 }

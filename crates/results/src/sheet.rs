@@ -46,6 +46,8 @@ pub(crate) struct Grid {
     pub(crate) form: Form,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
+    /// What a terminal shows, if not all: so many rows, and what the title says of them.
+    pub(crate) in_text: Option<(usize, String)>,
 }
 
 /// A column: its heading, and whether numbers stand in it.
@@ -111,11 +113,14 @@ impl Section {
         if !self.source.is_empty() {
             text += &format!("{}\n", self.source);
         }
-        for grid in &self.grids {
-            text += &format!("\n{}\n{}\n", grid.title, grid.text(width));
+        if let Some((verdict, _)) = &self.verdict {
+            text += &format!("{verdict}\n");
         }
-        for line in self.verdict.iter().map(|(verdict, _)| verdict).chain(&self.notes) {
-            text += &format!("{line}\n");
+        for grid in &self.grids {
+            text += &format!("\n{}\n", grid.text(width));
+        }
+        for note in &self.notes {
+            text += &format!("\n{note}\n");
         }
         text
     }
@@ -126,10 +131,11 @@ impl Grid {
         let header: Vec<&str> = self.columns.iter().map(|column| column.title).collect();
         let is_number = |column: &usize| self.columns[*column].is_number;
         let mut table = table::table(&header, (0..header.len()).filter(is_number), width);
-        for row in &self.rows {
+        let (shown, which) = self.in_text.as_ref().map_or((self.rows.len(), ""), |(n, which)| (*n, which));
+        for row in self.rows.iter().take(shown) {
             table.add_row(row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>());
         }
-        table.trim_fmt()
+        format!("{}{which}\n{}", self.title, table.trim_fmt())
     }
 }
 
@@ -181,7 +187,7 @@ impl Section {
                 format!("<a href=\"{}\">{}</a>", escaped(&percent_encoded(path)), escaped(name))
             });
             let links: Vec<String> = links.collect();
-            *body += &format!("<p class=\"runs\">Reports of single runs: {}</p>\n", links.join(", "));
+            *body += &format!("<p class=\"runs\">Reports of the first seed: {}</p>\n", links.join(", "));
         }
         *body += "</section>\n";
     }
@@ -270,6 +276,7 @@ mod tests {
             form: Form::Figures,
             columns: vec![words("what"), numbers("measured"), words("holds")],
             rows: vec![row(text, true), row("", false)],
+            in_text: None,
         };
         let section = Section {
             title: text.to_owned(),
