@@ -135,7 +135,7 @@ fn tables_say_what_the_paper_states_and_what_was_measured() {
     let text = printed(&weir(&["reproduce", &file, "--seeds", "2", "--out", out.to_str().unwrap()]));
     for part in [
         "What the paper states\n",
-        "What else is expected\n",
+        "What else is expected: 3 of 3 hold\n",
         "theory allows",
         "loss = 0.0",
         "≤ 0.5",

@@ -46,7 +46,7 @@ impl Quantity {
             "bit/s" => Quantity::Rate,
             "ms" => Quantity::Millis,
             "s" => Quantity::Seconds,
-            "packets" => Quantity::Count,
+            "packets" | "flows" => Quantity::Count,
             _ => Quantity::Plain,
         }
     }

@@ -337,7 +337,7 @@ pub struct StatementRow {
     pub what: String,
     /// Where it is stated.
     pub source: String,
-    /// Unit of all its values: `bit/s`, `ms`, `s`, `packets`, or `1` for ratios.
+    /// Unit of all its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     pub unit: String,
     /// What is stated there.
     pub stated: f64,

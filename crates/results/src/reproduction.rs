@@ -46,7 +46,7 @@ impl StatementRow {
 impl ReproductionDocument {
     /// How many statements of papers hold, and how many there are.
     pub fn held(&self) -> (usize, usize) {
-        held(self.experiments.iter().flat_map(|experiment| &experiment.cases))
+        held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
     }
 
     /// For a terminal of so many columns, if that is given.
@@ -88,7 +88,7 @@ impl ReproductionDocument {
     }
 
     fn section(&self, experiment: &ExperimentRow) -> Section {
-        let (held, all) = held(&experiment.cases);
+        let (held, all) = held(&experiment.cases, StatementRow::is_of_paper);
         let mut grids = vec![self.stated_by_paper(experiment), self.stated_by_others(experiment)];
         grids.retain(|grid| !grid.rows.is_empty());
         let mut notes = Vec::new();
@@ -126,13 +126,12 @@ impl ReproductionDocument {
 
     fn stated_by_others(&self, experiment: &ExperimentRow) -> Grid {
         let own = [words("by"), numbers("states"), numbers("measured")];
-        self.grid(
-            "What else is expected",
-            experiment,
-            &own,
-            |row| !row.is_of_paper(),
-            |row| vec![self.what(row), row.kind.as_str().into(), stated(row), self.measured(row)],
-        )
+        let is_other = |row: &StatementRow| !row.is_of_paper();
+        let (held, all) = held(&experiment.cases, is_other);
+        let title = format!("What else is expected: {held} of {all} hold");
+        self.grid(&title, experiment, &own, is_other, |row| {
+            vec![self.what(row), row.kind.as_str().into(), stated(row), self.measured(row)]
+        })
     }
 
     /// A table of some statements: what they are about, their point and scheme where the experiment
@@ -197,9 +196,12 @@ fn stated(row: &StatementRow) -> Cell {
     format!("{stated} {}", format::slack(quantity, row.bound, row.stated, row.tolerance)).into()
 }
 
-/// How many statements of papers hold in some cases, and how many there are.
-fn held<'a>(cases: impl IntoIterator<Item = &'a CaseRow>) -> (usize, usize) {
-    let statements = cases.into_iter().flat_map(|case| &case.statements).filter(|row| row.is_of_paper());
+/// How many of some statements hold in some cases, and how many there are.
+fn held<'a>(
+    cases: impl IntoIterator<Item = &'a CaseRow>,
+    is_meant: impl Fn(&StatementRow) -> bool,
+) -> (usize, usize) {
+    let statements = cases.into_iter().flat_map(|case| &case.statements).filter(|row| is_meant(row));
     statements.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1))
 }
 
@@ -291,7 +293,8 @@ mod tests {
             ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
         let text = document(vec![StatementRow::of(&[&others], "bit/s", Vec::new())], 1).text(None);
         assert!(
-            !text.contains("What the paper states\n") && text.contains("\nWhat else is expected\n"),
+            !text.contains("What the paper states\n")
+                && text.contains("\nWhat else is expected: 0 of 1 hold\n"),
             "{text}"
         );
         assert_eq!(line(&text, "goodput"), "goodput of class EF assumed 1 Mb/s ± 5 % 1 Mb/s ✗ fails");
