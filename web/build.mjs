@@ -15,25 +15,30 @@ const notices = ["uplot", "cytoscape"].map((name) => {
   return `/*! Contains ${name}:\n\n${licence.replace(/\r/g, "").trim()}\n*/`;
 });
 
-const { outputFiles } = await build({
-  absWorkingDir: here,
-  entryPoints: { report: "src/main.ts" },
-  outdir: dist,
-  bundle: true,
-  minify: true,
-  format: "iife",
-  target: ["es2022"],
-  charset: "ascii",
-  legalComments: "inline",
-  banner: { js: notices.join("\n"), css: "/*! Contains uplot, whose licence is in the script. */" },
-  define: { "process.env.NODE_ENV": '"production"' },
-  write: false,
-});
-
-const built = new Map(outputFiles.map((file) => [file.path.slice(dist.length + 1), file.text]));
-// The page's content security policy admits the script by this.
-const digest = createHash("sha256").update(built.get("report.js")).digest("base64");
-built.set("report.js.sha256", `${digest}\n`);
+const built = new Map();
+for (const [name, entry, banner] of [
+  ["report", "src/main.ts", { js: notices.join("\n"), css: "/*! Contains uplot, whose licence is in the script. */" }],
+  ["summary", "src/summary.ts", {}],
+]) {
+  const { outputFiles } = await build({
+    absWorkingDir: here,
+    entryPoints: { [name]: entry },
+    outdir: dist,
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: ["es2022"],
+    charset: "ascii",
+    legalComments: "inline",
+    banner,
+    define: { "process.env.NODE_ENV": '"production"' },
+    write: false,
+  });
+  for (const file of outputFiles) built.set(file.path.slice(dist.length + 1), file.text);
+  // The page's content security policy admits the script by this.
+  const digest = createHash("sha256").update(built.get(`${name}.js`)).digest("base64");
+  built.set(`${name}.js.sha256`, `${digest}\n`);
+}
 
 if (process.argv.includes("--check")) {
   const read = (name) => {

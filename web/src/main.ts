@@ -1,6 +1,7 @@
 // The report page: reads its data, lays out its sections, and joins them.
 
 import "uplot/dist/uPlot.min.css";
+import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
 import { type Expectation, type FlowRow, type LinkRow, type Rows, type TrafficColumns, readPage, unpack } from "./data";
@@ -8,7 +9,7 @@ import { choice, h, section, select } from "./dom";
 import { count, large, millis, percent, rate, rateUnit, seconds } from "./format";
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
 import { type Column, table } from "./tables";
-import { classColour, dash, onTheme, paletteColour, startTheme, theme, toggleTheme } from "./theme";
+import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
 import { directions, network } from "./topology";
 
 declare global {
@@ -39,17 +40,10 @@ function header(): HTMLElement {
     ["took", `${seconds(doc.wall_s)} s`],
     ["packet-hops", large(doc.packet_hops) + (doc.wall_s > 0 ? ` (${large(doc.packet_hops / doc.wall_s)}/s)` : "")],
   ];
-  const button = h("button", { type: "button", id: "theme", click: toggleTheme });
-  const name = () => {
-    button.textContent = theme() === "dark" ? "☀ light" : "☾ dark";
-    button.setAttribute("aria-label", `Switch to the ${theme() === "dark" ? "light" : "dark"} theme`);
-  };
-  name();
-  onTheme(name);
   return h(
     "header",
     {},
-    h("div", { class: "top" }, h("span", { class: "brand" }, "Weir run report"), button),
+    h("div", { class: "top" }, h("span", { class: "brand" }, "Weir run report"), themeButton()),
     h("h1", {}, page.title || doc.scenario),
     page.source ? h("p", { class: "source" }, page.source) : null,
     doc.set.length > 0

@@ -1,5 +1,7 @@
 // Light and dark, and the colours of what is drawn. Each colour is one of a pair.
 
+import { h } from "./dom";
+
 export type Theme = "light" | "dark";
 type Pair = readonly [light: string, dark: string];
 
@@ -46,7 +48,7 @@ function apply(): void {
   for (const listener of listeners) listener();
 }
 
-export function toggleTheme(): void {
+function toggleTheme(): void {
   chosen = theme() === "dark" ? "light" : "dark";
   try {
     localStorage.setItem("weir-theme", chosen);
@@ -74,6 +76,18 @@ export function startTheme(): void {
     apply();
   });
   document.documentElement.dataset["theme"] = theme();
+}
+
+/** Switches the theme, and says to which. */
+export function themeButton(): HTMLElement {
+  const button = h("button", { type: "button", id: "theme", click: toggleTheme });
+  const name = () => {
+    button.textContent = theme() === "dark" ? "☀ light" : "☾ dark";
+    button.setAttribute("aria-label", `Switch to the ${theme() === "dark" ? "light" : "dark"} theme`);
+  };
+  name();
+  onTheme(name);
+  return button;
 }
 
 /** The value of a custom property of the style sheet. */

@@ -1,11 +1,11 @@
-// The report in a real browser. WEIR_REPORT names a report.html to open; without it a synthetic
+// The pages in a real browser. WEIR_REPORT names a report.html to open; without it a synthetic
 // one is made. CHROMIUM names the browser.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -19,6 +19,7 @@ let hostile;
 let empty;
 let crowd;
 let many;
+let summaries;
 let browser;
 
 function sample(name, ...options) {
@@ -36,6 +37,7 @@ before(async () => {
   // As many nodes and flows as `examples/random-200` has, and more than a page shows.
   crowd = sample("crowd", "1000", "50", "A crowd", "200");
   many = sample("many", "2500", "100", "A country", "3000");
+  summaries = dirname(sample("summaries", "8", "400"));
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -57,7 +59,7 @@ after(async () => {
 });
 
 /** Opens a page, runs the steps, and fails on any complaint or request of the page. */
-async function open(steps, { file = report, ...options } = {}) {
+async function open(steps, { file = report, ready = () => window.weirReport !== undefined, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light", ...options });
   const page = await context.newPage();
   const complaints = [];
@@ -70,7 +72,7 @@ async function open(steps, { file = report, ...options } = {}) {
   });
   try {
     await page.goto(pathToFileURL(file).href);
-    await page.waitForFunction(() => window.weirReport !== undefined);
+    await page.waitForFunction(ready);
     await steps(page);
     assert.deepEqual(complaints, []);
   } finally {
@@ -481,4 +483,127 @@ describe("the report", () => {
       },
       { file: hostile },
     ));
+});
+
+describe("pages over many runs", () => {
+  const PAGES = ["compare", "reproduce"];
+  const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+  /** Opens one of them; it is ready when its script has run. */
+  const openPage = (name, steps, { dir = summaries, ...options } = {}) =>
+    open(steps, { file: join(dir, `${name}.html`), ready: () => document.getElementById("theme") !== null, ...options });
+
+  test("switch their theme, and take the one that the reader prefers", async () => {
+    for (const name of PAGES) {
+      await openPage(
+        name,
+        async (page) => {
+          const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+          const dark = await ground();
+          assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+          await page.locator("#theme").click();
+          assert.notEqual(await ground(), dark);
+          await page.locator("#theme").click();
+          assert.equal(await ground(), dark);
+        },
+        { colorScheme: "dark" },
+      );
+    }
+  });
+
+  test("are read without a script, too", async () => {
+    for (const name of PAGES) {
+      const tables = (page) => page.locator("table").allInnerTexts();
+      let scripted;
+      await openPage(name, async (page) => (scripted = await tables(page)));
+      await openPage(name, async (page) => assert.deepEqual(await tables(page), scripted), {
+        javaScriptEnabled: false,
+        ready: () => true,
+      });
+      assert.ok(scripted.length >= 3);
+    }
+  });
+
+  test("fit a phone", async () => {
+    for (const name of PAGES) {
+      await openPage(
+        name,
+        async (page) => assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), 0),
+        PHONE,
+      );
+    }
+  });
+
+  test("a statement is a card on a phone, each number under its name", () =>
+    openPage(
+      "reproduce",
+      async (page) => {
+        const cards = await page.locator(".statements tbody tr").evaluateAll((rows) =>
+          rows.map((row) => {
+            const about = row.querySelector("th").getBoundingClientRect();
+            const cells = [...row.querySelectorAll("td")];
+            return {
+              width: about.width / row.getBoundingClientRect().width,
+              below: cells.every((cell) => cell.getBoundingClientRect().top >= about.bottom),
+              named: cells.every((cell) => getComputedStyle(cell, "::before").content === JSON.stringify(cell.dataset.label)),
+            };
+          }),
+        );
+        assert.ok(cards.length > 10);
+        for (const card of cards) assert.ok(card.width > 0.9 && card.below && card.named, JSON.stringify(card));
+      },
+      PHONE,
+    ));
+
+  test("a scheme stays in view beside its figures", () =>
+    openPage(
+      "compare",
+      async (page) => {
+        const box = page.locator(".scroll").first();
+        const lefts = () =>
+          box.evaluate((box) => [...box.querySelectorAll("tbody tr:first-child > *")].map((cell) => cell.getBoundingClientRect().left));
+        const before = await lefts();
+        await box.evaluate((box) => box.scrollTo(150, 0));
+        const after = await lefts();
+        for (const at of [0, 1]) assert.ok(Math.abs(after[at] - before[at]) < 12, `${after[at]} was ${before[at]}`);
+        assert.ok(before[2] - after[2] > 140);
+      },
+      PHONE,
+    ));
+
+  test("mark every statement that does not hold, as the document does", () =>
+    openPage("reproduce", async (page) => {
+      const { experiments } = JSON.parse(readFileSync(join(summaries, "reproduce.json"), "utf8"));
+      const statements = experiments.flatMap(({ cases }) => cases.flatMap((one) => one.statements));
+      const count = async (selector) => page.locator(`.statements ${selector}`).count();
+      assert.equal(await count("tbody tr"), statements.length);
+      assert.equal(await count("tr.holds"), statements.filter(({ holds }) => holds).length);
+      assert.equal(await count("tr.fails"), statements.filter(({ holds }) => !holds).length);
+      assert.ok((await count("tr.holds")) > 0 && (await count("tr.fails")) > 0);
+      for (const text of await page.locator(".statements tr.fails .mark").allTextContents()) assert.match(text, /^✗ \d of 3$/);
+    }));
+
+  test("lead to the report of a run", async () => {
+    for (const name of PAGES) {
+      await openPage(name, async (page) => {
+        await page.locator(".runs a").first().click();
+        await page.waitForFunction(() => window.weirReport !== undefined);
+        assert.match(page.url(), /report\.html$/);
+      });
+    }
+  });
+
+  test("show a hostile title as text", async () => {
+    for (const name of PAGES) {
+      await openPage(
+        name,
+        async (page) => {
+          assert.ok((await page.locator("main").textContent()).includes(HOSTILE));
+          assert.equal(await page.evaluate(() => window.broken), undefined);
+          assert.equal(await page.locator('img[src="x"]').count(), 0);
+        },
+        { dir: dirname(hostile) },
+      );
+    }
+  });
 });

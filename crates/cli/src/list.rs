@@ -6,7 +6,7 @@ use std::path::Path;
 use weir_scenario::{builtin, builtins};
 use weir_schemes::{SCHEMES, find};
 
-use crate::{load, terminal};
+use crate::{Failure, load, terminal};
 
 /// List scenarios and schemes, or what can be set in one of them
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 /// Prints the list.
-pub fn list(args: &Args) -> Result<(), Box<dyn Error>> {
+pub fn list(args: &Args) -> Result<(), Failure> {
     let text = match &args.name {
         None => everything(),
         Some(name) => match find(name) {
@@ -58,7 +58,7 @@ fn or_scheme(name: &str, error: &dyn Error) -> String {
     format!("{error}\n  schemes: {}", schemes.join(", "))
 }
 
-fn settings(name: &str) -> Result<String, Box<dyn Error>> {
+fn settings(name: &str) -> Result<String, Failure> {
     let scenario = load::scenario(name, &[])?;
     let mut text = format!("{}: {}\n\n", scenario.name, scenario.title);
     for setting in &scenario.settings {

@@ -1,19 +1,18 @@
 //! Scenarios by name or path.
 
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use weir_scenario::{Override, Scenario, builtin, builtins};
 
-use crate::terminal;
+use crate::{Failure, terminal};
 
 /// How large a scenario file may be.
 const MAX_BYTES: u64 = 64_000_000;
 
 /// The scenario that the user means: a built-in name, or else a file; with `--set` applied.
-pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Box<dyn Error>> {
+pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
     let overrides: Vec<Override> = set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
     let (label, text) = match builtin(name) {
         Some(text) => (format!("built-in scenario {name}"), text.to_owned()),

@@ -1,13 +1,21 @@
 //! `weir`: congestion control and quality of service for Named Data Networking.
 
+mod batch;
+mod compare;
 mod list;
 mod load;
+mod out;
+mod reproduce;
 mod run;
 mod terminal;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+/// What can go wrong, on any thread.
+type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
 #[derive(Debug, Parser)]
@@ -21,19 +29,20 @@ struct Cli {
 enum Command {
     List(list::Args),
     Run(run::Args),
+    Compare(compare::Args),
+    Reproduce(reproduce::Args),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::List(args) => list::list(&args),
-        Command::Run(args) => run::run(&args),
+        Command::List(args) => list::list(&args).map(|()| ExitCode::SUCCESS),
+        Command::Run(args) => run::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
 }

@@ -1,17 +1,16 @@
 //! `weir run`: one scenario under one scheme.
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use rayon::prelude::*;
-use weir_core::units::{Span, Time};
-use weir_results::{Report, RunDocument, grouped, summary, terminal_width, to_json, write_all};
+use weir_core::units::Span;
+use weir_results::{
+    ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
+};
 use weir_scenario::Scenario;
-use weir_sim::{Progress, Setup, World};
+use weir_sim::Setup;
 
-use crate::{load, terminal};
+use crate::batch::{self, Job};
+use crate::{Failure, load, out, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
 #[derive(Debug, clap::Args)]
@@ -44,81 +43,38 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     for (at, seed) in args.seeds.iter().enumerate() {
         if args.seeds[..at].contains(seed) {
             return Err(format!("--seed {seed} is given twice: a seed gives the same run each time").into());
         }
     }
     let windows = args.windows.iter().map(|text| window(text)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(dir) = &args.out {
-        no_file_there(dir)?;
-    }
+    args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
-    // A document alone needs neither files nor the series in them.
-    let dir = match (&args.out, args.json) {
-        (Some(dir), _) => Some(dir.clone()),
-        (None, true) => None,
-        (None, false) => Some(default_dir(&scenario, args)),
+    let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
+    let name = format!("{}-{scheme}", out::stem(&scenario.name));
+    let dir = out::folder(args.out.as_deref(), args.json, &name)?;
+    let job = |&seed: &u64| Job {
+        scenario: &scenario,
+        set: &args.set,
+        setup: Setup {
+            scheme: args.scheme.clone(),
+            seed,
+            windows: windows.clone(),
+            with_series: dir.is_some(),
+            check_wire: args.check_wire,
+        },
     };
-    if let Some(dir) = &dir {
-        no_file_there(dir)?;
-    }
-    let bar = progress_bar(&scenario, args.seeds.len());
-    let runs: Vec<Result<Report, String>> = args
-        .seeds
-        .par_iter()
-        .map(|&seed| {
-            let setup = Setup {
-                scheme: args.scheme.clone(),
-                seed,
-                windows: windows.clone(),
-                with_series: dir.is_some(),
-                check_wire: args.check_wire,
-            };
-            simulate(&scenario, &args.set, &setup, &bar)
-        })
-        .collect();
-    bar.finish_and_clear();
-    let reports = runs.into_iter().collect::<Result<Vec<_>, _>>()?;
-    for report in &reports {
+    let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
+    let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(dir) = &dir {
-            write_all(report, run_dir(dir, report.document.seed, reports.len()))?;
+            write_all(&report, run_dir(dir, report.document.seed, jobs.len()))?;
         }
-    }
+        report.series = Series::default();
+        Ok(report)
+    })?;
     terminal::print(&render(&scenario, &reports, dir.as_deref(), args))
-}
-
-/// One run, with its time on the clock.
-fn simulate(scenario: &Scenario, set: &[String], setup: &Setup, bar: &ProgressBar) -> Result<Report, String> {
-    let begun = now();
-    let mut world = World::build(scenario, setup).map_err(|error| error.to_string())?;
-    bar.set_message("simulating");
-    let mut shown = Time::ZERO;
-    let mut show = |progress: Progress| {
-        let advanced = progress.now - shown;
-        if advanced >= Span::from_millis(500) {
-            shown = progress.now;
-            bar.inc(advanced.as_nanos() / 1_000_000);
-        }
-    };
-    world.run(&mut show).map_err(|error| error.to_string())?;
-    let outcome = world.finish();
-    let mut report = outcome.report;
-    report.document.wall_s = begun.elapsed().as_secs_f64();
-    report.document.set = set.to_vec();
-    if setup.check_wire {
-        report.notes.push(format!(
-            "{} packets went through the codec unchanged.",
-            grouped(outcome.wire_checks as i64)
-        ));
-    }
-    Ok(report)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Args) -> String {
@@ -143,24 +99,12 @@ fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Ar
             text += &format!("\nReport: {}\n", page.display());
         }
     }
-    text
-}
-
-/// Refuses, before the run, a folder that cannot be one.
-fn no_file_there(dir: &Path) -> Result<(), String> {
-    match dir.ancestors().find(|path| path.exists()) {
-        Some(file) if !file.is_dir() => {
-            Err(format!("--out {}: {} is a file, not a folder", dir.display(), file.display()))
-        }
-        _ => Ok(()),
+    if reports.len() > 1 {
+        let runs: Vec<RunDocument> = documents.into_iter().cloned().collect();
+        text += &format!("\nOver {} seeds\n", runs.len());
+        text += &ComparisonDocument::of(&scenario.title, &[runs]).tables(terminal_width());
     }
-}
-
-fn default_dir(scenario: &Scenario, args: &Args) -> PathBuf {
-    let stem = Path::new(&scenario.name).with_extension("");
-    let name = stem.to_string_lossy().replace(['/', '\\'], "-");
-    let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
-    Path::new("out").join(format!("{}-{scheme}", name.trim_matches(['-', '.'])))
+    text
 }
 
 fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
@@ -182,16 +126,4 @@ fn window(text: &str) -> Result<(Span, Span), String> {
     let time =
         |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
     Ok((time(from)?, time(to)?))
-}
-
-/// Simulated milliseconds of all runs together; shown on a terminal only.
-fn progress_bar(scenario: &Scenario, runs: usize) -> ProgressBar {
-    let total = scenario.duration.as_nanos() / 1_000_000 * runs as u64;
-    let style = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} %  {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
-        .with_style(style)
-        .with_message("preparing");
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

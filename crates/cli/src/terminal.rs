@@ -1,13 +1,14 @@
 //! What the user sees: results on standard output, and on a terminal what takes long.
 
-use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::Failure;
+
 /// Prints to standard output; a closed pipe ends it.
-pub fn print(text: &str) -> Result<(), Box<dyn Error>> {
+pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -3,10 +3,13 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
+
+use common::{changed, folder, keys, printed, refused, text, weir};
+
+mod common;
 
 /// A run short enough for a test.
 const SHORT: &[&str] = &[
@@ -20,54 +23,8 @@ const SHORT: &[&str] = &[
     "window.steady.to=2s",
 ];
 
-fn weir(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
-    assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
 fn short(more: &[&str]) -> Output {
     weir(&[SHORT, more].concat())
-}
-
-/// Stdout of a call that succeeds and complains of nothing.
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stderr), "");
-    text(&output.stdout)
-}
-
-/// A call fails, prints nothing, and says all these words on stderr.
-fn refused(args: &[&str], words: &[&str]) {
-    let output = weir(args);
-    let complaint = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {complaint}");
-    assert_eq!(text(&output.stdout), "", "{args:?}");
-    for word in words {
-        assert!(complaint.contains(word), "{args:?}: no `{word}` in:\n{complaint}");
-    }
-}
-
-/// A folder of its own for a test's files.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// The minimal example with a change, as a file.
-fn changed(name: &str, from: &str, to: &str) -> String {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/examples/minimal.toml");
-    let text = fs::read_to_string(source).unwrap();
-    assert!(text.contains(from), "the example has `{from}`");
-    let path = folder(name).join("scenario.toml");
-    fs::write(&path, text.replacen(from, to, 1)).unwrap();
-    path.to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -267,13 +224,6 @@ policy = "shortest-path"
     refused(&["run", file.to_str().unwrap()], &["P", "C"]);
 }
 
-/// Keys of an object, in alphabetical order.
-fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    keys
-}
-
 fn sorted<const N: usize>(mut names: [&str; N]) -> Vec<&str> {
     names.sort_unstable();
     names.to_vec()
@@ -294,6 +244,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "packet_hops",
         "flows",
         "classes",
+        "groups",
         "links",
         "windows",
         "expectations",
@@ -301,18 +252,25 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(keys(&document), sorted(top));
     let figures = ["goodput_bps", "delay_ms", "lost", "retransmitted", "timeouts", "completion_s"];
     let mut flow = figures.to_vec();
-    flow.extend(["consumer", "prefix", "class"]);
+    flow.extend(["consumer", "prefix", "group", "class"]);
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
     class.push("class");
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
+    let mut group = figures.to_vec();
+    group.push("group");
+    group.sort_unstable();
+    assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
     let link = ["from", "to", "rate_bps", "utilisation", "drops", "queue_ms"];
     assert_eq!(keys(&document["links"][0]), sorted(link));
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
-    assert_eq!(keys(&document["windows"][0]), sorted(["from_s", "to_s", "flows", "classes", "links"]));
+    assert_eq!(
+        keys(&document["windows"][0]),
+        sorted(["from_s", "to_s", "flows", "classes", "groups", "links"])
+    );
     let row = ["what", "source", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
@@ -321,6 +279,21 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(document["flows"].as_array().unwrap().len(), 40);
     let last = document["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+/// In the dumbbell the flows of a class are one group.
+#[test]
+fn a_group_has_the_figures_of_its_flows_together() {
+    let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
+    for rows in [&document, &document["windows"][0]] {
+        let mut groups = rows["groups"].clone();
+        for group in groups.as_array_mut().unwrap() {
+            let name = group.as_object_mut().unwrap().remove("group").unwrap();
+            group["class"] = name;
+        }
+        assert_eq!(groups, rows["classes"]);
+        assert_eq!(groups.as_array().unwrap().len(), 4);
+    }
 }
 
 /// What a program needs to decide by itself is in each row.

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use weir_core::params::{Parameter, ParameterKind};
 use weir_results::schema::{Kind, METADATA, TABLES};
-use weir_scenario::Scenario;
+use weir_scenario::{Scenario, builtins};
 use weir_schemes::SCHEMES;
 
 fn root() -> PathBuf {
@@ -66,10 +66,12 @@ fn help(arguments: &[&str]) -> String {
 
 #[test]
 fn the_reference_of_the_command_line_is_its_help() {
-    let text: String = [("weir", &[][..]), ("weir list", &["list"]), ("weir run", &["run"])]
-        .iter()
-        .map(|(title, arguments)| format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end()))
-        .collect();
+    let section = |arguments: &[&str]| {
+        let title = [&["weir"], arguments].concat().join(" ");
+        format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
+    };
+    let commands = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"]];
+    let text: String = commands.into_iter().map(section).collect();
     generated("docs/reference/cli.md", "help", &text);
 }
 
@@ -199,6 +201,8 @@ fn shapes() -> Vec<Shape> {
             let field = [name.to_owned(), kind.trim_end_matches(',').to_owned(), comment.join(" ")];
             shapes.last_mut().expect("a field is in a struct").fields.push(field);
             comment.clear();
+        } else if !line.starts_with("#[") {
+            comment.clear();
         }
     }
     shapes
@@ -212,6 +216,10 @@ fn in_json(kind: &str) -> String {
         "f64" => "number".to_owned(),
         "u64" => "whole number".to_owned(),
         "Vec<String>" => "list of texts".to_owned(),
+        "Vec<u64>" => "list of whole numbers".to_owned(),
+        "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
+        "Option<String>" => "text or `null`".to_owned(),
+        "Option<Estimate>" => format!("{} or `null`", row("Estimate")),
         "bool" => "`true`, `false`".to_owned(),
         "Option<f64>" => "number or `null`".to_owned(),
         "Bound" => "`about`, `at_most`, `at_least`".to_owned(),
@@ -339,8 +347,35 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// The same command of what takes less long: runs are cut to two seconds where the line has no window
+/// of its own, and of papers a small experiment is run once.
+fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
+    let mut line = line.to_vec();
+    match line[..] {
+        ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
+        ["compare", ..] => line.extend(["--set", "duration=2s"]),
+        ["reproduce", ..] => {
+            let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+            for word in line[1..].iter_mut().take_while(|word| !word.starts_with("--")) {
+                let is_there =
+                    built_in.iter().any(|name| name == word || name.starts_with(&format!("{word}/")));
+                assert!(is_there || Path::new(word).extension().is_some(), "{}: no {word}", page.display());
+                *word = if is_there { "examples/minimal" } else { word };
+            }
+            if line.get(1).is_none_or(|word| word.starts_with("--")) {
+                line.insert(1, "examples/minimal");
+            }
+            if !line.contains(&"--seeds") {
+                line.extend(["--seeds", "1"]);
+            }
+        }
+        _ => {}
+    }
+    line
+}
+
 /// Every line of `weir` that a page shows is run, in a folder with the scenarios beside it and the
-/// files that the page makes; runs are cut to two seconds where the line has no window of its own.
+/// files that the page makes, or as [`shortened`].
 #[test]
 #[cfg(unix)]
 fn commands_shown_are_accepted() {
@@ -362,10 +397,7 @@ fn commands_shown_are_accepted() {
                     }
                     ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
                         let mut command = weir();
-                        command.current_dir(&folder).args(rest);
-                        if rest.first() == Some(&"run") && !rest.contains(&"--window") {
-                            command.args(["--set", "duration=2s"]);
-                        }
+                        command.current_dir(&folder).args(shortened(rest, &path));
                         let output = command.output().expect("weir runs");
                         let error = String::from_utf8_lossy(&output.stderr);
                         assert!(output.status.success(), "{}: {line}\n{error}", path.display());

@@ -1,7 +1,7 @@
 //! Writing results: JSON, Parquet, and everything at once.
 
 use crate::html::report_html;
-use crate::model::RunDocument;
+use crate::model::{ComparisonDocument, ReproductionDocument, RunDocument};
 use crate::schema::{self, Kind, METADATA, Table};
 use crate::series::{Report, Series};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
@@ -11,6 +11,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
@@ -70,8 +71,28 @@ pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteErro
     write_parquet(report, dir)
 }
 
-/// The document as JSON text, with a line break at its end.
-pub fn to_json(document: &RunDocument) -> String {
+/// Writes `compare.json` and `compare.html` into the directory `dir`, which is made if it is not there.
+pub fn write_comparison(document: &ComparisonDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "compare", &to_json(document), &document.html())
+}
+
+/// Writes `reproduce.json` and `reproduce.html` into the directory `dir`, which is made if it is not
+/// there.
+pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
+}
+
+fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), WriteError> {
+    fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
+    for (extension, text) in [("json", json), ("html", html)] {
+        let path = dir.join(name).with_extension(extension);
+        fs::write(&path, text).map_err(WriteError::file(&path))?;
+    }
+    Ok(())
+}
+
+/// A document as JSON text, with a line break at its end.
+pub fn to_json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("a document has only text keys");
     text.push('\n');
     text
@@ -378,6 +399,7 @@ mod tests {
             "flows",
             "consumer",
             "prefix",
+            "group",
             "class",
             "goodput_bps",
             "delay_ms",
@@ -390,6 +412,7 @@ mod tests {
             "timeouts",
             "completion_s",
             "classes",
+            "groups",
             "links",
             "from",
             "to",
@@ -404,6 +427,7 @@ mod tests {
             "to_s",
             "flows",
             "classes",
+            "groups",
             "links",
             "expectations",
             "what",
@@ -418,9 +442,10 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 13);
-        assert_eq!(value["flows"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value.as_object().unwrap().len(), 14);
+        assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 7);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 7);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 7);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());

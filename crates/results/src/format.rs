@@ -1,6 +1,6 @@
 //! Numbers as a person reads them, in the terminal and in the report.
 
-use crate::model::{Bound, ExpectationRow};
+use crate::model::{Bound, Estimate, ExpectationRow};
 
 /// What a number counts, to choose its unit and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum Quantity {
     Seconds,
     /// A whole number of packets or of something else.
     Count,
+    /// A part of a whole, shown in per cent.
+    Percent,
     /// Without a unit.
     Plain,
 }
@@ -38,12 +40,60 @@ impl Quantity {
         }
     }
 
+    /// What has this unit, as metrics name it.
+    pub(crate) fn of_unit(unit: &str) -> Quantity {
+        match unit {
+            "bit/s" => Quantity::Rate,
+            "ms" => Quantity::Millis,
+            "s" => Quantity::Seconds,
+            "packets" | "flows" => Quantity::Count,
+            _ => Quantity::Plain,
+        }
+    }
+
+    /// A mean and its interval in one unit: `4.502 ± 0.012 Mb/s`. Without an interval if there is none
+    /// in the digits of the mean.
+    pub(crate) fn estimate(self, estimate: &Estimate) -> String {
+        let mean = self.format(estimate.mean);
+        let Some(ci95) = estimate.ci95 else { return mean };
+        let (scale, shown) = match self {
+            Quantity::Rate => {
+                let (_, scale) = rate_unit(estimate.mean);
+                (scale, decimals(estimate.mean / scale, 4))
+            }
+            Quantity::Millis => (1.0, if estimate.mean.abs() < 10.0 { 2 } else { 1 }),
+            Quantity::Seconds => (1.0, 2),
+            Quantity::Percent => (0.01, decimals(estimate.mean * 100.0, 4)),
+            Quantity::Count | Quantity::Plain => (1.0, decimals(estimate.mean, 4)),
+        };
+        let interval = ci95 / scale;
+        let decimals = shown.min(decimals(interval, 2));
+        let interval = without_zeros(format!("{interval:.decimals$}"));
+        match mean.split_once(' ') {
+            _ if interval == "0" => mean,
+            Some((number, unit)) => format!("{number} ± {interval} {unit}"),
+            None => format!("{mean} ± {interval}"),
+        }
+    }
+
+    /// The same of a figure that not all of so many seeds need have.
+    pub(crate) fn over_seeds(self, estimate: Option<&Estimate>, seeds: usize) -> String {
+        match estimate {
+            None => NONE.to_owned(),
+            Some(some) if some.n < seeds as u64 => format!("{} ({} of {seeds})", self.estimate(some), some.n),
+            Some(all) => self.estimate(all),
+        }
+    }
+
     pub(crate) fn format(self, value: f64) -> String {
         match self {
             Quantity::Rate => rate(value),
             Quantity::Millis => format!("{} ms", millis(value)),
             Quantity::Seconds => format!("{value:.2} s"),
-            Quantity::Count if value.fract() == 0.0 && value.abs() < 1e15 => grouped(value as i64),
+            Quantity::Count if (value.fract() == 0.0 || value.abs() >= 1e3) && value.abs() < 1e15 => {
+                grouped(value.round() as i64)
+            }
+            Quantity::Percent => format!("{} %", significant(value * 100.0, 4)),
             Quantity::Count | Quantity::Plain => significant(value, 4),
         }
     }
@@ -57,20 +107,34 @@ fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { NONE.to_owned() };
     }
-    let decimals = (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
+    let decimals = decimals(value, digits);
+    without_zeros(format!("{value:.decimals$}"))
+}
+
+/// How many decimals give a number so many significant digits.
+fn decimals(value: f64, digits: i32) -> usize {
+    if value == 0.0 { 0 } else { (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize }
+}
+
+/// A number without zeros that end its decimals.
+fn without_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// A rate with three decimals at most: `4.502 Mb/s`.
 pub(crate) fn rate(bps: f64) -> String {
-    const UNITS: [(&str, f64); 4] = [("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)];
     if !bps.is_finite() {
         return NONE.to_owned();
     }
-    // Half a unit of the last place below, so that 999 999.9 b/s is 1 Mb/s.
-    let (unit, scale) = UNITS.iter().find(|(_, scale)| bps.abs() >= scale * 0.9995).unwrap_or(&UNITS[3]);
+    let (unit, scale) = rate_unit(bps);
     format!("{} {unit}", significant(bps / scale, 4))
+}
+
+/// The unit that leaves a small number of a rate, and how many bit/s it is.
+fn rate_unit(bps: f64) -> (&'static str, f64) {
+    const UNITS: [(&str, f64); 4] = [("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)];
+    // Half a unit of the last place below, so that 999 999.9 b/s is 1 Mb/s.
+    *UNITS.iter().find(|(_, scale)| bps.abs() >= scale * 0.9995).unwrap_or(&UNITS[3])
 }
 
 /// Milliseconds with as many decimals as mean something.
@@ -107,8 +171,13 @@ pub fn grouped(n: i64) -> String {
 
 /// What is stated, a bound with its sign.
 pub(crate) fn stated(quantity: Quantity, row: &ExpectationRow) -> String {
-    let value = quantity.format(row.stated);
-    match row.bound {
+    bounded(quantity, row.bound, row.stated)
+}
+
+/// A value, or a bound with its sign.
+pub(crate) fn bounded(quantity: Quantity, bound: Bound, value: f64) -> String {
+    let value = quantity.format(value);
+    match bound {
         Bound::About => value,
         Bound::AtMost => format!("≤ {value}"),
         Bound::AtLeast => format!("≥ {value}"),
@@ -118,22 +187,27 @@ pub(crate) fn stated(quantity: Quantity, row: &ExpectationRow) -> String {
 /// How far the measured value may be from the stated one; empty for a bound that allows nothing
 /// beyond it.
 pub(crate) fn tolerance(quantity: Quantity, row: &ExpectationRow) -> String {
-    let sign = match row.bound {
-        Bound::AtMost | Bound::AtLeast if row.tolerance == 0.0 => return String::new(),
+    slack(quantity, row.bound, row.stated, row.tolerance)
+}
+
+/// The same, of the parts of a statement.
+pub(crate) fn slack(quantity: Quantity, bound: Bound, stated: f64, tolerance: f64) -> String {
+    let sign = match bound {
+        Bound::AtMost | Bound::AtLeast if tolerance == 0.0 => return String::new(),
         Bound::About => '±',
         Bound::AtMost => '+',
         Bound::AtLeast => '−',
     };
-    if row.stated == 0.0 {
-        format!("{sign} {}", quantity.format(row.tolerance))
+    if stated == 0.0 {
+        format!("{sign} {}", quantity.format(tolerance))
     } else {
-        format!("{sign} {} %", significant(row.tolerance * 100.0, 3))
+        format!("{sign} {} %", significant(tolerance * 100.0, 3))
     }
 }
 
 /// Who states something, in a word: what a source has before its colon, such as `paper` or
 /// `theory`.
-pub(crate) fn kind_of_source(source: &str) -> &str {
+pub fn kind_of_source(source: &str) -> &str {
     let word = source.split([':', ',']).next().unwrap_or_default().trim();
     if word.is_empty() || word.contains(char::is_whitespace) { NONE } else { word }
 }
@@ -149,6 +223,23 @@ mod tests {
         assert_eq!(rate(100_000.0), "100 kb/s");
         assert_eq!(rate(0.0), "0 b/s");
         assert_eq!(rate(f64::NAN), NONE);
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_mean() {
+        let estimate = |mean, ci95| Estimate { mean, ci95, n: 5 };
+        let said = |quantity: Quantity, mean, ci95| quantity.estimate(&estimate(mean, Some(ci95)));
+        assert_eq!(said(Quantity::Rate, 4_501_700.0, 12_300.0), "4.502 ± 0.012 Mb/s");
+        assert_eq!(said(Quantity::Millis, 110.24, 1.0), "110.2 ± 1 ms");
+        assert_eq!(said(Quantity::Seconds, 9.5, 0.25), "9.50 ± 0.25 s");
+        assert_eq!(said(Quantity::Count, 1234.0, 5.0), "1\u{202f}234 ± 5");
+        assert_eq!(said(Quantity::Plain, 0.99, 0.001), "0.99 ± 0.001");
+        assert_eq!(said(Quantity::Percent, 0.9872, 0.001), "98.72 ± 0.1 %");
+        assert_eq!(Quantity::Rate.estimate(&estimate(0.0, Some(0.0))), "0 b/s");
+        assert_eq!(said(Quantity::Count, 1234.4, 270.3), "1\u{202f}234 ± 270");
+        assert_eq!(said(Quantity::Plain, 0.999_98, 0.000_015), "1");
+        assert_eq!(said(Quantity::Millis, 0.002, 0.002), "0.00 ms");
+        assert_eq!(Quantity::Millis.estimate(&estimate(110.24, None)), "110.2 ms");
     }
 
     #[test]

@@ -1,23 +1,33 @@
 //! The results of a run: its document ([`RunDocument`]), its time series ([`Series`]) and the
 //! network ([`Topology`]), gathered in a [`Report`]; and what is made of them: JSON, Parquet
-//! tables, tables for a terminal, and a self-contained HTML page.
+//! tables, tables for a terminal, and a self-contained HTML page. Of many runs: schemes side by side
+//! ([`ComparisonDocument`]) and the statements of papers ([`ReproductionDocument`]).
 
+mod comparison;
 mod files;
 mod format;
 mod html;
 mod layout;
 mod model;
+mod page;
 mod provenance;
+mod reproduction;
 pub mod schema;
 mod series;
+mod sheet;
 mod stats;
 mod table;
 
-pub use files::{WriteError, to_json, write_all, write_html, write_json, write_parquet};
-pub use format::grouped;
+pub use files::{
+    WriteError, to_json, write_all, write_comparison, write_html, write_json, write_parquet,
+    write_reproduction,
+};
+pub use format::{grouped, kind_of_source};
 pub use html::{POINTS, report_html};
 pub use model::{
-    Bound, ClassRow, DelayMs, ExpectationRow, FlowRow, LinkRow, QueueMs, RunDocument, WindowRow,
+    Bound, CaseRow, ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, DelayMs, Estimate,
+    ExpectationRow, ExperimentRow, FlowRow, GroupRow, LinkComparison, LinkRow, PeriodRow, QueueMs,
+    ReproductionDocument, RunDocument, StatementRow, TheoryRow, TrafficComparison, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
@@ -34,3 +44,6 @@ mod crowd;
 #[cfg(test)]
 #[path = "../examples/sample_report/dumbbell.rs"]
 mod sample;
+#[cfg(test)]
+#[path = "../examples/sample_report/summary.rs"]
+mod samples;

@@ -1,4 +1,5 @@
-//! The document of one run: what `weir run --json` prints and `run.json` holds.
+//! The documents: of one run, what `weir run --json` prints and `run.json` holds; of schemes side by
+//! side, that of `weir compare`; and of the statements of papers, that of `weir reproduce`.
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
@@ -28,6 +29,9 @@ pub struct RunDocument {
     pub flows: Vec<FlowRow>,
     /// A row a class.
     pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
     /// A row a link and direction.
     pub links: Vec<LinkRow>,
     /// The same rows over parts of the run.
@@ -43,6 +47,9 @@ pub struct FlowRow {
     pub consumer: String,
     /// The prefix it fetches under.
     pub prefix: String,
+    /// The group it is of: the name of its `[[flow]]` table.
+    #[serde(default)]
+    pub group: String,
     /// Its service class.
     pub class: String,
     /// Data content delivered to the application, bit/s.
@@ -76,6 +83,26 @@ pub struct ClassRow {
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// When the last flow of the class was done, s after its start; `None` unless all are.
+    pub completion_s: Option<f64>,
+}
+
+/// The same figures of a group of flows, those of one `[[flow]]` table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupRow {
+    /// The group.
+    pub group: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data; `None` where there are too many flows for
+    /// percentiles of each.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// When the last flow of the group was done, s after its start; `None` unless all are.
     pub completion_s: Option<f64>,
 }
 
@@ -129,6 +156,9 @@ pub struct WindowRow {
     pub flows: Vec<FlowRow>,
     /// A row a class.
     pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
     /// A row a link and direction.
     pub links: Vec<LinkRow>,
 }
@@ -166,4 +196,186 @@ pub enum Bound {
     AtMost,
     /// Not below it.
     AtLeast,
+}
+
+/// Schemes side by side: means over several seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonDocument {
+    /// The scenario's name, or the path of its file.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// What was changed with `--set`, as given and in that order.
+    pub set: Vec<String>,
+    /// Simulated time of each run, s.
+    pub simulated_s: f64,
+    /// The seeds that each scheme ran with.
+    pub seeds: Vec<u64>,
+    /// The schemes.
+    pub schemes: Vec<ComparedScheme>,
+    /// Their figures: over the whole run first, then over each measuring window.
+    pub periods: Vec<PeriodRow>,
+}
+
+/// One of several schemes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComparedScheme {
+    /// Its name.
+    pub scheme: String,
+    /// The report of its run with the first seed, from the folder of this document; `None` if none was
+    /// written.
+    pub report: Option<String>,
+}
+
+/// Figures over a part of all runs; for each class, group and link a row a scheme.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeriodRow {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// Of classes.
+    pub classes: Vec<TrafficComparison>,
+    /// Of groups of flows, those of one `[[flow]]` table.
+    pub groups: Vec<TrafficComparison>,
+    /// Of each direction of links.
+    pub links: Vec<LinkComparison>,
+}
+
+/// A class or a group of flows under one scheme.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrafficComparison {
+    /// The class, or the group.
+    pub name: String,
+    /// The scheme.
+    pub scheme: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: Option<Estimate>,
+    /// From the first sending of an Interest to its Data, ms.
+    pub delay_ms: DelayEstimates,
+    /// Data packets dropped in the network.
+    pub lost: Option<Estimate>,
+    /// Interests sent again.
+    pub retransmitted: Option<Estimate>,
+    /// Jain's fairness index over the goodputs of its flows, 0 to 1; `None` with fewer than two.
+    pub jain: Option<Estimate>,
+    /// When its last flow was done, s after the flow's start; over the seeds in which all were.
+    pub completion_s: Option<Estimate>,
+}
+
+/// One direction of a link under one scheme.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkComparison {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// The scheme.
+    pub scheme: String,
+    /// Its rate, bit/s.
+    pub rate_bps: f64,
+    /// The part of its time it was sending, 0 to 1.
+    pub utilisation: Option<Estimate>,
+    /// Packets dropped in front of it.
+    pub drops: Option<Estimate>,
+    /// Queueing delay in front of it, ms.
+    pub queue_ms: DelayEstimates,
+}
+
+/// Mean and 99th percentile of a delay, ms, each a mean over the seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelayEstimates {
+    /// Mean.
+    pub mean: Option<Estimate>,
+    /// 99th percentile.
+    pub p99: Option<Estimate>,
+}
+
+/// What papers state, beside what was measured over several seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReproductionDocument {
+    /// The seeds that every case ran with.
+    pub seeds: Vec<u64>,
+    /// The experiments.
+    pub experiments: Vec<ExperimentRow>,
+}
+
+/// One experiment: a scenario, at each point of its axes and under each scheme that it states
+/// something about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentRow {
+    /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// Where it comes from: paper, section, figure.
+    pub source: String,
+    /// A row a point and scheme.
+    pub cases: Vec<CaseRow>,
+}
+
+/// An experiment at one point of its axes, under one scheme.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseRow {
+    /// What picks the point with `--set`, such as `axis.ratio=0.4`; empty for an experiment without axes.
+    pub set: Vec<String>,
+    /// The scheme.
+    pub scheme: String,
+    /// The report of the run with the first seed, from the folder of this document; `None` if none was
+    /// written.
+    pub report: Option<String>,
+    /// What is stated about the case, by the paper and by others.
+    pub statements: Vec<StatementRow>,
+}
+
+/// One statement, checked in every seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatementRow {
+    /// Who states it, the first word of the source: `paper`, `files`, `theory`, `assumed`.
+    pub kind: String,
+    /// What is measured, in words, such as `goodput of class EF, 20 s to 120 s`.
+    pub what: String,
+    /// Where it is stated.
+    pub source: String,
+    /// Unit of all its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    pub unit: String,
+    /// What is stated there.
+    pub stated: f64,
+    /// As that of an expectation.
+    pub tolerance: f64,
+    /// As that of an expectation.
+    pub bound: Bound,
+    /// What theory allows for the same figure; empty where nothing is known.
+    pub theory: Vec<TheoryRow>,
+    /// What was measured.
+    pub measured: Option<Estimate>,
+    /// What was measured in each seed, in their order; `None` where there was nothing to measure.
+    pub values: Vec<Option<f64>>,
+    /// In how many seeds it holds.
+    pub held: u64,
+    /// Whether it holds in all of them.
+    pub holds: bool,
+}
+
+/// What theory allows for a figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TheoryRow {
+    /// Its value, or the bound of it.
+    pub value: f64,
+    /// Which of these.
+    pub bound: Bound,
+    /// How it comes about.
+    pub source: String,
+}
+
+/// The mean of a figure over several seeds, and how far the mean of many more may be from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
+    /// the seed changes nothing.
+    pub ci95: Option<f64>,
+    /// In how many seeds there was something to measure.
+    pub n: u64,
 }

@@ -1,6 +1,6 @@
-//! Summary statistics: percentiles of delays, and fairness.
+//! Summary statistics: percentiles of delays, fairness, and means over several seeds.
 
-use crate::model::{DelayMs, QueueMs};
+use crate::model::{DelayMs, Estimate, QueueMs};
 use hdrhistogram::Histogram;
 
 /// What one count of the histogram stands for, ns.
@@ -140,6 +140,53 @@ pub fn jain(allocations: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (allocations.len() as f64 * squares))
 }
 
+impl Estimate {
+    /// The mean of some values, and its 95 % confidence interval as though they were normal and
+    /// independent. `None` without any.
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        if values.iter().all(|value| *value == values[0]) {
+            // Sums of equal values round, and an interval of rounding errors is none.
+            let ci95 = (n > 1).then_some(0.0);
+            return Some(Estimate { mean: values[0], ci95, n: n as u64 });
+        }
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (squares / (n - 1) as f64).sqrt();
+        let ci95 = Some(student_t(n - 1) * deviation / (n as f64).sqrt());
+        Some(Estimate { mean, ci95, n: n as u64 })
+    }
+}
+
+/// What Student's t with so many degrees of freedom, at least one, is between in 95 % of all cases, plus
+/// and minus; to four digits. Few degrees from a table, others by the expansion about the normal
+/// distribution (Abramowitz and Stegun, 26.7.5).
+fn student_t(degrees: usize) -> f64 {
+    const FEW: [f64; 5] = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058];
+    const Z: f64 = 1.959_963_984_540_054;
+    if let Some(t) = FEW.get(degrees - 1) {
+        return *t;
+    }
+    // The coefficients of odd powers of z, from z on, over the divisor.
+    const TERMS: [(&[f64], f64); 4] = [
+        (&[1.0, 1.0], 4.0),
+        (&[3.0, 16.0, 5.0], 96.0),
+        (&[-15.0, 17.0, 19.0, 3.0], 384.0),
+        (&[-945.0, -1920.0, 1482.0, 776.0, 79.0], 92160.0),
+    ];
+    let mut t = Z;
+    let mut power = 1.0;
+    for (coefficients, divisor) in TERMS {
+        power *= degrees as f64;
+        let polynomial = coefficients.iter().rev().fold(0.0, |sum, c| sum * Z * Z + c) * Z;
+        t += polynomial / (divisor * power);
+    }
+    t
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +254,33 @@ mod tests {
         assert_eq!(jain(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(jain(&[]), None);
         assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn student_t_is_that_of_the_tables() {
+        let known = [(1, 12.706), (2, 4.303), (4, 2.776), (5, 2.571), (6, 2.447), (7, 2.365), (8, 2.306)];
+        for (degrees, t) in known {
+            near(Some(student_t(degrees)), t, 2e-4);
+        }
+        for (degrees, t) in [(9, 2.262_157), (19, 2.093_024), (29, 2.045_230), (120, 1.979_930)] {
+            near(Some(student_t(degrees)), t, 1e-5);
+        }
+    }
+
+    #[test]
+    fn the_interval_is_t_times_the_error_of_the_mean() {
+        // Mean 5, standard deviation sqrt(32 / 7), eight values.
+        let estimate = Estimate::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert_eq!((estimate.mean, estimate.n), (5.0, 8));
+        near(estimate.ci95, 2.364_62 * (32.0_f64 / 7.0).sqrt() / 8.0_f64.sqrt(), 1e-4);
+        // Two values: 12.7062 times half their distance.
+        near(Estimate::of(&[1.0, 3.0]).unwrap().ci95, 12.7062, 1e-12);
+    }
+
+    #[test]
+    fn one_value_has_no_interval_and_equal_ones_have_none_to_speak_of() {
+        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::of(&[3.0]), Some(Estimate { mean: 3.0, ci95: None, n: 1 }));
+        assert_eq!(Estimate::of(&[0.1; 10]), Some(Estimate { mean: 0.1, ci95: Some(0.0), n: 10 }));
     }
 }

@@ -64,7 +64,8 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
 /// A rule below the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-fn table(header: &[&str], numbers: std::ops::Range<usize>, width: Option<u16>) -> Table {
+/// A table with these headings, in which the columns of `numbers` stand at the right.
+pub(crate) fn table(header: &[&str], numbers: impl IntoIterator<Item = usize>, width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(header.to_vec());

@@ -402,6 +402,7 @@ impl<'a> Builder<'a> {
         let flow_info = |flow: &scenario::Flow| FlowInfo {
             consumer: node(flow.consumer),
             prefix: flow.prefix.clone(),
+            group: flow.name.clone(),
             class: flow.class,
             start: Time::ZERO + flow.start,
         };

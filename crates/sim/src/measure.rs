@@ -11,8 +11,8 @@ use weir_core::scheme::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::ServiceClass;
 use weir_results::{
-    ClassRow, ClassSeries, DelayHistogram, FlowRow, FlowSample, LinkRow, LinkSample, Report, RunDocument,
-    Series, Topology, WindowRow,
+    ClassRow, ClassSeries, DelayHistogram, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample, Report,
+    RunDocument, Series, Topology, WindowRow,
 };
 
 use crate::expect::{self, Probes};
@@ -29,6 +29,8 @@ const FLOWS_WITH_SERIES: usize = 2_000;
 pub(crate) struct FlowInfo {
     pub(crate) consumer: String,
     pub(crate) prefix: String,
+    /// Flows of a group follow each other.
+    pub(crate) group: String,
     pub(crate) class: ServiceClass,
     pub(crate) start: Time,
 }
@@ -163,17 +165,17 @@ impl Interval {
         &self.queueing[channel]
     }
 
-    fn class_delays(&self, class: ServiceClass, flows: &[FlowInfo]) -> DelayHistogram {
-        if let Some(delays) = self.class_delays.get(class as usize) {
-            return delays.clone();
-        }
+    /// Delays of the segments of some flows; none where there are too many flows for that.
+    fn delays_of(&self, flows: &[usize]) -> DelayHistogram {
         let mut sum = DelayHistogram::new();
-        for (flow, delays) in flows.iter().zip(&self.flow_delays) {
-            if flow.class == class {
-                sum.merge(delays);
-            }
+        for delays in flows.iter().filter_map(|&flow| self.delays(flow)) {
+            sum.merge(delays);
         }
         sum
+    }
+
+    fn class_delays(&self, class: ServiceClass, flows: &[usize]) -> DelayHistogram {
+        self.class_delays.get(class as usize).cloned().unwrap_or_else(|| self.delays_of(flows))
     }
 }
 
@@ -468,6 +470,7 @@ impl Measurements {
             to_s: interval.to.as_secs_f64(),
             flows: self.flow_rows(interval),
             classes: self.class_rows(interval),
+            groups: self.group_rows(interval),
             links: self.link_rows(interval),
         });
         let document = RunDocument {
@@ -481,6 +484,7 @@ impl Measurements {
             packet_hops: self.packet_hops,
             flows: self.flow_rows(whole),
             classes: self.class_rows(whole),
+            groups: self.group_rows(whole),
             links: self.link_rows(whole),
             windows: windows.collect(),
             expectations: expect::rows(&self.plan.probes, &self.intervals, &self.completion),
@@ -506,6 +510,7 @@ impl Measurements {
             FlowRow {
                 consumer: info.consumer.clone(),
                 prefix: info.prefix.clone(),
+                group: info.group.clone(),
                 class: info.class.name().to_owned(),
                 goodput_bps: (8 * totals.content) as f64 / interval.seconds(),
                 delay_ms: interval.delays(index).map(DelayHistogram::delay_ms).unwrap_or_default(),
@@ -520,23 +525,47 @@ impl Measurements {
 
     fn class_rows(&self, interval: &Interval) -> Vec<ClassRow> {
         let row = |&class: &ServiceClass| {
-            let members: Vec<_> =
+            let flows: Vec<_> =
                 (0..self.flows.len()).filter(|&f| self.plan.flows[f].class == class).collect();
-            let sum =
-                |of: fn(&FlowTotals) -> u64| members.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
-            let completions: Option<Vec<_>> =
-                members.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
-            ClassRow {
-                class: class.name().to_owned(),
-                goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
-                delay_ms: interval.class_delays(class, &self.plan.flows).delay_ms(),
-                lost: sum(|t| t.lost),
-                retransmitted: sum(|t| t.counters.retransmitted),
-                timeouts: sum(|t| t.counters.timeouts),
-                completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
-            }
+            let delays = interval.class_delays(class, &flows);
+            ClassRow { class: class.name().to_owned(), ..self.sum(interval, &flows, &delays) }
         };
         self.classes.iter().map(row).collect()
+    }
+
+    fn group_rows(&self, interval: &Interval) -> Vec<GroupRow> {
+        let indices: Vec<usize> = (0..self.flows.len()).collect();
+        let group = |flow: usize| &self.plan.flows[flow].group;
+        let row = |flows: &[usize]| {
+            let sum = self.sum(interval, flows, &interval.delays_of(flows));
+            GroupRow {
+                group: group(flows[0]).clone(),
+                goodput_bps: sum.goodput_bps,
+                delay_ms: sum.delay_ms,
+                lost: sum.lost,
+                retransmitted: sum.retransmitted,
+                timeouts: sum.timeouts,
+                completion_s: sum.completion_s,
+            }
+        };
+        indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
+    }
+
+    /// What some flows did together in an interval; they need not be of one class, so the row has no
+    /// name.
+    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> ClassRow {
+        let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
+        let completions: Option<Vec<_>> =
+            flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
+        ClassRow {
+            class: String::new(),
+            goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
+            delay_ms: delays.delay_ms(),
+            lost: sum(|t| t.lost),
+            retransmitted: sum(|t| t.counters.retransmitted),
+            timeouts: sum(|t| t.counters.timeouts),
+            completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
+        }
     }
 
     fn link_rows(&self, interval: &Interval) -> Vec<LinkRow> {

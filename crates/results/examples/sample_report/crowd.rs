@@ -46,6 +46,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         rows.push(FlowRow {
             consumer: format!("n{}", ends[i].0),
             prefix: format!("/{}{i}", class_of[i]),
+            group: class_of[i].to_owned(),
             class: class_of[i].to_owned(),
             goodput_bps: rate,
             delay_ms: delay(),
@@ -90,6 +91,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         to_s: simulated_s,
         flows: rows.clone(),
         classes: classes.clone(),
+        groups: Vec::new(),
         links: links.clone(),
     };
     let provenance = provenance(&topology, &ends, &class_of);
@@ -105,6 +107,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             packet_hops: 8_765_432,
             flows: rows,
             classes,
+            groups: Vec::new(),
             links,
             windows: vec![window],
             expectations: Vec::new(),

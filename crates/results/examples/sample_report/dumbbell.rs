@@ -2,8 +2,8 @@
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
 use super::results::{
-    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, LinkRow, LinkSample, Report, Role,
-    RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
+    Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
+    Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -122,6 +122,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         .map(|(i, flow)| FlowRow {
             consumer: format!("C{}", class_index(i, flows) + 1),
             prefix: format!("/{}{}", ["A", "B", "C", "D"][class_index(i, flows)], i % 10 + i / 40 * 10),
+            group: class_of[i].to_owned(),
             class: class_of[i].to_owned(),
             goodput_bps: mean(&flow.goodput_bps),
             delay_ms: delays[i].delay_ms(),
@@ -175,11 +176,14 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             holds: true,
         },
     ];
+    // A group a class.
+    let groups: Vec<GroupRow> = class_rows.iter().map(group_row).collect();
     let window = WindowRow {
         from_s: 20.0,
         to_s: simulated_s,
         flows: flow_rows.clone(),
         classes: class_rows.clone(),
+        groups: groups.clone(),
         links: links.clone(),
     };
     Report {
@@ -194,6 +198,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             packet_hops: 3_402_118,
             flows: flow_rows,
             classes: class_rows,
+            groups,
             links,
             windows: vec![window],
             expectations,
@@ -274,4 +279,16 @@ fn topology() -> Topology {
         delay_ms: 10.0,
     });
     Topology { nodes: nodes.to_vec(), links: links.to_vec() }
+}
+
+fn group_row(row: &ClassRow) -> GroupRow {
+    GroupRow {
+        group: row.class.clone(),
+        goodput_bps: row.goodput_bps,
+        delay_ms: row.delay_ms,
+        lost: row.lost,
+        retransmitted: row.retransmitted,
+        timeouts: row.timeouts,
+        completion_s: row.completion_s,
+    }
 }

@@ -1,9 +1,11 @@
 //! Writes the files of a synthetic run, for working on the report without a simulator:
 //! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
-//! dumbbell; with NODES over a random network of so many.
+//! dumbbell; with NODES over a random network of so many. Beside it `compare.html` and
+//! `reproduce.html`, over variations of the run.
 
 mod crowd;
 mod dumbbell;
+mod summary;
 
 use weir_results as results;
 
@@ -21,6 +23,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.title = title;
     }
     results::write_all(&report, &dir)?;
+    let mut compared = results::ComparisonDocument::of(&report.title, &summary::runs(&report));
+    for scheme in &mut compared.schemes {
+        scheme.report = Some("report.html".to_owned());
+    }
+    results::write_comparison(&compared, &dir)?;
+    results::write_reproduction(&summary::reproduction(&report), &dir)?;
     print!("{}", results::summary(&report.document, results::terminal_width()));
     Ok(())
 }

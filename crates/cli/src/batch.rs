@@ -1,0 +1,107 @@
+//! Runs side by side: every command that simulates does it here.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use weir_core::units::{Span, Time};
+use weir_results::{Report, grouped};
+use weir_scenario::Scenario;
+use weir_sim::{Progress, Setup, World};
+
+use crate::{Failure, terminal};
+
+/// How many seeds: of commands that give means over them.
+#[derive(Debug, clap::Args)]
+pub struct Seeds {
+    /// How many seeds: every run is made with 1 to N
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+}
+
+impl Seeds {
+    /// All of them.
+    pub fn list(&self) -> Vec<u64> {
+        (1..=self.seeds).collect()
+    }
+}
+
+/// A run to be made.
+pub struct Job<'a> {
+    /// What is run.
+    pub scenario: &'a Scenario,
+    /// What was changed in it with `--set`, for the document.
+    pub set: &'a [String],
+    /// How it is run.
+    pub setup: Setup,
+}
+
+/// Makes all runs, as many at a time as there are processors, and shows on a terminal how far they
+/// are. `keep` makes of each report, as soon as it is there, what is wanted of it; it also gets the
+/// place of the job among all, whose order the results have.
+///
+/// # Errors
+/// The first of a run or of `keep`.
+pub fn simulate<T: Send>(
+    jobs: &[Job<'_>],
+    keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let bar = progress_bar(jobs);
+    let done = AtomicUsize::new(0);
+    let kept = jobs.par_iter().enumerate().map(|(at, job)| {
+        let kept = keep(at, simulate_one(job, &bar)?)?;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if jobs.len() > 1 {
+            bar.set_message(format!("{done} of {} runs", jobs.len()));
+        }
+        Ok(kept)
+    });
+    let kept = kept.collect();
+    bar.finish_and_clear();
+    kept
+}
+
+/// One run, with its time on the clock.
+fn simulate_one(job: &Job<'_>, bar: &ProgressBar) -> Result<Report, Failure> {
+    let begun = now();
+    let mut world = World::build(job.scenario, &job.setup)?;
+    let mut shown = Time::ZERO;
+    let mut show = |progress: Progress| {
+        let advanced = progress.now - shown;
+        if advanced >= Span::from_millis(500) {
+            shown = progress.now;
+            bar.inc(advanced.as_nanos() / 1_000_000);
+        }
+    };
+    world.run(&mut show)?;
+    let outcome = world.finish();
+    let mut report = outcome.report;
+    report.document.wall_s = begun.elapsed().as_secs_f64();
+    report.document.set = job.set.to_vec();
+    if job.setup.check_wire {
+        report.notes.push(format!(
+            "{} packets went through the codec unchanged.",
+            grouped(outcome.wire_checks as i64)
+        ));
+    }
+    Ok(report)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Simulated milliseconds of all runs together; shown on a terminal only.
+fn progress_bar(jobs: &[Job<'_>]) -> ProgressBar {
+    let total = jobs.iter().map(|job| job.scenario.duration.as_nanos() / 1_000_000).sum();
+    let style = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} %  {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
+        .with_style(style)
+        .with_message("simulating");
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

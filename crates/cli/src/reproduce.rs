@@ -1,0 +1,309 @@
+//! `weir reproduce`: the experiments of papers, with what they state beside what is measured.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use weir_results::{
+    Bound, CaseRow, ExpectationRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
+    kind_of_source, terminal_width, to_json, write_all, write_reproduction,
+};
+use weir_scenario::{self as scenario, Axis, Expectation, Scenario, builtin, builtins, nearest};
+use weir_sim::{Setup, scheme_for};
+
+use crate::batch::{self, Job, Seeds};
+use crate::{Failure, load, out, terminal};
+
+/// What `weir reproduce` leaves out unless it is named.
+const EXAMPLES: &str = "examples";
+
+/// Check what papers state: run their experiments over several seeds, and print what each states,
+/// what is measured, and what theory allows
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A paper, such as qsccp, one of its experiments, such as qsccp/dumbbell, or a scenario file; by
+    /// default all papers
+    #[arg(value_name = "PAPER[/EXPERIMENT]")]
+    names: Vec<String>,
+    #[command(flatten)]
+    seeds: Seeds,
+    /// Only what is stated about this scheme; by default each experiment runs under every scheme that
+    /// it states something about
+    #[arg(long)]
+    scheme: Option<String>,
+    /// Where to write reproduce.html, reproduce.json and the report of each case's run with seed 1,
+    /// over those of an earlier run; by default out/reproduce-PAPER
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the results as one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+    /// End with 1 if a statement of a paper does not hold in every seed
+    #[arg(long)]
+    strict: bool,
+}
+
+/// An experiment with what is run of it.
+struct Experiment {
+    /// At each point of its axes.
+    points: Vec<Point>,
+}
+
+/// An experiment at one point of its axes.
+struct Point {
+    /// What picks it with `--set`.
+    set: Vec<String>,
+    scenario: Scenario,
+    /// The schemes that something is stated about.
+    schemes: Vec<String>,
+}
+
+/// A point under one scheme.
+struct Case<'a> {
+    point: &'a Point,
+    scheme: &'a str,
+    /// Its folder in that of the page.
+    folder: String,
+}
+
+/// Reproduces them.
+pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
+    args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    let names = experiments(&args.names)?;
+    let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
+    let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
+    let dir = out::folder(args.out.as_deref(), args.json, &default_name(&args.names))?;
+    let seeds = args.seeds.list();
+    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
+    if cases.is_empty() {
+        return Err(nothing_stated(&names, args.scheme.as_deref()).into());
+    }
+    let rows = simulate(&cases, &seeds, dir.as_deref())?;
+    let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
+    let experiment = |experiment: &Experiment| {
+        let cases = of_cases.by_ref().take(experiment.cases().len());
+        experiment.row(cases.map(|(case, rows)| case.row(rows, dir.is_some())).collect())
+    };
+    let experiments = experiments.iter().map(experiment).collect();
+    let document = ReproductionDocument { seeds, experiments };
+    if let Some(dir) = &dir {
+        write_reproduction(&document, dir)?;
+    }
+    let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
+    if let Some(dir) = dir.filter(|_| !args.json) {
+        text += &format!("\nPage: {}\n", dir.join("reproduce.html").display());
+    }
+    terminal::print(&text)?;
+    let (held, all) = document.held();
+    Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// All runs: for each case one a seed, with what came out for each expectation. The first of each
+/// case is written.
+fn simulate(
+    cases: &[Case<'_>],
+    seeds: &[u64],
+    dir: Option<&Path>,
+) -> Result<Vec<Vec<ExpectationRow>>, Failure> {
+    let job = |case: &Case<'_>, seed: u64| Setup {
+        scheme: Some(case.scheme.to_owned()),
+        seed,
+        with_series: dir.is_some() && seed == seeds[0],
+        ..Setup::default()
+    };
+    let of_case = |case| seeds.iter().map(move |seed| (case, *seed));
+    let jobs: Vec<Job<'_>> = cases
+        .iter()
+        .flat_map(of_case)
+        .map(|(case, seed)| Job {
+            scenario: &case.point.scenario,
+            set: &case.point.set,
+            setup: job(case, seed),
+        })
+        .collect();
+    batch::simulate(&jobs, |at, report| {
+        if let Some(dir) = dir.filter(|_| jobs[at].setup.with_series) {
+            write_all(&report, dir.join(&cases[at / seeds.len()].folder))?;
+        }
+        Ok(report.document.expectations)
+    })
+}
+
+// ---- What is run
+
+/// The scenarios that are meant, each once.
+fn experiments(names: &[String]) -> Result<Vec<String>, String> {
+    let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+    let mut meant: Vec<String> = Vec::new();
+    if names.is_empty() {
+        meant.extend(built_in.iter().filter(|name| paper_of(name) != EXAMPLES).map(|&name| name.to_owned()));
+    }
+    for name in names {
+        let of_paper: Vec<&str> = built_in.iter().copied().filter(|one| paper_of(one) == name).collect();
+        match of_paper[..] {
+            [] if builtin(name).is_some() || Path::new(name).exists() => meant.push(name.clone()),
+            [] => return Err(unknown(name, &built_in)),
+            _ => meant.extend(of_paper.iter().map(|&one| one.to_owned())),
+        }
+    }
+    let mut once: Vec<String> = Vec::new();
+    for name in meant {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    Ok(once)
+}
+
+/// The paper of a built-in scenario: `qsccp` of `qsccp/dumbbell`.
+fn paper_of(name: &str) -> &str {
+    name.split_once('/').map_or(name, |(paper, _)| paper)
+}
+
+fn unknown(name: &str, built_in: &[&str]) -> String {
+    let mut papers: Vec<&str> =
+        built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
+    papers.dedup();
+    let near = nearest(name, papers.iter().chain(built_in).copied());
+    let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    format!(
+        "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
+        papers.join(", "),
+        built_in.join(", ")
+    )
+}
+
+fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
+    let about = scheme.map_or(String::new(), |scheme| format!(" about scheme {scheme}"));
+    format!(
+        "nothing is stated{about} in {}\n  = a statement is an [[expectation]] of the scenario; `weir run` runs \
+         it without any",
+        names.join(", ")
+    )
+}
+
+fn default_name(names: &[String]) -> String {
+    match names {
+        [one] => format!("reproduce-{}", out::stem(one)),
+        _ => "reproduce".to_owned(),
+    }
+}
+
+impl Experiment {
+    fn load(name: &str, scheme: Option<&str>) -> Result<Experiment, Failure> {
+        let as_it_stands = load::scenario(name, &[])?;
+        if let Some(scheme) = scheme {
+            scheme_for(&as_it_stands, scheme)?;
+        }
+        let point = |set: Vec<String>| {
+            let scenario = load::scenario(name, &set)?;
+            let schemes = schemes_of(&scenario, scheme);
+            Ok(Point { set, scenario, schemes })
+        };
+        let points = points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
+        Ok(Experiment { points })
+    }
+
+    fn cases(&self) -> Vec<Case<'_>> {
+        let of_point = |point| Point::cases(point);
+        self.points.iter().flat_map(of_point).collect()
+    }
+
+    fn row(&self, cases: Vec<CaseRow>) -> ExperimentRow {
+        let Scenario { name, title, source, .. } = &self.points[0].scenario;
+        ExperimentRow { scenario: name.clone(), title: title.clone(), source: source.clone(), cases }
+    }
+}
+
+/// Every point of some axes, as what picks it; without axes there is one, which is picked by nothing.
+fn points(axes: &[Axis]) -> Vec<Vec<String>> {
+    let mut points = vec![Vec::new()];
+    for axis in axes {
+        let at = |point: &Vec<String>, value: &String| {
+            let mut point = point.clone();
+            point.push(format!("axis.{}={value}", axis.name));
+            point
+        };
+        points =
+            points.iter().flat_map(|point| axis.values.iter().map(move |value| at(point, value))).collect();
+    }
+    points
+}
+
+/// The schemes to run: the default one and those that expectations name, if they are there, as far
+/// as something is stated about them; or only the one that is asked for.
+fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
+    let mut schemes = vec![scenario.scheme.as_str()];
+    let named = scenario.expectations.iter().map(|expectation| expectation.scheme.as_str());
+    for scheme in named.filter(|name| weir_schemes::find(name).is_some()) {
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
+    if let Some(only) = only {
+        schemes = vec![only];
+    }
+    schemes.retain(|scheme| scenario.expectations_for(scheme).next().is_some());
+    schemes.into_iter().map(str::to_owned).collect()
+}
+
+impl Point {
+    fn cases(&self) -> Vec<Case<'_>> {
+        let case = |scheme| {
+            let parts = std::iter::once(out::stem(&self.scenario.name))
+                .chain(self.set.iter().map(|set| in_path(set)));
+            let folder = parts.chain([String::from(scheme)]).collect::<Vec<_>>().join("-");
+            Case { point: self, scheme, folder }
+        };
+        self.schemes.iter().map(String::as_str).map(case).collect()
+    }
+}
+
+/// A setting as a part of a folder's name: `axis.rate=10 Mb/s` is `rate-10_Mb_s`.
+fn in_path(set: &str) -> String {
+    let (path, value) = set.split_once('=').unwrap_or((set, ""));
+    let name = path.strip_prefix("axis.").unwrap_or(path);
+    let value: String =
+        value.chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '_' }).collect();
+    format!("{name}-{value}")
+}
+
+// ---- What came out
+
+impl Case<'_> {
+    /// `runs` are what came out for each expectation, one list a seed.
+    fn row(&self, runs: &[Vec<ExpectationRow>], has_report: bool) -> CaseRow {
+        // A run has a row for each expectation about its scheme, in their order.
+        let expectations: Vec<&Expectation> = self.point.scenario.expectations_for(self.scheme).collect();
+        let statement = |(at, expectation): (usize, &&Expectation)| {
+            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|rows| rows.get(at)).collect();
+            StatementRow::of(&rows, expectation.metric.unit(), theory(expectation, &expectations))
+        };
+        CaseRow {
+            set: self.point.set.clone(),
+            scheme: self.scheme.to_owned(),
+            report: has_report.then(|| format!("{}/report.html", self.folder)),
+            statements: expectations.iter().enumerate().map(statement).collect(),
+        }
+    }
+}
+
+/// What theory allows for the figure that is stated: what the scenario derives for it.
+fn theory(stated: &Expectation, all: &[&Expectation]) -> Vec<TheoryRow> {
+    let is_theory = |expectation: &&&Expectation| kind_of_source(&expectation.source) == "theory";
+    let same = |one: &&&Expectation| {
+        (one.metric, one.window, &one.select) == (stated.metric, stated.window, &stated.select)
+    };
+    if is_theory(&&stated) {
+        return Vec::new();
+    }
+    let row = |theory: &&Expectation| TheoryRow {
+        value: theory.stated,
+        bound: match theory.kind {
+            scenario::Bound::About => Bound::About,
+            scenario::Bound::AtMost => Bound::AtMost,
+            scenario::Bound::AtLeast => Bound::AtLeast,
+        },
+        source: theory.source.clone(),
+    };
+    all.iter().filter(is_theory).filter(same).map(row).collect()
+}

@@ -1,0 +1,61 @@
+//! Calls of the command, for the tests beside.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+pub fn weir(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().unwrap();
+    assert!(!text(&output.stderr).contains("panicked"), "{args:?}: {}", text(&output.stderr));
+    output
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Stdout of a call that succeeds and complains of nothing.
+pub fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    text(&output.stdout)
+}
+
+/// A call fails, prints nothing, and says all these words on stderr.
+pub fn refused(args: &[&str], words: &[&str]) {
+    let output = weir(args);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {complaint}");
+    assert_eq!(text(&output.stdout), "", "{args:?}");
+    for word in words {
+        assert!(complaint.contains(word), "{args:?}: no `{word}` in:\n{complaint}");
+    }
+}
+
+/// A folder of its own for a test's files.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The minimal example with a change, as a file.
+pub fn changed(name: &str, from: &str, to: &str) -> String {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/examples/minimal.toml");
+    let text = fs::read_to_string(source).unwrap();
+    assert!(text.contains(from), "the example has `{from}`");
+    let path = folder(name).join("scenario.toml");
+    fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Keys of an object, in alphabetical order.
+pub fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}

@@ -1,0 +1,300 @@
+//! `weir compare` and `weir reproduce` as their users meet them, and several seeds of `weir run`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use common::{folder, keys, printed, refused, text, weir};
+
+mod common;
+
+/// Two nodes and a link whose loss is swept. `PAPER` stands for what a paper states of its utilisation.
+const SWEPT: &str = r#"
+title = "a link with losses"
+source = "paper: a test, section 1"
+duration = "2 s"
+[scheme]
+default = "fixed"
+[[node]]
+name = ["C", "P"]
+[[link]]
+ends = ["C", "P"]
+rate = "10 Mb/s"
+delay = "10 ms"
+queue = "50 packets"
+loss = 0.0
+[[flow]]
+name = "f"
+consumer = "C"
+producer = "P"
+prefix = "/f"
+payload = "1 kB"
+[[axis]]
+name = "loss"
+set = "link.C-P.loss"
+values = [0.0, 0.1]
+[[expectation]]
+source = "paper: section 2"
+metric = "utilisation"
+link = "P->C"
+when = { loss = 0.0 }
+PAPER
+[[expectation]]
+source = "theory: all of it"
+metric = "utilisation"
+link = "P->C"
+when = { loss = 0.0 }
+at_most = 1.0
+[[expectation]]
+source = "theory: another figure"
+metric = "queue_mean"
+link = "P->C"
+when = { loss = 0.0 }
+at_most = "1 s"
+[[expectation]]
+source = "assumed: one packet in ten of a thousand"
+metric = "lost"
+when = { loss = 0.1 }
+at_least = 10
+"#;
+
+/// The scenario, with what its paper states.
+fn swept(name: &str, paper: &str) -> String {
+    let file = folder(name).join("swept.toml");
+    fs::write(&file, SWEPT.replace("PAPER", paper)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// The same, of which what the paper states holds.
+fn holding(name: &str) -> String {
+    swept(name, "at_least = 0.9")
+}
+
+fn reproduced(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(&weir(&[&["reproduce", "--json"], args].concat()))).unwrap()
+}
+
+// ---- reproduce
+
+#[test]
+fn an_experiment_is_run_at_every_point_of_its_axes() {
+    let document = reproduced(&[&holding("points"), "--seeds", "3"]);
+    assert_eq!(keys(&document), ["experiments", "seeds"]);
+    assert_eq!(document["seeds"], json!([1, 2, 3]));
+    let [experiment] = &document["experiments"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert_eq!(keys(experiment), ["cases", "scenario", "source", "title"]);
+    let cases = experiment["cases"].as_array().unwrap();
+    let sets: Vec<&Value> = cases.iter().map(|case| &case["set"]).collect();
+    assert_eq!(sets, [&json!(["axis.loss=0.0"]), &json!(["axis.loss=0.1"])]);
+    let sources = |case: &Value| -> Vec<String> {
+        let rows = case["statements"].as_array().unwrap();
+        rows.iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(sources(&cases[0]), ["paper", "theory", "theory"]);
+    assert_eq!(sources(&cases[1]), ["assumed"]);
+    assert_eq!(cases[0]["report"], Value::Null);
+    // Losses are drawn anew with each seed.
+    let lost = &cases[1]["statements"][0];
+    let values: Vec<f64> = lost["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!(values.len(), 3);
+    assert!(values.iter().any(|value| *value != values[0]), "{values:?}");
+    let mean = values.iter().sum::<f64>() / 3.0;
+    assert!((lost["measured"]["mean"].as_f64().unwrap() - mean).abs() < 1e-9);
+    assert!(lost["measured"]["ci95"].as_f64().unwrap() > 0.0);
+    assert_eq!((&lost["held"], &lost["holds"], &lost["unit"]), (&json!(3), &json!(true), &json!("packets")));
+}
+
+#[test]
+fn what_theory_says_of_the_same_figure_stands_beside_a_statement() {
+    let document = reproduced(&[&holding("theory"), "--seeds", "1"]);
+    let rows = &document["experiments"][0]["cases"][0]["statements"];
+    let allowed = json!([{ "value": 1.0, "bound": "at_most", "source": "theory: all of it" }]);
+    assert_eq!(rows[0]["theory"], allowed);
+    assert_eq!((&rows[1]["theory"], &rows[2]["theory"]), (&json!([]), &json!([])));
+}
+
+#[test]
+fn a_statement_that_fails_is_a_result_unless_it_is_asked_for_strictly() {
+    let (holds, fails) = (holding("strict-holds"), swept("strict-fails", "at_most = 0.5"));
+    let code = |args: &[&str]| {
+        let output = weir(&[&["reproduce", "--seeds", "2", "--json"], args].concat());
+        assert_eq!(text(&output.stderr), "");
+        output.status.code()
+    };
+    assert_eq!(code(&[&holds, "--strict"]), Some(0));
+    assert_eq!(code(&[&fails]), Some(0));
+    assert_eq!(code(&[&fails, "--strict"]), Some(1));
+    assert_eq!(code(&[&holds, &fails, "--strict"]), Some(1));
+}
+
+#[test]
+fn tables_say_what_the_paper_states_and_what_was_measured() {
+    let out = folder("reproduce-text");
+    let file = swept("text", "at_most = 0.5");
+    let text = printed(&weir(&["reproduce", &file, "--seeds", "2", "--out", out.to_str().unwrap()]));
+    for part in [
+        "What the paper states\n",
+        "What else is expected: 3 of 3 hold\n",
+        "theory allows",
+        "loss = 0.0",
+        "≤ 0.5",
+        "✗ 0 of 2",
+        "✓ 2 of 2",
+        "0 of 1 statements of the paper hold in all 2 seeds",
+        "reproduce.html\n",
+    ] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+}
+
+#[test]
+fn the_folder_has_the_page_and_the_report_of_each_case() {
+    let out = folder("reproduce-out");
+    let file = holding("reproduce-files");
+    printed(&weir(&["reproduce", &file, "--seeds", "2", "--out", out.to_str().unwrap()]));
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("reproduce.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("reproduce.html")).unwrap();
+    let cases = document["experiments"][0]["cases"].as_array().unwrap();
+    let reports: Vec<&str> = cases.iter().map(|case| case["report"].as_str().unwrap()).collect();
+    assert!(reports[0] != reports[1]);
+    for report in reports {
+        assert!(out.join(report).exists(), "{report}");
+        assert!(page.contains(&format!("href=\"{report}\"")), "{report}");
+        let run = fs::read_to_string(out.join(report).with_file_name("run.json")).unwrap();
+        let run: Value = serde_json::from_str(&run).unwrap();
+        assert_eq!((&run["seed"], &run["scheme"]), (&json!(1), &json!("fixed")));
+        assert!(run["set"][0].as_str().unwrap().starts_with("axis.loss="));
+    }
+}
+
+#[test]
+fn a_built_in_experiment_is_found_by_name_and_by_its_paper() {
+    // Named twice, it is run once.
+    let document = reproduced(&["examples/minimal", "examples/minimal", "--seeds", "1"]);
+    assert_eq!(document["experiments"].as_array().unwrap().len(), 1);
+    assert_eq!(document["experiments"][0]["scenario"], "examples/minimal");
+}
+
+#[test]
+fn a_scheme_is_run_if_something_is_stated_about_it() {
+    let any = "at_least = 0.9\n[[expectation]]\nsource = \"paper: section 3\"\nmetric = \"lost\"\n\
+               scheme = \"qsccp\"\nwhen = { loss = 0.0 }\nabout = 0\ntolerance = 0";
+    let file = swept("schemes", any);
+    let schemes = |args: &[&str]| -> Vec<(Value, Value)> {
+        let document = reproduced(&[&[&*file, "--seeds", "1"], args].concat());
+        let cases = document["experiments"][0]["cases"].as_array().unwrap().clone();
+        cases.into_iter().map(|mut case| (case["set"][0].take(), case["scheme"].take())).collect()
+    };
+    let case = |set: &str, scheme: &str| (json!(set), json!(scheme));
+    let fixed = [case("axis.loss=0.0", "fixed"), case("axis.loss=0.1", "fixed")];
+    let qsccp = case("axis.loss=0.0", "qsccp");
+    assert_eq!(schemes(&[]), [fixed[0].clone(), qsccp.clone(), fixed[1].clone()]);
+    assert_eq!(schemes(&["--scheme", "qsccp"]), [qsccp]);
+    assert_eq!(schemes(&["--scheme", "fixed"]), fixed);
+}
+
+#[test]
+fn what_cannot_be_reproduced_is_refused_with_what_can() {
+    let there = ["papers: qsccp", "qsccp/dumbbell", "examples/minimal"];
+    refused(&["reproduce", "qscp"], &[&there[..], &["called `qscp`; did you mean `qsccp`?"]].concat());
+    refused(&["reproduce", "qsccp/dumbell"], &["did you mean `qsccp/dumbbell`?"]);
+    refused(&["reproduce", "nowhere.toml"], &there);
+    refused(&["reproduce", "examples/minimal", "--scheme", "fixd"], &["fixd", "schemes: "]);
+    refused(
+        &["reproduce", "examples/minimal", "--scheme", "qsccp"],
+        &["nothing is stated about scheme qsccp"],
+    );
+    for seeds in ["0", "-1", "1001", "x"] {
+        refused(&["reproduce", "examples/minimal", "--seeds", seeds], &["--seeds", seeds]);
+    }
+    let file = folder("reproduce-no-folder").join("file");
+    fs::write(&file, "").unwrap();
+    refused(&["reproduce", "--out", file.to_str().unwrap()], &["file is a file, not a folder"]);
+}
+
+// ---- compare
+
+const COMPARE: &[&str] = &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixed", "--set", "duration=2s"];
+
+#[test]
+fn a_comparison_is_one_document_with_the_stated_keys() {
+    let output = weir(&[COMPARE, &["--seeds", "2", "--json", "--set", "link.R2-R3.loss=0.05"]].concat());
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let top = ["periods", "scenario", "schemes", "seeds", "set", "simulated_s", "title"];
+    assert_eq!(keys(&document), top);
+    assert_eq!(document["seeds"], json!([1, 2]));
+    assert_eq!(document["set"], json!(["duration=2s", "link.R2-R3.loss=0.05"]));
+    let schemes = json!([{ "scheme": "qsccp", "report": null }, { "scheme": "fixed", "report": null }]);
+    assert_eq!(document["schemes"], schemes);
+    let period = &document["periods"][0];
+    assert_eq!(keys(period), ["classes", "from_s", "groups", "links", "to_s"]);
+    let rows = period["classes"].as_array().unwrap();
+    let figures =
+        ["completion_s", "delay_ms", "goodput_bps", "jain", "lost", "name", "retransmitted", "scheme"];
+    assert_eq!(keys(&rows[0]), figures);
+    assert_eq!(rows.len(), 8);
+    assert_eq!((&rows[0]["name"], &rows[0]["scheme"]), (&json!("EF"), &json!("qsccp")));
+    assert_eq!((&rows[1]["name"], &rows[1]["scheme"]), (&json!("EF"), &json!("fixed")));
+    let lost = &rows[3]["lost"];
+    assert_eq!((keys(lost), &lost["n"]), (vec!["ci95", "mean", "n"], &json!(2)));
+    assert!(lost["mean"].as_f64().unwrap() > 0.0, "{lost}");
+    assert!(rows.iter().any(|row| row["lost"]["ci95"].as_f64().unwrap() > 0.0), "losses are drawn anew");
+    assert_eq!(keys(&rows[0]["delay_ms"]), ["mean", "p99"]);
+    let links = period["links"].as_array().unwrap();
+    assert_eq!(links.len(), 2 * 22);
+    let figures = ["drops", "from", "queue_ms", "rate_bps", "scheme", "to", "utilisation"];
+    assert_eq!(keys(&links[0]), figures);
+}
+
+/// A scheme's figures are the means of those that its runs have one by one.
+#[test]
+fn a_comparison_has_the_means_of_the_runs() {
+    let loss = ["--set", "link.R2-R3.loss=0.05", "--json"];
+    let compared: Value =
+        serde_json::from_str(&printed(&weir(&[COMPARE, &loss, &["--seeds", "3"]].concat()))).unwrap();
+    let seeds = ["--seed", "1", "--seed", "2", "--seed", "3"];
+    let run = ["run", "qsccp/dumbbell", "--scheme", "fixed", "--set", "duration=2s"];
+    let runs: Value = serde_json::from_str(&printed(&weir(&[&run[..], &loss, &seeds].concat()))).unwrap();
+    for (at, name) in ["EF", "AF2", "AF1", "BE"].into_iter().enumerate() {
+        let of = |run: &Value| run["classes"][at]["goodput_bps"].as_f64().unwrap();
+        let mean = runs.as_array().unwrap().iter().map(of).sum::<f64>() / 3.0;
+        let row = &compared["periods"][0]["classes"][2 * at + 1];
+        assert_eq!((&row["name"], &row["scheme"]), (&json!(name), &json!("fixed")));
+        assert!((row["goodput_bps"]["mean"].as_f64().unwrap() - mean).abs() < 1e-6 * mean);
+    }
+}
+
+#[test]
+fn a_comparison_writes_its_page_and_a_report_a_scheme() {
+    let out = folder("compare-out");
+    let text = printed(&weir(&[COMPARE, &["--seeds", "2", "--out", out.to_str().unwrap()]].concat()));
+    assert!(text.contains("schemes qsccp, fixed") && text.contains("seeds 1, 2"), "{text}");
+    assert!(text.ends_with(&format!("{}\n", out.join("compare.html").display())), "{text}");
+    let page = fs::read_to_string(out.join("compare.html")).unwrap();
+    for scheme in ["qsccp", "fixed"] {
+        assert!(page.contains(&format!("href=\"{scheme}/report.html\"")));
+        assert!(out.join(scheme).join("report.html").exists());
+    }
+    assert!(out.join("compare.json").exists());
+}
+
+#[test]
+fn schemes_that_are_none_or_given_twice_are_refused() {
+    refused(&["compare", "examples/minimal", "--schemes", "qsccp,fixd"], &["did you mean `fixed`?"]);
+    refused(&["compare", "examples/minimal", "--schemes", "fixed,fixed"], &["fixed is given twice"]);
+    refused(&["compare", "examples/minimal"], &["--schemes"]);
+    refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "qsccp/dumbbell"]);
+}
+
+// ---- run
+
+#[test]
+fn several_seeds_of_a_run_end_with_their_means() {
+    let out = folder("run-means");
+    let run = ["run", "examples/minimal", "--set", "duration=3s", "--out", out.to_str().unwrap()];
+    let text = printed(&weir(&[&run[..], &["--seed", "3", "--seed", "5"]].concat()));
+    assert_eq!(text.matches("\nOver 2 seeds\n").count(), 1, "{text}");
+    assert!(!printed(&weir(&run)).contains("Over "));
+}

@@ -1,0 +1,64 @@
+//! Pages over runs that never were: variations of one.
+
+use super::results::{
+    Bound, CaseRow, ExpectationRow, ExperimentRow, Report, ReproductionDocument, RunDocument, StatementRow,
+    TheoryRow,
+};
+
+/// Two schemes with three seeds each, the second scheme with less goodput and more losses.
+pub fn runs(report: &Report) -> Vec<Vec<RunDocument>> {
+    let of_scheme = |scheme: &str, part: f64, lost: u64| {
+        let run = |seed: u64| varied(report, scheme, seed, part * (1.0 + 0.01 * seed as f64), lost * seed);
+        (1..=3).map(run).collect()
+    };
+    vec![of_scheme("qsccp", 0.98, 0), of_scheme("fixed", 0.5, 100)]
+}
+
+/// The run under another name, with so much of its goodput and more losses.
+fn varied(report: &Report, scheme: &str, seed: u64, part: f64, lost: u64) -> RunDocument {
+    let mut run = RunDocument { scheme: scheme.to_owned(), seed, ..report.document.clone() };
+    for row in &mut run.classes {
+        (row.goodput_bps, row.lost) = (row.goodput_bps * part, row.lost + lost);
+    }
+    for row in &mut run.groups {
+        (row.goodput_bps, row.lost) = (row.goodput_bps * part, row.lost + lost);
+    }
+    for row in &mut run.expectations {
+        row.measured = row.measured.map(|value| value * part);
+        let apart = row.measured.unwrap_or(f64::NAN) - row.stated;
+        row.holds = match row.bound {
+            Bound::About => apart.abs() <= row.tolerance * row.stated.abs(),
+            Bound::AtMost => apart <= 0.0,
+            Bound::AtLeast => apart >= 0.0,
+        };
+    }
+    run
+}
+
+/// Two experiments: one at two points of an axis, one without axes.
+pub fn reproduction(report: &Report) -> ReproductionDocument {
+    let runs = runs(report).swap_remove(0);
+    let case = |set: &[&str]| CaseRow {
+        set: set.iter().map(|set| (*set).to_owned()).collect(),
+        scheme: runs[0].scheme.clone(),
+        report: Some("report.html".to_owned()),
+        statements: (0..runs[0].expectations.len()).map(|at| statement(&runs, at)).collect(),
+    };
+    let experiment = |scenario: &str, cases| ExperimentRow {
+        scenario: scenario.to_owned(),
+        title: report.title.clone(),
+        source: report.source.clone(),
+        cases,
+    };
+    let swept = vec![case(&["axis.rate=10 Mb/s"]), case(&["axis.rate=20 Mb/s"])];
+    let experiments = vec![experiment("sample/swept", swept), experiment("sample/single", vec![case(&[])])];
+    ReproductionDocument { seeds: runs.iter().map(|run| run.seed).collect(), experiments }
+}
+
+fn statement(runs: &[RunDocument], at: usize) -> StatementRow {
+    let rows: Vec<&ExpectationRow> = runs.iter().map(|run| &run.expectations[at]).collect();
+    let unit = if rows[0].what.starts_with("goodput") { "bit/s" } else { "ms" };
+    let theory =
+        TheoryRow { value: rows[0].stated * 0.99, source: "theory: 99 %".to_owned(), ..TheoryRow::default() };
+    StatementRow::of(&rows, unit, if unit == "bit/s" { vec![theory] } else { Vec::new() })
+}

@@ -1,0 +1,452 @@
+//! Schemes side by side: figures of many runs as means over their seeds.
+
+use crate::format::{Quantity, rate};
+use crate::model::{
+    ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, Estimate, FlowRow, GroupRow,
+    LinkComparison, LinkRow, PeriodRow, RunDocument, TrafficComparison, WindowRow,
+};
+use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use crate::stats::jain;
+
+/// Links that a terminal shows.
+const LINKS_IN_TEXT: usize = 6;
+/// Groups of flows that a terminal shows.
+const GROUPS_IN_TEXT: usize = 20;
+/// Links, or groups, in a page at most; the document has all.
+const MOST: usize = 500;
+
+impl ComparisonDocument {
+    /// Compares the runs of a scenario: for each scheme one with each seed, in the same order. The
+    /// reports of runs are added by who writes them.
+    pub fn of(title: &str, schemes: &[Vec<RunDocument>]) -> ComparisonDocument {
+        let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
+            return ComparisonDocument::default();
+        };
+        let names: Vec<&str> =
+            schemes.iter().filter_map(|runs| Some(runs.first()?.scheme.as_str())).collect();
+        let period_at = |at: usize| {
+            let parts: Vec<Vec<Part<'_>>> =
+                schemes.iter().map(|runs| runs.iter().filter_map(|run| part(run, at)).collect()).collect();
+            period(&names, &parts)
+        };
+        ComparisonDocument {
+            scenario: first.scenario.clone(),
+            title: title.to_owned(),
+            set: first.set.clone(),
+            simulated_s: first.simulated_s,
+            seeds: schemes[0].iter().map(|run| run.seed).collect(),
+            schemes: names
+                .iter()
+                .map(|&name| ComparedScheme { scheme: name.to_owned(), report: None })
+                .collect(),
+            periods: (0..=first.windows.len()).map(period_at).collect(),
+        }
+    }
+}
+
+/// The rows of a part of a run.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    from_s: f64,
+    to_s: f64,
+    flows: &'a [FlowRow],
+    classes: &'a [ClassRow],
+    groups: &'a [GroupRow],
+    links: &'a [LinkRow],
+}
+
+/// The whole run, or from 1 on one of its windows.
+fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
+    let Some(at) = at.checked_sub(1) else {
+        let RunDocument { simulated_s, flows, classes, groups, links, .. } = run;
+        return Some(Part { from_s: 0.0, to_s: *simulated_s, flows, classes, groups, links });
+    };
+    let WindowRow { from_s, to_s, flows, classes, groups, links } = run.windows.get(at)?;
+    Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links })
+}
+
+/// The same part of all runs: for each scheme one a seed.
+fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
+    let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
+        return PeriodRow::default();
+    };
+    // Rows of a scenario have the same order in all of its runs.
+    let each = |n: usize| {
+        (0..n).flat_map(|at| names.iter().zip(schemes).map(move |(name, runs)| (at, *name, &runs[..])))
+    };
+    let classes = each(first.classes.len()).map(|(at, scheme, runs)| {
+        traffic(&first.classes[at].class, scheme, runs, |run| {
+            figures_of_class(run.classes.get(at)?, run.flows)
+        })
+    });
+    let groups = each(first.groups.len()).map(|(at, scheme, runs)| {
+        traffic(&first.groups[at].group, scheme, runs, |run| figures_of_group(run.groups.get(at)?, run.flows))
+    });
+    let links = each(first.links.len())
+        .map(|(at, scheme, runs)| link(scheme, runs.iter().filter_map(|run| run.links.get(at))));
+    PeriodRow {
+        from_s: first.from_s,
+        to_s: first.to_s,
+        classes: classes.collect(),
+        groups: groups.collect(),
+        links: links.collect(),
+    }
+}
+
+/// The figures of a class or a group in one run.
+struct Figures {
+    goodput_bps: f64,
+    delay_mean_ms: Option<f64>,
+    delay_p99_ms: Option<f64>,
+    lost: u64,
+    retransmitted: u64,
+    jain: Option<f64>,
+    completion_s: Option<f64>,
+}
+
+fn figures_of_class(row: &ClassRow, flows: &[FlowRow]) -> Option<Figures> {
+    Some(Figures {
+        goodput_bps: row.goodput_bps,
+        delay_mean_ms: row.delay_ms.mean,
+        delay_p99_ms: row.delay_ms.p99,
+        lost: row.lost,
+        retransmitted: row.retransmitted,
+        jain: fairness(flows, |flow| flow.class == row.class),
+        completion_s: row.completion_s,
+    })
+}
+
+fn figures_of_group(row: &GroupRow, flows: &[FlowRow]) -> Option<Figures> {
+    Some(Figures {
+        goodput_bps: row.goodput_bps,
+        delay_mean_ms: row.delay_ms.mean,
+        delay_p99_ms: row.delay_ms.p99,
+        lost: row.lost,
+        retransmitted: row.retransmitted,
+        jain: fairness(flows, |flow| flow.group == row.group),
+        completion_s: row.completion_s,
+    })
+}
+
+/// Jain's index of some flows; one flow is not fair or unfair.
+fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
+    let goodputs: Vec<f64> = flows.iter().filter(|flow| is_of(flow)).map(|flow| flow.goodput_bps).collect();
+    jain(&goodputs).filter(|_| goodputs.len() > 1)
+}
+
+fn traffic(
+    name: &str,
+    scheme: &str,
+    runs: &[Part<'_>],
+    figures: impl Fn(&Part<'_>) -> Option<Figures>,
+) -> TrafficComparison {
+    let runs: Vec<Figures> = runs.iter().filter_map(figures).collect();
+    let mean = |of: fn(&Figures) -> Option<f64>| estimate(runs.iter().map(of));
+    TrafficComparison {
+        name: name.to_owned(),
+        scheme: scheme.to_owned(),
+        goodput_bps: mean(|run| Some(run.goodput_bps)),
+        delay_ms: DelayEstimates { mean: mean(|run| run.delay_mean_ms), p99: mean(|run| run.delay_p99_ms) },
+        lost: mean(|run| Some(run.lost as f64)),
+        retransmitted: mean(|run| Some(run.retransmitted as f64)),
+        jain: mean(|run| run.jain),
+        completion_s: mean(|run| run.completion_s),
+    }
+}
+
+fn link<'a>(scheme: &str, runs: impl Iterator<Item = &'a LinkRow>) -> LinkComparison {
+    let runs: Vec<&LinkRow> = runs.collect();
+    let mean = |of: fn(&LinkRow) -> Option<f64>| estimate(runs.iter().map(|run| of(run)));
+    LinkComparison {
+        from: runs.first().map_or_else(String::new, |run| run.from.clone()),
+        to: runs.first().map_or_else(String::new, |run| run.to.clone()),
+        scheme: scheme.to_owned(),
+        rate_bps: runs.first().map_or(0.0, |run| run.rate_bps),
+        utilisation: mean(|run| Some(run.utilisation)),
+        drops: mean(|run| Some(run.drops as f64)),
+        queue_ms: DelayEstimates { mean: mean(|run| run.queue_ms.mean), p99: mean(|run| run.queue_ms.p99) },
+    }
+}
+
+/// The mean over those seeds that have a value.
+fn estimate(values: impl Iterator<Item = Option<f64>>) -> Option<Estimate> {
+    Estimate::of(&values.flatten().collect::<Vec<f64>>())
+}
+
+// ---- As tables
+
+impl ComparisonDocument {
+    /// For a terminal of so many columns, if that is given: what was run and the tables.
+    pub fn text(&self, width: Option<u16>) -> String {
+        self.sheet().text(width)
+    }
+
+    /// The tables alone.
+    pub fn tables(&self, width: Option<u16>) -> String {
+        self.sheet().sections.iter().map(|section| section.text(width)).collect()
+    }
+
+    /// The page, one file.
+    pub fn html(&self) -> String {
+        self.sheet().html()
+    }
+
+    fn sheet(&self) -> Sheet {
+        let schemes: Vec<&str> = self.schemes.iter().map(|scheme| scheme.scheme.as_str()).collect();
+        let facts = vec![
+            ("scenario", self.scenario.clone()),
+            ("schemes", schemes.join(", ")),
+            ("seeds", seeds(&self.seeds)),
+            ("simulated", format!("{} s each", self.simulated_s)),
+        ];
+        let mut sections: Vec<Section> =
+            self.periods.iter().enumerate().map(|(at, period)| self.section(at, period)).collect();
+        if let Some(section) = sections.first_mut() {
+            let report = |scheme: &ComparedScheme| Some((scheme.scheme.clone(), scheme.report.clone()?));
+            section.reports = self.schemes.iter().filter_map(report).collect();
+        }
+        if let Some(section) = sections.last_mut()
+            && self.seeds.len() > 1
+        {
+            section.notes.push(INTERVALS.to_owned());
+        }
+        Sheet { kind: "Weir comparison", title: self.title.clone(), set: self.set.clone(), facts, sections }
+    }
+
+    fn section(&self, at: usize, period: &PeriodRow) -> Section {
+        let title = match at {
+            0 => "Whole run".to_owned(),
+            _ => format!("{} s to {} s", period.from_s, period.to_s),
+        };
+        let mut grids = vec![self.traffic("Classes", "class", &period.classes)];
+        if !is_one_group_each(&period.classes, &period.groups) {
+            grids.push(self.traffic("Flow groups", "group", &period.groups));
+        }
+        grids.push(self.links(&period.links));
+        grids.retain(|grid| !grid.rows.is_empty());
+        Section { title, grids, ..Section::default() }
+    }
+
+    /// The column of schemes, where there are several.
+    fn scheme_column(&self) -> Option<Column> {
+        (self.schemes.len() > 1).then_some(words("scheme"))
+    }
+
+    /// What a row is about, and its scheme where there are several. Only the first scheme's row has
+    /// the name.
+    fn heads(&self, at: usize, name: &str, scheme: &str) -> Vec<Cell> {
+        let is_first = at.is_multiple_of(self.each());
+        let name = if is_first { name } else { "" };
+        [name].into_iter().chain(self.scheme_column().map(|_| scheme)).map(Cell::from).collect()
+    }
+
+    fn traffic(&self, title: &str, what: &'static str, rows: &[TrafficComparison]) -> Grid {
+        let completes = rows.iter().any(|row| row.completion_s.is_some());
+        let mut columns = vec![words(what)];
+        columns.extend(self.scheme_column());
+        let figures = ["goodput", "delay mean", "delay p99", "lost", "retransmitted", "Jain"];
+        columns.extend(figures.map(numbers));
+        columns.extend(completes.then_some(numbers("completion")));
+        let row = |(at, row): (usize, &TrafficComparison)| {
+            let mut cells = self.heads(at, &row.name, &row.scheme);
+            cells.extend([
+                self.cell(Quantity::Rate, row.goodput_bps),
+                self.cell(Quantity::Millis, row.delay_ms.mean),
+                self.cell(Quantity::Millis, row.delay_ms.p99),
+                self.cell(Quantity::Count, row.lost),
+                self.cell(Quantity::Count, row.retransmitted),
+                self.cell(Quantity::Plain, row.jain),
+            ]);
+            cells.extend(completes.then(|| self.cell(Quantity::Seconds, row.completion_s)));
+            cells
+        };
+        let shown: Vec<Vec<Cell>> = rows.iter().take(MOST * self.each()).enumerate().map(row).collect();
+        self.figures(title, "first", columns, shown, rows.len(), GROUPS_IN_TEXT)
+    }
+
+    fn links(&self, rows: &[LinkComparison]) -> Grid {
+        let mut links: Vec<&[LinkComparison]> = rows.chunks(self.each()).collect();
+        let most = |link: &[LinkComparison], of: fn(&LinkComparison) -> Option<Estimate>| {
+            link.iter().filter_map(of).map(|estimate| estimate.mean).fold(0.0, f64::max)
+        };
+        links.sort_by(|a, b| {
+            let drops = most(b, |row| row.drops).total_cmp(&most(a, |row| row.drops));
+            drops.then(most(b, |row| row.utilisation).total_cmp(&most(a, |row| row.utilisation)))
+        });
+        links.truncate(MOST);
+        let mut columns = vec![words("link")];
+        columns.extend(self.scheme_column());
+        columns.extend(["rate", "utilisation", "drops", "queue mean", "queue p99"].map(numbers));
+        let row = |(at, row): (usize, &LinkComparison)| {
+            let mut cells = self.heads(at, &format!("{} → {}", row.from, row.to), &row.scheme);
+            cells.extend([
+                rate(row.rate_bps).into(),
+                self.cell(Quantity::Percent, row.utilisation),
+                self.cell(Quantity::Count, row.drops),
+                self.cell(Quantity::Millis, row.queue_ms.mean),
+                self.cell(Quantity::Millis, row.queue_ms.p99),
+            ]);
+            cells
+        };
+        let shown = links.iter().flat_map(|link| link.iter()).enumerate().map(row).collect();
+        self.figures("Links", "most used", columns, shown, rows.len(), LINKS_IN_TEXT)
+    }
+
+    /// Rows of each thing that is compared.
+    fn each(&self) -> usize {
+        self.schemes.len().max(1)
+    }
+
+    /// A table of those `rows` of `all` that a page shows; a terminal shows so many things.
+    fn figures(
+        &self,
+        title: &str,
+        which: &str,
+        columns: Vec<Column>,
+        rows: Vec<Vec<Cell>>,
+        all: usize,
+        in_text: usize,
+    ) -> Grid {
+        let each = self.each();
+        let left_out = |shown: usize| {
+            if shown < all {
+                format!(", the {} {which} of {}", shown / each, all / each)
+            } else {
+                String::new()
+            }
+        };
+        let shown = rows.len().min(in_text * each);
+        Grid {
+            title: format!("{title}{}", left_out(rows.len())),
+            form: Form::Figures,
+            in_text: (shown < rows.len()).then(|| (shown, left_out(shown))),
+            columns,
+            rows,
+        }
+    }
+
+    fn cell(&self, quantity: Quantity, estimate: Option<Estimate>) -> Cell {
+        quantity.over_seeds(estimate.as_ref(), self.seeds.len()).into()
+    }
+}
+
+/// Whether each class is one group: then its rows say what those of groups would.
+fn is_one_group_each(classes: &[TrafficComparison], groups: &[TrafficComparison]) -> bool {
+    let is_there = |group: &TrafficComparison| {
+        let named =
+            |class: &TrafficComparison| TrafficComparison { name: group.name.clone(), ..class.clone() };
+        classes.iter().any(|class| named(class) == *group)
+    };
+    classes.len() == groups.len() && groups.iter().all(is_there)
+}
+
+/// What intervals are, in words.
+pub(crate) const INTERVALS: &str = "Figures are means over the seeds, ± half of their 95 % confidence interval; those without ± do not \
+     vary in the digits shown.";
+
+/// Seeds in words: `1 to 10`, where they follow each other.
+pub(crate) fn seeds(seeds: &[u64]) -> String {
+    match seeds {
+        [first, .., last]
+            if seeds.len() > 2 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1])) =>
+        {
+            format!("{first} to {last}")
+        }
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, samples};
+
+    /// Words of a line, with one blank between them.
+    fn squeezed(line: &str) -> String {
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn figures_are_means_over_the_seeds_scheme_below_scheme() {
+        let report = sample::dumbbell(8, 300);
+        let runs = samples::runs(&report);
+        let document = ComparisonDocument::of("title", &runs);
+        assert_eq!(document.seeds, [1, 2, 3]);
+        assert_eq!(document.periods.len(), 1 + report.document.windows.len());
+        let classes = &document.periods[0].classes;
+        let heads: Vec<(&str, &str)> = classes.iter().map(|row| (&*row.name, &*row.scheme)).collect();
+        assert_eq!(heads[..3], [("EF", "qsccp"), ("EF", "fixed"), ("AF2", "qsccp")]);
+        let goodput = report.document.classes[0].goodput_bps * 0.98;
+        let measured = classes[0].goodput_bps.unwrap();
+        assert!((measured.mean - 1.02 * goodput).abs() < 1e-6 * goodput);
+        // Three values, 1 % apart: t with 2 degrees of freedom times 0.01 / sqrt(3).
+        let wanted = 4.30265 * 0.01 / 3.0_f64.sqrt() * goodput;
+        assert!((measured.ci95.unwrap() - wanted).abs() < 1e-4 * wanted);
+        let lost = report.document.classes[0].lost as f64;
+        assert_eq!(classes[1].lost.unwrap().mean, lost + 200.0);
+        assert_eq!(document.periods[0].links.len(), 2 * report.document.links.len());
+    }
+
+    #[test]
+    fn fairness_is_over_the_flows_of_a_class_and_not_of_one_flow() {
+        let mut report = sample::dumbbell(8, 50);
+        for (flow, goodput) in report.document.flows.iter_mut().zip([1.0, 3.0]) {
+            (flow.class, flow.goodput_bps) = ("EF".to_owned(), goodput);
+        }
+        report.document.flows[2].class = "alone".to_owned();
+        report.document.classes[1].class = "alone".to_owned();
+        let rows = &ComparisonDocument::of("", &[vec![report.document]]).periods[0].classes;
+        assert_eq!(rows[0].jain, Some(Estimate { mean: 0.8, ci95: None, n: 1 }));
+        assert_eq!(rows[1].jain, None);
+    }
+
+    #[test]
+    fn groups_have_a_table_unless_each_is_a_class() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        let text = ComparisonDocument::of("", &runs).text(None);
+        assert!(text.contains("\nClasses\n") && !text.contains("Flow groups"), "{text}");
+        for run in runs.iter_mut().flatten() {
+            run.groups[0].goodput_bps /= 2.0;
+        }
+        let text = ComparisonDocument::of("", &runs).text(None);
+        assert!(text.contains("\nFlow groups\n"), "{text}");
+    }
+
+    #[test]
+    fn a_completion_that_some_seeds_do_not_come_to_says_how_many_do() {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        for (at, run) in runs[0].iter_mut().enumerate() {
+            run.classes[0].completion_s = [Some(4.0), None, Some(6.0)][at];
+        }
+        let text = ComparisonDocument::of("", &runs).text(None);
+        let line = text.lines().find(|line| line.starts_with(" EF")).unwrap();
+        // The mean of 4 and 6, and 12.7062 times half their distance.
+        assert!(line.ends_with(" 5.00 ± 13 s (2 of 3)"), "{line}");
+        let other = squeezed(text.lines().find(|line| squeezed(line).starts_with("fixed ")).unwrap());
+        assert!(other.ends_with(" –"), "{other}");
+    }
+
+    #[test]
+    fn a_terminal_shows_the_most_used_links_and_the_page_all() {
+        let report = sample::dumbbell(8, 50);
+        let document = ComparisonDocument::of("", &samples::runs(&report));
+        let all = report.document.links.len();
+        assert!(all > LINKS_IN_TEXT);
+        let text = document.text(None);
+        assert!(text.contains(&format!("\nLinks, the {LINKS_IN_TEXT} most used of {all}\n")), "{text}");
+        let page = document.html();
+        for link in &report.document.links {
+            assert!(page.contains(&format!("{} → {}", link.from, link.to)));
+        }
+    }
+
+    #[test]
+    fn one_scheme_needs_no_column_for_it_and_no_run_no_tables() {
+        let runs = samples::runs(&sample::dumbbell(8, 50));
+        let text = ComparisonDocument::of("", &runs[..1]).tables(None);
+        assert!(!text.contains("scheme"), "{text}");
+        assert_eq!(ComparisonDocument::of("", &[]).tables(None), "");
+        assert_eq!(seeds(&[1, 2, 3]), "1 to 3");
+        assert_eq!(seeds(&[7, 9, u64::MAX]), format!("7, 9, {}", u64::MAX));
+    }
+}

@@ -1,0 +1,321 @@
+//! What papers state, beside what many runs measured.
+
+use crate::comparison::{INTERVALS, seeds};
+use crate::format::{self, NONE, Quantity};
+use crate::model::{
+    CaseRow, Estimate, ExpectationRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
+};
+use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+
+/// Who states what a reproduction is about.
+const PAPER: &str = "paper";
+
+impl StatementRow {
+    /// A statement from its rows in the runs of all seeds, at least one, with the unit of its metric and
+    /// what theory allows for the same figure.
+    pub fn of(rows: &[&ExpectationRow], unit: &str, theory: Vec<TheoryRow>) -> StatementRow {
+        let Some(first) = rows.first() else { return StatementRow::default() };
+        let values: Vec<Option<f64>> = rows.iter().map(|row| row.measured).collect();
+        let held = rows.iter().filter(|row| row.holds).count();
+        StatementRow {
+            kind: format::kind_of_source(&first.source).to_owned(),
+            what: first.what.clone(),
+            source: first.source.clone(),
+            unit: unit.to_owned(),
+            stated: first.stated,
+            tolerance: first.tolerance,
+            bound: first.bound,
+            theory,
+            measured: Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>()),
+            values,
+            held: held as u64,
+            holds: held == rows.len(),
+        }
+    }
+
+    /// Whether the paper states it.
+    pub fn is_of_paper(&self) -> bool {
+        self.kind == PAPER
+    }
+
+    fn quantity(&self) -> Quantity {
+        Quantity::of_unit(&self.unit)
+    }
+}
+
+impl ReproductionDocument {
+    /// How many statements of papers hold, and how many there are.
+    pub fn held(&self) -> (usize, usize) {
+        held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
+    }
+
+    /// For a terminal of so many columns, if that is given.
+    pub fn text(&self, width: Option<u16>) -> String {
+        let text = self.sheet().text(width);
+        let (held, all) = self.held();
+        let line = format!("\n{}\n", verdict(held, all, "statements of papers", self.seeds.len()));
+        if self.experiments.len() > 1 && all > 0 { text + &line } else { text }
+    }
+
+    /// The page, one file.
+    pub fn html(&self) -> String {
+        self.sheet().html()
+    }
+
+    fn sheet(&self) -> Sheet {
+        let (held, all) = self.held();
+        let mut facts = vec![("seeds", seeds(&self.seeds))];
+        if all > 0 {
+            facts.push(("statements of papers", format!("{held} of {all} hold")));
+        }
+        let mut sections: Vec<Section> = self.experiments.iter().map(|one| self.section(one)).collect();
+        if let Some(section) = sections.last_mut()
+            && self.seeds.len() > 1
+        {
+            section.notes.push(INTERVALS.to_owned());
+        }
+        Sheet { kind: "Weir reproduction", title: self.title(), facts, sections, ..Sheet::default() }
+    }
+
+    fn title(&self) -> String {
+        let mut papers: Vec<&str> = self.experiments.iter().map(|one| paper_of(&one.scenario)).collect();
+        papers.dedup();
+        match (&self.experiments[..], &papers[..]) {
+            ([only], _) => format!("What the paper states: {}", only.scenario),
+            (all, [paper]) => format!("What the paper states: {paper}, {} experiments", all.len()),
+            (all, papers) => format!("What papers state: {}, {} experiments", papers.join(", "), all.len()),
+        }
+    }
+
+    fn section(&self, experiment: &ExperimentRow) -> Section {
+        let (held, all) = held(&experiment.cases, StatementRow::is_of_paper);
+        let mut grids = vec![self.stated_by_paper(experiment), self.stated_by_others(experiment)];
+        grids.retain(|grid| !grid.rows.is_empty());
+        let mut notes = Vec::new();
+        if all == 0 {
+            notes.push("No paper states anything that was measured here.".to_owned());
+        }
+        let is_alone = experiment.cases.len() == 1;
+        let report = |case: &CaseRow| {
+            let name = if is_alone { case.scheme.clone() } else { name_of(case) };
+            Some((name, case.report.clone()?))
+        };
+        Section {
+            title: format!("{}: {}", experiment.scenario, experiment.title),
+            source: experiment.source.clone(),
+            verdict: (all > 0)
+                .then(|| (verdict(held, all, "statements of the paper", self.seeds.len()), held == all)),
+            grids,
+            notes,
+            reports: experiment.cases.iter().filter_map(report).collect(),
+        }
+    }
+
+    fn stated_by_paper(&self, experiment: &ExperimentRow) -> Grid {
+        let own = [numbers("states"), numbers("measured"), numbers("theory allows")];
+        self.grid("What the paper states", experiment, &own, StatementRow::is_of_paper, |row| {
+            let allowed: Vec<String> = row
+                .theory
+                .iter()
+                .map(|theory| format::bounded(row.quantity(), theory.bound, theory.value))
+                .collect();
+            let allowed = if allowed.is_empty() { NONE.to_owned() } else { allowed.join(", ") };
+            vec![self.what(row), stated(row), self.measured(row), allowed.into()]
+        })
+    }
+
+    fn stated_by_others(&self, experiment: &ExperimentRow) -> Grid {
+        let own = [words("by"), numbers("states"), numbers("measured")];
+        let is_other = |row: &StatementRow| !row.is_of_paper();
+        let (held, all) = held(&experiment.cases, is_other);
+        let title = format!("What else is expected: {held} of {all} hold");
+        self.grid(&title, experiment, &own, is_other, |row| {
+            vec![self.what(row), row.kind.as_str().into(), stated(row), self.measured(row)]
+        })
+    }
+
+    /// A table of some statements: what they are about, their point and scheme where the experiment
+    /// has several, columns of its own, and whether they hold.
+    fn grid(
+        &self,
+        title: &str,
+        experiment: &ExperimentRow,
+        own: &[Column],
+        is_in: impl Fn(&StatementRow) -> bool,
+        cells: impl Fn(&StatementRow) -> Vec<Cell>,
+    ) -> Grid {
+        let (by_point, by_scheme) = distinctions(&experiment.cases);
+        let mut columns = vec![words("what")];
+        columns.extend(by_point.then_some(words("at")));
+        columns.extend(by_scheme.then_some(words("scheme")));
+        columns.extend(own.iter().copied().chain([words("holds")]));
+        let mut rows = Vec::new();
+        for case in &experiment.cases {
+            for row in case.statements.iter().filter(|row| is_in(row)) {
+                let mut row_cells = cells(row);
+                let own = row_cells.split_off(1);
+                row_cells.extend(by_point.then(|| point(case).into()));
+                row_cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
+                row_cells.extend(own);
+                row_cells.push(self.holds(row));
+                rows.push(row_cells);
+            }
+        }
+        Grid { title: title.to_owned(), form: Form::Statements, columns, rows, in_text: None }
+    }
+
+    fn what(&self, row: &StatementRow) -> Cell {
+        Cell { note: row.source.clone(), ..row.what.as_str().into() }
+    }
+
+    fn measured(&self, row: &StatementRow) -> Cell {
+        row.quantity().over_seeds(row.measured.as_ref(), self.seeds.len()).into()
+    }
+
+    fn holds(&self, row: &StatementRow) -> Cell {
+        let mark = if row.holds { '✓' } else { '✗' };
+        let text = match row.values.len() {
+            1 => format!("{mark} {}", if row.holds { "holds" } else { "fails" }),
+            seeds => format!("{mark} {} of {seeds}", row.held),
+        };
+        Cell { holds: Some(row.holds), ..text.into() }
+    }
+}
+
+/// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
+fn paper_of(scenario: &str) -> &str {
+    scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
+}
+
+fn stated(row: &StatementRow) -> Cell {
+    let quantity = row.quantity();
+    let stated = format::bounded(quantity, row.bound, row.stated);
+    if row.tolerance == 0.0 {
+        return stated.into();
+    }
+    format!("{stated} {}", format::slack(quantity, row.bound, row.stated, row.tolerance)).into()
+}
+
+/// How many of some statements hold in some cases, and how many there are.
+fn held<'a>(
+    cases: impl IntoIterator<Item = &'a CaseRow>,
+    is_meant: impl Fn(&StatementRow) -> bool,
+) -> (usize, usize) {
+    let statements = cases.into_iter().flat_map(|case| &case.statements).filter(|row| is_meant(row));
+    statements.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1))
+}
+
+fn verdict(held: usize, all: usize, of: &str, seeds: usize) -> String {
+    match seeds {
+        1 => format!("{held} of {all} {of} hold"),
+        _ => format!("{held} of {all} {of} hold in all {seeds} seeds"),
+    }
+}
+
+/// Whether some cases differ by their point, and by their scheme.
+fn distinctions(cases: &[CaseRow]) -> (bool, bool) {
+    let differ = |of: fn(&CaseRow, &CaseRow) -> bool| cases.windows(2).any(|pair| of(&pair[0], &pair[1]));
+    (differ(|a, b| a.set != b.set), differ(|a, b| a.scheme != b.scheme))
+}
+
+/// The point of a case: `ratio = 0.4`.
+fn point(case: &CaseRow) -> String {
+    let each = case.set.iter().map(|set| set.strip_prefix("axis.").unwrap_or(set).replacen('=', " = ", 1));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn name_of(case: &CaseRow) -> String {
+    let point = point(case);
+    if point.is_empty() { case.scheme.clone() } else { format!("{point}, {}", case.scheme) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Bound;
+    use crate::{sample, samples};
+
+    fn row(measured: Option<f64>, holds: bool) -> ExpectationRow {
+        ExpectationRow {
+            what: "goodput of class EF".to_owned(),
+            source: "paper: Fig. 7".to_owned(),
+            stated: 1e6,
+            measured,
+            tolerance: 0.05,
+            holds,
+            ..ExpectationRow::default()
+        }
+    }
+
+    fn document(statements: Vec<StatementRow>, seeds: u64) -> ReproductionDocument {
+        let case = CaseRow { scheme: "qsccp".to_owned(), statements, ..CaseRow::default() };
+        let experiment =
+            ExperimentRow { scenario: "paper/one".to_owned(), cases: vec![case], ..ExperimentRow::default() };
+        ReproductionDocument { seeds: (1..=seeds).collect(), experiments: vec![experiment] }
+    }
+
+    /// The line of a text that begins with some words, with one blank between all of them.
+    fn line(text: &str, begin: &str) -> String {
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(begin))
+            .unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_statement_holds_if_it_does_in_every_seed() {
+        let rows = [row(Some(1e6), true), row(Some(1.1e6), false), row(None, false)];
+        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), "bit/s", Vec::new());
+        assert_eq!((statement.held, statement.holds, statement.is_of_paper()), (1, false, true));
+        assert_eq!(statement.values, [Some(1e6), Some(1.1e6), None]);
+        assert_eq!(statement.measured.map(|measured| (measured.mean, measured.n)), Some((1.05e6, 2)));
+        let document = document(vec![statement], 3);
+        assert_eq!(document.held(), (0, 1));
+        let text = document.text(None);
+        let said = "goodput of class EF 1 Mb/s ± 5 % 1.05 ± 0.64 Mb/s (2 of 3) – ✗ 1 of 3";
+        assert_eq!(line(&text, "goodput"), said);
+        assert!(text.contains("\n0 of 1 statements of the paper hold in all 3 seeds\n"), "{text}");
+    }
+
+    #[test]
+    fn what_theory_allows_stands_beside_what_the_paper_states() {
+        let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
+        let rows = [row(Some(0.98e6), true)];
+        let statement = StatementRow::of(&[&rows[0]], "bit/s", vec![theory]);
+        let text = document(vec![statement], 1).text(None);
+        assert_eq!(line(&text, "goodput"), "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s ✓ holds");
+    }
+
+    #[test]
+    fn what_others_state_is_a_table_of_its_own_and_no_verdict() {
+        let others =
+            ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
+        let text = document(vec![StatementRow::of(&[&others], "bit/s", Vec::new())], 1).text(None);
+        assert!(
+            !text.contains("What the paper states\n")
+                && text.contains("\nWhat else is expected: 0 of 1 hold\n"),
+            "{text}"
+        );
+        assert_eq!(line(&text, "goodput"), "goodput of class EF assumed 1 Mb/s ± 5 % 1 Mb/s ✗ fails");
+        assert!(text.contains("No paper states anything"), "{text}");
+    }
+
+    #[test]
+    fn points_and_schemes_have_columns_where_there_are_several() {
+        let document = samples::reproduction(&sample::dumbbell(8, 300));
+        let text = document.text(None);
+        let (swept, single) = text.split_once("sample/single: ").unwrap();
+        assert!(swept.contains(" at ") && swept.contains("rate = 20 Mb/s"), "{swept}");
+        assert!(!single.contains("rate = "), "{single}");
+        assert!(!text.contains(" scheme "), "{text}");
+        let (held, all) = document.held();
+        assert!(
+            text.ends_with(&format!("{held} of {all} statements of papers hold in all 3 seeds\n")),
+            "{text}"
+        );
+        let page = document.html();
+        assert_eq!(page.matches("<section>").count(), 2);
+        assert_eq!(page.matches(">rate = 10 Mb/s, qsccp</a>").count(), 1);
+    }
+}

@@ -1,0 +1,319 @@
+//! Tables over many runs, said once: for a terminal as text, for a browser as a page.
+
+use crate::page::{self, escaped};
+use crate::table;
+use std::fmt::Write;
+
+/// A page of tables.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    /// What kind of page it is.
+    pub(crate) kind: &'static str,
+    pub(crate) title: String,
+    pub(crate) set: Vec<String>,
+    /// Names and values in its head.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// Tables that belong together.
+#[derive(Debug, Default)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    /// A verdict over its rows, and whether it is a good one.
+    pub(crate) verdict: Option<(String, bool)>,
+    pub(crate) grids: Vec<Grid>,
+    pub(crate) notes: Vec<String>,
+    /// Names and paths of reports, from the folder of the page.
+    pub(crate) reports: Vec<(String, String)>,
+}
+
+/// How a table is laid out where it does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A row is read by itself.
+    #[default]
+    Statements,
+    /// Rows are read beside each other.
+    Figures,
+}
+
+/// A table. Its first column says what a row is about.
+#[derive(Debug, Default)]
+pub(crate) struct Grid {
+    pub(crate) title: String,
+    pub(crate) form: Form,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// What a terminal shows, if not all: so many rows, and what the title says of them.
+    pub(crate) in_text: Option<(usize, String)>,
+}
+
+/// A column: its heading, and whether numbers stand in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    pub(crate) is_number: bool,
+}
+
+/// What stands in a row and column.
+#[derive(Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// Small print of the page.
+    pub(crate) note: String,
+    /// Whether what the row states holds, in the cell that says so.
+    pub(crate) holds: Option<bool>,
+}
+
+/// A column of words.
+pub(crate) const fn words(title: &'static str) -> Column {
+    Column { title, is_number: false }
+}
+
+/// A column of numbers.
+pub(crate) const fn numbers(title: &'static str) -> Column {
+    Column { title, is_number: true }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell { text, ..Cell::default() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        text.to_owned().into()
+    }
+}
+
+// ---- As text
+
+impl Sheet {
+    /// For a terminal of so many columns, if that is given.
+    pub(crate) fn text(&self, width: Option<u16>) -> String {
+        let facts: Vec<String> = self.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let mut text = format!("{}\n{}\n", self.title, facts.join("  "));
+        if !self.set.is_empty() {
+            text += &format!("with --set {}\n", self.set.join(" --set "));
+        }
+        for section in &self.sections {
+            text += &section.text(width);
+        }
+        text
+    }
+}
+
+impl Section {
+    /// For a terminal, as [`Sheet::text`].
+    pub(crate) fn text(&self, width: Option<u16>) -> String {
+        let mut text = format!("\n{}\n", self.title);
+        if !self.source.is_empty() {
+            text += &format!("{}\n", self.source);
+        }
+        if let Some((verdict, _)) = &self.verdict {
+            text += &format!("{verdict}\n");
+        }
+        for grid in &self.grids {
+            text += &format!("\n{}\n", grid.text(width));
+        }
+        for note in &self.notes {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+}
+
+impl Grid {
+    fn text(&self, width: Option<u16>) -> String {
+        let header: Vec<&str> = self.columns.iter().map(|column| column.title).collect();
+        let is_number = |column: &usize| self.columns[*column].is_number;
+        let mut table = table::table(&header, (0..header.len()).filter(is_number), width);
+        let (shown, which) = self.in_text.as_ref().map_or((self.rows.len(), ""), |(n, which)| (*n, which));
+        for row in self.rows.iter().take(shown) {
+            table.add_row(row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>());
+        }
+        format!("{}{which}\n{}", self.title, table.trim_fmt())
+    }
+}
+
+// ---- As a page
+
+impl Sheet {
+    /// A page in one file.
+    pub(crate) fn html(&self) -> String {
+        let mut body = format!(
+            "<main>\n<header><div class=\"top\"><span class=\"brand\">{}</span></div>\n<h1>{}</h1>\n",
+            escaped(self.kind),
+            escaped(&self.title)
+        );
+        if !self.set.is_empty() {
+            let set = self.set.iter().map(|set| format!("<code>--set {}</code>", escaped(set)));
+            body += &format!("<p class=\"set\">with {}</p>\n", set.collect::<Vec<_>>().join(" "));
+        }
+        body += "<dl class=\"facts\">";
+        for (name, value) in &self.facts {
+            body += &format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
+        }
+        body += "</dl></header>\n";
+        for section in &self.sections {
+            section.html(&mut body);
+        }
+        body += &format!("<footer>weir {}</footer>\n</main>", env!("CARGO_PKG_VERSION"));
+        page::html(&format!("{}: {}", self.kind, self.title), &page::SUMMARY, &body)
+    }
+}
+
+impl Section {
+    fn html(&self, body: &mut String) {
+        *body += &format!("<section>\n<div class=\"heading\"><h2>{}</h2>", escaped(&self.title));
+        if let Some((verdict, holds)) = &self.verdict {
+            *body += &format!("<span class=\"verdict {}\">{}</span>", word(*holds), escaped(verdict));
+        }
+        *body += "</div>\n";
+        if !self.source.is_empty() {
+            *body += &format!("<p class=\"source\">{}</p>\n", escaped(&self.source));
+        }
+        for grid in &self.grids {
+            grid.html(body);
+        }
+        for note in &self.notes {
+            *body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
+        }
+        if !self.reports.is_empty() {
+            let links = self.reports.iter().map(|(name, path)| {
+                format!("<a href=\"{}\">{}</a>", escaped(&percent_encoded(path)), escaped(name))
+            });
+            let links: Vec<String> = links.collect();
+            *body += &format!("<p class=\"runs\">Reports of the first seed: {}</p>\n", links.join(", "));
+        }
+        *body += "</section>\n";
+    }
+}
+
+impl Grid {
+    fn html(&self, body: &mut String) {
+        let title = escaped(&self.title);
+        *body += &format!("<h3 class=\"kind\">{title}</h3>\n");
+        let is_wide = self.form == Form::Figures;
+        if is_wide {
+            let region = "<div class=\"scroll\" tabindex=\"0\" role=\"region\"";
+            *body += &format!("{region} aria-label=\"{title}\">");
+        }
+        let class = if is_wide { "figures" } else { "statements" };
+        *body += &format!("<table class=\"{class}\" aria-label=\"{title}\">\n<thead><tr>");
+        for column in &self.columns {
+            *body += &format!("<th scope=\"col\"{}>{}</th>", number(column), escaped(column.title));
+        }
+        *body += "</tr></thead>\n<tbody>\n";
+        for row in &self.rows {
+            self.row_html(row, body);
+        }
+        *body += "</tbody></table>";
+        *body += if is_wide { "</div>\n" } else { "\n" };
+    }
+
+    fn row_html(&self, row: &[Cell], body: &mut String) {
+        // A row whose first cell is empty goes on with what the one above is about.
+        let first = row.first().filter(|cell| !cell.text.is_empty()).map(|_| "first");
+        let verdict = row.iter().find_map(|cell| cell.holds).map(word);
+        let classes: Vec<&str> = first.into_iter().chain(verdict).collect();
+        *body += &format!("<tr class=\"{}\">", classes.join(" "));
+        for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
+            let text = escaped(&cell.text);
+            let note = if cell.note.is_empty() {
+                String::new()
+            } else {
+                format!(" <small>{}</small>", escaped(&cell.note))
+            };
+            let label = format!("data-label=\"{}\"", escaped(column.title));
+            // Writing to a text does not fail.
+            let _ = match (at, cell.holds) {
+                (0, _) => write!(body, "<th scope=\"row\">{text}{note}</th>"),
+                (_, Some(_)) => write!(body, "<td class=\"mark\" {label}>{text}{note}</td>"),
+                _ => write!(body, "<td{} {label}>{text}{note}</td>", number(column)),
+            };
+        }
+        *body += "</tr>\n";
+    }
+}
+
+fn number(column: &Column) -> &'static str {
+    if column.is_number { " class=\"number\"" } else { "" }
+}
+
+const fn word(holds: bool) -> &'static str {
+    if holds { "holds" } else { "fails" }
+}
+
+/// A path as a reference in a page: any byte that means something else there is encoded.
+fn percent_encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded += &format!("%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(text: &str) -> Sheet {
+        let row = |first: &str, holds| {
+            let verdict = Cell { holds: Some(holds), ..text.into() };
+            vec![Cell { note: text.to_owned(), ..first.into() }, text.into(), verdict]
+        };
+        let grid = Grid {
+            title: text.to_owned(),
+            form: Form::Figures,
+            columns: vec![words("what"), numbers("measured"), words("holds")],
+            rows: vec![row(text, true), row("", false)],
+            in_text: None,
+        };
+        let section = Section {
+            title: text.to_owned(),
+            source: text.to_owned(),
+            verdict: Some((text.to_owned(), true)),
+            grids: vec![grid],
+            notes: vec![text.to_owned()],
+            reports: vec![(text.to_owned(), format!("{text}/report.html"))],
+        };
+        let facts = vec![("seeds", text.to_owned())];
+        Sheet {
+            kind: "Test",
+            title: text.to_owned(),
+            set: vec![text.to_owned()],
+            facts,
+            sections: vec![section],
+        }
+    }
+
+    #[test]
+    fn hostile_texts_stay_texts() {
+        let hostile =
+            sheet("\"'></h1></script><script>alert(1)</script><a href=javascript:alert(2)>&").html();
+        let plain = sheet("plain").html();
+        for tag in ["<script", "</script", "<a ", "<h1", "</h1", "=\"", "'>"] {
+            assert_eq!(hostile.matches(tag).count(), plain.matches(tag).count(), "{tag}");
+        }
+        assert!(hostile.contains("href=\"%22%27%3E%3C/h1"), "a path stays a path");
+    }
+
+    #[test]
+    fn text_and_page_have_every_cell() {
+        let sheet = sheet("plain words");
+        let (text, page) = (sheet.text(None), sheet.html());
+        // Title, fact, set, section, source, grid, five cells, verdict, note.
+        assert_eq!(text.matches("plain words").count(), 13, "{text}");
+        assert!(page.contains("<tr class=\"first holds\">") && page.contains("<tr class=\"fails\">"));
+        assert!(page.contains("href=\"plain%20words/report.html\""));
+    }
+}
