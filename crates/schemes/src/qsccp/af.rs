@@ -109,11 +109,8 @@ impl Strategy for AdaptiveForwarding {
         let shared_retrieval = self.shared_retrieval;
         let Some(tables) = self.known(ev.flow) else { return };
         let rate = match ev.answer {
+            Answer::Forwarded | Answer::Aggregated => tables.target_rate(ev.now, ev.face),
             Answer::Cached(_) if !shared_retrieval => f64::INFINITY,
-            Answer::Forwarded | Answer::Aggregated if !shared_retrieval => {
-                tables.target_rate(ev.now, ev.face)
-            }
-            Answer::Forwarded | Answer::Aggregated => tables.shared_target_rate(ev.now, ev.face),
             Answer::Cached(age) => {
                 tables.note_answer(ev.now, ev.face, 0.0);
                 tables.target_rate_cached(ev.now, ev.face, age)

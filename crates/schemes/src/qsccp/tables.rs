@@ -259,7 +259,12 @@ impl FlowTables {
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
 
-    /// (11): the rate suggested to face i, d_i/Σd_k·Σu_k, bit/s; infinite if nothing upstream limits it.
+    /// (11), with what downstream faces share: the rate suggested to face i, bit/s; infinite if nothing
+    /// upstream limits it.
+    ///
+    /// The paper's d_i/Σd_k·Σu_k divides the rate upstream as though each face asked for other Data.
+    /// But face k costs only q_k of its rate there: so it is d_i/Σ(q_k·d_k)·Σu_k, and the faces use
+    /// Σu together whatever they share. Where nothing is shared, q_k = 1, and this is (11).
     ///
     /// No face counts with more than Σu: one that nothing limits would leave nothing to the others.
     pub(super) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
@@ -269,47 +274,8 @@ impl FlowTables {
             return upstream;
         }
         let rate = |d: &Downstream| d.rate.min(upstream);
-        let sum: f64 = self.active(now, face).map(rate).sum();
-        if sum > 0.0 { rate(own) / sum * upstream } else { upstream }
-    }
-
-    /// In place of (11), where downstream faces may ask for the same Data: the rate suggested to face i,
-    /// bit/s; infinite if nothing upstream limits it.
-    ///
-    /// The paper divides Σu as though each face asked for other Data, and in the ratio of what each
-    /// could have. But an Interest of face k costs q_k there; and those who fetch the same Data
-    /// fetch it once if they keep in step. So all get the same rate θ but for those who cannot have
-    /// it, x_i = min(d_i, θ) with Σ q_k·x_k = Σu. If all can have more, it is divided as in (11).
-    pub(super) fn shared_target_rate(&self, now: Time, face: FaceId) -> f64 {
-        let upstream = self.rate_upstream(face);
-        let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
-        if !upstream.is_finite() {
-            return upstream;
-        }
-        let wanted: f64 = self.active(now, face).map(|d| d.share.used(d.rate)).sum();
-        if wanted <= upstream {
-            return if wanted > 0.0 { own.rate / wanted * upstream } else { f64::INFINITY };
-        }
-        own.rate.min(self.equal_rate(now, face, upstream))
-    }
-
-    /// θ, where the faces cannot all have what they could: found from below, those who cannot have
-    /// more left out one after the other.
-    fn equal_rate(&self, now: Time, face: FaceId, upstream: f64) -> f64 {
-        let mut equal = 0.0;
-        loop {
-            let (mut left, mut cost) = (upstream, 0.0);
-            for d in self.active(now, face) {
-                let is_limited = d.rate <= equal;
-                left -= if is_limited { d.share.used(d.rate) } else { 0.0 };
-                cost += if is_limited { 0.0 } else { d.share.value };
-            }
-            let next = left / cost;
-            if cost <= 0.0 || next <= equal * (1.0 + 1e-12) {
-                return equal;
-            }
-            equal = next;
-        }
+        let wanted: f64 = self.active(now, face).map(|d| d.share.used(rate(d))).sum();
+        if wanted > 0.0 { rate(own) / wanted * upstream } else { f64::INFINITY }
     }
 
     /// The downstream faces that have not gone silent, this one in any case.
@@ -326,7 +292,7 @@ impl FlowTables {
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
         let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
         let harmless = HARMLESS / own.share.value.max(f64::MIN_POSITIVE);
-        self.shared_target_rate(now, face) * (1.0 + behind.min(harmless))
+        self.target_rate(now, face) * (1.0 + behind.min(harmless))
     }
 
     /// The longest round trip upstream, s.
@@ -396,10 +362,8 @@ mod tests {
     fn two_that_ask_for_the_same_data_are_both_told_all_of_it() {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[0.5, 0.5]);
-        let told = |face| tables.shared_target_rate(NOW, face);
+        let told = |face| tables.target_rate(NOW, face);
         assert!(near(told(DOWN[0]), 10e6) && near(told(DOWN[1]), 10e6));
-        let literally = tables.target_rate(NOW, DOWN[0]);
-        assert!(near(literally, 5e6), "with the switch off");
     }
 
     #[test]
@@ -407,7 +371,7 @@ mod tests {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[1.0, 0.0]);
         let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age));
-        assert!(near(tables.shared_target_rate(NOW, DOWN[0]), 10e6));
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6));
         assert!(near(told(0), 10e6) && near(told(100), 15e6) && near(told(1000), 60e6), "{}", told(1000));
     }
 
@@ -415,10 +379,8 @@ mod tests {
     fn where_the_cache_serves_every_other_interest_the_others_do_not_exceed_what_is_upstream() {
         let mut tables = tables(&[f64::INFINITY], &[10e6]);
         shared(&mut tables, &[0.5]);
-        let (miss, hit) = (
-            tables.shared_target_rate(NOW, DOWN[0]),
-            tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)),
-        );
+        let (miss, hit) =
+            (tables.target_rate(NOW, DOWN[0]), tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)));
         assert!(near(miss, 20e6));
         assert!((miss + hit) / 2.0 * 0.5 <= 10e6 * 1.05, "{hit}");
     }
@@ -430,7 +392,7 @@ mod tests {
             for down in [[30e6, 30e6, 30e6], [1e6, 100e6, f64::INFINITY], [5e6, 2e6, 0.1e6]] {
                 let mut tables = tables(&down, &[6e6, 4e6]);
                 shared(&mut tables, &[a, b, c]);
-                let used = |d: &Downstream| d.share.used(tables.shared_target_rate(NOW, d.face));
+                let used = |d: &Downstream| d.share.used(tables.target_rate(NOW, d.face));
                 let total: f64 = tables.downstream.iter().map(used).sum();
                 assert!(near(total, 10e6), "{a} {b} {c} of {down:?}: {total}");
             }
