@@ -79,12 +79,11 @@
 //! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands). (11)
 //!     divides Σu among downstream faces as though each asked for other Data, so that two consumers of
 //!     the same Data would get half each. An Interest of face k costs only q_k there: nothing if the
-//!     content store answers it, 1/m if it is one of m that are aggregated. So the faces get equal
-//!     rates, but for those that cannot have as much, x_i = min(d_i, θ) with Σ q_k·x_k = Σu; and (10)
-//!     passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a fall by a quarter in each tenth of a
-//!     second, so that consumers who pass each other do not overload the link. Who finds its Data in
-//!     the content store is told more, the more the older the Data, and falls in with the others in
-//!     four round trips.
+//!     content store answers it, 1/m if it is one of m that are aggregated. So the rate is
+//!     d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a fall by
+//!     half in each tenth of a second, so that consumers who pass each other do not overload the link.
+//!     Who finds its Data in the content store is told more, the more the older the Data, and falls in
+//!     with the others in four round trips.
 //! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
 //!     Σu, as any that could have more than that.
 //!

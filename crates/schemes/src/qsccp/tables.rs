@@ -23,7 +23,7 @@ const LONGEST_MEMORY: Span = Span::from_secs(10);
 /// What a face costs upstream is measured over so many Data, and a tenth of a second, at least.
 const ANSWERS: u32 = 32;
 /// How much of the difference is believed if it costs less than before.
-const FALL: f64 = 0.25;
+const FALL: f64 = 0.5;
 
 /// Who is behind others in fetching the same Data has caught up in about so many round trips upstream.
 const CATCH_UP: f64 = 4.0;
