@@ -16,7 +16,7 @@ use weir_packet::{NackReason, ServiceClass, Signal};
 use super::Settings;
 use super::greedy;
 use super::index::FlowIndex;
-use super::tables::FlowTables;
+use super::tables::{FlowTables, News};
 
 /// A node's strategy: the tables of every flow that passes it.
 ///
@@ -91,10 +91,10 @@ impl Strategy for AdaptiveForwarding {
 
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
         let rate = rate_in(ev.data, Signal::TargetRate);
+        let news = News { rate, is_greedy: greedy::take_mark(ev.data), rtt: ev.rtt };
         let shared_retrieval = self.shared_retrieval;
         let tables = self.tables(ev.flow);
-        tables.note_data(ev.now, ev.face, rate, ev.rtt);
-        tables.note_mark(ev.face, greedy::take_mark(ev.data));
+        tables.note_data(ev.now, ev.face, news);
         if !shared_retrieval {
             return;
         }

@@ -102,11 +102,22 @@ struct Upstream {
     credit: f64,
 }
 
+/// What a Data says of the next hop that it came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    /// Its TargetRate, bit/s; infinite if it has none.
+    pub(super) rate: f64,
+    /// Whether the flow was found greedy there.
+    pub(super) is_greedy: bool,
+    /// Time since the Interest was sent, if it was once.
+    pub(super) rtt: Option<Span>,
+}
+
 /// What one flow has in the tables of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowTables {
-    downstream: SmallVec<[Downstream; 2]>,
-    upstream: SmallVec<[Upstream; 4]>,
+    downstream: SmallVec<[Downstream; 1]>,
+    upstream: SmallVec<[Upstream; 2]>,
 }
 
 impl FlowTables {
@@ -150,20 +161,16 @@ impl FlowTables {
 
     // ---- TRT
 
-    /// u_j: a Data came from upstream with this TargetRate.
-    pub(super) fn note_data(&mut self, now: Time, face: FaceId, rate: f64, rtt: Option<Span>) {
+    /// u_j: a Data came from upstream.
+    pub(super) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
         let upstream = self.upstream(face);
-        upstream.rate = Some(rate);
-        if let Some(rtt) = rtt {
+        upstream.rate = Some(news.rate);
+        upstream.is_greedy = news.is_greedy;
+        if let Some(rtt) = news.rtt {
             let known = if upstream.rtt == Span::ZERO { rtt } else { upstream.rtt };
             upstream.rtt = Span::from_nanos((7 * known.as_nanos() + rtt.as_nanos()) / 8);
         }
         upstream.heard_at = now;
-    }
-
-    /// Whether the latest Data from a next hop was marked: the flow is greedy there.
-    pub(super) fn note_mark(&mut self, face: FaceId, is_greedy: bool) {
-        self.upstream(face).is_greedy = is_greedy;
     }
 
     /// Whether any next hop has found the flow greedy.
@@ -315,7 +322,8 @@ mod tests {
             tables.note_interest(NOW, *face, *rate);
         }
         for (face, rate) in UP.iter().zip(up) {
-            tables.note_data(NOW, *face, *rate, Some(Span::from_millis(50)));
+            let rtt = Some(Span::from_millis(50));
+            tables.note_data(NOW, *face, News { rate: *rate, is_greedy: false, rtt });
         }
         tables
     }
