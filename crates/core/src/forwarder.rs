@@ -61,18 +61,21 @@ pub enum Input {
     FaceUp(FaceId),
     /// A face went down.
     FaceDown(FaceId),
+    /// The last packet of a face on a shared medium has left, or is lost: the next one may go.
+    Sent(FaceId),
 }
 
 /// Something is to be done with a packet, which the world owns from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Put it on the link of a face; its last bit leaves at `until`.
+    /// Put it on the link of a face; its last bit leaves at `until`, or when the world says so
+    /// ([`Input::Sent`]) where the medium is shared.
     Transmit {
         /// The face.
         face: FaceId,
         /// The packet.
         packet: PacketId,
-        /// When its last bit leaves.
+        /// When its last bit leaves; [`Time::NEVER`] on a shared medium.
         until: Time,
         /// How long it was queued.
         waited: Span,
@@ -235,7 +238,7 @@ impl Forwarder {
         self.cs = store;
     }
 
-    /// Changes the rate of a face's link, from its next packet on.
+    /// Changes the rate of a face's link, from its next packet on ([`Link::set_rate`]).
     pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
         if let Way::Link(link) = self.faces[face.0 as usize].way {
             self.links[link as usize].link.set_rate(now, rate);
@@ -288,6 +291,7 @@ impl Forwarder {
             Input::Deadline => self.on_deadline(&mut out),
             Input::FaceUp(face) => self.on_face(face, true, &mut out),
             Input::FaceDown(face) => self.on_face(face, false, &mut out),
+            Input::Sent(face) => self.on_sent(face, &mut out),
         }
         self.report_drops(&mut out);
         self.set_strategy_timer();
@@ -784,6 +788,13 @@ impl Forwarder {
                 self.links[link as usize].link.enqueue(out.now, id, out.pool, &mut self.dropped);
                 self.serve(link, out);
             }
+        }
+    }
+
+    fn on_sent(&mut self, face: FaceId, out: &mut Out<'_>) {
+        if let Way::Link(link) = self.faces[face.0 as usize].way {
+            self.links[link as usize].link.release(out.now);
+            self.serve(link, out);
         }
     }
 

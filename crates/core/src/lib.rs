@@ -6,11 +6,13 @@
 //! - [`fib`], [`pit`], [`cs`], [`dead_nonce`]: the tables of a node; [`deadline`]: what is next.
 //! - [`scheme`]: the seam, which congestion-control schemes plug into; [`params`]: their
 //!   parameters; [`strategy`], [`queue`]: its defaults.
-//! - [`forwarder`]: a node: inputs in, actions out; [`link`]: the sending end of a link.
+//! - [`forwarder`]: a node: inputs in, actions out; [`link`]: the sending end of a link; [`dcf`]: a
+//!   medium that stations share.
 //! - [`consumer`], [`producer`]: the applications; [`rtt`]: round-trip times.
 
 pub mod consumer;
 pub mod cs;
+pub mod dcf;
 pub mod dead_nonce;
 pub mod deadline;
 pub mod fib;

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The transmitter knows only when it is free again, so an idle link has no timer: a packet that
-//! finds it free is on the link at once.
+//! finds it free is on the link at once. Where a medium is shared ([`crate::dcf`]) nobody knows that
+//! beforehand: the world says so when the packet has left.
 
 use crate::packet::{PacketId, PacketPool};
 use crate::random::Random;
@@ -18,7 +19,7 @@ use crate::units::{Bytes, Rate, Span, Time};
 /// The sending end of a link.
 pub struct Link {
     queue: Box<dyn Queue>,
-    rate: Option<Rate>,
+    pace: Pace,
     busy_until: Time,
     /// When the queue may have something for the free transmitter.
     serve_at: Time,
@@ -27,12 +28,21 @@ pub struct Link {
     random: Random,
 }
 
+/// How long a packet keeps the transmitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// As long as it takes at this rate; `None`: no time.
+    Rate(Option<Rate>),
+    /// Until [`Link::release`].
+    Shared,
+}
+
 /// A packet that begins to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The packet.
     pub packet: PacketId,
-    /// When its last bit is on the link.
+    /// When its last bit is on the link; [`Time::NEVER`] where the world will say.
     pub until: Time,
     /// How long it was queued.
     pub waited: Span,
@@ -41,17 +51,38 @@ pub struct Departure {
 impl Link {
     /// A free link; `rate` `None` means that sending takes no time.
     pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
-        let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
-        let mut link = Link { queue, rate, busy_until, serve_at, rests_until, random };
-        link.start_or_stop(Time::ZERO);
+        let mut link = Link::with_pace(queue, Pace::Rate(rate), random);
+        link.start_or_stop(Time::ZERO, rate);
         link
     }
 
-    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another.
+    /// A free link to a medium that it shares with others: after a packet it waits for
+    /// [`Link::release`].
+    pub fn shared(queue: Box<dyn Queue>, random: Random) -> Link {
+        Link::with_pace(queue, Pace::Shared, random)
+    }
+
+    fn with_pace(queue: Box<dyn Queue>, pace: Pace, random: Random) -> Link {
+        let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        Link { queue, pace, busy_until, serve_at, rests_until, random }
+    }
+
+    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another. On a
+    /// shared medium it is what the queue may count on, and sets no pace.
     pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
-        self.rate = rate;
-        self.start_or_stop(now);
+        if let Pace::Rate(pace) = &mut self.pace {
+            *pace = rate;
+            self.start_or_stop(now, rate);
+        }
         self.queue.on_send_rate(rate, now);
+    }
+
+    /// On a shared medium: the packet that left last has left, or is lost. The next one may go.
+    pub fn release(&mut self, now: Time) {
+        if self.pace == Pace::Shared {
+            self.busy_until = now;
+            self.serve_at = if self.queue.backlog().packets > 0 { now } else { Time::NEVER };
+        }
     }
 
     /// The other end sends at another rate from now on.
@@ -62,8 +93,8 @@ impl Link {
         }
     }
 
-    fn start_or_stop(&mut self, now: Time) {
-        if self.rate == Some(Rate::ZERO) {
+    fn start_or_stop(&mut self, now: Time, rate: Option<Rate>) {
+        if rate == Some(Rate::ZERO) {
             self.busy_until = Time::NEVER;
             self.serve_at = Time::NEVER;
         } else if self.busy_until == Time::NEVER {
@@ -92,8 +123,11 @@ impl Link {
             Next::Packet(packet) => {
                 let len = Bytes::new(pool[packet].measure());
                 debug_assert_eq!(len.as_u64(), crate::wire::frame_len(&pool[packet]));
-                let sending = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
-                self.busy_until = now + sending;
+                self.busy_until = match self.pace {
+                    Pace::Rate(Some(rate)) => now + rate.time_for(len),
+                    Pace::Rate(None) => now,
+                    Pace::Shared => Time::NEVER,
+                };
                 let waiting = self.queue.backlog().packets > 0;
                 self.serve_at = if waiting { self.busy_until } else { Time::NEVER };
                 Some(Departure { packet, until: self.busy_until, waited: now - pool[packet].queued_at })
@@ -159,7 +193,7 @@ impl Link {
 impl core::fmt::Debug for Link {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Link")
-            .field("rate", &self.rate)
+            .field("pace", &self.pace)
             .field("busy_until", &self.busy_until)
             .field("backlog", &self.backlog())
             .finish_non_exhaustive()

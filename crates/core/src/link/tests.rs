@@ -190,3 +190,40 @@ fn signals_that_the_queue_writes_count_in_the_length_of_what_leaves() {
     assert!(pool[id].wire_len() > 1000);
     assert_eq!(departure.until, Time::ZERO + Rate::from_mbps(1).time_for(Bytes::new(pool[id].wire_len())));
 }
+
+#[test]
+fn a_shared_link_gives_one_packet_and_waits_until_it_is_released() {
+    let (mut pool, mut dropped) = (PacketPool::new(), Vec::new());
+    let mut link = Link::shared(drop_tail(), Random::named(1, "link"));
+    let [first, second] = [0, 1].map(|_| packet(&mut pool, 1000));
+    link.enqueue(at(1), first, &mut pool, &mut dropped);
+    let departure = Departure { packet: first, until: Time::NEVER, waited: Span::ZERO };
+    assert_eq!(link.serve(at(1), &mut pool, &mut dropped), Some(departure));
+    link.enqueue(at(2), second, &mut pool, &mut dropped);
+    link.set_rate(at(3), Some(Rate::from_mbps(1)));
+    link.set_receive_rate(at(4), Some(Rate::from_mbps(1)));
+    assert_eq!(link.serve(at(60_000), &mut pool, &mut dropped), None);
+    assert_eq!(link.next_deadline(), Time::NEVER);
+    link.release(at(60_001));
+    assert_eq!(link.next_deadline(), at(60_001));
+    let departure = link.serve(at(60_001), &mut pool, &mut dropped).unwrap();
+    assert_eq!((departure.packet, departure.waited), (second, Span::from_millis(59_999)));
+    link.release(at(60_002));
+    assert_eq!(link.next_deadline(), Time::NEVER);
+    let third = packet(&mut pool, 1000);
+    link.enqueue(at(60_003), third, &mut pool, &mut dropped);
+    assert_eq!(link.serve(at(60_003), &mut pool, &mut dropped).map(|d| d.packet), Some(third));
+}
+
+#[test]
+fn to_release_a_link_that_has_its_own_rate_does_nothing() {
+    let (mut pool, mut dropped, mut link) = (PacketPool::new(), Vec::new(), link(drop_tail()));
+    for _ in 0..2 {
+        let id = packet(&mut pool, 1000);
+        link.enqueue(at(0), id, &mut pool, &mut dropped);
+    }
+    assert!(link.serve(at(0), &mut pool, &mut dropped).is_some());
+    link.release(at(1));
+    assert_eq!(link.serve(at(1), &mut pool, &mut dropped), None);
+    assert_eq!(link.next_deadline(), at(8));
+}

@@ -1,0 +1,274 @@
+//! How much each direction of a medium may count on: the rate that faces are told.
+//!
+//! A link of its own has a rate; on a shared medium no fixed number is right. Frames cost air time
+//! beyond their bits, Interests and Data of all directions pay from the same air, and nobody knows
+//! who will ask next. Wireless drivers estimate an *expected throughput* from the air time of frames
+//! at their rate and loss (Linux: minstrel, every 100 ms); this is ours, for Data and the Interests
+//! that ask for them. Each period:
+//!
+//! - **Air time.** A frame costs what it costs when every station that is in use is saturated
+//!   ([`Saturation::air_time`]), with the loss that was seen. That is the worst case, so promises can
+//!   be kept. Data count for their direction, Interests for the opposite one: that of the Data that
+//!   they ask for.
+//! - **Wants.** A direction wants a quarter more than it used and room for a few Data, or twice as
+//!   much if it used nearly all that it was promised.
+//! - **Shares.** [`TARGET`] of the air is divided max-min fairly by wants; what nobody wants is
+//!   divided equally. So promises to directions in use never add up to more than there is. One that is not in use is
+//!   told what it would get if it were; with its first Interest it is, and the others are told.
+//! - **Rate.** A share is turned into bit/s of Data by what the direction's air brought lately, and the
+//!   Interests that arrive beside them are added. It falls at once and rises by half the difference.
+
+use super::{AirAction, AirLink, Saturation, phy};
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// How often rates are told.
+const PERIOD: Span = Span::from_millis(100);
+/// A direction is in use for so long after its last Interest.
+const MEMORY: Span = Span::from_secs(1);
+/// The part of the saturated medium's air that is promised: queues of a medium without slack grow
+/// without bound.
+const TARGET: f64 = 0.95;
+/// Before anything was seen: a Data of 1024 bytes of content with its headers, and its Interest.
+const USUAL_DATA: Bytes = Bytes::new(1100);
+const USUAL_INTEREST: Bytes = Bytes::new(100);
+/// So many Data a period are wanted beyond what was used, times a factor.
+const ROOM: f64 = 4.0;
+const HEADROOM: f64 = 1.25;
+/// Who used so much of its promise wants it doubled.
+const HUNGRY: f64 = 0.9;
+/// Of the latest period in a smoothed figure.
+const GAIN: f64 = 0.5;
+/// No loss is taken to be higher: beyond, nothing would be promised at all.
+const MOST_LOSS: f64 = 0.9;
+
+/// Data in one direction, and Interests in the other that ask for them.
+#[derive(Debug)]
+struct Direction {
+    stations: [u32; 2],
+    last_interest: Option<Time>,
+    /// This period: air time, s; bits of Data; bits of Interests in this direction itself.
+    air_time: f64,
+    data_bits: u64,
+    interest_bits: u64,
+    /// The same a second, smoothed.
+    share: f64,
+    data_rate: f64,
+    interest_rate: f64,
+    /// Whether it used nearly all that it was promised.
+    is_hungry: bool,
+    /// What it is promised: bit/s of Data, and of all.
+    promised: f64,
+    told: Rate,
+}
+
+#[derive(Debug)]
+pub(super) struct Shares {
+    directions: Vec<Direction>,
+    saturation: Saturation,
+    /// Frames that did not collide, and those of them that were lost: this period, and smoothed.
+    alone: [f64; 2],
+    smoothed: [f64; 2],
+    /// Time on the air of the longest frame in this period and the one before: what a collision takes.
+    longest: [Span; 2],
+    period_ends: Time,
+    due: Time,
+}
+
+impl Shares {
+    pub(super) fn new(links: &[AirLink]) -> Shares {
+        let direction = |pair: &[AirLink]| {
+            let [a, b] = [pair[0].from, pair[1].from];
+            [[a, b], [b, a]].map(Direction::new)
+        };
+        let longest = links.iter().map(|link| phy::frame_time(USUAL_DATA, link.rate)).max();
+        let mut shares = Shares {
+            directions: links.chunks_exact(2).flat_map(direction).collect(),
+            saturation: Saturation::new(2, 0.0),
+            alone: [0.0; 2],
+            smoothed: [0.0; 2],
+            longest: [longest.unwrap_or(Span::ZERO); 2],
+            period_ends: Time::NEVER,
+            due: Time::NEVER,
+        };
+        shares.promise(Time::ZERO, links);
+        shares
+    }
+
+    pub(super) fn rate(&self, link: u32) -> Rate {
+        self.directions[link as usize].told
+    }
+
+    pub(super) fn next_deadline(&self) -> Time {
+        self.due
+    }
+
+    /// The rate of a direction's frames, or whether it works, is another: what is promised is too.
+    pub(super) fn on_change(&mut self, now: Time) {
+        self.due = now;
+    }
+
+    /// An Interest is to be sent: the opposite direction is in use.
+    pub(super) fn on_interest(&mut self, now: Time, link: u32) {
+        let asked = &mut self.directions[link as usize ^ 1];
+        let was_in_use = asked.is_in_use(now);
+        asked.last_interest = Some(now);
+        if !was_in_use {
+            self.due = now;
+        }
+        if self.period_ends == Time::NEVER {
+            self.period_ends = now + PERIOD;
+        }
+    }
+
+    /// A frame is received.
+    pub(super) fn on_received(&mut self, link: u32, packet: Bytes, is_interest: bool, rate: Rate) {
+        self.alone[0] += 1.0;
+        self.longest[0] = self.longest[0].max(phy::frame_time(packet, rate));
+        let air_time = self.air_time(packet, rate);
+        let of = link as usize;
+        if is_interest {
+            self.directions[of].interest_bits += packet.bits();
+            self.directions[of ^ 1].air_time += air_time;
+        } else {
+            self.directions[of].data_bits += packet.bits();
+            self.directions[of].air_time += air_time;
+        }
+    }
+
+    /// A frame was lost that did not collide.
+    pub(super) fn on_lost(&mut self) {
+        self.alone[0] += 1.0;
+        self.alone[1] += 1.0;
+    }
+
+    fn air_time(&self, packet: Bytes, rate: Rate) -> f64 {
+        self.saturation.air_time(packet, rate, self.longest[0].max(self.longest[1]))
+    }
+
+    /// Tells the rates anew, at the end of a period or before.
+    pub(super) fn handle_deadline(&mut self, now: Time, links: &[AirLink], actions: &mut Vec<AirAction>) {
+        if self.due > now {
+            return;
+        }
+        if self.period_ends <= now {
+            self.end_period(now);
+        }
+        let is_in_use = self.promise(now, links);
+        self.period_ends = if is_in_use { self.period_ends } else { Time::NEVER };
+        self.due = self.period_ends;
+        for (link, direction) in self.directions.iter().enumerate() {
+            actions.push(AirAction::Rate { link: link as u32, rate: direction.told });
+        }
+    }
+
+    fn end_period(&mut self, now: Time) {
+        for direction in &mut self.directions {
+            direction.end_period();
+        }
+        for (smoothed, latest) in self.smoothed.iter_mut().zip(&mut self.alone) {
+            *smoothed += GAIN * (core::mem::take(latest) - *smoothed);
+        }
+        if self.longest[0] > Span::ZERO {
+            self.longest[1] = core::mem::take(&mut self.longest[0]);
+        }
+        self.period_ends = now + PERIOD;
+    }
+
+    /// Divides the air; says whether anybody uses it.
+    fn promise(&mut self, now: Time, links: &[AirLink]) -> bool {
+        let in_use: Vec<usize> =
+            (0..self.directions.len()).filter(|&d| self.directions[d].is_in_use(now)).collect();
+        let mut stations: Vec<u32> = in_use.iter().flat_map(|&d| self.directions[d].stations).collect();
+        stations.sort_unstable();
+        stations.dedup();
+        let [alone, lost] = self.smoothed;
+        let loss = if alone > 0.0 { (lost / alone).min(MOST_LOSS) } else { 0.0 };
+        self.saturation = Saturation::new(stations.len().max(2), loss);
+
+        let usual = |d: usize| {
+            self.air_time(USUAL_DATA, links[d].rate) + self.air_time(USUAL_INTEREST, links[d ^ 1].rate)
+        };
+        let room = |d: usize| ROOM * usual(d) / PERIOD.as_secs_f64();
+        let wants: Vec<f64> = in_use.iter().map(|&d| self.directions[d].want() + room(d)).collect();
+        let (level, spare) = divide(TARGET, &wants);
+        let mut shares: Vec<f64> = (0..self.directions.len())
+            .map(|d| room(d).min(level) + spare / (in_use.len() + 1) as f64)
+            .collect();
+        for (&d, want) in in_use.iter().zip(&wants) {
+            shares[d] = want.min(level) + spare / in_use.len() as f64;
+        }
+        let yields: Vec<f64> = (0..shares.len()).map(|d| self.directions[d].data_per_air(usual(d))).collect();
+        for (d, direction) in self.directions.iter_mut().enumerate() {
+            direction.tell(shares[d] * yields[d], direction.is_in_use(now));
+        }
+        !in_use.is_empty()
+    }
+}
+
+/// Max-min fair division: each gets what it wants up to the level, and what is left over.
+fn divide(total: f64, wants: &[f64]) -> (f64, f64) {
+    let mut ascending = wants.to_vec();
+    ascending.sort_unstable_by(f64::total_cmp);
+    let mut left = total;
+    for (served, want) in ascending.iter().enumerate() {
+        let level = left / (ascending.len() - served) as f64;
+        if *want >= level {
+            return (level, 0.0);
+        }
+        left -= want;
+    }
+    (total, left)
+}
+
+impl Direction {
+    fn new(stations: [u32; 2]) -> Direction {
+        Direction {
+            stations,
+            last_interest: None,
+            air_time: 0.0,
+            data_bits: 0,
+            interest_bits: 0,
+            share: 0.0,
+            data_rate: 0.0,
+            interest_rate: 0.0,
+            is_hungry: false,
+            promised: 0.0,
+            told: Rate::ZERO,
+        }
+    }
+
+    fn is_in_use(&self, now: Time) -> bool {
+        self.last_interest.is_some_and(|last| now.since(last) < MEMORY)
+    }
+
+    fn end_period(&mut self) {
+        let period = PERIOD.as_secs_f64();
+        let smooth = |smoothed: &mut f64, latest: f64| *smoothed += GAIN * (latest / period - *smoothed);
+        let data = core::mem::take(&mut self.data_bits) as f64;
+        self.is_hungry = data / period >= HUNGRY * self.promised;
+        smooth(&mut self.share, core::mem::take(&mut self.air_time));
+        smooth(&mut self.data_rate, data);
+        smooth(&mut self.interest_rate, core::mem::take(&mut self.interest_bits) as f64);
+    }
+
+    /// The share that it wants, without room for more.
+    fn want(&self) -> f64 {
+        self.share * if self.is_hungry { 2.0 } else { HEADROOM }
+    }
+
+    /// Bits of Data that a second of its air brings: what it brought, or what it would with usual
+    /// packets.
+    fn data_per_air(&self, usual: f64) -> f64 {
+        if self.data_rate > 0.0 && self.share > 0.0 {
+            self.data_rate / self.share
+        } else {
+            USUAL_DATA.bits() as f64 / usual
+        }
+    }
+
+    fn tell(&mut self, promised: f64, smoothly: bool) {
+        let rises = promised > self.promised;
+        self.promised = if rises && smoothly { (self.promised + promised) / 2.0 } else { promised };
+        self.told = Rate::from_bps_f64(self.promised + self.interest_rate);
+    }
+}
