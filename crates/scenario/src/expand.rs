@@ -9,7 +9,7 @@ use crate::tree::{Doc, Entry, Kind, Origin, Table, Value};
 
 type Result<T> = core::result::Result<T, ScenarioError>;
 
-const LISTS: &[&str] = &["node", "link", "flow", "route", "event", "window", "axis", "expectation"];
+const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
 /// Refuses unknown keys at the top and sections of the wrong kind.

@@ -166,6 +166,14 @@ pub const SECTIONS: &[Section] = &[
         meaning: "A full-duplex link between two nodes, or a range of them. Between two nodes there is at most one.",
     },
     Section {
+        name: "medium",
+        written: "[[medium]]",
+        address: "medium.NAME.KEY",
+        meaning: "A half-duplex medium that two or more nodes share: one sends at a time, and who it is they settle by \
+                  the distributed coordination function (DCF) of IEEE 802.11. Each pair of stations that talk to each \
+                  other counts as a link without delay: routes, events and expectations call it `A-B` or `A->B`.",
+    },
+    Section {
         name: "flow",
         written: "[[flow]]",
         address: "flow.NAME.KEY",
@@ -341,6 +349,52 @@ pub const KEYS: &[Key] = &[
         "Probability that a packet is lost on it, each direction.",
     ),
     fixed("link", "source", Shape::Source, NONE, SOURCE),
+    // medium
+    fixed("medium", "name", Shape::Text, REQUIRED, "Its name."),
+    fixed(
+        "medium",
+        "standard",
+        Shape::Choice(&["802.11a"]),
+        REQUIRED,
+        "What it is: it gives slots, gaps, contention windows, headers and acknowledgements.",
+    ),
+    fixed(
+        "medium",
+        "stations",
+        Shape::Texts,
+        REQUIRED,
+        "Its nodes: a list, ranges too. They all hear each other.",
+    ),
+    fixed(
+        "medium",
+        "access_point",
+        Shape::Text,
+        NONE,
+        "The station that all others talk to; without it, every station talks to every other.",
+    ),
+    key(
+        "medium",
+        "rate",
+        Shape::Rate,
+        REQUIRED,
+        "Rate of the frames' bits: 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s. What is left for packets is some two thirds of \
+         it, or less.",
+    ),
+    key(
+        "medium",
+        "queue",
+        Shape::Limit,
+        "100",
+        "Bound of each station's queue for each other that it talks to: packets or bytes.",
+    ),
+    key(
+        "medium",
+        "loss",
+        Shape::Number(0.0, 1.0),
+        "0.0",
+        "Probability that a frame is lost though it does not collide. It is sent again, up to seven times in all.",
+    ),
+    fixed("medium", "source", Shape::Source, NONE, SOURCE),
     // flow
     fixed("flow", "name", Shape::Text, REQUIRED, "Name of the group."),
     key(
@@ -470,13 +524,20 @@ pub const KEYS: &[Key] = &[
         "link",
         Shape::Text,
         NONE,
-        "The link it happens to: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
+        "The link it happens to, or pair of stations on a medium: `\"R1-R2\"`, or one direction of its rate or delay: \
+         `\"R1->R2\"`.",
     ),
     fixed("event", "node", Shape::Text, NONE, "The node it happens to."),
     key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on."),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
-    key("event", "delay", Shape::Spans, NONE, "Link: its delay from now on."),
+    key(
+        "event",
+        "delay",
+        Shape::Spans,
+        NONE,
+        "Link: its delay from now on; not on a medium, which has none.",
+    ),
     key("event", "loss", Shape::Number(0.0, 1.0), NONE, "Link: its random loss from now on."),
     key("event", "up", Shape::Switch, NONE, "Link: `false` when it fails, `true` when it works again."),
     key("event", "cache_ratio", Shape::Number(0.0, 1.0), NONE, "Node: as in `[[node]]`, from now on."),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use weir_core::dcf::phy::RATES;
 use weir_core::units::{Bytes, Rate, Span};
 
 use crate::error::{Location, ScenarioError};
@@ -171,7 +172,8 @@ impl<'a> Loader<'a> {
         let source = top.opt_text("source")?.unwrap_or_default();
         let (scheme, scheme_params, mut schemes) = self.scheme()?;
         let (mut nodes, mut names) = self.nodes()?;
-        let links = self.links(&mut names)?;
+        let mut links = self.links(&mut names)?;
+        let media = self.media(&mut names, &mut links)?;
         let (flows, groups) = self.flows(&names, duration, shortened)?;
         let sample = sample(&top, duration, flows.len() + 2 * links.len())?;
         for (path, _, table) in self.items("flow").iter().chain(&self.items("expectation")) {
@@ -215,6 +217,7 @@ impl<'a> Loader<'a> {
             sample,
             nodes,
             links,
+            media,
             flows,
             routes,
             events,
@@ -381,15 +384,7 @@ impl<'a> Loader<'a> {
                     "its ends are two different nodes",
                 ));
             }
-            let link = LinkId(links.len());
-            if names.links.contains_key(&(a, b)) {
-                let message =
-                    format!("there is already a link between {} and {}", names.name(a), names.name(b));
-                let help = "between two nodes there is at most one; for two ways put a node on one of them";
-                return Err(self.doc.error(*a_at, item.path_of("ends"), message, help));
-            }
-            names.links.insert((a, b), DirectedLink { link, direction: 0 });
-            names.links.insert((b, a), DirectedLink { link, direction: 1 });
+            self.add_link(&item, "ends", names, (a, b), *a_at, links.len())?;
             links.push(Link {
                 a,
                 b,
@@ -397,9 +392,104 @@ impl<'a> Loader<'a> {
                 delay: item.spans("delay")?,
                 queue: item.queue("queue")?,
                 loss: item.number("loss")?,
+                medium: None,
             });
         }
         Ok(links)
+    }
+
+    /// The media; their pairs of stations become links.
+    fn media(&self, names: &mut Names, links: &mut Vec<Link>) -> Result<Vec<Medium>> {
+        let mut media: Vec<Medium> = Vec::new();
+        for from in &self.items("medium") {
+            let item = self.item("medium", from);
+            item.check_keys()?;
+            let name = item.text("name")?;
+            let at = item.given("name").map_or(item.origin, |v| v.origin);
+            names::check_label(&name).map_err(|m| self.doc.error(at, item.path_of("name"), m, ""))?;
+            if media.iter().any(|m| m.name == name) {
+                return Err(item.error_here(format!("there are two media `{name}`"), ""));
+            }
+            item.choice("standard")?;
+            let stations = self.stations(&item, names)?;
+            let access_point = self.access_point(&item, names, &stations)?;
+            let medium = Some(MediumId(media.len()));
+            let rate = [item.rate_of("rate", &RATES, "802.11a")?; 2];
+            let (queue, loss) = (item.queue("queue")?, item.number("loss")?);
+            for (i, &(a, _)) in stations.iter().enumerate() {
+                for &(b, at) in &stations[i + 1..] {
+                    if access_point.is_some_and(|ap| a != ap && b != ap) {
+                        continue;
+                    }
+                    self.add_link(&item, "stations", names, (a, b), at, links.len())?;
+                    links.push(Link { a, b, rate, delay: [Span::ZERO; 2], queue, loss, medium });
+                }
+            }
+            media.push(Medium { name, stations: stations.into_iter().map(|s| s.0).collect() });
+        }
+        Ok(media)
+    }
+
+    /// The stations of a medium, each with its place in the file.
+    fn stations(&self, item: &Item<'_>, names: &Names) -> Result<Vec<(NodeId, Origin)>> {
+        let mut stations: Vec<(NodeId, Origin)> = Vec::new();
+        for (text, at) in item.texts("stations")? {
+            for name in item.expand("stations", &text, at, None)? {
+                let node = names.node(item, "stations", &name, at)?;
+                if stations.iter().any(|s| s.0 == node) {
+                    let message = format!("{name} is among the stations twice");
+                    return Err(self.doc.error(at, item.path_of("stations"), message, ""));
+                }
+                stations.push((node, at));
+            }
+        }
+        if stations.len() < 2 {
+            let value = item.value("stations")?;
+            let help = "write stations = [\"AP\", \"N1\"]";
+            return Err(item.error("stations", &value, "a medium has at least two stations", help));
+        }
+        Ok(stations)
+    }
+
+    fn access_point(
+        &self,
+        item: &Item<'_>,
+        names: &Names,
+        stations: &[(NodeId, Origin)],
+    ) -> Result<Option<NodeId>> {
+        let Some(name) = item.opt_text("access_point")? else { return Ok(None) };
+        let at = item.given("access_point").map_or(item.origin, |v| v.origin);
+        let node = names.node(item, "access_point", &name, at)?;
+        if stations.iter().any(|s| s.0 == node) {
+            return Ok(Some(node));
+        }
+        let known = names::list(stations.iter().map(|s| names.name(s.0)));
+        let message = format!("{name} is none of the stations");
+        Err(self.doc.error(at, item.path_of("access_point"), message, format!("stations: {known}")))
+    }
+
+    /// Notes the link between two nodes, which is the `index`th.
+    fn add_link(
+        &self,
+        item: &Item<'_>,
+        key: &str,
+        names: &mut Names,
+        (a, b): (NodeId, NodeId),
+        at: Origin,
+        index: usize,
+    ) -> Result<()> {
+        if names.links.contains_key(&(a, b)) {
+            let message = format!("there is already a link between {} and {}", names.name(a), names.name(b));
+            let help = "between two nodes there is at most one; for two ways put a node on one of them";
+            return Err(self.doc.error(at, item.path_of(key), message, help));
+        }
+        if index >= names::MAX_NAMES {
+            return Err(item.error_here(format!("there are more than {} links", names::MAX_NAMES), ""));
+        }
+        let link = LinkId(index);
+        names.links.insert((a, b), DirectedLink { link, direction: 0 });
+        names.links.insert((b, a), DirectedLink { link, direction: 1 });
+        Ok(())
     }
 
     fn flows(&self, names: &Names, duration: Span, shortened: bool) -> Result<(Vec<Flow>, Vec<Group>)> {
@@ -879,9 +969,14 @@ impl<'a> Loader<'a> {
                             _ => Ok(()),
                         }
                     };
+                    let on_medium = links[link.index()].medium.is_some();
                     if item.given("rate").is_some() {
                         merge("rate")?;
-                        let new = item.rates("rate")?;
+                        let new = if on_medium {
+                            item.rates_of("rate", &RATES, "802.11a")?
+                        } else {
+                            item.rates("rate")?
+                        };
                         let rate = &mut rates[link.index()];
                         rate[direction] = new[0];
                         if !one_way {
@@ -889,7 +984,12 @@ impl<'a> Loader<'a> {
                         }
                         happens(Event::LinkRate { link, rate: *rate });
                     }
-                    if item.given("delay").is_some() {
+                    if let Some(value) = item.given("delay") {
+                        if on_medium {
+                            let message =
+                                format!("{target_text} is on a medium, which has no delay of its own");
+                            return Err(item.error("delay", value, message, ""));
+                        }
                         merge("delay")?;
                         let new = item.spans("delay")?;
                         let delay = &mut delays[link.index()];

@@ -32,6 +32,10 @@ index! {
     LinkId
 }
 index! {
+    /// A medium: its place in [`Scenario::media`].
+    MediumId
+}
+index! {
     /// A flow: its place in [`Scenario::flows`].
     FlowId
 }
@@ -56,8 +60,10 @@ pub struct Scenario {
     pub sample: Span,
     /// Nodes, in the file's order.
     pub nodes: Vec<Node>,
-    /// Links, in the file's order.
+    /// Links, in the file's order; after them the pairs of stations of each medium.
     pub links: Vec<Link>,
+    /// Shared media, in the file's order.
+    pub media: Vec<Medium>,
     /// Single flows (ranges of prefixes expanded), in the file's order; those of a group follow
     /// each other.
     pub flows: Vec<Flow>,
@@ -129,7 +135,8 @@ pub enum CachePolicy {
     Fifo,
 }
 
-/// A full-duplex point-to-point link. Between two nodes there is at most one.
+/// A full-duplex point-to-point link, or two stations that talk over a shared medium. Between two nodes
+/// there is at most one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// First end.
@@ -142,8 +149,20 @@ pub struct Link {
     pub delay: [Span; 2],
     /// Bound of the queue in front of the link, at each end.
     pub queue: QueueLimit,
-    /// Probability that a packet put on the link is lost; 0 to 1, each direction.
+    /// Probability that a packet put on the link is lost; 0 to 1, each direction. On a shared medium:
+    /// that a frame is, which is then sent again.
     pub loss: f64,
+    /// The medium that it shares with others. Its rate is then that of a frame's bits, and its delay 0.
+    pub medium: Option<MediumId>,
+}
+
+/// A half-duplex medium that stations share as IEEE 802.11's distributed coordination function says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    /// Its name, unique.
+    pub name: String,
+    /// The stations, two or more.
+    pub stations: Vec<NodeId>,
 }
 
 /// Bound of a queue.
@@ -564,7 +583,10 @@ impl Metric {
                 "Mean over the flows of the time it took each to fetch its `amount`; nothing if one never did."
             }
             Metric::Unfinished => "Flows that had not fetched their `amount` by the window's end.",
-            Metric::Utilisation => "Mean share of the links' rate that was used, 0 to 1.",
+            Metric::Utilisation => {
+                "Mean share of the links' rate that was used, 0 to 1; on a medium, of the time in which their frames \
+                 were on the air."
+            }
             Metric::QueueMean => "Mean queueing delay in front of the links.",
             Metric::QueueP99 => "99th percentile of the same.",
             Metric::QueuePackets => "Mean length of the queue in front of the links.",

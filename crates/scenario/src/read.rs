@@ -255,6 +255,28 @@ impl<'a> Item<'a> {
             .transpose()
     }
 
+    /// One of the rates of `what`.
+    pub fn rate_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<Rate> {
+        let value = self.value(key)?;
+        self.allowed_rate(key, &value, allowed, what)
+    }
+
+    /// As [`Item::rates`], of the rates of `what`.
+    pub fn rates_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<[Rate; 2]> {
+        let value = self.value(key)?;
+        self.pair(key, &value, |v| self.allowed_rate(key, v, allowed, what))
+    }
+
+    fn allowed_rate(&self, key: &str, value: &Value, allowed: &[Rate], what: &str) -> Result<Rate> {
+        let rate: Rate = self.unit(key, value, self.key(key).shape)?;
+        if allowed.contains(&rate) {
+            return Ok(rate);
+        }
+        let known: Vec<String> = allowed.iter().map(Rate::to_string).collect();
+        let message = format!("{rate} is not a rate of {what}");
+        Err(self.error(key, value, message, format!("rates: {}", known.join(", "))))
+    }
+
     fn above_zero(&self, key: &str, value: &Value, rate: Rate) -> Result<Rate> {
         if rate == Rate::ZERO {
             return Err(self.error(key, value, "a rate has to be above 0 b/s", ""));

@@ -277,6 +277,7 @@ mod tests {
             delay: [Span::from_millis(ms); 2],
             queue: QueueLimit::Packets(1),
             loss: 0.0,
+            medium: None,
         }
     }
 

@@ -45,7 +45,7 @@ impl Override {
 }
 
 /// The sections whose items have names.
-pub const NAMED: &[&str] = &["node", "link", "flow", "event", "window"];
+pub const NAMED: &[&str] = &["node", "link", "medium", "flow", "event", "window"];
 
 /// An override on its way: those of an axis stand for several paths.
 #[derive(Clone, Debug)]
@@ -177,6 +177,14 @@ fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) 
         })
         .collect();
     if hits.is_empty() {
+        if section == "link"
+            && let Some(medium) = medium_of(root, name)
+        {
+            let message = format!("{name} are stations of the medium `{medium}`, not a link of their own");
+            let help =
+                format!("set medium.{medium}.KEY, with a KEY of: {}", settable_keys("medium").join(", "));
+            return Err(fail(doc, change, message, help));
+        }
         let meant = names::nearest(name, known.iter().map(String::as_str))
             .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
         return Err(fail(
@@ -243,7 +251,7 @@ fn table_at<'t>(doc: &Doc, root: &'t mut Table, path: &[&str], change: &Change) 
 }
 
 fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> {
-    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    let keys = settable_keys(section);
     match keys::find(section, key) {
         Some(k) if k.settable => Ok(()),
         Some(_) => Err(fail(
@@ -261,21 +269,39 @@ fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> 
     }
 }
 
+/// The medium that the two nodes of `A-B` are named as stations of.
+fn medium_of<'r>(root: &'r Table, link: &str) -> Option<&'r str> {
+    let (a, b) = link.split_once('-')?;
+    let tables = root.value("medium")?.as_list()?.iter().filter_map(Value::as_table);
+    let is_on = |table: &&Table| {
+        let of = table.value("stations").map(|v| v.as_list().unwrap_or(core::slice::from_ref(v)));
+        let texts = of.unwrap_or(&[]).iter().filter_map(Value::as_text);
+        let stations: Vec<String> = texts.filter_map(|t| names::expand(t, None).ok()).flatten().collect();
+        [a, b].iter().all(|end| stations.iter().any(|station| station == end))
+    };
+    tables.into_iter().find(is_on)?.value("name")?.as_text()
+}
+
+fn settable_keys(section: &str) -> Vec<&'static str> {
+    keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect()
+}
+
 fn address(section: &str) -> &'static str {
     keys::SECTIONS.iter().find(|s| s.name == section).map_or("", |s| s.address)
 }
 
 fn settable_help(section: &str, known: &[String]) -> String {
-    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    let keys = settable_keys(section);
+    let plural = if section == "medium" { "media".to_owned() } else { format!("{section}s") };
     format!(
-        "{section}s here: {}; settable in each: {}",
+        "{plural} here: {}; settable in each: {}",
         names::list(known.iter().map(String::as_str)),
         keys.join(", ")
     )
 }
 
 fn not_a_path(doc: &Doc, change: &Change, section: &str) -> ScenarioError {
-    let keys: Vec<&str> = keys::of(section).iter().filter(|k| k.settable).map(|k| k.key).collect();
+    let keys = settable_keys(section);
     fail(
         doc,
         change,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::consumer::{Consumer, ConsumerConfig, Source};
 use weir_core::cs::{ContentStore, CsPolicy};
+use weir_core::dcf::{Medium, Pair};
 use weir_core::forwarder::{Forwarder, TableLimits};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
@@ -24,7 +25,7 @@ use weir_schemes::{Entry, SCHEMES};
 
 use crate::expect::Probes;
 use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
-use crate::world::{Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
+use crate::world::{Air, Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
 
 /// How a scenario is to be run.
 #[derive(Clone, Debug)]
@@ -161,6 +162,7 @@ struct Builder<'a> {
     inactive: Box<dyn Scheme>,
     nodes: Vec<Node>,
     channels: Vec<Channel>,
+    media: Vec<Air>,
     /// Face of each channel's sending end.
     senders: Vec<(u32, FaceId)>,
     /// Face of a node towards a neighbour.
@@ -184,6 +186,7 @@ impl<'a> Builder<'a> {
             inactive,
             nodes: Vec::new(),
             channels: Vec::new(),
+            media: Vec::new(),
             senders: Vec::new(),
             towards: BTreeMap::new(),
         })
@@ -191,7 +194,9 @@ impl<'a> Builder<'a> {
 
     fn build(mut self) -> Result<World, BuildError> {
         self.add_nodes();
+        self.add_media();
         self.add_links();
+        self.add_senders_on_air();
         self.add_producers();
         let flows = self.add_consumers()?;
         self.add_routes();
@@ -203,6 +208,7 @@ impl<'a> Builder<'a> {
             script: self.script(),
             nodes: self.nodes,
             channels: self.channels,
+            media: self.media,
             flows,
             measure,
             check_wire: self.setup.check_wire,
@@ -242,18 +248,58 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn add_media(&mut self) {
+        for (index, medium) in self.scenario.media.iter().enumerate() {
+            let links = || {
+                let links = self.scenario.links.iter().enumerate();
+                links.filter(move |(_, link)| link.medium.is_some_and(|of| of.index() == index))
+            };
+            let station = |node: scenario::NodeId| {
+                medium.stations.iter().position(|s| *s == node).expect("both ends are stations") as u32
+            };
+            let pair = |(_, link): (usize, &scenario::Link)| Pair {
+                stations: [station(link.a), station(link.b)],
+                rate: link.rate,
+                loss: link.loss,
+                random: [self.link_random(link.a, link.b), self.link_random(link.b, link.a)],
+            };
+            let streams = medium.stations.iter().map(|station| {
+                let station = &self.scenario.nodes[station.index()].name;
+                self.random(&format!("medium {}, station {station}", medium.name))
+            });
+            self.media.push(Air {
+                medium: Medium::new(streams.collect(), links().map(pair).collect()),
+                // The links of a medium follow each other.
+                first_channel: 2 * links().next().expect("a medium has stations").0 as u32,
+                senders: Vec::new(),
+            });
+        }
+    }
+
+    fn add_senders_on_air(&mut self) {
+        for air in &mut self.media {
+            let first = air.first_channel as usize;
+            air.senders = self.senders[first..first + air.medium.directions()].to_vec();
+        }
+    }
+
+    fn link_random(&self, from: scenario::NodeId, to: scenario::NodeId) -> Random {
+        let name = |node: scenario::NodeId| &self.scenario.nodes[node.index()].name;
+        self.random(&format!("link {} to {}", name(from), name(to)))
+    }
+
     fn add_links(&mut self) {
         for link in &self.scenario.links {
-            let (a, b) = (link.a.index(), link.b.index());
-            let faces = [(a, b, 0), (b, a, 1)].map(|(from, to, way)| self.add_link_face(link, from, to, way));
-            for (way, (from, to)) in [(a, b), (b, a)].into_iter().enumerate() {
-                let name = |node: usize| &self.scenario.nodes[node].name;
-                let random = self.random(&format!("link {} to {}", name(from), name(to)));
-                self.senders.push((from as u32, faces[way]));
+            let ends = [link.a, link.b];
+            let faces = [0, 1].map(|way| self.add_link_face(link, ends[way], ends[1 - way], way));
+            for (way, (from, to)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
+                let random = self.link_random(from, to);
+                self.senders.push((from.index() as u32, faces[way]));
                 self.channels.push(Channel {
-                    to: (to as u32, faces[1 - way]),
+                    to: (to.index() as u32, faces[1 - way]),
                     delay: link.delay[way],
-                    loss: link.loss,
+                    // On a medium it is the frames that are lost.
+                    loss: if link.medium.is_some() { 0.0 } else { link.loss },
                     up: true,
                     random,
                     in_flight: VecDeque::new(),
@@ -262,20 +308,45 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The medium and direction of a channel, if it is one.
+    fn on_air(&self, link: &scenario::Link, channel: u32) -> Option<(u32, u32)> {
+        let air = link.medium?.index();
+        Some((air as u32, channel - self.media[air].first_channel))
+    }
+
     /// The end of a link at `from`; its channel is the next but `way` to be made.
-    fn add_link_face(&mut self, link: &scenario::Link, from: usize, to: usize, way: usize) -> FaceId {
+    fn add_link_face(
+        &mut self,
+        link: &scenario::Link,
+        from: scenario::NodeId,
+        to: scenario::NodeId,
+        way: usize,
+    ) -> FaceId {
+        let (from, to) = (from.index(), to.index());
         let face = self.nodes[from].forwarder.next_face();
         let limit = match link.queue {
             scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
             scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
         };
-        let (send_rate, receive_rate) = (Some(link.rate[way]), Some(link.rate[1 - way]));
+        let channel = (self.channels.len() + way) as u32;
+        let air = self.on_air(link, channel);
+        let rates = match air {
+            Some((air, direction)) => {
+                [direction, direction ^ 1].map(|of| self.media[air as usize].medium.rate(of))
+            }
+            None => [link.rate[way], link.rate[1 - way]],
+        };
+        let (send_rate, receive_rate) = (Some(rates[0]), Some(rates[1]));
         let config = FaceConfig { face, send_rate, receive_rate, limit };
         let queue = self.scheme_of(from).queue(&config);
         let name = |node: usize| &self.scenario.nodes[node].name;
         let random = self.random(&format!("face of {} to {}", name(from), name(to)));
-        self.nodes[from].forwarder.add_link(Link::new(queue, send_rate, random));
-        self.nodes[from].behind.push(Behind::Channel((self.channels.len() + way) as u32));
+        let (link, behind) = match air {
+            Some((air, link)) => (Link::shared(queue, random), Behind::Air { air, link }),
+            None => (Link::new(queue, send_rate, random), Behind::Channel(channel)),
+        };
+        self.nodes[from].forwarder.add_link(link);
+        self.nodes[from].behind.push(behind);
         self.towards.insert((from, to), face);
         face
     }
@@ -371,29 +442,51 @@ impl<'a> Builder<'a> {
     }
 
     fn scripts_of(&self, event: &Event) -> Vec<Script> {
-        let ways = |link: &scenario::LinkId| [0, 1].map(|way| (way, (2 * link.index() + way) as u32));
-        let sender = |channel: u32| self.senders[channel as usize];
         match event {
             Event::FlowSource { flows, source } => {
                 flows.iter().map(|flow| Script::Source(flow.index() as u32, source_of(*source))).collect()
             }
-            Event::LinkRate { link, rate } => ways(link)
-                .map(|(way, channel)| Script::Rate { channel, from: sender(channel), rate: rate[way] })
-                .into(),
+            Event::LinkRate { link, rate } => self.each_way(*link, |way, channel, air| match air {
+                Some((air, link)) => vec![Script::AirRate { air, link, rate: rate[way] }],
+                None => vec![Script::Rate { channel, from: self.sender(channel), rate: rate[way] }],
+            }),
             Event::LinkDelay { link, delay } => {
-                ways(link).map(|(way, channel)| Script::Delay { channel, delay: delay[way] }).into()
+                self.each_way(*link, |way, channel, _| vec![Script::Delay { channel, delay: delay[way] }])
             }
-            Event::LinkLoss { link, loss } => {
-                ways(link).map(|(_, channel)| Script::Loss { channel, loss: *loss }).into()
-            }
-            Event::LinkDown { link } => {
-                ways(link).map(|(_, channel)| Script::Up { channel, from: sender(channel), up: false }).into()
-            }
-            Event::LinkUp { link } => {
-                ways(link).map(|(_, channel)| Script::Up { channel, from: sender(channel), up: true }).into()
-            }
+            Event::LinkLoss { link, loss } => self.each_way(*link, |_, channel, air| match air {
+                Some((air, link)) => vec![Script::AirLoss { air, link, loss: *loss }],
+                None => vec![Script::Loss { channel, loss: *loss }],
+            }),
+            Event::LinkDown { link } => self.set_up(*link, false),
+            Event::LinkUp { link } => self.set_up(*link, true),
             Event::NodeCacheRatio { .. } => Vec::new(),
         }
+    }
+
+    fn set_up(&self, link: scenario::LinkId, up: bool) -> Vec<Script> {
+        self.each_way(link, |_, channel, air| {
+            let own = Script::Up { channel, from: self.sender(channel), up };
+            let on_air = air.map(|(air, link)| Script::AirUp { air, link, up });
+            on_air.into_iter().chain([own]).collect()
+        })
+    }
+
+    /// What `script` makes of both channels of a link: of the way, the channel, and medium and
+    /// direction if it is on one.
+    fn each_way(
+        &self,
+        link: scenario::LinkId,
+        script: impl Fn(usize, u32, Option<(u32, u32)>) -> Vec<Script>,
+    ) -> Vec<Script> {
+        let of = |way| {
+            let channel = (2 * link.index() + way) as u32;
+            script(way, channel, self.on_air(&self.scenario.links[link.index()], channel))
+        };
+        [0, 1].into_iter().flat_map(of).collect()
+    }
+
+    fn sender(&self, channel: u32) -> (u32, FaceId) {
+        self.senders[channel as usize]
     }
 
     fn plan(&self) -> Result<Plan, BuildError> {

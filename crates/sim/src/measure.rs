@@ -263,21 +263,21 @@ impl Measurements {
 
     // ---- Hooks
 
+    /// A channel is used from now until then.
     #[inline]
-    pub(crate) fn on_transmit(
-        &mut self,
-        channel: u32,
-        packet: &Packet,
-        now: Time,
-        until: Time,
-        waited: Span,
-    ) {
+    pub(crate) fn on_use(&mut self, channel: u32, now: Time, until: Time) {
+        let totals = &mut self.channels[channel as usize];
+        totals.busy = totals.busy + (until - now);
+        totals.busy_until = until;
+    }
+
+    /// A packet left by a channel.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, channel: u32, packet: &Packet, waited: Span) {
         self.packet_hops += 1;
         let bits = 8 * packet.wire_len();
         let totals = &mut self.channels[channel as usize];
         totals.bits += bits;
-        totals.busy = totals.busy + (until - now);
-        totals.busy_until = until;
         totals.sent += 1;
         totals.waited = totals.waited + waited;
         // Most packets find an idle link: those are made up for at the end of the interval.

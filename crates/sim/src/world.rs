@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_core::consumer::{Consumer, Source};
+use weir_core::dcf::{AirAction, Medium};
 use weir_core::deadline::Deadlines;
 use weir_core::forwarder::{Action, Forwarder, Input};
 use weir_core::ids::FaceId;
@@ -29,10 +30,24 @@ pub(crate) struct Channel {
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
 }
 
+/// A shared medium. Its directions are channels too, for the packets that were received.
+pub(crate) struct Air {
+    pub(crate) medium: Medium,
+    /// The channel of its first direction.
+    pub(crate) first_channel: u32,
+    /// The face that sends in each direction.
+    pub(crate) senders: Vec<(u32, FaceId)>,
+}
+
 /// What is behind a face of a node.
 #[derive(Clone, Copy)]
 pub(crate) enum Behind {
     Channel(u32),
+    /// A direction of a medium.
+    Air {
+        air: u32,
+        link: u32,
+    },
     Consumer(u32),
     Producer(Producer),
 }
@@ -64,6 +79,9 @@ pub(crate) enum Script {
     Delay { channel: u32, delay: Span },
     Loss { channel: u32, loss: f64 },
     Up { channel: u32, from: (u32, FaceId), up: bool },
+    AirRate { air: u32, link: u32, rate: Rate },
+    AirLoss { air: u32, link: u32, loss: f64 },
+    AirUp { air: u32, link: u32, up: bool },
 }
 
 /// Reported now and then while a run goes on.
@@ -123,6 +141,7 @@ pub struct World {
     pub(crate) pool: PacketPool,
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
+    pub(crate) media: Vec<Air>,
     pub(crate) flows: Vec<FlowApp>,
     /// Flow of each flow event.
     pub(crate) flow_of_event: Vec<u32>,
@@ -132,6 +151,7 @@ pub struct World {
     pub(crate) event_count: u64,
     pub(crate) wire_check: Option<WireCheck>,
     actions: Vec<Action>,
+    air_actions: Vec<AirAction>,
 }
 
 /// Sends every packet through the codec.
@@ -147,6 +167,7 @@ pub(crate) struct Parts {
     pub(crate) until: Time,
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
+    pub(crate) media: Vec<Air>,
     pub(crate) flows: Vec<FlowApp>,
     pub(crate) script: VecDeque<(Time, Script)>,
     pub(crate) measure: Measurements,
@@ -155,8 +176,8 @@ pub(crate) struct Parts {
 
 impl World {
     pub(crate) fn new(parts: Parts) -> World {
-        let Parts { until, nodes, channels, flows, script, measure, check_wire } = parts;
-        let count = FIRST_CHANNEL_EVENT as usize + channels.len() + flows.len() + nodes.len();
+        let Parts { until, nodes, channels, media, flows, script, measure, check_wire } = parts;
+        let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
             flow_of_event[flow.event as usize] = index as u32;
@@ -167,6 +188,7 @@ impl World {
             pool: PacketPool::new(),
             nodes,
             channels,
+            media,
             flows,
             flow_of_event,
             script,
@@ -175,13 +197,18 @@ impl World {
             event_count: 0,
             wire_check: check_wire.then(WireCheck::default),
             actions: Vec::new(),
+            air_actions: Vec::new(),
         };
         world.schedule_script();
         world
     }
 
+    fn air_event(&self, air: u32) -> u32 {
+        FIRST_CHANNEL_EVENT + self.channels.len() as u32 + air
+    }
+
     fn flow_event(&self, event: u32) -> u32 {
-        FIRST_CHANNEL_EVENT + self.channels.len() as u32 + event
+        self.air_event(self.media.len() as u32) + event
     }
 
     fn node_event(&self, node: u32) -> u32 {
@@ -206,6 +233,7 @@ impl World {
     /// # Errors
     /// As [`World::run`].
     pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
+        let first_air = self.air_event(0);
         let first_flow = self.flow_event(0);
         let first_node = self.node_event(0);
         while let Some((at, event)) = self.events.next_id() {
@@ -220,6 +248,8 @@ impl World {
                 self.settle(event - first_node);
             } else if event >= first_flow {
                 self.flow_deadline(self.flow_of_event[(event - first_flow) as usize]);
+            } else if event >= first_air {
+                self.air_deadline(event - first_air);
             } else if event >= FIRST_CHANNEL_EVENT {
                 self.arrival(event - FIRST_CHANNEL_EVENT);
             } else {
@@ -322,6 +352,14 @@ impl World {
                 self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
                 self.settle(node);
             }
+            Script::AirRate { air, link, rate } => {
+                let Air { medium, first_channel, .. } = &mut self.media[air as usize];
+                medium.set_rate(self.now, link, rate);
+                self.measure.set_link_rate(*first_channel + link, rate);
+                self.schedule_air(air);
+            }
+            Script::AirLoss { air, link, loss } => self.media[air as usize].medium.set_loss(link, loss),
+            Script::AirUp { air, link, up } => self.media[air as usize].medium.set_up(link, up),
         }
     }
 
@@ -365,8 +403,10 @@ impl World {
 
     #[inline]
     fn transmit(&mut self, node: u32, face: FaceId, packet: PacketId, until: Time, waited: Span) {
-        let Behind::Channel(index) = self.nodes[node as usize].behind[face.0 as usize] else {
-            unreachable!("only links transmit");
+        let index = match self.nodes[node as usize].behind[face.0 as usize] {
+            Behind::Channel(index) => index,
+            Behind::Air { air, link } => return self.offer(node, face, packet, air, link),
+            Behind::Consumer(_) | Behind::Producer(_) => unreachable!("only links transmit"),
         };
         let channel = &mut self.channels[index as usize];
         if !channel.up {
@@ -375,16 +415,89 @@ impl World {
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
-        self.measure.on_transmit(index, &self.pool[packet], self.now, until, waited);
+        self.measure.on_use(index, self.now, until);
+        self.measure.on_sent(index, &self.pool[packet], waited);
         if channel.loss > 0.0 && channel.random.chance(channel.loss) {
             return self.drop_packet(node, face, packet, DropReason::LinkLoss);
         }
         // A delay that was cut does not make packets overtake each other.
         let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
-        if channel.in_flight.is_empty() {
-            self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
+        self.put_in_flight(index, arrival, packet);
+    }
+
+    #[inline]
+    fn put_in_flight(&mut self, channel: u32, arrival: Time, packet: PacketId) {
+        let in_flight = &mut self.channels[channel as usize].in_flight;
+        if in_flight.is_empty() {
+            self.events.set(FIRST_CHANNEL_EVENT + channel, arrival);
         }
-        channel.in_flight.push_back((arrival, packet));
+        in_flight.push_back((arrival, packet));
+    }
+
+    // ---- Media
+
+    /// A node has a packet for a station of a medium.
+    fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, air: u32, link: u32) {
+        let Air { medium, first_channel, .. } = &mut self.media[air as usize];
+        if !self.channels[(*first_channel + link) as usize].up {
+            self.drop_packet(node, face, packet, DropReason::FaceDown);
+            return self.input(node, Input::Sent(face));
+        }
+        if let Some(check) = &mut self.wire_check {
+            check.packet(self.now, &self.pool[packet]);
+        }
+        medium.offer(self.now, link, packet, &self.pool);
+        self.schedule_air(air);
+    }
+
+    fn schedule_air(&mut self, air: u32) {
+        let deadline = self.media[air as usize].medium.next_deadline();
+        self.events.set(self.air_event(air), deadline);
+    }
+
+    fn air_deadline(&mut self, air: u32) {
+        let mut actions = core::mem::take(&mut self.air_actions);
+        self.media[air as usize].medium.handle_deadline(self.now, &self.pool, &mut actions);
+        for action in actions.drain(..) {
+            self.carry_out_on_air(air, action);
+        }
+        self.air_actions = actions;
+        self.schedule_air(air);
+    }
+
+    fn carry_out_on_air(&mut self, air: u32, action: AirAction) {
+        let Air { first_channel, senders, .. } = &self.media[air as usize];
+        let (first_channel, sender) = (*first_channel, |link: u32| senders[link as usize]);
+        match action {
+            AirAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
+            AirAction::Receive { link, packet, at } => {
+                self.sent_on_air(first_channel + link, packet);
+                self.put_in_flight(first_channel + link, at, packet);
+            }
+            AirAction::Release { link, lost } => {
+                let (node, face) = sender(link);
+                if let Some(packet) = lost {
+                    self.sent_on_air(first_channel + link, packet);
+                    self.drop_packet(node, face, packet, DropReason::LinkLoss);
+                }
+                self.input(node, Input::Sent(face));
+                self.settle(node);
+            }
+            AirAction::Rate { link, rate } => {
+                let (node, face) = sender(link);
+                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+                self.settle(node);
+                let (node, face) = self.channels[(first_channel + link) as usize].to;
+                self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+                self.settle(node);
+            }
+        }
+    }
+
+    /// What a packet waited for on a medium was its turn too.
+    fn sent_on_air(&mut self, channel: u32, packet: PacketId) {
+        let packet = &self.pool[packet];
+        self.measure.on_sent(channel, packet, self.now - packet.queued_at);
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
@@ -398,7 +511,7 @@ impl World {
                     self.pool.free(packet);
                 }
             }
-            Behind::Channel(_) => unreachable!("links transmit"),
+            Behind::Channel(_) | Behind::Air { .. } => unreachable!("links transmit"),
         }
     }
 
@@ -438,6 +551,7 @@ impl World {
     fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
         let channel = match self.nodes[node as usize].behind[face.0 as usize] {
             Behind::Channel(index) => Some(index),
+            Behind::Air { air, link } => Some(self.media[air as usize].first_channel + link),
             Behind::Consumer(_) | Behind::Producer(_) => None,
         };
         self.measure.on_drop(&self.pool[packet], channel, reason);

@@ -197,6 +197,11 @@ impl Medium {
         }
     }
 
+    /// How many directions it has.
+    pub fn directions(&self) -> usize {
+        self.links.len()
+    }
+
     /// Bits of packets a second that a direction can carry now, as the latest [`AirAction::Rate`] said.
     pub fn rate(&self, link: u32) -> Rate {
         self.shares.rate(link)

@@ -11,11 +11,13 @@
 //!   be kept. Data count for their direction, Interests for the opposite one: that of the Data that
 //!   they ask for.
 //! - **Wants.** A direction wants a quarter more than it used and room for a few Data, or twice as
-//!   much if it used nearly all that it was promised.
+//!   much if it used nearly all that it was promised. One that begins counts as using half of an equal
+//!   part.
 //! - **Shares.** [`TARGET`] of the air is divided max-min fairly by wants; what nobody wants is
-//!   divided equally. So promises to directions in use never add up to more than there is. One that is not in use is
-//!   told what it would get if it were; with its first Interest it is, and the others are told.
-//! - **Rate.** A share is turned into bit/s of Data by what the direction's air brought lately, and the
+//!   divided equally. So promises to directions in use never add up to more than there is. One that
+//!   is not in use is told what it would get if it were; with its first Interest it is, and all are
+//!   told anew.
+//! - **Rate.** A share is turned into bit/s of Data by what its Data and their Interests cost, and the
 //!   Interests that arrive beside them are added. It falls at once and rises by half the difference.
 
 use super::{AirAction, AirLink, Saturation, phy};
@@ -24,39 +26,75 @@ use crate::units::{Bytes, Rate, Span, Time};
 /// How often rates are told.
 const PERIOD: Span = Span::from_millis(100);
 /// A direction is in use for so long after its last Interest.
-const MEMORY: Span = Span::from_secs(1);
+const MEMORY: Span = Span::from_secs(4);
 /// The part of the saturated medium's air that is promised: queues of a medium without slack grow
 /// without bound.
 const TARGET: f64 = 0.95;
 /// Before anything was seen: a Data of 1024 bytes of content with its headers, and its Interest.
-const USUAL_DATA: Bytes = Bytes::new(1100);
-const USUAL_INTEREST: Bytes = Bytes::new(100);
+const USUAL_DATA: f64 = 1100.0;
+const USUAL_INTEREST: f64 = 100.0;
 /// So many Data a period are wanted beyond what was used, times a factor.
 const ROOM: f64 = 4.0;
 const HEADROOM: f64 = 1.25;
 /// Who used so much of its promise wants it doubled.
 const HUNGRY: f64 = 0.9;
-/// Of the latest period in a smoothed figure.
+/// Of the latest period in what is smoothed; of a packet in a mean size.
 const GAIN: f64 = 0.5;
+const SIZE_GAIN: f64 = 0.0625;
+/// Of the latest period in the number of Interests for a Data.
+const RATIO_GAIN: f64 = 0.125;
 /// No loss is taken to be higher: beyond, nothing would be promised at all.
 const MOST_LOSS: f64 = 0.9;
 
-/// Data in one direction, and Interests in the other that ask for them.
+/// Packets of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Packets {
+    /// Mean size of late, bytes.
+    size: f64,
+    /// This period.
+    count: u32,
+    bits: u64,
+    /// A period, smoothed.
+    usual_count: f64,
+}
+
+impl Packets {
+    fn new(size: f64) -> Packets {
+        Packets { size, count: 0, bits: 0, usual_count: 0.0 }
+    }
+
+    fn add(&mut self, packet: Bytes) {
+        self.size += SIZE_GAIN * (packet.as_u64() as f64 - self.size);
+        self.count += 1;
+        self.bits += packet.bits();
+    }
+
+    /// Ends a period; answers the bits in it.
+    fn end_period(&mut self) -> f64 {
+        self.usual_count += RATIO_GAIN * (f64::from(core::mem::take(&mut self.count)) - self.usual_count);
+        core::mem::take(&mut self.bits) as f64
+    }
+
+    fn size(&self) -> Bytes {
+        Bytes::new(self.size.ceil() as u64)
+    }
+}
+
+/// Data in one direction, and the Interests in the other that ask for them.
 #[derive(Debug)]
 struct Direction {
     stations: [u32; 2],
     last_interest: Option<Time>,
-    /// This period: air time, s; bits of Data; bits of Interests in this direction itself.
+    data: Packets,
+    interests: Packets,
+    /// Air time in this period, s; and of each second, smoothed.
     air_time: f64,
-    data_bits: u64,
-    interest_bits: u64,
-    /// The same a second, smoothed.
     share: f64,
-    data_rate: f64,
-    interest_rate: f64,
+    /// Interests in this direction, which ask for Data of the other: bit/s, smoothed.
+    reverse_interests: f64,
     /// Whether it used nearly all that it was promised.
     is_hungry: bool,
-    /// What it is promised: bit/s of Data, and of all.
+    /// What it is promised, bit/s of Data; and what its faces are told.
     promised: f64,
     told: Rate,
 }
@@ -80,7 +118,8 @@ impl Shares {
             let [a, b] = [pair[0].from, pair[1].from];
             [[a, b], [b, a]].map(Direction::new)
         };
-        let longest = links.iter().map(|link| phy::frame_time(USUAL_DATA, link.rate)).max();
+        let usual = Bytes::new(USUAL_DATA as u64);
+        let longest = links.iter().map(|link| phy::frame_time(usual, link.rate)).max();
         let mut shares = Shares {
             directions: links.chunks_exact(2).flat_map(direction).collect(),
             saturation: Saturation::new(2, 0.0),
@@ -109,12 +148,13 @@ impl Shares {
 
     /// An Interest is to be sent: the opposite direction is in use.
     pub(super) fn on_interest(&mut self, now: Time, link: u32) {
+        let in_use = self.directions.iter().filter(|direction| direction.is_in_use(now)).count();
         let asked = &mut self.directions[link as usize ^ 1];
-        let was_in_use = asked.is_in_use(now);
-        asked.last_interest = Some(now);
-        if !was_in_use {
+        if !asked.is_in_use(now) {
+            asked.share = asked.share.max(TARGET / (in_use + 1) as f64 / 2.0);
             self.due = now;
         }
+        asked.last_interest = Some(now);
         if self.period_ends == Time::NEVER {
             self.period_ends = now + PERIOD;
         }
@@ -125,14 +165,9 @@ impl Shares {
         self.alone[0] += 1.0;
         self.longest[0] = self.longest[0].max(phy::frame_time(packet, rate));
         let air_time = self.air_time(packet, rate);
-        let of = link as usize;
-        if is_interest {
-            self.directions[of].interest_bits += packet.bits();
-            self.directions[of ^ 1].air_time += air_time;
-        } else {
-            self.directions[of].data_bits += packet.bits();
-            self.directions[of].air_time += air_time;
-        }
+        let direction = &mut self.directions[if is_interest { link ^ 1 } else { link } as usize];
+        direction.air_time += air_time;
+        if is_interest { direction.interests.add(packet) } else { direction.data.add(packet) }
     }
 
     /// A frame was lost that did not collide.
@@ -162,8 +197,10 @@ impl Shares {
     }
 
     fn end_period(&mut self, now: Time) {
-        for direction in &mut self.directions {
-            direction.end_period();
+        for of in 0..self.directions.len() {
+            let interest_bits = self.directions[of].end_period();
+            let reverse = &mut self.directions[of ^ 1].reverse_interests;
+            *reverse += GAIN * (interest_bits / PERIOD.as_secs_f64() - *reverse);
         }
         for (smoothed, latest) in self.smoothed.iter_mut().zip(&mut self.alone) {
             *smoothed += GAIN * (core::mem::take(latest) - *smoothed);
@@ -172,6 +209,14 @@ impl Shares {
             self.longest[1] = core::mem::take(&mut self.longest[0]);
         }
         self.period_ends = now + PERIOD;
+    }
+
+    /// The air time of a Data in a direction and of the Interests for it, s. More Interests than Data
+    /// come where not all are answered.
+    fn cost(&self, d: usize, links: &[AirLink]) -> f64 {
+        let Direction { data, interests, .. } = &self.directions[d];
+        let ratio = ((interests.usual_count + 1.0) / (data.usual_count + 1.0)).max(1.0);
+        self.air_time(data.size(), links[d].rate) + ratio * self.air_time(interests.size(), links[d ^ 1].rate)
     }
 
     /// Divides the air; says whether anybody uses it.
@@ -185,21 +230,18 @@ impl Shares {
         let loss = if alone > 0.0 { (lost / alone).min(MOST_LOSS) } else { 0.0 };
         self.saturation = Saturation::new(stations.len().max(2), loss);
 
-        let usual = |d: usize| {
-            self.air_time(USUAL_DATA, links[d].rate) + self.air_time(USUAL_INTEREST, links[d ^ 1].rate)
-        };
-        let room = |d: usize| ROOM * usual(d) / PERIOD.as_secs_f64();
+        let costs: Vec<f64> = (0..links.len()).map(|d| self.cost(d, links)).collect();
+        let room = |d: usize| ROOM * costs[d] / PERIOD.as_secs_f64();
         let wants: Vec<f64> = in_use.iter().map(|&d| self.directions[d].want() + room(d)).collect();
         let (level, spare) = divide(TARGET, &wants);
-        let mut shares: Vec<f64> = (0..self.directions.len())
-            .map(|d| room(d).min(level) + spare / (in_use.len() + 1) as f64)
-            .collect();
+        let mut shares: Vec<f64> =
+            (0..links.len()).map(|d| room(d).min(level) + spare / (in_use.len() + 1) as f64).collect();
         for (&d, want) in in_use.iter().zip(&wants) {
             shares[d] = want.min(level) + spare / in_use.len() as f64;
         }
-        let yields: Vec<f64> = (0..shares.len()).map(|d| self.directions[d].data_per_air(usual(d))).collect();
-        for (d, direction) in self.directions.iter_mut().enumerate() {
-            direction.tell(shares[d] * yields[d], direction.is_in_use(now));
+        for (direction, (share, cost)) in self.directions.iter_mut().zip(shares.iter().zip(&costs)) {
+            let rate = share / cost * 8.0 * direction.data.size;
+            direction.tell(rate, direction.is_in_use(now));
         }
         !in_use.is_empty()
     }
@@ -225,12 +267,11 @@ impl Direction {
         Direction {
             stations,
             last_interest: None,
+            data: Packets::new(USUAL_DATA),
+            interests: Packets::new(USUAL_INTEREST),
             air_time: 0.0,
-            data_bits: 0,
-            interest_bits: 0,
             share: 0.0,
-            data_rate: 0.0,
-            interest_rate: 0.0,
+            reverse_interests: 0.0,
             is_hungry: false,
             promised: 0.0,
             told: Rate::ZERO,
@@ -241,14 +282,12 @@ impl Direction {
         self.last_interest.is_some_and(|last| now.since(last) < MEMORY)
     }
 
-    fn end_period(&mut self) {
+    /// Ends a period; answers the bits of Interests in it.
+    fn end_period(&mut self) -> f64 {
         let period = PERIOD.as_secs_f64();
-        let smooth = |smoothed: &mut f64, latest: f64| *smoothed += GAIN * (latest / period - *smoothed);
-        let data = core::mem::take(&mut self.data_bits) as f64;
-        self.is_hungry = data / period >= HUNGRY * self.promised;
-        smooth(&mut self.share, core::mem::take(&mut self.air_time));
-        smooth(&mut self.data_rate, data);
-        smooth(&mut self.interest_rate, core::mem::take(&mut self.interest_bits) as f64);
+        self.is_hungry = self.data.end_period() / period >= HUNGRY * self.promised;
+        self.share += GAIN * (core::mem::take(&mut self.air_time) / period - self.share);
+        self.interests.end_period()
     }
 
     /// The share that it wants, without room for more.
@@ -256,19 +295,9 @@ impl Direction {
         self.share * if self.is_hungry { 2.0 } else { HEADROOM }
     }
 
-    /// Bits of Data that a second of its air brings: what it brought, or what it would with usual
-    /// packets.
-    fn data_per_air(&self, usual: f64) -> f64 {
-        if self.data_rate > 0.0 && self.share > 0.0 {
-            self.data_rate / self.share
-        } else {
-            USUAL_DATA.bits() as f64 / usual
-        }
-    }
-
     fn tell(&mut self, promised: f64, smoothly: bool) {
         let rises = promised > self.promised;
         self.promised = if rises && smoothly { (self.promised + promised) / 2.0 } else { promised };
-        self.told = Rate::from_bps_f64(self.promised + self.interest_rate);
+        self.told = Rate::from_bps_f64(self.promised + self.reverse_interests);
     }
 }
