@@ -32,6 +32,8 @@
 
 use std::collections::VecDeque;
 
+use weir_packet::Signal;
+
 use crate::packet::{PacketId, PacketPool};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
@@ -227,7 +229,8 @@ impl Medium {
     pub fn offer(&mut self, now: Time, link: u32, packet: PacketId, pool: &PacketPool) {
         let AirLink { from, rate, .. } = self.links[link as usize];
         if pool[packet].is_interest() {
-            self.shares.on_interest(now, link);
+            let declared = pool[packet].header().signals.value(Signal::ExpectedSize);
+            self.shares.on_interest(now, link, declared);
         }
         let is_busy = !self.sending.is_empty();
         let station = &mut self.stations[from as usize];

@@ -12,7 +12,7 @@
 //!   they ask for.
 //! - **Wants.** A direction wants a quarter more than it used and room for a few Data, or twice as
 //!   much if it used nearly all that it was promised. One that begins counts as using half of an equal
-//!   part.
+//!   part, or what it used before if that was less.
 //! - **Shares.** [`TARGET`] of the air is divided max-min fairly by wants; what nobody wants is
 //!   divided equally. So promises to directions in use never add up to more than there is. One that
 //!   is not in use is told what it would get if it were; with its first Interest it is, and all are
@@ -26,7 +26,7 @@ use crate::units::{Bytes, Rate, Span, Time};
 /// How often rates are told.
 const PERIOD: Span = Span::from_millis(100);
 /// A direction is in use for so long after its last Interest.
-const MEMORY: Span = Span::from_secs(4);
+const MEMORY: Span = Span::from_secs(1);
 /// The part of the saturated medium's air that is promised: queues of a medium without slack grow
 /// without bound.
 const TARGET: f64 = 0.95;
@@ -38,6 +38,10 @@ const ROOM: f64 = 4.0;
 const HEADROOM: f64 = 1.25;
 /// Who used so much of its promise wants it doubled.
 const HUNGRY: f64 = 0.9;
+/// What a direction that begins is taken to use is not lowered for so long: its Data need time to come.
+const GRACE: Span = Span::from_millis(400);
+/// What is left after a period of the most that a direction used.
+const MOST_FADES: f64 = 0.95;
 /// Of the latest period in what is smoothed; of a packet in a mean size.
 const GAIN: f64 = 0.5;
 const SIZE_GAIN: f64 = 0.0625;
@@ -49,8 +53,9 @@ const MOST_LOSS: f64 = 0.9;
 /// Packets of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Packets {
-    /// Mean size of late, bytes.
+    /// Mean size of late, bytes; what is expected until one came.
     size: f64,
+    has_come: bool,
     /// This period.
     count: u32,
     bits: u64,
@@ -60,11 +65,12 @@ struct Packets {
 
 impl Packets {
     fn new(size: f64) -> Packets {
-        Packets { size, count: 0, bits: 0, usual_count: 0.0 }
+        Packets { size, has_come: false, count: 0, bits: 0, usual_count: 0.0 }
     }
 
     fn add(&mut self, packet: Bytes) {
-        self.size += SIZE_GAIN * (packet.as_u64() as f64 - self.size);
+        let gain = if core::mem::replace(&mut self.has_come, true) { SIZE_GAIN } else { 1.0 };
+        self.size += gain * (packet.as_u64() as f64 - self.size);
         self.count += 1;
         self.bits += packet.bits();
     }
@@ -90,10 +96,16 @@ struct Direction {
     /// Air time in this period, s; and of each second, smoothed.
     air_time: f64,
     share: f64,
+    /// The most that it used of late; infinite before it was used.
+    most: f64,
+    /// When it began to be used.
+    began: Time,
     /// Interests in this direction, which ask for Data of the other: bit/s, smoothed.
     reverse_interests: f64,
     /// Whether it used nearly all that it was promised.
     is_hungry: bool,
+    /// Whether it was in use when it was last told.
+    was_in_use: bool,
     /// What it is promised, bit/s of Data; and what its faces are told.
     promised: f64,
     told: Rate,
@@ -141,20 +153,25 @@ impl Shares {
         self.due
     }
 
-    /// The rate of a direction's frames, or whether it works, is another: what is promised is too.
+    /// The rate of a direction's frames is another, so what is promised is too.
     pub(super) fn on_change(&mut self, now: Time) {
         self.due = now;
     }
 
-    /// An Interest is to be sent: the opposite direction is in use.
-    pub(super) fn on_interest(&mut self, now: Time, link: u32) {
-        let in_use = self.directions.iter().filter(|direction| direction.is_in_use(now)).count();
-        let asked = &mut self.directions[link as usize ^ 1];
-        if !asked.is_in_use(now) {
-            asked.share = asked.share.max(TARGET / (in_use + 1) as f64 / 2.0);
+    /// An Interest is to be sent: the opposite direction is in use. Before the first Data its size is
+    /// what the Interest declares.
+    pub(super) fn on_interest(&mut self, now: Time, link: u32, declared: Option<u64>) {
+        let asked = link as usize ^ 1;
+        if !self.directions[asked].is_in_use(now) {
+            let in_use = self.directions.iter().filter(|direction| direction.is_in_use(now)).count();
+            self.directions[asked].begin(now, TARGET / (in_use + 1) as f64);
             self.due = now;
         }
-        asked.last_interest = Some(now);
+        let Direction { data, last_interest, .. } = &mut self.directions[asked];
+        *last_interest = Some(now);
+        if let (false, Some(size)) = (data.has_come, declared) {
+            data.size = size.clamp(1, phy::MAX_PACKET.as_u64()) as f64;
+        }
         if self.period_ends == Time::NEVER {
             self.period_ends = now + PERIOD;
         }
@@ -198,7 +215,7 @@ impl Shares {
 
     fn end_period(&mut self, now: Time) {
         for of in 0..self.directions.len() {
-            let interest_bits = self.directions[of].end_period();
+            let interest_bits = self.directions[of].end_period(now);
             let reverse = &mut self.directions[of ^ 1].reverse_interests;
             *reverse += GAIN * (interest_bits / PERIOD.as_secs_f64() - *reverse);
         }
@@ -271,8 +288,11 @@ impl Direction {
             interests: Packets::new(USUAL_INTEREST),
             air_time: 0.0,
             share: 0.0,
+            most: f64::INFINITY,
+            began: Time::ZERO,
             reverse_interests: 0.0,
             is_hungry: false,
+            was_in_use: false,
             promised: 0.0,
             told: Rate::ZERO,
         }
@@ -282,11 +302,21 @@ impl Direction {
         self.last_interest.is_some_and(|last| now.since(last) < MEMORY)
     }
 
+    /// The first Interest comes, when so much would be an equal part.
+    fn begin(&mut self, now: Time, equal: f64) {
+        self.began = now;
+        self.share = self.most.min(equal / 2.0);
+        self.most = self.share;
+    }
+
     /// Ends a period; answers the bits of Interests in it.
-    fn end_period(&mut self) -> f64 {
+    fn end_period(&mut self, now: Time) -> f64 {
         let period = PERIOD.as_secs_f64();
         self.is_hungry = self.data.end_period() / period >= HUNGRY * self.promised;
-        self.share += GAIN * (core::mem::take(&mut self.air_time) / period - self.share);
+        let used = core::mem::take(&mut self.air_time) / period;
+        let smoothed = self.share + GAIN * (used - self.share);
+        self.share = if now.since(self.began) < GRACE { smoothed.max(self.share) } else { smoothed };
+        self.most = self.share.max(self.most * MOST_FADES);
         self.interests.end_period()
     }
 
@@ -295,9 +325,10 @@ impl Direction {
         self.share * if self.is_hungry { 2.0 } else { HEADROOM }
     }
 
-    fn tell(&mut self, promised: f64, smoothly: bool) {
-        let rises = promised > self.promised;
-        self.promised = if rises && smoothly { (self.promised + promised) / 2.0 } else { promised };
+    fn tell(&mut self, promised: f64, is_in_use: bool) {
+        let was_in_use = core::mem::replace(&mut self.was_in_use, is_in_use);
+        let smoothly = was_in_use && is_in_use && promised > self.promised;
+        self.promised = if smoothly { (self.promised + promised) / 2.0 } else { promised };
         self.told = Rate::from_bps_f64(self.promised + self.reverse_interests);
     }
 }
