@@ -16,6 +16,7 @@ builtins![
     "qsccp/diamond-bandwidth",
     "qsccp/diamond-latency",
     "qsccp/cache",
+    "qsccp/multiaccess",
     "qsccp/abilene-single",
     "qsccp/abilene-multipath",
     "qsccp/geant",
