@@ -36,5 +36,5 @@ mod tree;
 pub use builtin::{builtin, builtins};
 pub use error::{Location, ScenarioError};
 pub use model::*;
-pub use names::nearest;
+pub use names::{covers, nearest};
 pub use set::Override;

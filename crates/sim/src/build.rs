@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::consumer::{Consumer, ConsumerConfig, Source};
 use weir_core::cs::{ContentStore, CsPolicy};
+use weir_core::dcf::phy::MAX_PACKET;
 use weir_core::dcf::{Medium, Pair};
 use weir_core::forwarder::{Forwarder, TableLimits};
 use weir_core::ids::FaceId;
@@ -23,9 +24,10 @@ use weir_scenario::{
 };
 use weir_schemes::{Entry, SCHEMES};
 
+use crate::air::Air;
 use crate::expect::Probes;
 use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
-use crate::world::{Air, Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
+use crate::world::{Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
 
 /// How a scenario is to be run.
 #[derive(Clone, Debug)]
@@ -597,6 +599,7 @@ impl<'a> Builder<'a> {
 
 /// Says so where a scenario asks for what the simulator does not do yet.
 fn refuse_unsupported(scenario: &Scenario) -> Result<(), BuildError> {
+    refuse_long_data(scenario)?;
     let simulated = scenario.nodes.iter().find(|node| node.cache_ratio > 0.0);
     let event = scenario.events.iter().find(|event| matches!(event.what, Event::NodeCacheRatio { .. }));
     let (path, help) = match (simulated, event) {
@@ -607,10 +610,42 @@ fn refuse_unsupported(scenario: &Scenario) -> Result<(), BuildError> {
         (_, Some(event)) => (format!("event.{}.cache_ratio", event.name), "leave the event out"),
         (None, None) => return Ok(()),
     };
+    let message = "a cache with a given hit ratio cannot be simulated yet";
+    Err(error_at_setting(scenario, path, message, help))
+}
+
+/// Headers of a link that a Data may have beside its own length, bytes: more than any scheme's.
+const LINK_HEADER: u64 = 200;
+
+/// A frame on a medium has an end, and there are no fragments.
+fn refuse_long_data(scenario: &Scenario) -> Result<(), BuildError> {
+    let longest = MAX_PACKET.as_u64() - LINK_HEADER;
+    let is_long = |flow: &&scenario::Flow| expected_size(flow).as_u64() > longest;
+    let Some(flow) = scenario.flows.iter().filter(is_long).find(|flow| crosses_medium(scenario, flow)) else {
+        return Ok(());
+    };
+    let path = format!("flow.{}.payload", flow.name);
+    let message = format!(
+        "Data of {} are {} long, and cross a medium, whose frames hold {longest} B besides the headers of the link",
+        flow.prefix,
+        expected_size(flow)
+    );
+    Err(error_at_setting(scenario, path, message, "give the flow a smaller payload"))
+}
+
+fn crosses_medium(scenario: &Scenario, flow: &scenario::Flow) -> bool {
+    let is_on_medium = |from, to: scenario::NodeId| {
+        let link = scenario.link_between(from, to);
+        link.is_some_and(|link| scenario.links[link.link.index()].medium.is_some())
+    };
+    let routes = scenario.routes.iter().filter(|route| scenario::covers(&route.prefix, &flow.prefix));
+    routes.into_iter().any(|route| route.next_hops.iter().any(|(to, _)| is_on_medium(route.node, *to)))
+}
+
+fn error_at_setting(scenario: &Scenario, path: String, message: impl Into<String>, help: &str) -> BuildError {
     let at = scenario.settings.iter().find(|setting| setting.path == path);
     let at = at.and_then(|setting| setting.location.clone()).unwrap_or(Location::Set("".into()));
-    let message = "a cache with a given hit ratio cannot be simulated yet";
-    Err(BuildError::Scenario(scenario.error_at(&at, path, message, help)))
+    BuildError::Scenario(scenario.error_at(&at, path, message, help))
 }
 
 /// A prefix of a scenario: checked when the scenario was read.

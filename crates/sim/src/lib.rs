@@ -2,12 +2,13 @@
 //!
 //! A [`World`] is made of a scenario's nodes (each a [`weir_core::forwarder::Forwarder`]), the links
 //! between them, and the applications on them. It has one event for each link (the first of the
-//! packets in flight on it), each consumer flow and each node; the next of all is found in a
+//! packets in flight on it), each shared medium, each consumer flow and each node; the next of all is found in a
 //! tournament tree, and nothing is allocated per packet once buffers have grown.
 //!
 //! The same scenario, scheme and seed give the same bits. Where several flows do something at the
 //! same instant, the seed decides who is first.
 
+mod air;
 mod build;
 mod expect;
 mod measure;

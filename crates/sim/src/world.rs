@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_core::consumer::{Consumer, Source};
-use weir_core::dcf::{AirAction, Medium};
+use weir_core::dcf::AirAction;
 use weir_core::deadline::Deadlines;
 use weir_core::forwarder::{Action, Forwarder, Input};
 use weir_core::ids::FaceId;
@@ -15,6 +15,7 @@ use weir_core::scheme::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_core::wire::{self, WireError};
 
+use crate::air::Air;
 use crate::measure::Measurements;
 
 /// Hashes names in simulated nodes: fixed, so that a run depends on its seed alone.
@@ -28,15 +29,6 @@ pub(crate) struct Channel {
     pub(crate) up: bool,
     pub(crate) random: Random,
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
-}
-
-/// A shared medium. Its directions are channels too, for the packets that were received.
-pub(crate) struct Air {
-    pub(crate) medium: Medium,
-    /// The channel of its first direction.
-    pub(crate) first_channel: u32,
-    /// The face that sends in each direction.
-    pub(crate) senders: Vec<(u32, FaceId)>,
 }
 
 /// What is behind a face of a node.
@@ -151,7 +143,7 @@ pub struct World {
     pub(crate) event_count: u64,
     pub(crate) wire_check: Option<WireCheck>,
     actions: Vec<Action>,
-    air_actions: Vec<AirAction>,
+    pub(crate) air_actions: Vec<AirAction>,
 }
 
 /// Sends every packet through the codec.
@@ -203,7 +195,7 @@ impl World {
         world
     }
 
-    fn air_event(&self, air: u32) -> u32 {
+    pub(crate) fn air_event(&self, air: u32) -> u32 {
         FIRST_CHANNEL_EVENT + self.channels.len() as u32 + air
     }
 
@@ -374,12 +366,12 @@ impl World {
     // ---- Nodes
 
     #[inline]
-    fn input(&mut self, node: u32, input: Input) {
+    pub(crate) fn input(&mut self, node: u32, input: Input) {
         self.nodes[node as usize].forwarder.handle(self.now, input, &mut self.pool, &mut self.actions);
     }
 
     /// Does what a node asked for, including what its applications ask of it in turn.
-    fn settle(&mut self, node: u32) {
+    pub(crate) fn settle(&mut self, node: u32) {
         let mut done = 0;
         while let Some(&action) = self.actions.get(done) {
             done += 1;
@@ -426,78 +418,12 @@ impl World {
     }
 
     #[inline]
-    fn put_in_flight(&mut self, channel: u32, arrival: Time, packet: PacketId) {
+    pub(crate) fn put_in_flight(&mut self, channel: u32, arrival: Time, packet: PacketId) {
         let in_flight = &mut self.channels[channel as usize].in_flight;
         if in_flight.is_empty() {
             self.events.set(FIRST_CHANNEL_EVENT + channel, arrival);
         }
         in_flight.push_back((arrival, packet));
-    }
-
-    // ---- Media
-
-    /// A node has a packet for a station of a medium.
-    fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, air: u32, link: u32) {
-        let Air { medium, first_channel, .. } = &mut self.media[air as usize];
-        if !self.channels[(*first_channel + link) as usize].up {
-            self.drop_packet(node, face, packet, DropReason::FaceDown);
-            return self.input(node, Input::Sent(face));
-        }
-        if let Some(check) = &mut self.wire_check {
-            check.packet(self.now, &self.pool[packet]);
-        }
-        medium.offer(self.now, link, packet, &self.pool);
-        self.schedule_air(air);
-    }
-
-    fn schedule_air(&mut self, air: u32) {
-        let deadline = self.media[air as usize].medium.next_deadline();
-        self.events.set(self.air_event(air), deadline);
-    }
-
-    fn air_deadline(&mut self, air: u32) {
-        let mut actions = core::mem::take(&mut self.air_actions);
-        self.media[air as usize].medium.handle_deadline(self.now, &self.pool, &mut actions);
-        for action in actions.drain(..) {
-            self.carry_out_on_air(air, action);
-        }
-        self.air_actions = actions;
-        self.schedule_air(air);
-    }
-
-    fn carry_out_on_air(&mut self, air: u32, action: AirAction) {
-        let Air { first_channel, senders, .. } = &self.media[air as usize];
-        let (first_channel, sender) = (*first_channel, |link: u32| senders[link as usize]);
-        match action {
-            AirAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
-            AirAction::Receive { link, packet, at } => {
-                self.sent_on_air(first_channel + link, packet);
-                self.put_in_flight(first_channel + link, at, packet);
-            }
-            AirAction::Release { link, lost } => {
-                let (node, face) = sender(link);
-                if let Some(packet) = lost {
-                    self.sent_on_air(first_channel + link, packet);
-                    self.drop_packet(node, face, packet, DropReason::LinkLoss);
-                }
-                self.input(node, Input::Sent(face));
-                self.settle(node);
-            }
-            AirAction::Rate { link, rate } => {
-                let (node, face) = sender(link);
-                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
-                self.settle(node);
-                let (node, face) = self.channels[(first_channel + link) as usize].to;
-                self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
-                self.settle(node);
-            }
-        }
-    }
-
-    /// What a packet waited for on a medium was its turn too.
-    fn sent_on_air(&mut self, channel: u32, packet: PacketId) {
-        let packet = &self.pool[packet];
-        self.measure.on_sent(channel, packet, self.now - packet.queued_at);
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
@@ -548,7 +474,7 @@ impl World {
         self.events.set(event, flow.consumer.next_deadline().max(self.now));
     }
 
-    fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
+    pub(crate) fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
         let channel = match self.nodes[node as usize].behind[face.0 as usize] {
             Behind::Channel(index) => Some(index),
             Behind::Air { air, link } => Some(self.media[air as usize].first_channel + link),
@@ -560,7 +486,7 @@ impl World {
 }
 
 impl WireCheck {
-    fn packet(&mut self, now: Time, packet: &weir_core::packet::Packet) {
+    pub(crate) fn packet(&mut self, now: Time, packet: &weir_core::packet::Packet) {
         self.checked += 1;
         if let Err(error) = wire::check(packet, &HASHER, &mut self.buffer) {
             self.failed.get_or_insert(RunError::Wire { at: now, error });
