@@ -377,8 +377,8 @@ pub const KEYS: &[Key] = &[
         "rate",
         Shape::Rate,
         REQUIRED,
-        "Rate of the frames' bits: 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s. What is left for packets is some two thirds of \
-         it, or less.",
+        "Rate of the frames' bits: 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s. Packets get less: those of 1100 bytes 16 of 24 \
+         Mb/s.",
     ),
     key(
         "medium",

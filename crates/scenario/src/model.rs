@@ -584,8 +584,8 @@ impl Metric {
             }
             Metric::Unfinished => "Flows that had not fetched their `amount` by the window's end.",
             Metric::Utilisation => {
-                "Mean share of the links' rate that was used, 0 to 1; on a medium, of the time in which their frames \
-                 were on the air."
+                "Mean share of the links' rate that was used, 0 to 1; on a medium, share of the time in which their \
+                 frames were on the air."
             }
             Metric::QueueMean => "Mean queueing delay in front of the links.",
             Metric::QueueP99 => "99th percentile of the same.",

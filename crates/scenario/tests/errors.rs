@@ -511,3 +511,74 @@ fn a_point_that_an_axis_does_not_have_is_noted() {
         ["the axis loss stands at none of its values (0.0, 0.1): nothing is stated for this point of it"]
     );
 }
+
+const MEDIUM: &str =
+    "[[medium]]\nname = \"wifi\"\nstandard = \"802.11a\"\nstations = [\"A\", \"B\"]\nrate = \"24 Mb/s\"\n";
+
+#[test]
+fn a_medium_that_cannot_be_is_refused() {
+    for (old, new, part) in [
+        ("802.11a", "802.11b", "`802.11b` is not one of \"802.11a\""),
+        ("standard = \"802.11a\"\n", "", "the key `standard` is missing"),
+        ("24 Mb/s", "10 Mb/s", "medium.wifi.rate: 10 Mb/s is not a rate of 802.11a"),
+        (
+            "24 Mb/s",
+            "10 Mb/s",
+            "= rates: 6 Mb/s, 9 Mb/s, 12 Mb/s, 18 Mb/s, 24 Mb/s, 36 Mb/s, 48 Mb/s, 54 Mb/s",
+        ),
+        ("rate = \"24 Mb/s\"", "rate = [\"24 Mb/s\", \"6 Mb/s\"]", "a list is not a rate with its unit"),
+        ("\"B\"]", "\"D\"]", "there is no node `D`"),
+        ("[\"A\", \"B\"]", "\"A\"", "a medium has at least two stations"),
+        ("\"B\"]", "\"{A,B}\"]", "A is among the stations twice"),
+        ("rate", "access_point = \"C\"\nrate", "C is none of the stations\n"),
+        ("rate", "access_point = \"C\"\nrate", "= stations: A, B"),
+        ("rate", "delay = \"1 ms\"\nrate", "unknown key `delay`"),
+        ("rate", "loss = 1.5\nrate", "1.5 is not a number from 0 to 1"),
+        ("rate", "queue = 0\nrate", "a queue of 0 packets would drop every packet"),
+    ] {
+        assert!(MEDIUM.contains(old));
+        let said = small(&MEDIUM.replacen(old, new, 1));
+        assert!(said.contains(part), "{new}\n{said}");
+    }
+    let said = small(&format!("{MEDIUM}{MEDIUM}"));
+    assert!(said.contains("there are two media `wifi`"), "{said}");
+    let said = small(&format!("{LINK}{MEDIUM}"));
+    assert!(said.contains("medium.wifi.stations: there is already a link between A and B"), "{said}");
+    assert_eq!(small(&format!("{MEDIUM}{FLOW}")), "fine");
+}
+
+#[test]
+fn what_cannot_happen_to_a_medium_is_refused() {
+    let event = |what: &str| format!("{MEDIUM}{FLOW}[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n{what}\n");
+    for (what, part) in [
+        ("delay = \"1 ms\"", "A-B is on a medium, which has no delay of its own"),
+        ("rate = \"10 Mb/s\"", "10 Mb/s is not a rate of 802.11a"),
+        ("rate = [\"6 Mb/s\", \"7 Mb/s\"]", "7 Mb/s is not a rate of 802.11a"),
+    ] {
+        let said = small(&event(what));
+        assert!(said.contains(part), "{what}\n{said}");
+    }
+    for what in ["rate = [\"6 Mb/s\", \"54 Mb/s\"]", "loss = 0.1", "up = false"] {
+        assert_eq!(small(&event(what)), "fine");
+    }
+}
+
+#[test]
+fn what_is_set_of_a_pair_of_stations_names_their_medium() {
+    let text = format!(
+        "title = \"t\"\nduration = \"10 s\"\nscheme.default = \"fixed\"\n[[node]]\nname = [\"A\", \"B\"]\n{MEDIUM}{FLOW}"
+    );
+    let set = |text_of: &str| {
+        let over = [Override::parse(text_of).unwrap()];
+        Scenario::parse("m", "m.toml", &text, &over).map_err(|error| error.to_string())
+    };
+    let scenario = set("medium.wifi.rate=54Mb/s").unwrap();
+    assert_eq!(scenario.links[0].rate[1].to_string(), "54 Mb/s");
+    let said = set("medium.wifi.rate=55Mb/s").unwrap_err();
+    assert!(said.starts_with("--set medium.wifi.rate=55Mb/s: 55 Mb/s is not a rate of 802.11a"), "{said}");
+    let said = set("link.B-A.loss=0.1").unwrap_err();
+    assert!(said.contains("B-A are stations of the medium `wifi`, not a link of their own"), "{said}");
+    assert!(said.contains("= set medium.wifi.KEY, with a KEY of: rate, queue, loss"), "{said}");
+    let said = set("medium.wlan.loss=0.1").unwrap_err();
+    assert!(said.contains("there is no medium `wlan`") && said.contains("media here: wifi"), "{said}");
+}

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
-    Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, Metric, NodeId, Override, ParamValue, QueueLimit,
-    Role, Scenario, SourceRate, builtin, builtins,
+    Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue,
+    QueueLimit, Role, Scenario, SourceRate, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -780,4 +780,33 @@ fn every_built_in_has_a_title_and_parses() {
         }
     }
     assert_eq!(builtin("nobody/nothing"), None);
+}
+
+#[test]
+fn stations_of_a_medium_are_neighbours_by_links_that_share_it() {
+    let text = |access_point: &str| {
+        format!(
+            "duration = \"10 s\"\n[[node]]\nname = [\"AP\", \"N{{1..3}}\"]\n\
+             [[medium]]\nname = \"wifi\"\nstandard = \"802.11a\"\nstations = [\"N{{1..2}}\", \"AP\", \"N3\"]\n\
+             {access_point}rate = \"12 Mb/s\"\nqueue = 7\nloss = 0.25\n\
+             [[flow]]\nname = \"f\"\nconsumer = \"N1\"\nproducer = \"N3\"\nprefix = \"/a\"\n"
+        )
+    };
+    let pairs = |s: &Scenario| {
+        let name = |node: NodeId| s.nodes[node.index()].name.clone();
+        s.links.iter().map(|l| format!("{}-{}", name(l.a), name(l.b))).collect::<Vec<_>>()
+    };
+    let mesh = parse(&text(""), &[]);
+    assert_eq!(pairs(&mesh), ["N1-N2", "N1-AP", "N1-N3", "N2-AP", "N2-N3", "AP-N3"]);
+    assert_eq!(hops(&mesh, "N1", "/a"), ["N3"]);
+    let star = parse(&text("access_point = \"AP\"\n"), &[]);
+    assert_eq!(pairs(&star), ["N1-AP", "N2-AP", "AP-N3"]);
+    assert_eq!(hops(&star, "N1", "/a"), ["AP"]);
+    let link = &star.links[2];
+    assert_eq!((link.rate, link.delay), ([Rate::from_mbps(12); 2], [Span::ZERO; 2]));
+    assert_eq!((link.queue, link.loss, link.medium), (QueueLimit::Packets(7), 0.25, Some(MediumId(0))));
+    let stations: Vec<_> = ["N1", "N2", "AP", "N3"].iter().map(|name| star.node(name).unwrap()).collect();
+    assert_eq!((star.media[0].name.as_str(), &star.media[0].stations), ("wifi", &stations));
+    let setting = star.settings.iter().find(|s| s.path == "medium.wifi.rate").unwrap();
+    assert_eq!(setting.value, "12 Mb/s");
 }
