@@ -269,7 +269,9 @@ fn off(value: f64, from: f64) -> f64 {
     (value / from - 1.0).abs()
 }
 
-/// The table in `docs/develop/dcf.md`.
+/// The table of these is there.
+const PAGE: &str = include_str!("../../../../docs/reference/medium.md");
+
 #[test]
 fn saturated_stations_get_the_throughput_that_bianchi_calculates() {
     for bytes in [1100, 100] {
@@ -281,7 +283,7 @@ fn saturated_stations_get_the_throughput_that_bianchi_calculates() {
             let bianchi = theory.throughput(Bytes::new(u64::from(bytes)), RATE);
             let (finer, finer_collided) = refined(stations, bytes);
             let (given_up, received) = (bench.lost.len() as f64, bench.received.len() as f64);
-            println!(
+            let row = format!(
                 "| {bytes} | {stations} | {:.2} | {:.2} | {:.2} | {collided:.3} | {:.3} | {finer_collided:.3} | {:.4} | {:.4} |",
                 throughput / 1e6,
                 bianchi / 1e6,
@@ -290,6 +292,7 @@ fn saturated_stations_get_the_throughput_that_bianchi_calculates() {
                 given_up / (given_up + received),
                 theory.drop_probability(0.0),
             );
+            assert!(PAGE.contains(&row), "docs/reference/medium.md has another row than\n{row}");
             assert!(off(throughput, bianchi) < if bytes == 1100 { 0.015 } else { 0.04 });
             assert!(off(throughput, finer) < 0.006);
             assert!((collided - theory.collision).abs() < 0.025);
