@@ -133,7 +133,7 @@ struct Bench {
     faces: Vec<FaceId>,
     /// Names, nonces and tokens of Interests that left: to be answered.
     asked: Vec<(FaceId, HashedName, u32, PitToken)>,
-    /// When each face's link is free again.
+    /// When each face's link is free again; never, where the medium is shared and has a packet.
     busy_until: Vec<Time>,
 }
 
@@ -166,7 +166,12 @@ impl Bench {
                 _ => Box::new(DropTail::new(QueueLimit::Packets(3))),
             };
             let rate = choices.of(&[None, Some(Rate::from_mbps(1)), Some(Rate::from_bps(50_000))]);
-            faces.push(node.add_link(Link::new(queue, rate, Random::named(seed + n as u64, "face"))));
+            let random = Random::named(seed + n as u64, "face");
+            let is_shared = n == 3 && choices.below(2) == 1;
+            faces.push(node.add_link(match is_shared {
+                true => Link::shared(queue, random),
+                false => Link::new(queue, rate, random),
+            }));
         }
         for (parts, face, cost) in
             [(&[0][..], 2, 1), (&[0], 3, 2), (&[0, 1], 1, 0), (&[1], 4, 1), (&[1], 2, 5), (&[], 3, 9)]
@@ -271,9 +276,21 @@ impl Bench {
         assert_eq!(self.node.pit().len(), self.node.pit().iter().count());
     }
 
+    /// What was given to a shared medium has left.
+    fn release(&mut self) {
+        for face in self.faces.clone() {
+            let busy = &mut self.busy_until[face.0 as usize];
+            if *busy == Time::NEVER {
+                *busy = self.now;
+                self.handle(Input::Sent(face));
+            }
+        }
+    }
+
     fn advance(&mut self, to: Time) {
         self.now = self.now.max(to);
         self.handle(Input::Deadline);
+        self.release();
         assert!(self.node.next_deadline() > self.now, "what is due is done");
     }
 
@@ -313,6 +330,7 @@ impl Bench {
     /// Lets time pass until nothing is pending or queued.
     fn run_dry(&mut self) {
         for _ in 0..100_000 {
+            self.release();
             match self.node.next_deadline() {
                 Time::NEVER => {
                     assert!(self.node.pit().is_empty(), "every pending Interest ends");

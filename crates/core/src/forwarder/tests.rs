@@ -918,3 +918,24 @@ fn a_full_queue_drops_with_its_reason_and_the_face() {
     assert_eq!(bench.node.backlog(slow).packets, 1);
     assert_eq!(bench.interest(down, "/s/3", 3), [Seen::Dropped(DropReason::QueueFull)]);
 }
+
+#[test]
+fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_left() {
+    let mut bench = Bench::new();
+    let shared = bench.node.add_link(Link::shared(tail(10), Random::named(1, "shared")));
+    bench.node.add_route(&name("/s"), shared, 1);
+    let mut actions = Vec::new();
+    for (nonce, uri) in ["/s/0", "/s/1", "/s/2"].into_iter().enumerate() {
+        let packet = bench.packet(Kind::Interest, uri, nonce as u32);
+        let input = Input::Packet { face: bench.application, packet };
+        bench.node.handle(bench.now, input, &mut bench.pool, &mut actions);
+    }
+    for left in [2, 1, 0] {
+        let [Action::Transmit { face, until, .. }] = actions[..] else { panic!("{actions:?}") };
+        assert_eq!((face, until), (shared, Time::NEVER));
+        assert_eq!(bench.node.backlog(shared).packets, left);
+        actions.clear();
+        bench.node.handle(bench.now, Input::Sent(shared), &mut bench.pool, &mut actions);
+    }
+    assert_eq!(actions, []);
+}
