@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{at, in_parallel, parse, run, window};
+use common::{at, in_parallel, parse, run, scenario, window};
 use weir_core::dcf::{Saturation, phy};
 use weir_core::units::{Bytes, Rate};
 use weir_results::{Report, WindowRow, jain, to_json};
@@ -198,4 +198,16 @@ fn data_that_no_frame_holds_is_refused_where_it_would_cross_a_medium() {
     assert!(World::build(&scenario("flow.f0.payload=2000 B"), &Setup::default()).is_ok());
     let elsewhere = wifi(1, &[("AP", "S")], &["flow.f0.payload=4096 B"], "");
     assert!(World::build(&elsewhere, &Setup::default()).is_ok());
+}
+
+#[test]
+fn every_claim_of_the_multi_access_scenario_holds_whatever_the_seed() {
+    let scenario = scenario("qsccp/multiaccess", &["duration=30 s", "window.steady.to=30 s"]);
+    let setup = |seed| Setup { seed, with_series: false, ..Setup::default() };
+    for report in in_parallel(&[1, 2, 3, 4], |seed| run(&scenario, &setup(*seed))) {
+        assert!(report.document.expectations.len() >= 13);
+        for row in &report.document.expectations {
+            assert!(row.holds, "seed {}: {}: {:?}", report.document.seed, row.what, row.measured);
+        }
+    }
 }
