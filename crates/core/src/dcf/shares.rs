@@ -109,6 +109,8 @@ struct Direction {
     /// What it is promised, bit/s of Data; and what its faces are told.
     promised: f64,
     told: Rate,
+    /// Whether that is another rate than before.
+    has_news: bool,
 }
 
 #[derive(Debug)]
@@ -208,8 +210,10 @@ impl Shares {
         let is_in_use = self.promise(now, links);
         self.period_ends = if is_in_use { self.period_ends } else { Time::NEVER };
         self.due = self.period_ends;
-        for (link, direction) in self.directions.iter().enumerate() {
-            actions.push(AirAction::Rate { link: link as u32, rate: direction.told });
+        for (link, direction) in self.directions.iter_mut().enumerate() {
+            if core::mem::take(&mut direction.has_news) {
+                actions.push(AirAction::Rate { link: link as u32, rate: direction.told });
+            }
         }
     }
 
@@ -251,8 +255,8 @@ impl Shares {
         let room = |d: usize| ROOM * costs[d] / PERIOD.as_secs_f64();
         let wants: Vec<f64> = in_use.iter().map(|&d| self.directions[d].want() + room(d)).collect();
         let (level, spare) = divide(TARGET, &wants);
-        let mut shares: Vec<f64> =
-            (0..links.len()).map(|d| room(d).min(level) + spare / (in_use.len() + 1) as f64).collect();
+        let if_used = |d| room(d).min(level) + (spare - room(d)).max(0.0) / (in_use.len() + 1) as f64;
+        let mut shares: Vec<f64> = (0..links.len()).map(if_used).collect();
         for (&d, want) in in_use.iter().zip(&wants) {
             shares[d] = want.min(level) + spare / in_use.len() as f64;
         }
@@ -295,6 +299,7 @@ impl Direction {
             was_in_use: false,
             promised: 0.0,
             told: Rate::ZERO,
+            has_news: false,
         }
     }
 
@@ -329,6 +334,92 @@ impl Direction {
         let was_in_use = core::mem::replace(&mut self.was_in_use, is_in_use);
         let smoothly = was_in_use && is_in_use && promised > self.promised;
         self.promised = if smoothly { (self.promised + promised) / 2.0 } else { promised };
-        self.told = Rate::from_bps_f64(self.promised + self.reverse_interests);
+        let rate = Rate::from_bps_f64(self.promised + self.reverse_interests);
+        self.has_news |= rate != core::mem::replace(&mut self.told, rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use proptest::prelude::*;
+
+    const RATE: Rate = Rate::from_mbps(24);
+
+    /// So many stations, each of which talks to all others.
+    fn mesh(stations: u32) -> Vec<AirLink> {
+        let pairs = (0..stations).flat_map(|b| (0..b).map(move |a| [a, b]));
+        let random = || Random::named(1, "unused");
+        let link = |from| AirLink { from, rate: RATE, loss: 0.0, up: true, random: random() };
+        pairs.flatten().map(link).collect()
+    }
+
+    /// Air time of a Data and its Interest among so many stations, s.
+    fn cost(stations: usize, data: u64, interest: u64) -> f64 {
+        let theory = Saturation::new(stations, 0.0);
+        let other = phy::frame_time(Bytes::new(USUAL_DATA as u64), RATE);
+        let air_time = |bytes| theory.air_time(Bytes::new(bytes), RATE, other);
+        air_time(data) + air_time(interest)
+    }
+
+    #[test]
+    fn each_direction_of_an_idle_medium_may_count_on_all_that_is_promised() {
+        let shares = Shares::new(&mesh(3));
+        let all = TARGET * 8.0 * USUAL_DATA / cost(2, USUAL_DATA as u64, USUAL_INTEREST as u64);
+        for link in 0..6 {
+            assert_eq!(shares.rate(link), Rate::from_bps_f64(all));
+        }
+        assert_eq!(shares.next_deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn before_the_first_data_its_size_is_what_the_interest_declares() {
+        let links = mesh(2);
+        let mut shares = Shares::new(&links);
+        shares.on_interest(Time::ZERO, 1, Some(200));
+        shares.handle_deadline(Time::ZERO, &links, &mut Vec::new());
+        let all = TARGET * 8.0 * 200.0 / cost(2, 200, USUAL_INTEREST as u64);
+        assert_eq!(shares.rate(0), Rate::from_bps_f64(all));
+    }
+
+    proptest! {
+        #[test]
+        fn a_division_gives_nobody_more_than_it_wants_and_all_no_more_than_there_is(
+            wants in prop::collection::vec(prop_oneof![0.0..0.2_f64, 0.0..3.0_f64], 0..12),
+        ) {
+            let (level, spare) = divide(TARGET, &wants);
+            let given: f64 = wants.iter().map(|want| want.min(level)).sum();
+            prop_assert!((given + spare - TARGET).abs() < 1e-9, "{} {} {:?}", level, spare, wants);
+            prop_assert!(spare >= 0.0 && (spare < 1e-9 || wants.iter().all(|want| *want <= level)));
+        }
+
+        #[test]
+        fn what_is_promised_to_directions_in_use_fits_the_air(
+            ops in prop::collection::vec((0..12_u32, 0..40_u64, any::<bool>(), 1..2000_u64), 0..300),
+        ) {
+            let links = mesh(4);
+            let mut shares = Shares::new(&links);
+            let (mut now, mut actions) = (Time::ZERO, Vec::new());
+            for (link, millis, is_interest, bytes) in ops {
+                if is_interest {
+                    shares.on_interest(now, link, None);
+                }
+                shares.on_received(link, Bytes::new(bytes), is_interest, RATE);
+                let until = now + Span::from_millis(millis);
+                while shares.next_deadline() <= until {
+                    now = now.max(shares.next_deadline());
+                    shares.handle_deadline(now, &links, &mut actions);
+                    let share = |d: usize| {
+                        let Direction { data, promised, .. } = &shares.directions[d];
+                        promised / 8.0 / data.size * shares.cost(d, &links)
+                    };
+                    let in_use = (0..12).filter(|&d| shares.directions[d].is_in_use(now));
+                    prop_assert!(in_use.map(share).sum::<f64>() < TARGET + 1e-9);
+                    prop_assert!((0..12).all(|link| shares.rate(link) > Rate::ZERO));
+                }
+                now = until;
+            }
+        }
     }
 }
