@@ -6,7 +6,7 @@ use weir_core::ids::FaceId;
 use weir_core::packet::PacketId;
 use weir_core::scheme::DropReason;
 
-use crate::world::World;
+use crate::world::{FIRST_CHANNEL_EVENT, World};
 
 /// A shared medium. Its directions are channels too, for the packets that were received.
 pub(crate) struct Air {
@@ -53,8 +53,11 @@ impl World {
         match action {
             AirAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
             AirAction::Receive { link, packet, at } => {
-                self.sent_on_air(first_channel + link, packet);
-                self.put_in_flight(first_channel + link, at, packet);
+                let channel = first_channel + link;
+                self.sent_on_air(channel, packet);
+                self.channels[channel as usize].in_flight.push_back((at, packet));
+                // One frame at a time is received, and has arrived before the next begins.
+                self.events.set(FIRST_CHANNEL_EVENT + channel, at);
             }
             AirAction::Release { link, lost } => {
                 let (node, face) = sender(link);

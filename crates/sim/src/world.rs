@@ -124,7 +124,7 @@ impl std::error::Error for RunError {}
 /// The event of the script and the samples comes first, so that what happens at the end of a step
 /// belongs to the next.
 const SCRIPT_EVENT: u32 = 0;
-const FIRST_CHANNEL_EVENT: u32 = 1;
+pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
 pub struct World {
@@ -414,16 +414,10 @@ impl World {
         }
         // A delay that was cut does not make packets overtake each other.
         let arrival = (until + channel.delay).max(channel.in_flight.back().map_or(Time::ZERO, |(at, _)| *at));
-        self.put_in_flight(index, arrival, packet);
-    }
-
-    #[inline]
-    pub(crate) fn put_in_flight(&mut self, channel: u32, arrival: Time, packet: PacketId) {
-        let in_flight = &mut self.channels[channel as usize].in_flight;
-        if in_flight.is_empty() {
-            self.events.set(FIRST_CHANNEL_EVENT + channel, arrival);
+        if channel.in_flight.is_empty() {
+            self.events.set(FIRST_CHANNEL_EVENT + index, arrival);
         }
-        in_flight.push_back((arrival, packet));
+        channel.in_flight.push_back((arrival, packet));
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
