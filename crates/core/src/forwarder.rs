@@ -17,7 +17,7 @@ use crate::cs::ContentStore;
 use crate::dead_nonce::DeadNonceList;
 use crate::deadline::Deadlines;
 use crate::fib::{Fib, FibId, NextHop};
-use crate::flow_prefix::{FlowPrefix, Prefixes};
+use crate::flow_prefix::{FlowPrefix, NO_PREFIX, Prefixes};
 use crate::ids::{FaceId, PrefixId};
 use crate::link::Link;
 use crate::name::{HashedName, NameHasher};
@@ -708,7 +708,10 @@ impl Forwarder {
         let interest = &mut out.pool[id];
         let flow = interest.flow;
         let local = self.faces[face.0 as usize].way == Way::Application;
-        self.strategy.on_cached(&mut CachedEvent { now: out.now, interest, local });
+        // What has no route has no flow here.
+        if flow.prefix != NO_PREFIX {
+            self.strategy.on_cached(&mut CachedEvent { now: out.now, interest, local });
+        }
         let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);

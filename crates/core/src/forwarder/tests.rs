@@ -1,6 +1,5 @@
 use super::*;
 use crate::cs::CsPolicy;
-use crate::flow_prefix::NO_PREFIX;
 use crate::name::testing::{HASHER, name};
 use crate::queue::DropTail;
 use crate::scheme::{DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};

@@ -25,6 +25,8 @@ use super::tables::{FlowTables, News};
 pub(super) struct AdaptiveForwarding {
     probing: f64,
     shared_retrieval: bool,
+    /// What a class may have waiting at a face.
+    room_bits: f64,
     flows: Vec<FlowTables>,
     index: FlowIndex,
 }
@@ -32,7 +34,14 @@ pub(super) struct AdaptiveForwarding {
 impl AdaptiveForwarding {
     pub(super) fn new(settings: &Settings) -> AdaptiveForwarding {
         let (probing, shared_retrieval) = (settings.probing, settings.shared_retrieval);
-        AdaptiveForwarding { probing, shared_retrieval, flows: Vec::new(), index: FlowIndex::default() }
+        let room_bits = f64::from(settings.class_queue) * settings.default_data_bits as f64;
+        AdaptiveForwarding {
+            probing,
+            shared_retrieval,
+            room_bits,
+            flows: Vec::new(),
+            index: FlowIndex::default(),
+        }
     }
 
     fn tables(&mut self, key: FlowKey) -> &mut FlowTables {
@@ -62,6 +71,7 @@ impl AdaptiveForwarding {
         let is_probe = next_hops.len() > 1 && ev.random.chance(self.probing);
         let probe = is_probe.then(|| ev.random.below(next_hops.len() as u32) as usize);
         let tables = self.tables(ev.interest.flow);
+        let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
         let (face, probability) = tables.choose(next_hops, probe);
         write_rate(ev.interest, Signal::DownstreamRate, tables.downstream_rate(ev.now, probability));
         if tables.is_greedy() {
@@ -73,6 +83,10 @@ impl AdaptiveForwarding {
 
 impl Strategy for AdaptiveForwarding {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if ev.local {
+            // An application cannot say that its flow is greedy.
+            greedy::take_mark(ev.interest);
+        }
         self.note_interest(ev.now, ev.interest);
         if is_suppressed(ev, SUPPRESSION) {
             return Decision::Suppress;
@@ -106,14 +120,14 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
-        let shared_retrieval = self.shared_retrieval;
+        let (shared_retrieval, room_bits) = (self.shared_retrieval, self.room_bits);
         let Some(tables) = self.known(ev.flow) else { return };
         let rate = match ev.answer {
             Answer::Forwarded | Answer::Aggregated => tables.target_rate(ev.now, ev.face),
             Answer::Cached(_) if !shared_retrieval => f64::INFINITY,
             Answer::Cached(age) => {
                 tables.note_answer(ev.now, ev.face, 0.0);
-                tables.target_rate_cached(ev.now, ev.face, age)
+                tables.target_rate_cached(ev.now, ev.face, age, room_bits)
             }
         };
         write_rate(ev.data, Signal::TargetRate, rate);

@@ -36,7 +36,7 @@ use super::Settings;
 use super::greedy::{self, Greed};
 use super::index::{CLASSES, FlowIndex};
 use super::meter::Meter;
-use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Reserve};
+use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Told};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
@@ -92,7 +92,7 @@ struct Flow {
     place: u32,
     /// w: weight in the WDRR.
     weight: f64,
-    reserve: Reserve,
+    told: Told,
     /// TBRL of a flow that has a limit of its own, and whether it is out of the ring for lack of tokens.
     limiter: Option<Meter>,
     is_parked: bool,
@@ -136,7 +136,7 @@ struct Class {
     /// Result of the last period: B_c, and how it is shared.
     rate: f64,
     share: ClassShare,
-    reserve: Reserve,
+    told: Told,
     /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
     /// more than one Interest.
     weights: f64,
@@ -166,6 +166,11 @@ pub(super) struct Cds {
     total: Meter,
     /// Data and Nacks: not scheduled.
     data: DropTail,
+    /// The rate at which packets leave; the largest Data among them since the period before; and the
+    /// part of the link that Interests may take from Data.
+    send_rate: Option<Rate>,
+    largest_sent_bits: u64,
+    interests_out: Meter,
     queued_interests: u32,
     queued_interest_bytes: u64,
     /// The shortest round trip from this face since the period began, and in the latest period before
@@ -177,6 +182,11 @@ pub(super) struct Cds {
     period_began: Time,
     /// Never while no flow has state.
     period_ends: Time,
+}
+
+/// Half of the link: where it is not known, no bound.
+fn interests_part(send_rate: Option<Rate>) -> Rate {
+    send_rate.map_or(Rate::from_bps(u64::MAX), |rate| Rate::from_bps(rate.as_bps() / 2))
 }
 
 /// Interests that may wait at this rate: so many, or as many as bring Data for [`ROOM_TIME`].
@@ -234,7 +244,7 @@ impl Class {
             largest_bits: 0,
             rate: 0.0,
             share: ClassShare::default(),
-            reserve: Reserve::default(),
+            told: Told::default(),
             weights: 0.0,
             shared_weights: 0.0,
             joined_weights: 0.0,
@@ -264,6 +274,9 @@ impl Cds {
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
             data: DropTail::new(face.limit),
+            send_rate: face.send_rate,
+            largest_sent_bits: 0,
+            interests_out: Meter::new(interests_part(face.send_rate), 0),
             queued_interests: 0,
             queued_interest_bytes: 0,
             shortest_rtt: Span::MAX,
@@ -293,7 +306,7 @@ impl Cds {
             weight,
             limiter,
             is_parked: false,
-            reserve: Reserve::default(),
+            told: Told::default(),
             phi: 1.0,
             greed: Greed::default(),
             discounted_weight: weight,
@@ -386,7 +399,7 @@ impl Cds {
             None => self.add_flow(ev.now, key, ev.pool[id].name.wire(), declared_bits),
         };
         let flow = &mut self.flows[flow_id as usize];
-        flow.greed.is_marked |= is_marked;
+        flow.greed.note_interest(is_marked);
         let class = &mut self.classes[key.class as usize];
         class.largest_bits = class.largest_bits.max(flow.data_bits);
         if let Some(reason) = class.refuses(flow) {
@@ -451,12 +464,7 @@ impl Cds {
     /// WFQ tags.
     fn prepare_head_from(&mut self, now: Time, c: usize, start: f64, pool: &mut PacketPool) {
         let class = &mut self.classes[c];
-        let Some((mut first, mut last)) = class.ring else {
-            class.head = None;
-            class.last_finish = start;
-            self.backlogged &= !(1 << c);
-            return;
-        };
+        let Some((mut first, mut last)) = class.ring else { return self.no_head(c, start) };
         self.backlogged |= 1 << c;
         let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
         loop {
@@ -465,8 +473,13 @@ impl Cds {
                 self.parked.push(Reverse((tokens_at, first)));
                 let after = flow.leave_ring();
                 flow.is_parked = true;
-                class.ring = (first != last).then_some((after, last));
-                return self.prepare_head_from(now, c, start, pool);
+                if first == last {
+                    class.ring = None;
+                    return self.no_head(c, start);
+                }
+                first = after;
+                class.ring = Some((first, last));
+                continue;
             }
             if !flow.has_quantum {
                 flow.deficit += quantum * flow.discounted_weight;
@@ -500,6 +513,13 @@ impl Cds {
             class.head = Some(Head { packet, flow: first, bits, start, finish });
             return;
         }
+    }
+
+    /// Nothing of a class can go now.
+    fn no_head(&mut self, c: usize, last_finish: f64) {
+        self.classes[c].head = None;
+        self.classes[c].last_finish = last_finish;
+        self.backlogged &= !(1 << c);
     }
 
     /// Top and middle level: the class to serve at `now`, or when one will have tokens.
@@ -562,7 +582,7 @@ impl Cds {
             let interest = &mut ev.pool[head.packet];
             let rate = self.suggested_rate(interest.flow);
             interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
-            if self.flows[head.flow as usize].is_punished() {
+            if self.flows[head.flow as usize].greed.is_greedy {
                 greedy::mark(interest);
             }
             return Next::Packet(head.packet);
@@ -627,6 +647,7 @@ impl Cds {
         self.forget_silent_flows(now);
         self.measure_demand(now);
         self.share_capacity(now);
+        self.largest_sent_bits = 0;
         self.judge_flows();
         let idle = self.classes.iter().all(|class| class.flows.is_empty());
         self.period_began = now;
@@ -642,13 +663,19 @@ impl Cds {
             for place in 0..class.flows.len() {
                 let flow = &mut self.flows[class.flows[place] as usize];
                 flow.demand.end_period(now, flow.data_bits, period);
-                class.largest_bits = class.largest_bits.max(flow.data_bits);
-                let rate = flow.rate.unwrap_or(0.0) * class.discount(flow);
-                flow.reserve.note(flow.demand.rate(), rate, gamma);
                 demand += flow.demand.rate();
-                suggested += rate;
+                class.largest_bits = class.largest_bits.max(flow.data_bits);
+                if let Some(rate) = flow.rate {
+                    let discount = class.discount(flow);
+                    flow.told.note(flow.demand.rate(), rate, discount, gamma);
+                    suggested += rate * discount;
+                }
             }
-            class.reserve.note(demand, suggested.min(class.rate), gamma);
+            if class.flows.is_empty() {
+                class.told = Told::default();
+            } else if suggested > 0.0 {
+                class.told.note(demand, suggested.min(class.rate), 1.0, gamma);
+            }
         }
     }
 
@@ -685,8 +712,9 @@ impl Cds {
             delay_sensitive += demands[c].min(rates[c]);
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
-            let is_limited = self.classes[FIRST_DT + i].reserve.is_limited();
-            Claim { weight: s.omega[i], demand: demands[FIRST_DT + i], is_limited }
+            let told = &self.classes[FIRST_DT + i].told;
+            let (is_limited, least_told) = (told.is_limited(), told.least());
+            Claim { weight: s.omega[i], demand: demands[FIRST_DT + i], is_limited, least_told }
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
@@ -720,7 +748,8 @@ impl Cds {
         for class in &mut self.classes {
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
-                let is_over = flow.demand.rate() > greedy_ratio * class.share.rate_of(&flow.load());
+                let told = class.share.rate_of(&flow.load()).max(flow.told.most());
+                let is_over = flow.demand.rate() > greedy_ratio * told;
                 flow.greed.end_period(is_over, flow.demand.is_falling(), lambda);
                 flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };
                 let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
@@ -735,7 +764,11 @@ impl Cds {
         let limit = data_capacity.max(LEAST_LIMIT * self.capacity);
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
-        self.total.set_depth(self.settings.burst_bits.max(2 * largest));
+        // While the link sends a Data, tokens gather for the Interests that wait.
+        let sending =
+            self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
+        let gathered = (limit * sending.min(LONG_WAIT.as_secs_f64())) as u64;
+        self.total.set_depth(self.settings.burst_bits.max(2 * largest) + gathered);
         for (class, delta) in self.classes.iter_mut().zip(self.settings.delta) {
             if let Some(limiter) = &mut class.limiter {
                 limiter.set_rate(now, Rate::from_bps_f64(limit * delta));
@@ -758,6 +791,8 @@ impl Cds {
     }
 
     fn on_data(&mut self, data: &mut Packet, bits: u64) {
+        // A mark is for this node's tables, and this face's to give.
+        greedy::take_mark(data);
         self.note_data(data.flow, bits);
         let rate = self.suggested_rate(data.flow);
         data.header_mut().signals.lower(Signal::TargetRate, rate);
@@ -790,8 +825,9 @@ impl Flow {
     }
 
     fn load(&self) -> FlowLoad {
-        let (demand, is_limited) = (self.demand.rate(), self.reserve.is_limited());
-        FlowLoad { weight: self.weight, phi: self.phi, demand, is_limited }
+        let Flow { weight, phi, told, .. } = *self;
+        let (is_limited, least_told) = (told.is_limited(), told.least());
+        FlowLoad { weight, phi, demand: self.demand.rate(), is_limited, least_told }
     }
 }
 
@@ -800,17 +836,33 @@ impl Queue for Cds {
         if ev.pool[packet].is_interest() {
             self.enqueue_interest(ev, packet);
         } else {
+            self.largest_sent_bits = self.largest_sent_bits.max(8 * ev.pool[packet].wire_len());
             self.data.enqueue(ev, packet);
         }
     }
 
     /// Interests go before Data: they are small and paced already, and one that waits behind Data
-    /// would leave the other direction idle.
+    /// would leave the other direction idle. But they may not take more than half of the link from Data
+    /// that wait.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        if self.interests_out.passes_at(0) > ev.now
+            && let Some(data) = self.data.pop(ev.pool)
+        {
+            return Next::Packet(data);
+        }
         match self.dequeue_interest(ev) {
-            Next::Packet(packet) => Next::Packet(packet),
+            Next::Packet(packet) => {
+                self.interests_out.take(ev.now, 8 * ev.pool[packet].wire_len());
+                Next::Packet(packet)
+            }
             wait => self.data.pop(ev.pool).map_or(wait, Next::Packet),
         }
+    }
+
+    fn on_send_rate(&mut self, rate: Option<Rate>, now: Time) {
+        self.send_rate = rate;
+        self.interests_out.set_rate(now, interests_part(rate));
+        self.share_capacity(now);
     }
 
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {

@@ -5,6 +5,12 @@ use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, Per
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 
+/// Where nothing says what the rate is: what it is at least, and at most, bit/s.
+const FIRST_RATE: f64 = 10_000.0;
+const LARGEST_RATE: f64 = 1e11;
+/// What is lost within this part of a lifetime is lost together.
+const LOST_TOGETHER: u64 = 16;
+
 /// The consumer's rate control.
 #[derive(Debug)]
 pub(super) struct Cra {
@@ -14,10 +20,11 @@ pub(super) struct Cra {
     /// starts with a single Interest.
     rate: f64,
     last_sent: Option<Time>,
-    /// When a TargetRate last came.
+    /// When a Data last came, and when one with a TargetRate.
     heard_at: Time,
-    /// When the rate last changed.
-    adjusted_at: Time,
+    told_at: Time,
+    /// When the rate was last halved.
+    halved_at: Time,
     lifetime: Span,
     /// S_D while none is known.
     usual_size: Bytes,
@@ -31,7 +38,8 @@ impl Cra {
             rate,
             last_sent: None,
             heard_at: Time::ZERO,
-            adjusted_at: Time::ZERO,
+            told_at: Time::ZERO,
+            halved_at: Time::ZERO,
             lifetime,
             usual_size,
         }
@@ -57,6 +65,9 @@ impl FlowControl for Cra {
     }
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        if self.last_sent.is_none() {
+            self.told_at = ev.now;
+        }
         self.last_sent = Some(ev.now);
         if ev.expected_size > Bytes::ZERO {
             ev.interest.header_mut().signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
@@ -64,20 +75,33 @@ impl FlowControl for Cra {
         0
     }
 
+    /// A Data without a TargetRate, MAX_RATE, met nothing that limits it: it is from this node, or from
+    /// a network that does not say. So the rate grows, with each Data as if it were told twice what it
+    /// has.
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        if let Some(target) = ev.data.header().signals.value(Signal::TargetRate) {
-            self.adjust(target as f64);
-            self.heard_at = ev.now;
-            self.adjusted_at = ev.now;
+        self.heard_at = ev.now;
+        match ev.data.header().signals.value(Signal::TargetRate) {
+            Some(target) if target < u64::MAX => {
+                self.adjust(target as f64);
+                self.told_at = ev.now;
+            }
+            _ => self.adjust((2.0 * self.rate).clamp(FIRST_RATE, LARGEST_RATE)),
         }
     }
 
-    /// Loss is no signal while routers say what the rate is. But if nothing has come for a whole
-    /// lifetime, the rate may be what keeps every Interest waiting beyond its lifetime: halve it.
+    /// Loss is no signal while routers say what the rate is. But if none has said so for a whole
+    /// lifetime, the rate may be what keeps every Interest waiting beyond its lifetime, or what a
+    /// network without feedback loses: halve it, once for all that is lost together.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        if ev.now.since(self.adjusted_at) >= self.lifetime {
+        let together = self.lifetime / LOST_TOGETHER;
+        let is_untold = ev.now.since(self.told_at) >= self.lifetime;
+        if is_untold && (self.halved_at == Time::ZERO || ev.now.since(self.halved_at) >= together) {
             self.rate /= 2.0;
-            self.adjusted_at = ev.now;
+            self.halved_at = ev.now;
+            // A lifetime more for what the lower rate brings.
+            if self.heard_at <= self.told_at {
+                self.told_at = ev.now;
+            }
         }
     }
 

@@ -50,9 +50,10 @@ pub(super) struct Greed {
     pub(super) is_greedy: bool,
     /// For how many periods the latest mark counts.
     marked_for: u32,
-    /// In this period: whether a Data told it its rate, and whether an Interest came marked.
+    /// In this period: whether a Data told it its rate; Interests, those marked counted and the others
+    /// discounted.
     pub(super) is_told: bool,
-    pub(super) is_marked: bool,
+    marks: i32,
 }
 
 impl Greed {
@@ -69,8 +70,15 @@ impl Greed {
             false => self.periods.saturating_sub(1),
         };
         self.is_greedy = self.periods >= lambda || (self.is_greedy && self.periods > 0);
-        let marked = core::mem::take(&mut self.is_marked);
-        self.marked_for = if marked { lambda } else { self.marked_for.saturating_sub(1) };
+        // One forged mark among many Interests is nothing.
+        let is_marked = core::mem::take(&mut self.marks) > 0;
+        self.marked_for = if is_marked { lambda } else { self.marked_for.saturating_sub(1) };
+    }
+
+    /// An Interest came.
+    #[inline]
+    pub(super) fn note_interest(&mut self, is_marked: bool) {
+        self.marks = self.marks.saturating_add(if is_marked { 1 } else { -1 });
     }
 
     /// Whether it is punished, φ < 1: judged so here, or where its Interests came through.
@@ -113,11 +121,20 @@ mod tests {
 
     #[test]
     fn a_mark_counts_for_lambda_periods_and_does_not_make_a_flow_greedy_here() {
-        let mut greed = Greed { is_marked: true, ..Greed::default() };
+        let mut greed = Greed::default();
+        (0..3).for_each(|n| greed.note_interest(n > 0));
         for period in 0..12 {
             greed.end_period(false, false, LAMBDA);
             assert_eq!((greed.is_punished(), greed.is_greedy), (period < 10, false), "{period}");
         }
+    }
+
+    #[test]
+    fn a_few_marks_among_many_interests_are_nothing() {
+        let mut greed = Greed::default();
+        (0..100).for_each(|n| greed.note_interest(n % 3 == 0));
+        greed.end_period(false, false, LAMBDA);
+        assert!(!greed.is_punished());
     }
 
     #[test]

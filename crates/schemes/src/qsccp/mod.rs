@@ -139,6 +139,8 @@ const fn integer(
 }
 
 const WEIGHT: (f64, f64) = (0.001, 1000.0);
+/// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.
+const FLOW_WEIGHT: (f64, f64) = (0.1, 100.0);
 const SHARE: (f64, f64) = (0.0001, 1.0);
 const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
 
@@ -174,7 +176,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
     number(
         "flow_weights.*",
-        WEIGHT,
+        FLOW_WEIGHT,
         "1",
         "w of the flows of a prefix: `flow_weights.\"/video\" = 2`",
         "paper: section V-B, identical weights",
@@ -217,7 +219,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
     number(
         "gamma",
-        (0.01, 1.0),
+        (0.01, 0.999),
         "0.95",
         "γ, share of its base rate from which a flow is high-demand",
         "paper: section V-A",
@@ -236,7 +238,7 @@ const PARAMETERS: &[Parameter] = &[
         "how far above its rate a flow must ask to be over it",
         "files: queues.cpp",
     ),
-    number("phi", (0.01, 1.0), "0.5", "φ, discount of a greedy flow's weight", "paper: section V-C"),
+    number("phi", (0.1, 1.0), "0.5", "φ, discount of a greedy flow's weight", "paper: section V-C"),
     number(
         "probing",
         (0.0, 1.0),

@@ -32,12 +32,19 @@ pub(super) struct Claim {
     pub(super) demand: f64,
     /// Whether it has not taken what it was offered for so long that something else must limit it.
     pub(super) is_limited: bool,
+    /// The least that it was told of late, bit/s.
+    pub(super) least_told: f64,
 }
 
 impl Claim {
-    /// (5), (7) High-demand: asks for γ of its share or more.
-    fn is_high(self, per_weight: f64, gamma: f64) -> bool {
-        self.demand > 0.0 && self.demand >= gamma * per_weight * self.weight
+    /// (5), (7) High-demand: asks for γ of its base rate or more; or of what it was told, if that was
+    /// less. Who keeps to a rate that a full queue has lowered has not left the rest to others.
+    fn is_high(self, base: f64, gamma: f64) -> bool {
+        self.takes(self.least_told.min(base * self.weight), gamma)
+    }
+
+    fn takes(self, share: f64, gamma: f64) -> bool {
+        self.demand > 0.0 && self.demand >= gamma * share
     }
 }
 
@@ -45,19 +52,54 @@ impl Claim {
 /// that time consumers have heard of the offer and followed it.
 const PATIENCE: u32 = 5;
 
-/// For how long somebody has taken less than γ of what it was offered, in periods.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reserve {
-    periods: u32,
+/// What is remembered of what somebody was told, periods: at least as long as consumers take to follow.
+const WINDOW: u32 = 10;
+
+/// What somebody was told of late, and for how long it has not taken it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// The least that it was told, with the discount for its queue, and the most, without: in this
+    /// window and in the one before.
+    least: [f64; 2],
+    most: [f64; 2],
+    window: u32,
+    /// For how many periods it has taken less than γ of it.
+    untaken: u32,
 }
 
-impl Reserve {
-    pub(super) fn note(&mut self, demand: f64, offered: f64, gamma: f64) {
-        self.periods = if demand < gamma * offered { (self.periods + 1).min(PATIENCE) } else { 0 };
+impl Default for Told {
+    fn default() -> Told {
+        Told { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0 }
+    }
+}
+
+impl Told {
+    /// In a period it was told this much and asked for that.
+    pub(super) fn note(&mut self, demand: f64, rate: f64, discount: f64, gamma: f64) {
+        let told = rate * discount;
+        self.untaken = if demand < gamma * told { (self.untaken + 1).min(PATIENCE) } else { 0 };
+        if self.window == WINDOW {
+            *self =
+                Told { least: [f64::INFINITY, self.least[0]], most: [0.0, self.most[0]], window: 0, ..*self };
+        }
+        self.window += 1;
+        self.least[0] = self.least[0].min(told);
+        self.most[0] = self.most[0].max(rate);
     }
 
-    pub(super) fn is_limited(self) -> bool {
-        self.periods == PATIENCE
+    /// Whether something else must limit it.
+    pub(super) fn is_limited(&self) -> bool {
+        self.untaken == PATIENCE
+    }
+
+    /// The least that it was told: nobody can be expected to ask for more.
+    pub(super) fn least(&self) -> f64 {
+        self.least[0].min(self.least[1])
+    }
+
+    /// The most that it was told: nobody can be blamed for asking for it still.
+    pub(super) fn most(&self) -> f64 {
+        self.most[0].max(self.most[1])
     }
 }
 
@@ -72,7 +114,12 @@ fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim>
     for _ in 0..ROUNDS {
         let (mut left, mut takers) = (rate, 0.0);
         for claim in claims.clone() {
-            if claim.is_high(if claim.is_limited { level } else { base }, gamma) {
+            let is_taker = if claim.is_limited {
+                claim.takes(level * claim.weight, gamma)
+            } else {
+                claim.is_high(base, gamma)
+            };
+            if is_taker {
                 takers += claim.weight;
             } else {
                 left -= claim.demand;
@@ -220,13 +267,15 @@ pub(super) struct FlowLoad {
     pub(super) phi: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
-    /// As [`Claim::is_limited`].
+    /// As [`Claim::is_limited`] and [`Claim::least_told`].
     pub(super) is_limited: bool,
+    pub(super) least_told: f64,
 }
 
 impl FlowLoad {
     fn claim(&self) -> Claim {
-        Claim { weight: self.weight, demand: self.demand, is_limited: self.is_limited }
+        let FlowLoad { weight, demand, is_limited, least_told, .. } = *self;
+        Claim { weight, demand, is_limited, least_told }
     }
 }
 
@@ -292,11 +341,11 @@ mod tests {
     const GAMMA: f64 = 0.95;
 
     fn class(weight: f64, demand: f64) -> Claim {
-        Claim { weight, demand, is_limited: false }
+        Claim { weight, demand, is_limited: false, least_told: f64::INFINITY }
     }
 
     fn flow(demand: f64) -> FlowLoad {
-        FlowLoad { weight: 1.0, phi: 1.0, demand, is_limited: false }
+        FlowLoad { weight: 1.0, phi: 1.0, demand, is_limited: false, least_told: f64::INFINITY }
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -357,6 +406,28 @@ mod tests {
         let flows = [limited(1e6), limited(1.5e6), flow(4e6), flow(4e6)];
         let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
         assert!(near(share.rate_of(&flows[2]), 9.5e6 / 2.0));
+    }
+
+    #[test]
+    fn who_keeps_to_a_lowered_rate_has_not_left_the_rest_to_others() {
+        // Told 2 of its 3 while its queue drained, and asks for that.
+        let drained = FlowLoad { least_told: 2e6, ..flow(2e6) };
+        let share = ClassShare::new(6e6, GAMMA, [drained, flow(3e6)].iter().copied());
+        assert!(near(share.rate_of(&drained), 3e6) && near(share.rate_of(&flow(3e6)), 3e6));
+    }
+
+    #[test]
+    fn what_was_told_is_remembered_for_one_to_two_windows() {
+        let mut told = Told::default();
+        told.note(1e6, 5e6, 0.2, GAMMA);
+        for n in 1..=2 * WINDOW {
+            assert!(n > WINDOW || near(told.least(), 1e6) && near(told.most(), 5e6), "{n}");
+            told.note(3e6, 3e6, 1.0, GAMMA);
+        }
+        assert!(near(told.least(), 3e6) && near(told.most(), 3e6));
+        assert!(!told.is_limited());
+        (0..PATIENCE).for_each(|_| told.note(1e6, 3e6, 1.0, GAMMA));
+        assert!(told.is_limited());
     }
 
     #[test]

@@ -25,6 +25,12 @@ const ANSWERS: u32 = 32;
 /// How much of the difference is believed if it costs less than before.
 const FALL: f64 = 0.5;
 
+/// So many Interests lost, with nothing from a next hop since they were sent, and it counts as dead.
+const LOSSES: u8 = 3;
+/// A next hop that was heard from within this time is not probed: what it gives is known, and a slow
+/// one would have more than its part.
+const PROBE_AFTER: Span = Span::from_secs(1);
+
 /// Who is behind others in fetching the same Data has caught up in about so many round trips upstream.
 const CATCH_UP: f64 = 4.0;
 /// By so much of its rate may a face that catches up exceed what is its upstream.
@@ -94,6 +100,8 @@ struct Upstream {
     /// u_j, bit/s: infinite where the producer is on this node; `None` before a Data came.
     rate: Option<f64>,
     heard_at: Time,
+    /// Interests lost since.
+    losses: u8,
     /// Whether it has found the flow greedy.
     is_greedy: bool,
     /// Smoothed time from an Interest to its Data.
@@ -165,6 +173,7 @@ impl FlowTables {
     pub(super) fn note_data(&mut self, now: Time, face: FaceId, news: News) {
         let upstream = self.upstream(face);
         upstream.rate = Some(news.rate);
+        upstream.losses = 0;
         upstream.is_greedy = news.is_greedy;
         if let Some(rtt) = news.rtt {
             let known = if upstream.rtt == Span::ZERO { rtt } else { upstream.rtt };
@@ -178,15 +187,23 @@ impl FlowTables {
         self.upstream.iter().any(|u| u.is_greedy)
     }
 
-    /// An Interest that was sent by a next hop is lost. If nothing else came from there since, the way
-    /// is dead until a probe brings Data.
+    /// An Interest that was sent by a next hop is lost. If some are, and nothing else came from there
+    /// since, the way is dead until a probe brings Data.
     pub(super) fn note_loss(&mut self, face: FaceId, sent: Time) {
         if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
             && known.heard_at < sent
         {
-            known.rate = Some(0.0);
-            known.is_greedy = false;
+            known.losses = known.losses.saturating_add(1);
+            if known.losses >= LOSSES {
+                known.rate = Some(0.0);
+                known.is_greedy = false;
+            }
         }
+    }
+
+    /// Whether a next hop was heard from so lately that it needs no probe.
+    pub(super) fn is_known(&self, now: Time, face: FaceId) -> bool {
+        self.upstream.iter().any(|u| u.face == face && now.since(u.heard_at) < PROBE_AFTER)
     }
 
     /// A face went down or came up: nothing is known of it.
@@ -201,6 +218,7 @@ impl FlowTables {
                 face,
                 rate: None,
                 heard_at: Time::ZERO,
+                losses: 0,
                 is_greedy: false,
                 rtt: Span::ZERO,
                 credit: 0.0,
@@ -219,8 +237,8 @@ impl FlowTables {
 
     /// (12) f_j for each of these next hops. One that nothing is known of counts as the mean of the
     /// others; where nothing comes from any, all are equal.
-    fn probabilities(&mut self, next_hops: &[FaceId]) -> SmallVec<[f64; 4]> {
-        let rates: SmallVec<[Option<f64>; 4]> =
+    fn probabilities(&mut self, next_hops: &[FaceId]) -> SmallVec<[f64; 8]> {
+        let rates: SmallVec<[Option<f64>; 8]> =
             next_hops.iter().map(|&face| self.upstream(face).rate).collect();
         let infinite = rates.iter().filter(|rate| **rate == Some(f64::INFINITY)).count();
         if infinite > 0 {
@@ -294,12 +312,14 @@ impl FlowTables {
     ///
     /// Who is behind the others, and finds in the content store what they have fetched, may catch up:
     /// the faster the further behind, so that it falls in with them in a few round trips and does not
-    /// overshoot. But if some of its Interests do go upstream, these must not become many more.
-    pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
+    /// overshoot. What it has on the way then has to fit into `room_bits` upstream. And if some of its Interests do go upstream, these must not become many more.
+    pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span, room_bits: f64) -> f64 {
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
         let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
         let harmless = HARMLESS / own.share.value.max(f64::MIN_POSITIVE);
-        self.target_rate(now, face) * (1.0 + behind.min(harmless))
+        let rate = self.target_rate(now, face) * (1.0 + behind.min(harmless));
+        // When what is stored ends, Interests go upstream at this rate for a round trip.
+        rate.min(self.rate_upstream(face) + room_bits / self.round_trip().max(f64::MIN_POSITIVE))
     }
 
     /// The longest round trip upstream, s.
@@ -378,7 +398,7 @@ mod tests {
     fn one_that_the_cache_serves_takes_nothing_of_the_other_and_catches_up() {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[1.0, 0.0]);
-        let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age));
+        let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age), 1e12);
         assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6));
         assert!(near(told(0), 10e6) && near(told(100), 15e6) && near(told(1000), 60e6), "{}", told(1000));
     }
@@ -387,8 +407,10 @@ mod tests {
     fn where_the_cache_serves_every_other_interest_the_others_do_not_exceed_what_is_upstream() {
         let mut tables = tables(&[f64::INFINITY], &[10e6]);
         shared(&mut tables, &[0.5]);
-        let (miss, hit) =
-            (tables.target_rate(NOW, DOWN[0]), tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)));
+        let (miss, hit) = (
+            tables.target_rate(NOW, DOWN[0]),
+            tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100), 1e12),
+        );
         assert!(near(miss, 20e6));
         assert!((miss + hit) / 2.0 * 0.5 <= 10e6 * 1.05, "{hit}");
     }
@@ -428,7 +450,7 @@ mod tests {
         let mut tables = tables(&[], &[4e6, 2e6]);
         let parts = tables.probabilities(&UP);
         assert!(near(parts[2], 1.0 / 3.0) && near(parts[0], 4.0 / 9.0), "{parts:?}");
-        tables.note_loss(UP[0], NOW + Span::from_secs(1));
+        (0..LOSSES).for_each(|_| tables.note_loss(UP[0], NOW + Span::from_secs(1)));
         assert!((0..100).all(|_| tables.choose(&UP[..2], None).0 == UP[1]));
         assert_eq!(tables.choose(&UP[..2], Some(0)).0, UP[0], "a probe goes all the same");
     }
