@@ -212,3 +212,69 @@ fn a_flow_is_what_the_operator_says_the_fib_entry_or_so_many_components() {
         assert!((measured / of_n - 1.0).abs() < 0.03, "{components} components: {measured}, {of_n} expected");
     }
 }
+
+#[test]
+fn a_flow_that_joins_at_any_round_trip_has_its_share_and_the_link_stays_full() {
+    for (rate, bps) in [("10 Mb/s", 10e6), ("100 Mb/s", 100e6)] {
+        for delay_ms in [1, 32, 82, 182] {
+            let flows = flow("a", "") + &flow("b", "start = \"10 s\"");
+            let link = format!("ends = [\"R\", \"S\"]\ndelay = \"{delay_ms} ms\"");
+            let text =
+                line(rate, &flows).replace("ends = [\"R\", \"S\"]", &link).replace("\"60 s\"", "\"30 s\"");
+            let report = measured(&text, &[(20, 30)]);
+            shared(&report.document.windows[0], bps, &EQUAL[..2]);
+            assert_eq!(lost(&report), 0, "{rate}, {delay_ms} ms");
+        }
+    }
+}
+
+#[test]
+fn long_data_one_way_do_not_hold_up_the_other() {
+    let flows = flow("a", "") + &flow_between("B", "A", "c", "payload = \"8000 B\"");
+    let report = measured(&line("10 Mb/s", &flows), &[(5, 60)]);
+    let window = &report.document.windows[0];
+    // An Interest of some 60 bytes for each Data of 1114 comes against the long Data, and few the other way.
+    let (a, c) = (goodput(window, "/a"), goodput(window, "/c"));
+    assert!(a > 0.95 * ETA * 10e6 * CONTENT, "{a:.0}");
+    assert!(c > 0.95 * (ETA - 0.054) * 10e6 * 8000.0 / 8090.0, "{c:.0}");
+}
+
+#[test]
+fn data_that_leave_by_the_slow_side_of_a_link_are_not_starved_by_interests() {
+    let flows = flow("a", "") + &flow_between("B", "A", "c", "");
+    // From R to S, by which the Interests of a and the Data of c leave, 1 Mb/s; back 100 Mb/s.
+    let text = line("100 Mb/s", &flows).replace("rate = \"100 Mb/s\"", "rate = [\"1 Mb/s\", \"100 Mb/s\"]");
+    let report = measured(&text, &[(10, 60)]);
+    let window = &report.document.windows[0];
+    let (a, c) = (goodput(window, "/a"), goodput(window, "/c"));
+    assert!(c > 0.3e6, "{c:.0}: Interests take half of the link at most");
+    assert!(a > 5e6, "{a:.0}: half of a megabit of Interests asks for more");
+}
+
+#[test]
+fn probing_a_slow_way_does_not_make_a_flow_greedy() {
+    let text = two_ways(&(flow("a", "") + &flow("b", "")))
+        .replace("\"6 Mb/s\"", "\"100 Mb/s\"")
+        .replace("\"3 Mb/s\"", "\"100 kb/s\"")
+        .replace("\"60 s\"", "\"20 s\"");
+    let report = measured(&text, &[(5, 20)]);
+    let window = &report.document.windows[0];
+    shared(window, 100.1e6, &EQUAL[..2]);
+    assert!(window.flows.iter().all(|flow| flow.timeouts == 0));
+}
+
+#[test]
+fn a_consumer_that_finds_the_beginning_in_a_cache_does_not_overload_the_link_where_it_ends() {
+    let flows = flow("a", "stop = \"6 s\"") + &flow("a2", "start = \"8 s\"").replace("\"/a2\"", "\"/a\"");
+    let text = line("10 Mb/s", &flows)
+        .replace(
+            "name = [\"A\", \"R\", \"S\", \"B\"]",
+            "name = [\"A\", \"S\", \"B\"]\n[[node]]\nname = \"R\"\ncache = \"unlimited\"",
+        )
+        .replace("\"60 s\"", "\"30 s\"");
+    let report = measured(&text, &[(20, 30)]);
+    let [first, second] = &report.document.flows[..] else { panic!("two flows") };
+    assert_eq!((first.timeouts, second.timeouts, lost(&report)), (0, 0, 0));
+    let after = report.document.windows[0].flows[1].goodput_bps;
+    assert!(after > 0.97 * ETA * 10e6 * CONTENT, "{after:.0}");
+}

@@ -127,9 +127,10 @@ impl Strategy for AdaptiveForwarding {
             Answer::Cached(_) if !shared_retrieval => f64::INFINITY,
             Answer::Cached(age) => {
                 tables.note_answer(ev.now, ev.face, 0.0);
-                tables.target_rate_cached(ev.now, ev.face, age, room_bits)
+                tables.target_rate_cached(ev.now, ev.face, age)
             }
         };
+        let rate = rate.min(tables.shared_bound(ev.face, room_bits));
         write_rate(ev.data, Signal::TargetRate, rate);
     }
 

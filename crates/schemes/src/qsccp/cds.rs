@@ -50,9 +50,6 @@ const LONGEST_MEMORY: Span = Span::from_secs(10);
 /// unit is a bit over a weight of at most 1000.
 const REBASE_AT: f64 = 1e12;
 
-/// Below this part of B the limiters' rates do not fall.
-const LEAST_LIMIT: f64 = 0.01;
-
 /// What may wait is at least what comes back in this time: with a bound on the number of Interests
 /// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
 /// Interests are 17 ms on the 10 Mb/s of most of the paper's scenarios.
@@ -758,15 +755,14 @@ impl Cds {
         }
     }
 
-    /// The limiters follow what the Interests of the other direction leave, but never stop: what
-    /// would take the last tokens then would be followed by nothing for a very long time.
-    fn set_limits(&mut self, now: Time, data_capacity: f64) {
-        let limit = data_capacity.max(LEAST_LIMIT * self.capacity);
+    /// The limiters follow what the Interests of the other direction leave.
+    fn set_limits(&mut self, now: Time, limit: f64) {
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
         // While the link sends a Data, tokens gather for the Interests that wait.
         let sending =
             self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
+        self.interests_out.set_depth(self.largest_sent_bits);
         let gathered = (limit * sending.min(LONG_WAIT.as_secs_f64())) as u64;
         self.total.set_depth(self.settings.burst_bits.max(2 * largest) + gathered);
         for (class, delta) in self.classes.iter_mut().zip(self.settings.delta) {

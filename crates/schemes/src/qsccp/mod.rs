@@ -20,7 +20,8 @@
 //!    than it takes for half a second is limited elsewhere, and leaves the rest to others.
 //! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
 //!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
-//!    more than 1 % of it. It never falls below 1 % of B.
+//!    more than 1 % of it. It is half of η·B at least, since Interests leave half to Data that wait
+//!    (14).
 //! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
 //!    lets no more through.
 //! 4. r_f is measured from Interest to Interest, smoothed over a few measures where a period has
@@ -32,7 +33,8 @@
 //!    past the limiters.
 //! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
 //!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
-//!    makes up for the time an Interest waits for a Data in transmission. Buckets begin full.
+//!    makes up for the time an Interest waits for a Data in transmission, and what comes while the
+//!    link sends its own largest Data. Buckets begin full.
 //! 7. A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period: a
 //!    flow of less than ten Data a second would otherwise come and go ten times a second. The R_f of
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
@@ -59,10 +61,9 @@
 //!     its queue with Interests that all wait for too long, and never hears of it.
 //! 13. Where no class is high-demand, the code promises each class its base rate and all that is
 //!     spare, together more than the link has. Ours promises no more than the others leave.
-//! 14. Interests leave before the Data that wait for the same link: they are small and scheduled, and
-//!     one that waits behind Data would leave the other direction idle. The authors' code has one
-//!     queue for both.
-//!
+//! 14. Interests leave before the Data that wait for the same link, up to half of it: they are small and
+//!     scheduled, and one that waits behind Data would leave the other direction idle. The authors' code
+//!     has one queue for both.
 //! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not; a period
 //!     does not count in which no Data told it so, or it was on its way down. It is released when it has
 //!     kept to its rate for as many; the paper does not say when, and the authors' code never does. The
@@ -70,10 +71,12 @@
 //!     is let through, and would give a greedy flow an equal share. Ours tells the node's other
 //!     faces too.
 //! 16. Interests are dealt out by turns in the ratio of f_j, as in the authors' code, and not drawn at
-//!     random: at 99 % use bunches would fill queues. 1 % are sent at random all the same. A next hop
-//!     that nothing is known of counts as the mean of the others.
+//!     random: at 99 % use bunches would fill queues. 1 % are drawn at random, but go as probes only to
+//!     next hops not heard from for a second: on a slow way they would be more than its part. A
+//!     next hop that nothing is known of counts as the mean of the others. An Interest that is
+//!     repeated, or came back as a Nack, goes to a next hop that it was not sent to, if there is one.
 //! 17. Tables age by what they hold, without a timer: a downstream face is left out after four of its
-//!     usual gaps without an Interest; a next hop whose Interests are lost, with nothing else from it
+//!     usual gaps without an Interest; a next hop that has lost three Interests, with nothing else from it
 //!     since, counts as zero until a probe brings Data. The authors' code resets rates after 100 ms of
 //!     silence.
 //! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands). (11)
@@ -83,9 +86,16 @@
 //!     d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a fall by
 //!     half in each tenth of a second, so that consumers who pass each other do not overload the link.
 //!     Who finds its Data in the content store is told more, the more the older the Data, and falls in
-//!     with the others in four round trips.
+//!     with the others in four round trips; but not more than Σu and what a class's room takes in two.
 //! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
 //!     Σu, as any that could have more than that.
+//! 20. A Data without TargetRate (MAX_RATE) lets the consumer's rate grow by a fifth; with no TargetRate
+//!     for a lifetime, timeouts halve it.
+//! 21. As in the authors' code, no Nack tells of a dropped Interest, and one that is repeated within
+//!     100 ms is absorbed: what is dropped was too much, and would come back into the same full queue.
+//!     Delay-sensitive classes have a bounded room too.
+//! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest that
+//!     began it.
 //!
 //! # Valid where
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait

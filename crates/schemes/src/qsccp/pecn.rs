@@ -18,9 +18,9 @@ const CLASS_IDLE: f64 = 0.05;
 /// nobody is counted at more than before, so that it is safe to stop at any.
 const ROUNDS: u32 = 8;
 
-/// (1) B'(t) = η·B(t) − B_I(t), not below 0.
+/// (1) B'(t) = η·B(t) − B_I(t); but the other end leaves half of the link to Data that wait.
 pub(super) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
-    (eta * capacity - reverse_interests).max(0.0)
+    (eta * capacity - reverse_interests).max(eta * capacity / 2.0)
 }
 
 /// Somebody who shares a rate with others: a flow in its class, or a class.

@@ -22,6 +22,8 @@ const LONGEST_MEMORY: Span = Span::from_secs(10);
 
 /// What a face costs upstream is measured over so many Data, and a tenth of a second, at least.
 const ANSWERS: u32 = 32;
+/// So many Data in a row that cost more than believed are no chance.
+const ALL_DEAR: u32 = 16;
 /// How much of the difference is believed if it costs less than before.
 const FALL: f64 = 0.5;
 
@@ -67,12 +69,14 @@ struct UpstreamShare {
     since: Time,
     answers: u32,
     cost: f64,
+    /// The latest Data that cost more than believed, one after the other.
+    dear: u32,
 }
 
 impl UpstreamShare {
     /// Of a face that nothing is known of: all.
     fn new(now: Time) -> UpstreamShare {
-        UpstreamShare { value: 1.0, is_known: false, since: now, answers: 0, cost: 0.0 }
+        UpstreamShare { value: 1.0, is_known: false, since: now, answers: 0, cost: 0.0, dear: 0 }
     }
 
     /// What a face costs upstream at a rate; one that costs nothing, at any.
@@ -83,6 +87,11 @@ impl UpstreamShare {
     fn note(&mut self, now: Time, cost: f64) {
         self.answers += 1;
         self.cost += cost;
+        self.dear = if cost > self.value { self.dear + 1 } else { 0 };
+        if self.dear == ALL_DEAR {
+            // What was shared is over: a cache, for one, has no more.
+            *self = UpstreamShare { value: cost, is_known: true, ..UpstreamShare::new(now) };
+        }
         if self.answers < ANSWERS || now.since(self.since) < SHORTEST_MEMORY {
             return;
         }
@@ -312,14 +321,24 @@ impl FlowTables {
     ///
     /// Who is behind the others, and finds in the content store what they have fetched, may catch up:
     /// the faster the further behind, so that it falls in with them in a few round trips and does not
-    /// overshoot. What it has on the way then has to fit into `room_bits` upstream. And if some of its Interests do go upstream, these must not become many more.
-    pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span, room_bits: f64) -> f64 {
+    /// overshoot. But if some of its Interests do go upstream, these must not become many more.
+    pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
         let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
         let harmless = HARMLESS / own.share.value.max(f64::MIN_POSITIVE);
-        let rate = self.target_rate(now, face) * (1.0 + behind.min(harmless));
-        // When what is stored ends, Interests go upstream at this rate for a round trip.
-        rate.min(self.rate_upstream(face) + room_bits / self.round_trip().max(f64::MIN_POSITIVE))
+        self.target_rate(now, face) * (1.0 + behind.min(harmless))
+    }
+
+    /// What a face may be told at most that shares with others or finds in the content store, bit/s: when
+    /// that ends, its Interests go upstream at this rate until the first Data is back and the consumer
+    /// has heard of it, and have to fit into `room_bits` there.
+    pub(super) fn shared_bound(&self, face: FaceId, room_bits: f64) -> f64 {
+        match self.downstream.iter().find(|d| d.face == face) {
+            Some(own) if own.share.value < 1.0 => {
+                self.rate_upstream(face) + room_bits / (2.0 * self.round_trip()).max(f64::MIN_POSITIVE)
+            }
+            _ => f64::INFINITY,
+        }
     }
 
     /// The longest round trip upstream, s.
@@ -398,7 +417,7 @@ mod tests {
     fn one_that_the_cache_serves_takes_nothing_of_the_other_and_catches_up() {
         let mut tables = tables(&[30e6, 30e6], &[10e6]);
         shared(&mut tables, &[1.0, 0.0]);
-        let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age), 1e12);
+        let told = |age| tables.target_rate_cached(NOW, DOWN[1], Span::from_millis(age));
         assert!(near(tables.target_rate(NOW, DOWN[0]), 10e6));
         assert!(near(told(0), 10e6) && near(told(100), 15e6) && near(told(1000), 60e6), "{}", told(1000));
     }
@@ -407,10 +426,8 @@ mod tests {
     fn where_the_cache_serves_every_other_interest_the_others_do_not_exceed_what_is_upstream() {
         let mut tables = tables(&[f64::INFINITY], &[10e6]);
         shared(&mut tables, &[0.5]);
-        let (miss, hit) = (
-            tables.target_rate(NOW, DOWN[0]),
-            tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100), 1e12),
-        );
+        let (miss, hit) =
+            (tables.target_rate(NOW, DOWN[0]), tables.target_rate_cached(NOW, DOWN[0], Span::from_secs(100)));
         assert!(near(miss, 20e6));
         assert!((miss + hit) / 2.0 * 0.5 <= 10e6 * 1.05, "{hit}");
     }
