@@ -44,6 +44,9 @@ pub(crate) struct Stream {
     pub arcs: Vec<Arc>,
     /// For each node its arcs: from here to where those of the next begin.
     pub first_arc: Vec<usize>,
+    /// The arcs, ordered by where they end; with `first_into` as `arcs` with `first_arc`.
+    pub into: Vec<usize>,
+    pub first_into: Vec<usize>,
     /// The flows, each with the place of its consumer in `nodes`.
     pub consumers: Vec<(usize, usize)>,
 }
@@ -52,6 +55,26 @@ impl Stream {
     /// The arcs that begin at a node.
     pub fn arcs_of(&self, node: usize) -> core::ops::Range<usize> {
         self.first_arc[node]..self.first_arc[node + 1]
+    }
+
+    /// Whether a node has several next hops.
+    pub fn forks(&self) -> bool {
+        self.first_arc.windows(2).any(|arcs| arcs[1] - arcs[0] > 1)
+    }
+
+    /// The arcs that end at a node.
+    pub fn arcs_into(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.into[self.first_into[node]..self.first_into[node + 1]].iter().copied()
+    }
+
+    /// Makes the lists of arcs by node, from the arcs; these are ordered by where they begin.
+    pub fn list_arcs(&mut self) {
+        let nodes = 0..=self.nodes.len();
+        self.first_arc = nodes.clone().map(|node| self.arcs.partition_point(|arc| arc.from < node)).collect();
+        self.into = (0..self.arcs.len()).collect();
+        self.into.sort_by_key(|arc| self.arcs[*arc].to);
+        self.first_into =
+            nodes.map(|node| self.into.partition_point(|arc| self.arcs[*arc].to < node)).collect();
     }
 }
 
@@ -138,6 +161,18 @@ impl Network {
     /// The arcs of a stream in the list of those of all streams.
     pub fn arcs_of(&self, stream: usize) -> core::ops::Range<usize> {
         self.first_arc[stream]..self.first_arc[stream + 1]
+    }
+
+    /// Whether each stream has a consumer that asks for something.
+    pub fn running(&self, conditions: &Conditions) -> Vec<bool> {
+        let asks = |(flow, _): &(usize, usize)| conditions.demand[*flow] > 0.0;
+        self.streams.iter().map(|stream| stream.consumers.iter().any(asks)).collect()
+    }
+
+    /// What Interests take of a channel, with these loads of Data on all arcs.
+    pub fn interests(&self, channel: Channel, load: &[f64]) -> f64 {
+        let on = self.interests_on[channel].iter();
+        on.map(|&(stream, arc)| self.streams[stream].interest_ratio * load[arc]).sum()
     }
 
     /// The rate of a flow's content when its Data come at `rate`.
@@ -239,7 +274,9 @@ impl<'s> Routes<'s> {
             content_ratio: 0.0,
             produces: finished.iter().map(|node| producers.contains(node)).collect(),
             arcs: Vec::new(),
-            first_arc: vec![0],
+            first_arc: Vec::new(),
+            into: Vec::new(),
+            first_into: Vec::new(),
             consumers: flows.iter().zip(&consumers).map(|(flow, node)| (*flow, place[node])).collect(),
             nodes: Vec::new(),
         };
@@ -250,9 +287,9 @@ impl<'s> Routes<'s> {
                     stream.arcs.push(Arc { from, to, channel: back, back: there });
                 }
             }
-            stream.first_arc.push(stream.arcs.len());
         }
         stream.nodes = finished;
+        stream.list_arcs();
         stream
     }
 }

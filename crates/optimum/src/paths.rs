@@ -159,9 +159,8 @@ impl Paths {
             }
             let along = stream.arcs_of(at).filter(|&arc| has_left(self.flow[arc], share[arc]));
             let along = along.map(|arc| (stream.arcs[arc].to, Step::Along(arc)));
-            let arcs = stream.arcs.iter().enumerate();
-            let against = arcs.filter(|(arc, ends)| ends.to == at && self.flow[*arc] > least);
-            let against = against.map(|(arc, ends)| (ends.from, Step::Against(arc)));
+            let against = stream.arcs_into(at).filter(|&arc| self.flow[arc] > least);
+            let against = against.map(|arc| (stream.arcs[arc].from, Step::Against(arc)));
             for (to, step) in along.chain(against) {
                 if self.reached_by[to].is_none() {
                     self.reached_by[to] = Some(step);
@@ -203,17 +202,20 @@ mod tests {
             channel: 2 * at,
             back: 2 * at + 1,
         };
-        let before = |node: usize| ends.iter().filter(|(from, _)| *from < node).count();
-        Stream {
+        let mut stream = Stream {
             class: ServiceClass::Be,
             interest_ratio: 0.0,
             content_ratio: 1.0,
             nodes: (0..nodes).collect(),
             produces: (0..nodes).map(|node| node == nodes - 1).collect(),
             arcs: ends.iter().enumerate().map(arc).collect(),
-            first_arc: (0..=nodes).map(before).collect(),
+            first_arc: Vec::new(),
+            into: Vec::new(),
+            first_into: Vec::new(),
             consumers: vec![(0, 0)],
-        }
+        };
+        stream.list_arcs();
+        stream
     }
 
     fn found(stream: &Stream, demand: f64, share: &[f64]) -> Paths {

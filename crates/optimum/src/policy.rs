@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn what_a_class_leaves_goes_to_the_others_by_weight() {
         let own = shares(12.0, &[(Af4, 1.0), (Af2, 3.0), (Be, 20.0)]);
-        // Beside 20 of BE: 5/9 · 12; 3/4 · (12 − 1); what 1 and 3 leave.
-        assert!(near(&own, &[12.0 * 5.0 / 9.0, 8.25, 8.0]), "{own:?}");
+        // Of the 9 that AF2 leaves 5/6; of the 11 that AF4 leaves 3/4; what both leave.
+        assert!(near(&own, &[7.5, 8.25, 8.0]), "{own:?}");
     }
 
     #[test]
