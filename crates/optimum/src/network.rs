@@ -88,6 +88,8 @@ pub(crate) struct Network {
     pub stream_of: Vec<usize>,
     /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
     pub first_arc: Vec<usize>,
+    /// For each arc in that list its stream.
+    pub stream_of_arc: Vec<usize>,
     /// For each channel the arcs whose Data come by it: stream, and place in the list of all arcs.
     pub data_on: Vec<Vec<(usize, usize)>>,
     /// For each channel the arcs whose Interests go by it.
@@ -135,6 +137,7 @@ impl Network {
         let channels: Vec<_> = links.flat_map(channel).collect();
         let mut network = Network {
             first_arc: vec![0],
+            stream_of_arc: Vec::new(),
             data_on: vec![Vec::new(); channels.len()],
             interests_on: vec![Vec::new(); channels.len()],
             streams,
@@ -152,6 +155,7 @@ impl Network {
             for arc in &stream.arcs {
                 self.data_on[arc.channel].push((index, at));
                 self.interests_on[arc.back].push((index, at));
+                self.stream_of_arc.push(index);
                 at += 1;
             }
             self.first_arc.push(at);
@@ -161,6 +165,19 @@ impl Network {
     /// The arcs of a stream in the list of those of all streams.
     pub fn arcs_of(&self, stream: usize) -> core::ops::Range<usize> {
         self.first_arc[stream]..self.first_arc[stream + 1]
+    }
+
+    /// Of an arc in the list of all: its stream, the channel by which Data come, and that by which
+    /// Interests go.
+    pub fn arc(&self, arc: usize) -> (usize, Channel, Channel) {
+        let stream = self.stream_of_arc[arc];
+        let arc = self.streams[stream].arcs[arc - self.first_arc[stream]];
+        (stream, arc.channel, arc.back)
+    }
+
+    /// The class of a flow.
+    pub fn class(&self, flow: usize) -> ServiceClass {
+        self.streams[self.stream_of[flow]].class
     }
 
     /// Whether each stream has a consumer that asks for something.

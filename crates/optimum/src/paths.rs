@@ -53,6 +53,32 @@ impl Paths {
         while self.total < most * (1.0 - ROUNDING) && self.augment(stream, node, most, share) {}
     }
 
+    /// Takes the widest way out of what was found; its arcs, from the consumer on.
+    pub fn take_widest(&mut self, stream: &Stream, node: usize) -> Option<Vec<usize>> {
+        let mut width = vec![0.0f64; stream.nodes.len()];
+        let mut next = vec![None; stream.nodes.len()];
+        for at in (node..stream.nodes.len()).rev() {
+            if stream.produces[at] {
+                width[at] = f64::INFINITY;
+                continue;
+            }
+            for arc in stream.arcs_of(at) {
+                let through = self.flow[arc].min(width[stream.arcs[arc].to]);
+                if through > width[at] {
+                    (width[at], next[at]) = (through, Some(arc));
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut at = node;
+        while let Some(arc) = next[at] {
+            self.flow[arc] -= width[node];
+            path.push(arc);
+            at = stream.arcs[arc].to;
+        }
+        (width[node] > self.total * ROUNDING && !path.is_empty()).then_some(path)
+    }
+
     /// What each node can offer to one that asks, of the shares that are left; returns that of `node`.
     fn offers(&mut self, stream: &Stream, node: usize, share: &[f64]) -> f64 {
         self.offer.clear();
