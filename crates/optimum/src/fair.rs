@@ -55,9 +55,7 @@ pub(crate) struct Fair {
 /// The fixed point under these conditions.
 pub(crate) fn fair(network: &Network, policy: &Policy, conditions: &Conditions) -> Fair {
     let mut rounds = Rounds::new(network, policy, conditions);
-    let runs = network.streams.iter().zip(&rounds.running);
-    let forks = runs.filter(|(_, running)| **running).any(|(stream, _)| stream.forks());
-    let (most, step) = if forks { (ROUNDS_MULTIPATH, 0.5) } else { (ROUNDS, 1.0) };
+    let (most, step) = if network.forks(&rounds.running) { (ROUNDS_MULTIPATH, 0.5) } else { (ROUNDS, 1.0) };
     let mut mean = Mean::default();
     for round in 0..most {
         let unrest = rounds.round(if round == 0 { 1.0 } else { step });
@@ -160,10 +158,12 @@ impl<'n> Rounds<'n> {
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
         for &(stream, arc) in network.data_on[channel].iter().filter(running) {
-            division.add(network.streams[stream].class, wanted[arc]);
+            let of = &network.streams[stream];
+            division.add(of.class, of.weight, wanted[arc]);
         }
         let shares = division.shares(self.policy, capacity);
-        for (&(_, arc), share) in network.data_on[channel].iter().filter(running).zip(shares) {
+        for (&(stream, arc), share) in network.data_on[channel].iter().filter(running).zip(shares) {
+            let share = share.min(network.streams[stream].limit);
             fair.share[arc] += step * (share - fair.share[arc]);
             fair.by_interests[arc] = false;
         }
@@ -182,7 +182,7 @@ impl<'n> Rounds<'n> {
         division.clear();
         for &(stream, arc) in network.interests_on[channel].iter().filter(running) {
             let stream = &network.streams[stream];
-            division.add(stream.class, stream.interest_ratio * wanted[arc]);
+            division.add(stream.class, stream.weight, stream.interest_ratio * wanted[arc]);
         }
         let shares = division.shares(self.policy, self.conditions.capacity[channel]);
         for (&(stream, arc), share) in network.interests_on[channel].iter().filter(running).zip(shares) {

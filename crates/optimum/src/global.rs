@@ -7,8 +7,8 @@
 //!
 //! Delay-sensitive classes come first, one after the other, each no more than δ of a link; each keeps the
 //! paths that it has found. The delay-tolerant ones then share what is left. There is no link at which to
-//! weigh classes against each other, so a flow of class c has the weight ω_c/n_c, with n_c the number of
-//! its flows.
+//! weigh classes against each other, so a flow of class c has the weight ω_c·w/Σw, the sum over all flows
+//! of its class.
 
 use crate::model::{Allocation, Model, Stage};
 use crate::network::{Conditions, Network};
@@ -133,15 +133,16 @@ fn stages() -> impl Iterator<Item = core::ops::Range<usize>> {
     (0..DELAY_SENSITIVE).map(|class| class..class + 1).chain([DELAY_SENSITIVE..CLASSES])
 }
 
-/// ω_c/n_c of each flow.
+/// ω_c·w/Σw of each flow.
 fn weights(stage: &Stage<'_>, policy: &Policy) -> Vec<f64> {
     let network = stage.network;
-    let mut members = [0.0; CLASSES];
+    let own = |flow: usize| network.streams[network.stream_of[flow]].weight;
+    let mut of_class = [0.0; CLASSES];
     for flow in stage.takers(&(0..CLASSES)) {
-        members[network.class(flow) as usize] += 1.0;
+        of_class[network.class(flow) as usize] += own(flow);
     }
-    let classes = (0..network.stream_of.len()).map(|flow| network.class(flow));
-    classes.map(|class| policy.weight(class) / f64::max(members[class as usize], 1.0)).collect()
+    let part = |flow: usize| own(flow) / of_class[network.class(flow) as usize].max(own(flow));
+    (0..network.stream_of.len()).map(|flow| policy.weight(network.class(flow)) * part(flow)).collect()
 }
 
 /// Settles these flows at what the solution gives them.

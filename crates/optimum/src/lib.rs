@@ -1,22 +1,54 @@
-//! wip
-mod fair; mod network; mod paths; mod policy; mod program; mod global; mod model;
+//! What theory says is the best steady allocation for a scenario, whatever the scheme.
+//!
+//! | objective | what it maximises | how |
+//! |---|---|---|
+//! | link-fair | each link divided by itself: classes by priority and weight, flows of a class equally | a fixed point ([`Objective::LinkFair`]) |
+//! | max-min | the smallest rate, then the next, for its weight, over all routes at once | a linear program a level |
+//! | proportional | the weighted sum of the logarithms of rates | one convex program with exponential cones |
+//! | max-flow | the sum of rates | one linear program |
+//!
+//! Link-fair is the yardstick: it is what schedulers can enforce hop by hop. The others see the whole
+//! network at once; they tell what that costs.
+//!
+//! # What is modelled
+//! - Rates are bits of Data on the wire; goodput is their content. Packets are as long as they are under any
+//!   scheme: with a PIT token and their class, without a scheme's own fields, which are what the scheme costs.
+//! - A link carries Data up to η times its rate, less the Interests that go its way.
+//! - A flow asks for as much as its source does. One that does not listen asks for its rate, and gets no
+//!   more than its share.
+//! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or
+//!   several: a link carries one copy, as much as the one that takes most takes. It is the best that could
+//!   be; out of step, only caches keep it from being more.
+//! - Not modelled: round trips, queues, random loss, and caches that serve one consumer what another has
+//!   fetched before.
+//!
+//! ```
+//! use weir_core::Span;
+//! use weir_optimum::{Options, steady};
+//! use weir_scenario::{Scenario, builtin};
+//!
+//! let text = builtin("qsccp/dumbbell").expect("it is built in");
+//! let scenario = Scenario::parse("qsccp/dumbbell", "scenarios/qsccp/dumbbell.toml", text, &[])?;
+//! let window = (Span::from_secs(20), Span::from_secs(120));
+//! let optimum = steady(&scenario, window, &Options::default())?;
+//! let of_af2: f64 = optimum.flows[10..20].iter().map(|flow| flow.rate_bps).sum();
+//! assert!((of_af2 - 4.45e6).abs() < 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod fair;
+mod global;
+mod model;
+mod network;
+mod optimum;
+mod paths;
+mod policy;
+mod program;
+mod solve;
+mod theory;
+mod timeline;
+
+pub use optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
 pub use policy::Policy;
-/// x
-pub fn probe(s:&weir_scenario::Scenario, t: weir_core::Span, eta:f64)->(usize,f64,Vec<f64>) {
- let n=network::Network::new(s);
- let mut st=network::State::new(s);
- for (at,c) in network::changes(s) { if at<=t {st.apply(&c);} }
- let c=st.conditions(eta);
- let p=Policy::of(s).unwrap();
- let f=fair::fair(&n,&p,&c);
- let show=|name:&str,a:&model::Allocation,t:std::time::Instant| { println!("{name} {:?} sum {} min {} logs {}", t.elapsed(), a.rate.iter().sum::<f64>(), a.rate.iter().copied().fold(f64::INFINITY,f64::min), a.rate.iter().map(|x|x.ln()).sum::<f64>()); if a.rate.len()<50 {println!("{:?}", a.rate);} };
- println!("fair sum {} min {} logs {}", f.rate.iter().sum::<f64>(), f.rate.iter().copied().fold(f64::INFINITY,f64::min), f.rate.iter().map(|x|x.ln()).sum::<f64>());
- let t=std::time::Instant::now();
- show("max flow", &global::maximum_flow(&n,&c).unwrap(),t);
- let t=std::time::Instant::now();
- show("prop", &global::proportional(&n,&p,&c).unwrap(),t);
- let t=std::time::Instant::now();
- let i=(0..n.channels.len()).map(|ch| n.interests(ch,&f.load)).collect();
- show("max-min", &global::max_min(&n,&p,&c,i).unwrap(),t);
- (f.rounds,if f.is_settled {0.0} else {1.0},f.rate)
-}
+pub use solve::Objective;
+pub use theory::{Theory, steady};

@@ -13,7 +13,7 @@
 
 use weir_packet::ServiceClass;
 
-use crate::network::{Channel, Conditions, Network, Stream};
+use crate::network::{Arc, Channel, Conditions, Network, Stream};
 use crate::paths::Paths;
 use crate::policy::{DELAY_SENSITIVE, Policy};
 use crate::program::{Answer, NoAnswer, Program, Terms};
@@ -62,7 +62,8 @@ pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
 /// What each arc of a stream can carry if nothing else is on its links.
 fn widths(stream: &Stream, conditions: &Conditions) -> Vec<f64> {
     let most = |channel: Channel| conditions.capacity[channel];
-    stream.arcs.iter().map(|arc| most(arc.channel).min(most(arc.back) / stream.interest_ratio)).collect()
+    let width = |arc: &Arc| most(arc.channel).min(most(arc.back) / stream.interest_ratio).min(stream.limit);
+    stream.arcs.iter().map(width).collect()
 }
 
 /// What a bound of a channel counts.

@@ -10,6 +10,8 @@ use weir_core::wire;
 use weir_packet::{Name, PitToken, ServiceClass, Signal};
 use weir_scenario::{DirectedLink, Event, Flow, Scenario, SourceRate};
 
+use crate::policy::Policy;
+
 /// One direction of a link: its place in [`Network::channels`].
 pub(crate) type Channel = usize;
 
@@ -31,6 +33,10 @@ pub(crate) struct Arc {
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     pub class: ServiceClass,
+    /// w: its weight in its class.
+    pub weight: f64,
+    /// What it gets of a link at the most, bit/s.
+    pub limit: f64,
     /// Bits of an Interest for each bit of its Data.
     pub interest_ratio: f64,
     /// Bits of content for each bit of a Data.
@@ -108,7 +114,7 @@ pub(crate) struct Conditions {
 }
 
 impl Network {
-    pub fn new(scenario: &Scenario) -> Network {
+    pub fn new(scenario: &Scenario, policy: &Policy) -> Network {
         let routes = Routes::new(scenario);
         let channel = |link| [0, 1].map(|direction| DirectedLink { link, direction });
         let links = (0..scenario.links.len()).map(weir_scenario::LinkId);
@@ -130,6 +136,8 @@ impl Network {
             let (interest, data) = sizes(first);
             flows.iter().for_each(|&flow| data_bits[flow] = data);
             let mut stream = routes.stream(scenario, flows);
+            stream.weight = policy.flow_weight(&first.prefix);
+            stream.limit = policy.flow_limit(&first.prefix);
             stream.interest_ratio = interest / data;
             stream.content_ratio = first.payload.bits() as f64 / data;
             streams.push(stream);
@@ -184,6 +192,11 @@ impl Network {
     pub fn running(&self, conditions: &Conditions) -> Vec<bool> {
         let asks = |(flow, _): &(usize, usize)| conditions.demand[*flow] > 0.0;
         self.streams.iter().map(|stream| stream.consumers.iter().any(asks)).collect()
+    }
+
+    /// Whether the routes of a stream that runs fork.
+    pub fn forks(&self, running: &[bool]) -> bool {
+        self.streams.iter().zip(running).any(|(stream, runs)| *runs && stream.forks())
     }
 
     /// What Interests take of a channel, with these loads of Data on all arcs.
@@ -272,7 +285,7 @@ impl<'s> Routes<'s> {
         }
     }
 
-    /// The stream of these flows, all of one prefix and class; its sizes are still to be set.
+    /// The stream of these flows, all of one prefix and class; its sizes and weight are still to be set.
     fn stream(&self, scenario: &Scenario, flows: &[usize]) -> Stream {
         let first = &scenario.flows[flows[0]];
         let consumers: Vec<usize> = flows.iter().map(|&f| scenario.flows[f].consumer.index()).collect();
@@ -287,6 +300,8 @@ impl<'s> Routes<'s> {
         let place: BTreeMap<usize, usize> = finished.iter().enumerate().map(|(at, node)| (*node, at)).collect();
         let mut stream = Stream {
             class: first.class,
+            weight: 1.0,
+            limit: f64::INFINITY,
             interest_ratio: 0.0,
             content_ratio: 0.0,
             produces: finished.iter().map(|node| producers.contains(node)).collect(),

@@ -230,6 +230,8 @@ mod tests {
         };
         let mut stream = Stream {
             class: ServiceClass::Be,
+            weight: 1.0,
+            limit: f64::INFINITY,
             interest_ratio: 0.0,
             content_ratio: 1.0,
             nodes: (0..nodes).collect(),

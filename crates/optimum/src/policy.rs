@@ -6,9 +6,10 @@
 //!                             ├─ CS6  ≤ δ·K   ├ strict priority, in this order
 //!                             ├─ EF   ≤ δ·K   ┘
 //!                             └─ the rest: AF4 … BE by ω, what a class leaves to the others by ω
-//!   in each class: equal parts, what a flow leaves to the others
+//!   in each class: parts by w, equal ones unless the operator says otherwise; what a flow leaves to the others
 //! ```
 
+use weir_core::units::Rate;
 use weir_packet::ServiceClass;
 use weir_scenario::{Param, ParamValue, Scenario, ScenarioError};
 
@@ -21,24 +22,33 @@ pub(crate) const DELAY_SENSITIVE: usize = 3;
 const SCHEME: &str = "qsccp";
 
 /// Weights and limits of the classes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// δ of CS7, CS6, EF: the largest part of a link that the class gets, 0 to 1.
     pub delta: [f64; DELAY_SENSITIVE],
     /// ω of AF4, AF3, AF2, AF1, BE.
     pub omega: [f64; CLASSES - DELAY_SENSITIVE],
+    /// w of the flows below a prefix; of several that cover a flow's the longest counts, of none it is 1.
+    pub flow_weights: Vec<(String, f64)>,
+    /// What each flow below a prefix gets of a link at the most, bit/s; as above, and of none without limit.
+    pub flow_limits: Vec<(String, f64)>,
 }
 
 impl Default for Policy {
     /// Those of QSCCP (paper: section V-B, 3:2:1; files: queues.cpp, the others and δ).
     fn default() -> Policy {
-        Policy { delta: [0.2, 0.2, 0.3], omega: [5.0, 4.0, 3.0, 2.0, 1.0] }
+        Policy {
+            delta: [0.2, 0.2, 0.3],
+            omega: [5.0, 4.0, 3.0, 2.0, 1.0],
+            flow_weights: Vec::new(),
+            flow_limits: Vec::new(),
+        }
     }
 }
 
 impl Policy {
-    /// What the scenario's parameters `scheme.qsccp.weights` and `.delta` say, whichever scheme runs:
-    /// schemes are compared by the same measure.
+    /// What the scenario's parameters `scheme.qsccp.weights`, `.delta`, `.flow_weights` and `.flow_limits` say,
+    /// whichever scheme runs: schemes are compared by the same measure.
     ///
     /// # Errors
     /// A weight or limit that is none.
@@ -56,7 +66,25 @@ impl Policy {
                 }
             }
         }
+        for param in scenario.scheme_params(SCHEME) {
+            if let Some(prefix) = param.key.strip_prefix("flow_weights.") {
+                policy.flow_weights.push((prefix.to_owned(), checked(scenario, param, f64::MAX)?));
+            }
+            if let Some(prefix) = param.key.strip_prefix("flow_limits.") {
+                policy.flow_limits.push((prefix.to_owned(), rate(scenario, param)?));
+            }
+        }
         Ok(policy)
+    }
+
+    /// w of the flows of a prefix.
+    pub(crate) fn flow_weight(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
+    }
+
+    /// What each flow of a prefix gets of a link at the most, bit/s.
+    pub(crate) fn flow_limit(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
     }
 
     /// The weight of a class among the delay-tolerant ones; 1 for the others.
@@ -98,17 +126,34 @@ impl Policy {
     }
 }
 
+/// The value of the longest prefix that covers a name.
+fn of_longest(values: &[(String, f64)], name: &str) -> Option<f64> {
+    let covers = |(prefix, _): &&(String, f64)| {
+        let rest = name.strip_prefix(prefix.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    values.iter().filter(covers).max_by_key(|(prefix, _)| prefix.len()).map(|(_, value)| *value)
+}
+
 /// A positive parameter of the scheme, if the scenario gives it.
 pub(crate) fn positive(scenario: &Scenario, key: &str, most: f64) -> Result<Option<f64>, ScenarioError> {
-    let Some(param) = scenario.scheme_params(SCHEME).iter().find(|param| param.key == key) else {
-        return Ok(None);
-    };
-    let value = number(param).filter(|value| *value > 0.0 && *value <= most);
-    let wrong = || {
+    let param = scenario.scheme_params(SCHEME).iter().find(|param| param.key == key);
+    param.map(|param| checked(scenario, param, most)).transpose()
+}
+
+fn checked(scenario: &Scenario, param: &Param, most: f64) -> Result<f64, ScenarioError> {
+    number(param).filter(|value| *value > 0.0 && *value <= most).ok_or_else(|| {
         let bound = if most < f64::MAX { format!(", {most} at most") } else { String::new() };
         scenario.param_error(SCHEME, param, &format!("`{}` is not a number above 0{bound}", param.value), "")
+    })
+}
+
+fn rate(scenario: &Scenario, param: &Param) -> Result<f64, ScenarioError> {
+    let parsed = match &param.value {
+        ParamValue::Text(text) => text.parse::<Rate>().map_err(|error| error.to_string()),
+        other => Err(format!("`{other}` is not a rate with its unit, such as \"10 Mb/s\"")),
     };
-    value.map(Some).ok_or_else(wrong)
+    parsed.map(Rate::as_bps_f64).map_err(|message| scenario.param_error(SCHEME, param, &message, ""))
 }
 
 fn number(param: &Param) -> Option<f64> {
@@ -119,64 +164,80 @@ fn number(param: &Param) -> Option<f64> {
     }
 }
 
-/// Those that want a link: the class of each and how much it wants, and, once divided, what it could
-/// have. Kept from one division to the next, for its memory.
+/// One that wants a part of a link.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    weight: f64,
+    demand: f64,
+    /// The demand for its weight.
+    level: f64,
+    /// Its place in the order in which they were added.
+    place: usize,
+}
+
+/// Those that want a link, and, once it is divided, what each could have. Kept from one division to the
+/// next, for its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
-    /// By class: what each wants, with its place in the order in which they were added.
-    wanted: [Vec<(f64, u32)>; CLASSES],
-    count: u32,
-    /// Sums of the smallest demands of a class.
-    sums: Vec<f64>,
+    claims: [Vec<Claim>; CLASSES],
+    count: usize,
+    /// Sums of demands and weights of those of a class that want least.
+    sums: Vec<(f64, f64)>,
     shares: Vec<f64>,
 }
 
 impl Division {
     pub(crate) fn clear(&mut self) {
-        self.wanted.iter_mut().for_each(Vec::clear);
+        self.claims.iter_mut().for_each(Vec::clear);
         self.count = 0;
     }
 
-    pub(crate) fn add(&mut self, class: ServiceClass, demand: f64) {
-        self.wanted[class as usize].push((demand, self.count));
+    pub(crate) fn add(&mut self, class: ServiceClass, weight: f64, demand: f64) {
+        let claim = Claim { weight, demand, level: demand / weight, place: self.count };
+        self.claims[class as usize].push(claim);
         self.count += 1;
     }
 
     /// What each of them could have of `capacity` if it wanted all it can get, while the others want what
     /// they want; in the order in which they were added.
     pub(crate) fn shares(&mut self, policy: &Policy, capacity: f64) -> &[f64] {
-        let demand = core::array::from_fn(|c| self.wanted[c].iter().map(|w| w.0).sum());
+        let demand = core::array::from_fn(|c| self.claims[c].iter().map(|claim| claim.demand).sum());
         let classes = policy.classes(capacity, &demand);
         self.shares.clear();
-        self.shares.resize(self.count as usize, 0.0);
-        for (wanted, share) in self.wanted.iter_mut().zip(classes) {
-            wanted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            equal_parts(wanted, share, &mut self.sums, &mut self.shares);
+        self.shares.resize(self.count, 0.0);
+        for (claims, share) in self.claims.iter_mut().zip(classes) {
+            claims.sort_unstable_by(|a, b| a.level.total_cmp(&b.level).then(a.place.cmp(&b.place)));
+            parts(claims, share, &mut self.sums, &mut self.shares);
         }
         &self.shares
     }
 }
 
-/// Each one's part of `capacity` if it alone wanted all it can get: what the others leave, or an equal
-/// part with those of them that want more than that. `wanted` is sorted.
-fn equal_parts(wanted: &[(f64, u32)], capacity: f64, sums: &mut Vec<f64>, shares: &mut [f64]) {
-    let n = wanted.len();
+/// Each one's part of `capacity` if it alone wanted all it can get: its part by weight of what the others
+/// leave that want less than theirs. `claims` is sorted.
+fn parts(claims: &[Claim], capacity: f64, sums: &mut Vec<(f64, f64)>, shares: &mut [f64]) {
+    let n = claims.len();
     sums.clear();
-    sums.push(0.0);
-    for (i, w) in wanted.iter().enumerate() {
-        sums.push(sums[i] + w.0);
+    sums.push((0.0, 0.0));
+    for (i, claim) in claims.iter().enumerate() {
+        sums.push((sums[i].0 + claim.demand, sums[i].1 + claim.weight));
     }
-    for (at, &(own, place)) in wanted.iter().enumerate() {
-        // Of the others, the `sated` that want least get what they want; the rest have equal parts.
-        let taken = |sated: usize| if sated <= at { sums[sated] } else { sums[sated + 1] - own };
-        let part = |sated: usize| (capacity - taken(sated)) / (n - sated) as f64;
-        let other = |i: usize| wanted[if i < at { i } else { i + 1 }].0;
+    for (at, own) in claims.iter().enumerate() {
+        // Of the others, the `sated` that want least for their weight get what they want.
+        let level = |sated: usize| {
+            let (demand, weight) = match sated {
+                _ if sated <= at => sums[sated],
+                _ => (sums[sated + 1].0 - own.demand, sums[sated + 1].1 - own.weight),
+            };
+            (capacity - demand) / (sums[n].1 - weight)
+        };
+        let other = |i: usize| claims[if i < at { i } else { i + 1 }].level;
         let (mut low, mut high) = (0, n - 1);
         while low < high {
             let middle = (low + high) / 2;
-            if other(middle) < part(middle) { low = middle + 1 } else { high = middle }
+            if other(middle) < level(middle) { low = middle + 1 } else { high = middle }
         }
-        shares[place as usize] = part(low).max(0.0);
+        shares[own.place] = (own.weight * level(low)).max(0.0);
     }
 }
 
@@ -189,7 +250,7 @@ mod tests {
     fn shares(capacity: f64, wanted: &[(ServiceClass, f64)]) -> Vec<f64> {
         let mut division = Division::default();
         for &(class, demand) in wanted {
-            division.add(class, demand);
+            division.add(class, 1.0, demand);
         }
         division.shares(&Policy::default(), capacity).to_vec()
     }
@@ -222,6 +283,25 @@ mod tests {
     fn what_a_flow_leaves_goes_to_those_of_its_class_that_want_more() {
         let own = shares(9.0, &[(Be, 1.0), (Be, 20.0), (Be, 20.0)]);
         assert!(near(&own, &[3.0, 4.0, 4.0]), "{own:?}");
+    }
+
+    #[test]
+    fn flows_of_a_class_share_by_their_weights() {
+        let mut division = Division::default();
+        for (weight, demand) in [(1.0, 20.0), (2.0, 20.0), (3.0, 1.5)] {
+            division.add(Be, weight, demand);
+        }
+        // The last leaves 1.5 of its 3; 3 of its own if it wanted all.
+        let own = division.shares(&Policy::default(), 6.0).to_vec();
+        assert!(near(&own, &[1.5, 3.0, 3.0]), "{own:?}");
+    }
+
+    #[test]
+    fn the_weight_of_the_longest_prefix_counts() {
+        let flow_weights = vec![("/a".to_owned(), 2.0), ("/a/b".to_owned(), 3.0)];
+        let policy = Policy { flow_weights, ..Policy::default() };
+        let of = |prefix| policy.flow_weight(prefix);
+        assert_eq!([of("/a/b/c"), of("/a/c"), of("/a"), of("/ab")], [3.0, 2.0, 2.0, 1.0]);
     }
 
     /// Water poured in small steps, to those that still want some.
