@@ -15,12 +15,13 @@ use crate::network::{Conditions, Network};
 use crate::policy::{CLASSES, DELAY_SENSITIVE, Policy};
 use crate::program::{Answer, NoAnswer};
 
-/// Prices below this, as a part of the largest, are none.
-const PRICE: f64 = 1e-5;
+/// A flow whose floor costs this part of what the dearest does cannot have more. What is dearer than nothing by
+/// the solver's rounding must not count; one that is missed is settled at the next level, which is the same.
+const BLOCKED: f64 = 1e-3;
 /// How often max-min fairness is repeated for Interests, at the most.
-const REPEATS: usize = 3;
+const REPEATS: usize = 5;
 /// Interests that change by less than this part of their link are settled.
-const SETTLED: f64 = 2e-3;
+const SETTLED: f64 = 5e-4;
 
 /// The largest sum of rates. Classes do not count.
 ///
@@ -75,16 +76,23 @@ pub(crate) fn max_min(
     mut interests: Vec<f64>,
 ) -> Result<Allocation, NoAnswer> {
     let mut stage = Stage::new(network, conditions, Some(policy), Some(interests.clone()));
-    for repeat in 0..REPEATS {
+    for repeat in 1.. {
         max_min_beside(&mut stage, policy)?;
         let load = &stage.allocation.load;
         let now: Vec<f64> = (0..interests.len()).map(|channel| network.interests(channel, load)).collect();
+        let grown = |channel: usize| now[channel] - interests[channel];
         let capacity = &conditions.capacity;
-        let moved = |channel: usize| (now[channel] - interests[channel]).abs() > SETTLED * capacity[channel];
-        if repeat + 1 == REPEATS || !(0..interests.len()).any(moved) {
+        let is_settled = |channel: usize| match repeat {
+            1 => grown(channel).abs() <= SETTLED * capacity[channel],
+            _ => grown(channel) <= SETTLED * capacity[channel],
+        };
+        if repeat == REPEATS || (0..interests.len()).all(is_settled) {
             break;
         }
-        interests = now;
+        // Where routes fork, they may change each time: what Interests have taken once is left to them.
+        let most =
+            |channel: usize| if repeat == 1 { now[channel] } else { now[channel].max(interests[channel]) };
+        interests = (0..interests.len()).map(most).collect();
         stage.begin_again(interests.clone());
     }
     Ok(stage.allocation)
@@ -115,7 +123,7 @@ fn max_min_beside(stage: &mut Stage<'_>, policy: &Policy) -> Result<(), NoAnswer
             })?;
             let cost = |at: usize| answer.price[floors[at]] * weight[open[at]] / largest;
             let most = (0..open.len()).map(cost).fold(0.0, f64::max);
-            let blocked: Vec<usize> = (0..open.len()).filter(|&at| cost(at) >= PRICE * most).collect();
+            let blocked: Vec<usize> = (0..open.len()).filter(|&at| cost(at) >= BLOCKED * most).collect();
             for &at in &blocked {
                 let rate = answer.value[level] * weight[open[at]] / largest * model.unit;
                 stage.settle(&model, &answer, open[at], rate);
@@ -130,7 +138,7 @@ fn max_min_beside(stage: &mut Stage<'_>, policy: &Policy) -> Result<(), NoAnswer
 
 /// The classes that are served together, most urgent first.
 fn stages() -> impl Iterator<Item = core::ops::Range<usize>> {
-    (0..DELAY_SENSITIVE).map(|class| class..class + 1).chain([DELAY_SENSITIVE..CLASSES])
+    (0..DELAY_SENSITIVE).map(|class| class..class + 1).chain(core::iter::once(DELAY_SENSITIVE..CLASSES))
 }
 
 /// ω_c·w/Σw of each flow.

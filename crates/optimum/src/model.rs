@@ -123,13 +123,13 @@ pub(crate) struct Model {
     by_path: Vec<Vec<Sum>>,
     /// For each flow with several paths to choose from: the place of the price of what comes by them.
     worth: Vec<Option<usize>>,
-    /// For each arc its load.
+    /// For each arc its load; of a stream with several consumers a variable that is no less than it.
     load: Vec<Sum>,
+    /// For each arc what comes by it to each consumer.
+    parts: Vec<Vec<Sum>>,
     /// For each flow of a stream with several consumers: its arcs, each with the place of the price of
     /// what comes to it there.
     copies: Vec<Vec<(usize, usize)>>,
-    /// Of each variable, what it is at the most.
-    most: Vec<f64>,
     bounds: Vec<Bound>,
 }
 
@@ -137,16 +137,6 @@ impl Model {
     /// The variable of a flow's rate; only for those that are open.
     pub fn rate_of(&self, flow: usize) -> usize {
         self.rate[flow].expect("an open flow has one")
-    }
-
-    fn variable(&mut self, most: f64) -> usize {
-        self.most.push(most);
-        self.program.variable()
-    }
-
-    /// What a sum is at the most.
-    fn most_of(&self, sum: &Sum) -> f64 {
-        sum.fixed + sum.terms.iter().map(|(variable, factor)| factor * self.most[*variable]).sum::<f64>()
     }
 }
 
@@ -262,12 +252,13 @@ impl<'n> Stage<'n> {
             }
             aim(&mut model);
             let answer = model.program.maximise()?;
-            let exceeded = self.watch_exceeded(&model, &answer);
+            let part = |sum: &Sum| sum.value(&answer).max(0.0);
+            let most = |parts: &Vec<Sum>| parts.iter().map(part).fold(0.0, f64::max);
+            let loads: Vec<f64> = model.parts.iter().map(most).collect();
+            let exceeded = self.watch_exceeded(&model, &loads);
             let added = self.add_paths(&model, &answer);
             if !exceeded && !added {
-                for (load, sum) in self.allocation.load.iter_mut().zip(&model.load) {
-                    *load = (sum.value(&answer) * model.unit).max(0.0);
-                }
+                self.allocation.load = loads.iter().map(|load| load * model.unit).collect();
                 return Ok((model, answer));
             }
         }
@@ -275,7 +266,8 @@ impl<'n> Stage<'n> {
 
     fn model(&self, open: &[usize]) -> Model {
         let flows = self.alone.len();
-        let taking_part = (0..flows).filter(|flow| self.is_settled[*flow] || open.binary_search(flow).is_ok());
+        let taking_part =
+            (0..flows).filter(|flow| self.is_settled[*flow] || open.binary_search(flow).is_ok());
         let taking_part: Vec<usize> = taking_part.collect();
         let mut model = Model {
             program: Program::default(),
@@ -284,8 +276,8 @@ impl<'n> Stage<'n> {
             by_path: vec![Vec::new(); flows],
             worth: vec![None; flows],
             load: vec![Sum::default(); self.width.len()],
+            parts: vec![Vec::new(); self.width.len()],
             copies: vec![Vec::new(); flows],
-            most: Vec::new(),
             bounds: Vec::new(),
             flows: taking_part,
         };
@@ -311,11 +303,11 @@ impl<'n> Stage<'n> {
             return;
         }
         let most = self.alone[flow] / model.unit;
-        let rate = model.variable(most);
+        let rate = model.program.variable();
         model.rate[flow] = Some(rate);
         let of = |variable: usize| Sum { terms: vec![(variable, 1.0)], fixed: 0.0 };
         if self.network.streams[self.network.stream_of[flow]].forks() {
-            let paths: Vec<usize> = self.paths[flow].iter().map(|_| model.variable(most)).collect();
+            let paths: Vec<usize> = self.paths[flow].iter().map(|_| model.program.variable()).collect();
             let mut terms: Terms = paths.iter().map(|path| (*path, -1.0)).collect();
             terms.push((rate, 1.0));
             model.worth[flow] = Some(model.program.zero(terms));
@@ -327,7 +319,7 @@ impl<'n> Stage<'n> {
             model.program.at_most(vec![(rate, 1.0)], most);
         }
         if self.is_settled[flow] {
-            let shortfall = model.variable(most);
+            let shortfall = model.program.variable();
             let held = self.allocation.rate[flow] / model.unit;
             model.program.at_most(vec![(rate, -1.0), (shortfall, -1.0)], -held);
             model.program.worth(shortfall, -SHORTFALL);
@@ -350,7 +342,10 @@ impl<'n> Stage<'n> {
             loads.push(own);
         }
         if let [only] = &mut loads[..] {
-            model.load[arcs].iter_mut().zip(only).for_each(|(load, own)| *load = core::mem::take(own));
+            for (arc, own) in arcs.zip(only) {
+                model.load[arc] = own.clone();
+                model.parts[arc].push(core::mem::take(own));
+            }
             return;
         }
         let useful: Vec<Vec<bool>> = consumers.iter().map(|(_, node)| self.useful(index, *node)).collect();
@@ -359,14 +354,15 @@ impl<'n> Stage<'n> {
             if of.is_empty() {
                 continue;
             }
-            let most = of.iter().map(|&of| self.alone[consumers[of].0]).fold(0.0, f64::max);
-            let load = model.variable(most / model.unit);
+            let load = model.program.variable();
             model.load[at].terms.push((load, 1.0));
             for of in of {
-                let Sum { mut terms, fixed } = core::mem::take(&mut loads[of][arc]);
+                let own = core::mem::take(&mut loads[of][arc]);
+                let mut terms = own.terms.clone();
                 terms.push((load, -1.0));
-                let place = model.program.at_most(terms, -fixed);
+                let place = model.program.at_most(terms, -own.fixed);
                 model.copies[consumers[of].0].push((at, place));
+                model.parts[at].push(own);
             }
         }
     }
@@ -389,41 +385,49 @@ impl<'n> Stage<'n> {
     }
 
     fn add_bound(&self, model: &mut Model, channel: Channel, counts: Counts) {
-        let Some((sum, most)) = self.bound(model, channel, counts) else { return };
+        let Some(most) = self.bound(model, channel, counts) else { return };
+        let mut sum = Sum::default();
+        self.for_each_counted(channel, counts, |arc, factor| sum.add(&model.load[arc], factor));
         if !sum.terms.is_empty() {
             let place = model.program.at_most(sum.terms, (most - sum.fixed).max(LEAST));
             model.bounds.push(Bound { channel, counts, place });
         }
     }
 
-    /// What counts against a bound of a channel, and how much it may be; none if there is no such bound.
-    fn bound(&self, model: &Model, channel: Channel, counts: Counts) -> Option<(Sum, f64)> {
+    /// How much may count against a bound of a channel; none if there is no such bound.
+    fn bound(&self, model: &Model, channel: Channel, counts: Counts) -> Option<f64> {
         let part = match (counts, self.policy) {
             (Counts::Class(_), None) => return None,
             (Counts::Class(class), Some(policy)) => policy.delta[class],
             _ => 1.0,
         };
-        let network = self.network;
-        let mut sum = Sum::default();
-        for &(stream, arc) in &network.data_on[channel] {
-            if counts_class(counts, network.streams[stream].class) {
-                sum.add(&model.load[arc], 1.0);
-            }
-        }
-        if matches!(counts, Counts::Class(_)) && sum.terms.is_empty() {
+        let is_of_class = |(stream, arc): &(usize, usize)| {
+            counts_class(counts, self.network.streams[*stream].class) && !model.load[*arc].terms.is_empty()
+        };
+        if matches!(counts, Counts::Class(_)) && !self.network.data_on[channel].iter().any(is_of_class) {
             return None;
-        }
-        let factor = self.interest_factor(counts);
-        if factor > 0.0 {
-            for &(stream, arc) in &network.interests_on[channel] {
-                sum.add(&model.load[arc], factor * network.streams[stream].interest_ratio);
-            }
         }
         let taken = match (&self.interests, counts) {
             (Some(interests), Counts::Data | Counts::Class(_)) => interests[channel],
             _ => 0.0,
         };
-        Some((sum, part * (self.conditions.capacity[channel] - taken).max(0.0) / model.unit))
+        Some(part * (self.conditions.capacity[channel] - taken).max(0.0) / model.unit)
+    }
+
+    /// Shows each arc whose load counts against a bound, with the factor by which it does.
+    fn for_each_counted(&self, channel: Channel, counts: Counts, mut show: impl FnMut(usize, f64)) {
+        let streams = &self.network.streams;
+        for &(stream, arc) in &self.network.data_on[channel] {
+            if counts_class(counts, streams[stream].class) {
+                show(arc, 1.0);
+            }
+        }
+        let factor = self.interest_factor(counts);
+        if factor > 0.0 {
+            for &(stream, arc) in &self.network.interests_on[channel] {
+                show(arc, factor * streams[stream].interest_ratio);
+            }
+        }
     }
 
     /// By which factor Interests count against a bound: where they are not given, they take their part.
@@ -436,16 +440,18 @@ impl<'n> Stage<'n> {
         }
     }
 
-    /// Looks at the bounds that a solution exceeds; whether there were any.
-    fn watch_exceeded(&mut self, model: &Model, answer: &Answer) -> bool {
+    /// Looks at the bounds that loads exceed; whether there were any.
+    fn watch_exceeded(&mut self, model: &Model, loads: &[f64]) -> bool {
         let mut found = false;
         for channel in 0..self.network.channels.len() {
             for (at, counts) in Counts::ALL.into_iter().enumerate() {
                 if self.watched[channel][at] {
                     continue;
                 }
-                let Some((sum, most)) = self.bound(model, channel, counts) else { continue };
-                if model.most_of(&sum) > most && sum.value(answer) > most * (1.0 + EXCEEDED) + LEAST {
+                let Some(most) = self.bound(model, channel, counts) else { continue };
+                let mut sum = 0.0;
+                self.for_each_counted(channel, counts, |arc, factor| sum += factor * loads[arc]);
+                if sum > most * (1.0 + EXCEEDED) + LEAST {
                     self.watched[channel][at] = true;
                     found = true;
                 }
@@ -477,15 +483,7 @@ impl<'n> Stage<'n> {
         let mut price = vec![0.0; self.width.len()];
         for bound in &model.bounds {
             let of = answer.price[bound.place];
-            for &(stream, arc) in &self.network.data_on[bound.channel] {
-                if counts_class(bound.counts, self.network.streams[stream].class) {
-                    price[arc] += of;
-                }
-            }
-            for &(stream, arc) in &self.network.interests_on[bound.channel] {
-                price[arc] +=
-                    of * self.interest_factor(bound.counts) * self.network.streams[stream].interest_ratio;
-            }
+            self.for_each_counted(bound.channel, bound.counts, |arc, factor| price[arc] += of * factor);
         }
         price
     }

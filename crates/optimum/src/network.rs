@@ -237,10 +237,13 @@ fn sizes(flow: &Flow) -> (f64, f64) {
     (interest as f64, (8 * wire::frame_len(&packet)) as f64)
 }
 
+/// A next hop with the channels of Interests and Data.
+type Hop = (usize, Channel, Channel);
+
 /// The FIBs of all nodes.
 struct Routes<'s> {
-    /// By node: next hops by prefix, each with the channels of Interests and Data.
-    fibs: Vec<BTreeMap<&'s str, Vec<(usize, Channel, Channel)>>>,
+    /// By node: next hops by prefix.
+    fibs: Vec<BTreeMap<&'s str, Vec<Hop>>>,
     /// Where each prefix is produced.
     producers: BTreeMap<&'s str, Vec<usize>>,
 }
@@ -271,7 +274,7 @@ impl<'s> Routes<'s> {
     }
 
     /// The next hops of the longest prefix that covers a name.
-    fn lookup(&self, node: usize, name: &str) -> &[(usize, Channel, Channel)] {
+    fn lookup(&self, node: usize, name: &str) -> &[Hop] {
         let mut prefix = name;
         loop {
             if let Some(hops) = self.fibs[node].get(prefix) {
@@ -297,7 +300,8 @@ impl<'s> Routes<'s> {
         }
         // A node is finished after all that it leads to.
         finished.reverse();
-        let place: BTreeMap<usize, usize> = finished.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+        let place: BTreeMap<usize, usize> =
+            finished.iter().enumerate().map(|(at, node)| (*node, at)).collect();
         let mut stream = Stream {
             class: first.class,
             weight: 1.0,
@@ -335,7 +339,7 @@ struct Search<'r> {
 }
 
 impl Search<'_> {
-    fn hops(&self, node: usize) -> &[(usize, Channel, Channel)] {
+    fn hops(&self, node: usize) -> &[Hop] {
         if self.producers.contains(&node) { &[] } else { self.routes.lookup(node, self.prefix) }
     }
 
@@ -405,7 +409,9 @@ impl State {
             }
             Change::Event(Event::LinkDown { link }) => self.up[link.index()] = false,
             Change::Event(Event::LinkUp { link }) => self.up[link.index()] = true,
-            Change::Event(Event::LinkDelay { .. } | Event::LinkLoss { .. } | Event::NodeCacheRatio { .. }) => {}
+            Change::Event(
+                Event::LinkDelay { .. } | Event::LinkLoss { .. } | Event::NodeCacheRatio { .. },
+            ) => {}
         }
     }
 

@@ -55,7 +55,11 @@ impl fmt::Display for OptimumError {
                 "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
             ),
             OptimumError::Unsolved { objective, why } => {
-                write!(f, "the solver found no {objective} allocation: {why}; {} needs no solver", Objective::LinkFair)
+                write!(
+                    f,
+                    "the solver found no {objective} allocation: {why}; {} needs no solver",
+                    Objective::LinkFair
+                )
             }
         }
     }
@@ -154,5 +158,6 @@ pub struct Bottleneck {
     /// What flows gain or lose for each bit/s by which the link is made faster (bit/s of Data, a mean over the
     /// window), the largest first; those with less than half a hundredth are left out. By solving again with a
     /// link that is faster by a thousandth (by 5 % where rates are not exact).
-    pub gains: Vec<(FlowId, f64)>,
+    /// `None` where it was not asked for.
+    pub gains: Option<Vec<(FlowId, f64)>>,
 }

@@ -46,7 +46,8 @@ impl Paths {
         // Where ways join, one step may use up a share that several count on: then there is a next one.
         while self.total < most * (1.0 - ROUNDING) {
             let offer = self.offers(stream, node, share);
-            if offer <= most * ROUNDING || !self.advance(stream, node, (most - self.total).min(offer), share) {
+            if offer <= most * ROUNDING || !self.advance(stream, node, (most - self.total).min(offer), share)
+            {
                 break;
             }
         }

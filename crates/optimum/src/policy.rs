@@ -144,7 +144,7 @@ pub(crate) fn positive(scenario: &Scenario, key: &str, most: f64) -> Result<Opti
 fn checked(scenario: &Scenario, param: &Param, most: f64) -> Result<f64, ScenarioError> {
     number(param).filter(|value| *value > 0.0 && *value <= most).ok_or_else(|| {
         let bound = if most < f64::MAX { format!(", {most} at most") } else { String::new() };
-        scenario.param_error(SCHEME, param, &format!("`{}` is not a number above 0{bound}", param.value), "")
+        scenario.param_error(SCHEME, param, format!("`{}` is not a number above 0{bound}", param.value), "")
     })
 }
 

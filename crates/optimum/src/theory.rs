@@ -31,11 +31,7 @@ pub struct Theory<'s> {
 ///
 /// # Errors
 /// What [`OptimumError`] lists.
-pub fn steady(
-    scenario: &Scenario,
-    window: (Span, Span),
-    options: &Options,
-) -> Result<Optimum, OptimumError> {
+pub fn steady(scenario: &Scenario, window: (Span, Span), options: &Options) -> Result<Optimum, OptimumError> {
     let theory = Theory::new(scenario, options)?;
     let (from, to) = window;
     let none = OptimumError::Window { from, to, duration: scenario.duration };
@@ -88,11 +84,16 @@ impl<'s> Theory<'s> {
         Ok(completed.into_iter().zip(starts).map(|(at, start)| Some(at? - start)).collect())
     }
 
-    /// The links that hold flows down in a window, those with the smallest rates first.
+    /// The links that hold flows down in a window, those with the smallest rates first. The first `with_gains`
+    /// of them say what flows gain, which takes as long as to find the optimum again for each.
     ///
     /// # Errors
     /// As [`Theory::windows`].
-    pub fn bottlenecks(&self, window: (Span, Span)) -> Result<Vec<Bottleneck>, OptimumError> {
+    pub fn bottlenecks(
+        &self,
+        window: (Span, Span),
+        with_gains: usize,
+    ) -> Result<Vec<Bottleneck>, OptimumError> {
         let mut optimum = self.empty(window);
         let mut pieces = Vec::new();
         self.visit(&[window], |_, part, piece| {
@@ -106,8 +107,7 @@ impl<'s> Theory<'s> {
             for (held, _) in held {
                 let Held::ByLink(link) = *held else { continue };
                 let at = found.iter().position(|known| known.link == link).unwrap_or_else(|| {
-                    let (flows, gains) = (Vec::new(), Vec::new());
-                    found.push(Bottleneck { link, least_bps: f64::INFINITY, flows, gains });
+                    found.push(Bottleneck { link, least_bps: f64::INFINITY, flows: Vec::new(), gains: None });
                     found.len() - 1
                 });
                 found[at].flows.push(FlowId(flow));
@@ -117,9 +117,9 @@ impl<'s> Theory<'s> {
         found.sort_by(|a, b| a.least_bps.total_cmp(&b.least_bps).then(a.link.cmp(&b.link)));
         pieces.sort_by(|a, b| b.part.total_cmp(&a.part));
         pieces.truncate(PIECES);
-        for bottleneck in &mut found {
+        for bottleneck in found.iter_mut().take(with_gains) {
             let link = bottleneck.link;
-            bottleneck.gains = self.gains(2 * link.link.index() + link.direction, &pieces)?;
+            bottleneck.gains = Some(self.gains(2 * link.link.index() + link.direction, &pieces)?);
         }
         Ok(found)
     }

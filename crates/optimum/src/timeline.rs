@@ -7,9 +7,9 @@
 use weir_core::units::Span;
 use weir_scenario::Scenario;
 
+use crate::OptimumError;
 use crate::network::{Change, Conditions, Network, State, changes};
 use crate::solve::{Solution, Solver};
-use crate::OptimumError;
 
 /// With more changes than this, those that are nearer than this part of the run are taken together.
 const PIECES: usize = 200;
