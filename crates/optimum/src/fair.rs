@@ -20,6 +20,8 @@
 //! fork and join in many places, the split of what a stream has to spare need not come to rest; rates then
 //! still move by a thousandth or so, and the mean of the second half of the rounds is taken.
 
+use weir_packet::ServiceClass;
+
 use crate::network::{Conditions, Network, Stream};
 use crate::paths::Paths;
 use crate::policy::{Division, Policy};
@@ -105,6 +107,8 @@ struct Rounds<'n> {
     fair: Fair,
     /// For each arc: what the stream would put there if it could have more.
     wanted: Vec<f64>,
+    /// For each channel of a medium what it may be used for, bit/s of Data.
+    of_media: Vec<f64>,
     division: Division,
     paths: Paths,
     wish: Wish,
@@ -129,6 +133,7 @@ impl<'n> Rounds<'n> {
             conditions,
             fair,
             wanted: vec![0.0; arcs],
+            of_media: vec![0.0; network.channels.len()],
             division: Division::default(),
             paths: Paths::default(),
             wish: Wish::default(),
@@ -139,6 +144,9 @@ impl<'n> Rounds<'n> {
     /// Divides all links and lets all streams take; shares go `step` of the way. Returns the largest change
     /// of a load, or how much it is above the share that it should have, as a part of its stream's largest.
     fn round(&mut self, step: f64) -> f64 {
+        for medium in 0..self.network.media.len() {
+            self.divide_air(medium);
+        }
         let mut excess = 0.0f64;
         for channel in 0..self.network.channels.len() {
             if self.network.data_on[channel].iter().any(|(stream, _)| self.running[*stream]) {
@@ -146,7 +154,8 @@ impl<'n> Rounds<'n> {
             }
         }
         for channel in 0..self.network.channels.len() {
-            if self.wanted_by_interests(channel) > self.conditions.capacity[channel] {
+            let is_own = self.network.medium_of[channel].is_none();
+            if is_own && self.wanted_by_interests(channel) > self.conditions.capacity[channel] {
                 self.divide_interests(channel);
             }
         }
@@ -155,11 +164,40 @@ impl<'n> Rounds<'n> {
         running.collect::<Vec<_>>().into_iter().map(|stream| self.take(stream)).fold(excess, f64::max)
     }
 
+    /// The directions of a medium have equal parts of its air, and what others do not want. Interests are
+    /// paid for with their Data.
+    fn divide_air(&mut self, medium: usize) {
+        let Rounds { network, running, division, wanted, of_media, conditions, .. } = self;
+        let channels = network.media[medium].clone();
+        let arcs = |channel: usize| {
+            let on = network.data_on[channel].iter().filter(|(stream, _)| running[*stream]);
+            on.map(|(_, arc)| *arc)
+        };
+        let used: Vec<usize> = channels.filter(|channel| arcs(*channel).count() > 0).collect();
+        division.clear();
+        for &channel in &used {
+            let wants = arcs(channel).map(|arc| wanted[arc] * conditions.air[arc]).sum();
+            division.add(ServiceClass::Be, 1.0, wants);
+        }
+        // What a bit/s takes of the air is the same for all Data of one size; else a mean.
+        let cost = |channel: usize| {
+            let all: f64 = arcs(channel).map(|arc| conditions.air[arc]).sum();
+            all / arcs(channel).count() as f64
+        };
+        for (&channel, part) in used.iter().zip(division.shares(self.policy, conditions.air_to_use)) {
+            of_media[channel] = (part / cost(channel)).min(conditions.capacity[channel]);
+        }
+    }
+
     /// Data have what Interests leave. Returns the most by which a load is above its share, as a part of itself.
     fn divide_data(&mut self, channel: usize, step: f64) -> f64 {
         let mut excess = 0.0f64;
-        let Rounds { network, running, fair, division, wanted, .. } = self;
-        let capacity = (self.conditions.capacity[channel] - network.interests(channel, &fair.load)).max(0.0);
+        let Rounds { network, running, fair, division, wanted, of_media, .. } = self;
+        let capacity = match network.medium_of[channel] {
+            Some(_) => of_media[channel],
+            None => self.conditions.capacity[channel] - network.interests(channel, &fair.load),
+        };
+        let capacity = capacity.max(0.0);
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
         for &(stream, arc) in network.data_on[channel].iter().filter(running) {

@@ -14,12 +14,15 @@
 //! - Rates are bits of Data on the wire; goodput is their content. Packets are as long as they are under any
 //!   scheme: with a PIT token and their class, without a scheme's own fields, which are what the scheme costs.
 //! - A link carries Data up to η times its rate, less the Interests that go its way.
+//! - On a shared medium a Data and its Interest take the air that they take when every station in use is
+//!   saturated (Bianchi 2000), idle slots, collisions and acknowledgements included. η of the air may be used; in
+//!   link-fair, directions have equal parts of it, and what others do not want.
 //! - A flow asks for as much as its source does. One that does not listen asks for its rate, and gets no
 //!   more than its share.
 //! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or
 //!   several: a link carries one copy, as much as the one that takes most takes. It is the best that could
 //!   be; out of step, only caches keep it from being more.
-//! - Not modelled: round trips, queues, random loss, and caches that serve one consumer what another has
+//! - Not modelled: round trips, queues, random loss (but on a medium, where frames are sent again), and caches that serve one consumer what another has
 //!   fetched before.
 //!
 //! ```

@@ -50,7 +50,7 @@ pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
     let mut rate = vec![0.0; network.stream_of.len()];
     let mut paths = Paths::default();
     for stream in &network.streams {
-        let share = widths(stream, conditions);
+        let share = widths(network, stream, conditions);
         for &(flow, node) in &stream.consumers {
             paths.find(stream, node, conditions.demand[flow], &share);
             rate[flow] = paths.total;
@@ -60,9 +60,14 @@ pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
 }
 
 /// What each arc of a stream can carry if nothing else is on its links.
-fn widths(stream: &Stream, conditions: &Conditions) -> Vec<f64> {
+fn widths(network: &Network, stream: &Stream, conditions: &Conditions) -> Vec<f64> {
     let most = |channel: Channel| conditions.capacity[channel];
-    let width = |arc: &Arc| most(arc.channel).min(most(arc.back) / stream.interest_ratio).min(stream.limit);
+    let by_interests = |arc: &Arc| match network.medium_of[arc.back] {
+        // They are paid for with their Data.
+        Some(_) if most(arc.back) > 0.0 => f64::INFINITY,
+        _ => most(arc.back) / stream.interest_ratio,
+    };
+    let width = |arc: &Arc| most(arc.channel).min(by_interests(arc)).min(stream.limit);
     stream.arcs.iter().map(width).collect()
 }
 
@@ -75,11 +80,13 @@ enum Counts {
     Class(usize),
     /// Interests.
     Interests,
+    /// The air of the medium whose first channel it is.
+    Air,
 }
 
 impl Counts {
-    const ALL: [Counts; DELAY_SENSITIVE + 2] =
-        [Counts::Data, Counts::Interests, Counts::Class(0), Counts::Class(1), Counts::Class(2)];
+    const ALL: [Counts; DELAY_SENSITIVE + 3] =
+        [Counts::Data, Counts::Interests, Counts::Air, Counts::Class(0), Counts::Class(1), Counts::Class(2)];
 }
 
 /// A bound of a channel in a program.
@@ -184,7 +191,7 @@ impl<'n> Stage<'n> {
             policy,
             interests,
             alone: alone(network, conditions),
-            width: network.streams.iter().flat_map(|stream| widths(stream, conditions)).collect(),
+            width: network.streams.iter().flat_map(|stream| widths(network, stream, conditions)).collect(),
             paths: vec![Vec::new(); flows],
             fixed: vec![Vec::new(); flows],
             watched: vec![[false; Counts::ALL.len()]; network.channels.len()],
@@ -215,6 +222,9 @@ impl<'n> Stage<'n> {
         if let Some((_, by, back)) = narrowest.map(|arc| self.network.arc(arc)) {
             self.watched[by][0] = true;
             self.watched[back][1] = true;
+            if let Some(medium) = self.network.medium_of[by] {
+                self.watched[self.network.media[medium].start][2] = true;
+            }
         }
         self.paths[flow].push(path);
     }
@@ -387,7 +397,7 @@ impl<'n> Stage<'n> {
     fn add_bound(&self, model: &mut Model, channel: Channel, counts: Counts) {
         let Some(most) = self.bound(model, channel, counts) else { return };
         let mut sum = Sum::default();
-        self.for_each_counted(channel, counts, |arc, factor| sum.add(&model.load[arc], factor));
+        self.for_each_counted(model.unit, channel, counts, |arc, factor| sum.add(&model.load[arc], factor));
         if !sum.terms.is_empty() {
             let place = model.program.at_most(sum.terms, (most - sum.fixed).max(LEAST));
             model.bounds.push(Bound { channel, counts, place });
@@ -396,8 +406,14 @@ impl<'n> Stage<'n> {
 
     /// How much may count against a bound of a channel; none if there is no such bound.
     fn bound(&self, model: &Model, channel: Channel, counts: Counts) -> Option<f64> {
+        let medium = self.network.medium_of[channel];
+        if let Some(medium) = medium {
+            let is_first = self.network.media[medium].start == channel;
+            let is_bound = counts == Counts::Air && is_first;
+            return is_bound.then_some(self.conditions.air_to_use);
+        }
         let part = match (counts, self.policy) {
-            (Counts::Class(_), None) => return None,
+            (Counts::Air, _) | (Counts::Class(_), None) => return None,
             (Counts::Class(class), Some(policy)) => policy.delta[class],
             _ => 1.0,
         };
@@ -415,8 +431,19 @@ impl<'n> Stage<'n> {
     }
 
     /// Shows each arc whose load counts against a bound, with the factor by which it does.
-    fn for_each_counted(&self, channel: Channel, counts: Counts, mut show: impl FnMut(usize, f64)) {
+    fn for_each_counted(
+        &self,
+        unit: f64,
+        channel: Channel,
+        counts: Counts,
+        mut show: impl FnMut(usize, f64),
+    ) {
         let streams = &self.network.streams;
+        if let Some(medium) = self.network.medium_of[channel] {
+            let on = self.network.media[medium].clone().flat_map(|channel| &self.network.data_on[channel]);
+            on.for_each(|(_, arc)| show(*arc, self.conditions.air[*arc] * unit));
+            return;
+        }
         for &(stream, arc) in &self.network.data_on[channel] {
             if counts_class(counts, streams[stream].class) {
                 show(arc, 1.0);
@@ -434,6 +461,7 @@ impl<'n> Stage<'n> {
     fn interest_factor(&self, counts: Counts) -> f64 {
         match (counts, &self.interests, self.policy) {
             (Counts::Interests, ..) => 1.0,
+            (Counts::Air, ..) => 0.0,
             (_, Some(_), _) => 0.0,
             (Counts::Class(class), None, Some(policy)) => policy.delta[class],
             (_, None, _) => 1.0,
@@ -450,7 +478,7 @@ impl<'n> Stage<'n> {
                 }
                 let Some(most) = self.bound(model, channel, counts) else { continue };
                 let mut sum = 0.0;
-                self.for_each_counted(channel, counts, |arc, factor| sum += factor * loads[arc]);
+                self.for_each_counted(model.unit, channel, counts, |arc, factor| sum += factor * loads[arc]);
                 if sum > most * (1.0 + EXCEEDED) + LEAST {
                     self.watched[channel][at] = true;
                     found = true;
@@ -483,7 +511,9 @@ impl<'n> Stage<'n> {
         let mut price = vec![0.0; self.width.len()];
         for bound in &model.bounds {
             let of = answer.price[bound.place];
-            self.for_each_counted(bound.channel, bound.counts, |arc, factor| price[arc] += of * factor);
+            self.for_each_counted(model.unit, bound.channel, bound.counts, |arc, factor| {
+                price[arc] += of * factor
+            });
         }
         price
     }
@@ -545,12 +575,20 @@ impl<'n> Stage<'n> {
         let bound_by = &mut self.allocation.bound_by[flow];
         bound_by.clear();
         for bound in model.bounds.iter().filter(|bound| answer.price[bound.place] > PRICE * highest) {
-            let counts = |arc: &usize| match (bound.counts, self.network.arc(*arc)) {
-                (Counts::Interests, (_, _, back)) => back == bound.channel,
-                (counts, (_, by, _)) => by == bound.channel && counts_class(counts, class),
+            let held_at = |arc: &usize| {
+                let (_, by, back) = self.network.arc(*arc);
+                let medium = self.network.medium_of[bound.channel];
+                let (channel, counts) = match bound.counts {
+                    Counts::Interests => (back, back == bound.channel),
+                    Counts::Air => (by, medium.is_some() && self.network.medium_of[by] == medium),
+                    counts => (by, by == bound.channel && counts_class(counts, class)),
+                };
+                counts.then_some(channel)
             };
-            if used.iter().any(counts) && !bound_by.contains(&bound.channel) {
-                bound_by.push(bound.channel);
+            for channel in used.iter().filter_map(held_at) {
+                if !bound_by.contains(&channel) {
+                    bound_by.push(channel);
+                }
             }
         }
     }
@@ -569,6 +607,6 @@ fn counts_class(counts: Counts, class: ServiceClass) -> bool {
     match counts {
         Counts::Data => true,
         Counts::Class(counted) => class as usize == counted,
-        Counts::Interests => false,
+        Counts::Interests | Counts::Air => false,
     }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use weir_core::dcf::{Saturation, phy};
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
 use weir_core::packet::{Kind, Packet};
-use weir_core::units::Span;
+use weir_core::units::{Bytes, Rate, Span};
 use weir_core::wire;
 use weir_packet::{Name, PitToken, ServiceClass, Signal};
-use weir_scenario::{DirectedLink, Event, Flow, Scenario, SourceRate};
+use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
 
 use crate::policy::Policy;
 
@@ -41,6 +42,8 @@ pub(crate) struct Stream {
     pub interest_ratio: f64,
     /// Bits of content for each bit of a Data.
     pub content_ratio: f64,
+    /// Lengths of an Interest and of its Data.
+    pub sizes: [Bytes; 2],
     /// The nodes that its Interests come to, each before those that it sends them on to: the nodes'
     /// places in the scenario.
     pub nodes: Vec<usize>,
@@ -90,6 +93,8 @@ pub(crate) struct Network {
     pub streams: Vec<Stream>,
     /// Both directions of every link, in the scenario's order.
     pub channels: Vec<DirectedLink>,
+    /// For each channel its two nodes.
+    pub ends: Vec<[usize; 2]>,
     /// For each flow its stream.
     pub stream_of: Vec<usize>,
     /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
@@ -100,6 +105,10 @@ pub(crate) struct Network {
     pub data_on: Vec<Vec<(usize, usize)>>,
     /// For each channel the arcs whose Interests go by it.
     pub interests_on: Vec<Vec<(usize, usize)>>,
+    /// For each medium its channels; they follow each other.
+    pub media: Vec<core::ops::Range<Channel>>,
+    /// For each channel its medium, if it is on one.
+    pub medium_of: Vec<Option<usize>>,
     /// Bits of a Data of each flow.
     pub data_bits: Vec<f64>,
 }
@@ -107,8 +116,14 @@ pub(crate) struct Network {
 /// What may change during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Conditions {
-    /// What each channel may be used for, bit/s: η times its rate, 0 while it is down.
+    /// What each channel may be used for, bit/s: η times its rate, 0 while it is down. On a medium: what
+    /// Data there could use if nobody else had any.
     pub capacity: Vec<f64>,
+    /// For each arc in the list of all whose channel is on a medium: the part of the medium's air that a
+    /// bit/s of its Data takes, with its Interests; η of the air may be used. 0 for the others.
+    pub air: Vec<f64>,
+    /// The part of a medium's air that may be used: η.
+    pub air_to_use: f64,
     /// What each flow asks for at the most, bit/s of Data; 0 while it does not run.
     pub demand: Vec<f64>,
 }
@@ -133,13 +148,15 @@ impl Network {
         let mut data_bits = vec![0.0; stream_of.len()];
         for flows in &members {
             let first = &scenario.flows[flows[0]];
-            let (interest, data) = sizes(first);
+            let sizes = sizes(first);
+            let [interest, data] = sizes.map(|size| size.bits() as f64);
             flows.iter().for_each(|&flow| data_bits[flow] = data);
             let mut stream = routes.stream(scenario, flows);
             stream.weight = policy.flow_weight(&first.prefix);
             stream.limit = policy.flow_limit(&first.prefix);
             stream.interest_ratio = interest / data;
             stream.content_ratio = first.payload.bits() as f64 / data;
+            stream.sizes = sizes;
             streams.push(stream);
         }
         let channels: Vec<_> = links.flat_map(channel).collect();
@@ -148,6 +165,9 @@ impl Network {
             stream_of_arc: Vec::new(),
             data_on: vec![Vec::new(); channels.len()],
             interests_on: vec![Vec::new(); channels.len()],
+            media: media(scenario),
+            medium_of: scenario.links.iter().flat_map(|l| [l.medium.map(MediumId::index); 2]).collect(),
+            ends: scenario.links.iter().flat_map(|l| [[l.a.index(), l.b.index()]; 2]).collect(),
             streams,
             channels,
             stream_of,
@@ -199,7 +219,7 @@ impl Network {
         self.streams.iter().zip(running).any(|(stream, runs)| *runs && stream.forks())
     }
 
-    /// What Interests take of a channel, with these loads of Data on all arcs.
+    /// Bits of Interests on a channel, with these loads of Data on all arcs.
     pub fn interests(&self, channel: Channel, load: &[f64]) -> f64 {
         let on = self.interests_on[channel].iter();
         on.map(|&(stream, arc)| self.streams[stream].interest_ratio * load[arc]).sum()
@@ -211,10 +231,10 @@ impl Network {
     }
 }
 
-/// Bits of an Interest and of its Data as they are on the wire, with the header fields that every
+/// Lengths of an Interest and of its Data as they are on the wire, with the header fields that every
 /// scheme's packets have: a PIT token and, unless it is Best Effort, the class. A scheme's own fields
 /// are what the scheme costs.
-fn sizes(flow: &Flow) -> (f64, f64) {
+fn sizes(flow: &Flow) -> [Bytes; 2] {
     let hasher = NameHasher::new(0);
     let name: Name = flow.prefix.parse().expect("a scenario's prefixes are checked");
     let mut name = HashedName::parse(&hasher, name.value()).expect("a scenario's prefixes are checked");
@@ -229,12 +249,24 @@ fn sizes(flow: &Flow) -> (f64, f64) {
         packet.header_mut().signals.set(Signal::ServiceClass, flow.class as u64);
     }
     packet.net_len = wire::interest_len(&packet);
-    let interest = 8 * wire::frame_len(&packet);
+    let interest = wire::frame_len(&packet);
     packet.kind = Kind::Data;
     packet.content_len = flow.payload.as_u64() as u32;
     packet.freshness = flow.freshness.unwrap_or(Span::ZERO);
     packet.net_len = wire::data_len(&packet);
-    (interest as f64, (8 * wire::frame_len(&packet)) as f64)
+    [interest, wire::frame_len(&packet)].map(Bytes::new)
+}
+
+/// The channels of each medium.
+fn media(scenario: &Scenario) -> Vec<core::ops::Range<Channel>> {
+    let on = |medium: usize| {
+        let links = scenario.links.iter().enumerate();
+        links.filter(move |(_, link)| link.medium == Some(MediumId(medium))).map(|(index, _)| index)
+    };
+    let first = |medium| on(medium).next().unwrap_or(scenario.links.len());
+    (0..scenario.media.len())
+        .map(|medium| 2 * first(medium)..2 * (first(medium) + on(medium).count()))
+        .collect()
 }
 
 /// A next hop with the channels of Interests and Data.
@@ -308,6 +340,7 @@ impl<'s> Routes<'s> {
             limit: f64::INFINITY,
             interest_ratio: 0.0,
             content_ratio: 0.0,
+            sizes: [Bytes::ZERO; 2],
             produces: finished.iter().map(|node| producers.contains(node)).collect(),
             arcs: Vec::new(),
             first_arc: Vec::new(),
@@ -379,6 +412,8 @@ pub(crate) enum Change {
 pub(crate) struct State {
     rate: Vec<f64>,
     up: Vec<bool>,
+    /// For each link.
+    loss: Vec<f64>,
     source: Vec<f64>,
     running: Vec<bool>,
 }
@@ -390,6 +425,7 @@ impl State {
         State {
             rate: rates.map(|rate| rate.as_bps_f64()).collect(),
             up: vec![true; scenario.links.len()],
+            loss: scenario.links.iter().map(|link| link.loss).collect(),
             source: scenario.flows.iter().map(|flow| demand(flow.source)).collect(),
             running: vec![false; scenario.flows.len()],
         }
@@ -420,14 +456,60 @@ impl State {
         if self.up[channel / 2] { self.rate[channel] } else { 0.0 }
     }
 
-    pub fn conditions(&self, utilisation: f64) -> Conditions {
+    pub fn conditions(&self, network: &Network, utilisation: f64) -> Conditions {
         let demand = |(source, running): (&f64, &bool)| if *running { *source } else { 0.0 };
-        Conditions {
+        let mut conditions = Conditions {
             capacity: (0..self.rate.len()).map(|channel| utilisation * self.rate(channel)).collect(),
+            air: vec![0.0; network.stream_of_arc.len()],
+            air_to_use: utilisation,
             demand: self.source.iter().zip(&self.running).map(demand).collect(),
+        };
+        let running = network.running(&conditions);
+        for medium in &network.media {
+            self.share_air(network, &running, medium.clone(), utilisation, &mut conditions);
+        }
+        conditions
+    }
+
+    /// What Data cost on a medium when all stations that have something to send always have.
+    fn share_air(
+        &self,
+        network: &Network,
+        running: &[bool],
+        medium: core::ops::Range<Channel>,
+        utilisation: f64,
+        conditions: &mut Conditions,
+    ) {
+        let on = |channel: Channel| network.data_on[channel].iter().filter(|(stream, _)| running[*stream]);
+        let used: Vec<Channel> = medium.clone().filter(|channel| on(*channel).count() > 0).collect();
+        let ends = |channel: &Channel| network.ends[*channel];
+        let stations: std::collections::BTreeSet<usize> = used.iter().flat_map(ends).collect();
+        let lost = used.iter().map(|channel| self.loss[channel / 2]).sum::<f64>() / used.len().max(1) as f64;
+        let saturation = Saturation::new(stations.len().max(2), lost.min(MOST_LOSS));
+        let rate = |channel: Channel| Rate::from_bps_f64(self.rate[channel]);
+        let longest = used.iter().flat_map(|&channel| {
+            on(channel)
+                .map(move |(stream, _)| phy::frame_time(network.streams[*stream].sizes[1], rate(channel)))
+        });
+        let longest = longest.max().unwrap_or_default();
+        for channel in medium {
+            let mut most = 0.0f64;
+            for &(stream, arc) in &network.data_on[channel] {
+                let [interest, data] = network.streams[stream].sizes;
+                let air = saturation.air_time(data, rate(channel), longest)
+                    + saturation.air_time(interest, rate(channel ^ 1), longest);
+                conditions.air[arc] = air / data.bits() as f64;
+                most = most.max(1.0 / conditions.air[arc]);
+            }
+            if self.up[channel / 2] && most > 0.0 {
+                conditions.capacity[channel] = utilisation * most;
+            }
         }
     }
 }
+
+/// Of frames, at the most: with more nothing would come.
+const MOST_LOSS: f64 = 0.9;
 
 /// What an application asks for at the most. That one does not listen makes it no larger: its share is
 /// what the links give it.

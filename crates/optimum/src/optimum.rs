@@ -158,6 +158,6 @@ pub struct Bottleneck {
     /// What flows gain or lose for each bit/s by which the link is made faster (bit/s of Data, a mean over the
     /// window), the largest first; those with less than half a hundredth are left out. By solving again with a
     /// link that is faster by a thousandth (by 5 % where rates are not exact).
-    /// `None` where it was not asked for.
+    /// `None` where it was not asked for, and on a shared medium.
     pub gains: Option<Vec<(FlowId, f64)>>,
 }

@@ -235,6 +235,7 @@ mod tests {
             limit: f64::INFINITY,
             interest_ratio: 0.0,
             content_ratio: 1.0,
+            sizes: Default::default(),
             nodes: (0..nodes).collect(),
             produces: (0..nodes).map(|node| node == nodes - 1).collect(),
             arcs: ends.iter().enumerate().map(arc).collect(),

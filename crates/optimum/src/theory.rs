@@ -118,8 +118,10 @@ impl<'s> Theory<'s> {
         pieces.sort_by(|a, b| b.part.total_cmp(&a.part));
         pieces.truncate(PIECES);
         for bottleneck in found.iter_mut().take(with_gains) {
-            let link = bottleneck.link;
-            bottleneck.gains = Some(self.gains(2 * link.link.index() + link.direction, &pieces)?);
+            let channel = 2 * bottleneck.link.link.index() + bottleneck.link.direction;
+            if self.network.medium_of[channel].is_none() {
+                bottleneck.gains = Some(self.gains(channel, &pieces)?);
+            }
         }
         Ok(found)
     }

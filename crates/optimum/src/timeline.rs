@@ -87,7 +87,7 @@ impl<'n> Timeline<'n> {
                 self.state.apply(&change);
             }
             let next = self.changes.last().map_or(until, |(at, _)| (*at).min(until));
-            let conditions = self.state.conditions(self.utilisation);
+            let conditions = self.state.conditions(self.network, self.utilisation);
             let counts = |flow: usize| self.left[flow].is_some() && conditions.demand[flow] > 0.0;
             if !needed(self.now, next) && !(0..self.left.len()).any(counts) {
                 self.now = next;

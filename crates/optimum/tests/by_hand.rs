@@ -4,7 +4,8 @@
 mod common;
 
 use common::{assert_near, built_in, flow, interest_ratio, mbps, network, optimum, rates};
-use weir_core::Span;
+use weir_core::dcf::{Saturation, phy};
+use weir_core::{Bytes, Rate, Span};
 use weir_optimum::{Held, Objective, Options, Theory, steady};
 use weir_scenario::{FlowId, NodeId, Scenario};
 
@@ -255,6 +256,38 @@ fn a_flow_is_not_held_down_because_its_interests_cross_a_full_link() {
         // 2x + r·y = 10, y + 2r·x = 10.
         let (x, y) = (5.0 / (1.0 + r), 10.0 / (1.0 + r));
         assert_near(&mbps(&found), &[x, x, y], tolerance);
+    }
+}
+
+#[test]
+fn a_shared_medium_carries_what_saturated_stations_do() {
+    let medium = "[[node]]\nname = \"N\"\n[[medium]]\nname = \"wifi\"\nstandard = \"802.11a\"\naccess_point = \"AP\"\nstations = [\"AP\", \
+        \"N\"]\nrate = \"24 Mb/s\"\n";
+    let down = medium.to_owned() + &flow("N", "R", "/a", "BE", "");
+    let both = down.clone() + &flow("R", "N", "/b", "BE", "");
+    let mostly_down = down.clone() + &flow("R", "N", "/b", "BE", "source_rate = \"1 Mb/s\"");
+    for objective in ALL {
+        let found = |text: &str| optimum(&network(&["AP-R 100"], text), objective, 0, 10);
+        let alone = found(&down);
+        // Two saturated stations (Bianchi): a Data, its Interest, and all that is spent for them.
+        let data = 1024.0 * alone.flows[0].rate_bps / alone.flows[0].goodput_bps;
+        let [data, interest] =
+            [data, data * interest_ratio(&alone)].map(|size| Bytes::new(size.round() as u64));
+        let rate = Rate::from_mbps(24);
+        let saturation = Saturation::new(2, 0.0);
+        let air = |packet| saturation.air_time(packet, rate, phy::frame_time(data, rate));
+        let most = data.bits() as f64 / (air(data) + air(interest)) / 1e6;
+        assert!((10.0..13.0).contains(&most), "{most}");
+        assert_near(&mbps(&alone), &[most], SOLVER);
+        if objective == Objective::MaxFlow {
+            // The sum is all that it is about.
+            assert_near(&[mbps(&found(&both)).iter().sum()], &[most], SOLVER);
+            continue;
+        }
+        assert_near(&mbps(&found(&both)), &[most / 2.0; 2], 10.0 * SOLVER);
+        assert_near(&mbps(&found(&mostly_down)), &[most - 1.0, 1.0], 10.0 * SOLVER);
+        let held = &found(&mostly_down).flows[0].held;
+        assert!(matches!(held[..], [(Held::ByLink(link), _)] if link.link.index() == 1), "{held:?}");
     }
 }
 
