@@ -13,12 +13,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-core", &["weir-packet"]),
     ("weir-schemes", &["weir-core", "weir-packet"]),
     ("weir-scenario", &["weir-core", "weir-packet"]),
+    ("weir-optimum", &["weir-core", "weir-packet", "weir-scenario"]),
     ("weir-results", &["weir-core", "weir-packet"]),
     ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
 ];
 
 /// These know no sockets, clocks, threads or files.
-const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario"];
+const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario", "weir-optimum"];
 
 /// What they do not name.
 const NOT_NAMED: &[&str] = &[

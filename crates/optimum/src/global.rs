@@ -1,0 +1,162 @@
+//! What the network as a whole allows, by convex programs: the maximum flow, weighted max-min fairness and
+//! proportional fairness over all routes at once. No scheduler can see this far; it is what to compare
+//! with.
+//!
+//! Max-min fairness takes the Interests as given, and repeats with those that come out: a flow is not to
+//! be held down because its Interests cross a link that others fill with Data.
+//!
+//! Delay-sensitive classes come first, one after the other, each no more than δ of a link; each keeps the
+//! paths that it has found. The delay-tolerant ones then share what is left. There is no link at which to
+//! weigh classes against each other, so a flow of class c has the weight ω_c·w/Σw, the sum over all flows
+//! of its class.
+
+use crate::model::{Allocation, Model, Stage};
+use crate::network::{Conditions, Network};
+use crate::policy::{CLASSES, DELAY_SENSITIVE, Policy};
+use crate::program::{Answer, NoAnswer};
+
+/// A flow whose floor costs this part of what the dearest does cannot have more. What is dearer than nothing by
+/// the solver's rounding must not count; one that is missed is settled at the next level, which is the same.
+const BLOCKED: f64 = 1e-3;
+/// How often max-min fairness is repeated for Interests, at the most.
+const REPEATS: usize = 5;
+/// Interests that change by less than this part of their link are settled.
+const SETTLED: f64 = 5e-4;
+
+/// The largest sum of rates. Classes do not count.
+///
+/// # Errors
+/// The solver gave up.
+pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result<Allocation, NoAnswer> {
+    let mut stage = Stage::new(network, conditions, None, None);
+    let all = stage.takers(&(0..CLASSES));
+    let (model, answer) = stage.solve(&all, |model| {
+        for &flow in &all {
+            model.program.worth(model.rate_of(flow), 1.0);
+        }
+    })?;
+    settle_all(&mut stage, &model, &answer, &all);
+    Ok(stage.allocation)
+}
+
+/// The largest sum of weighted logarithms of rates (Kelly; the network utility of the DPCCP paper).
+///
+/// # Errors
+/// The solver gave up.
+pub(crate) fn proportional(
+    network: &Network,
+    policy: &Policy,
+    conditions: &Conditions,
+) -> Result<Allocation, NoAnswer> {
+    let mut stage = Stage::new(network, conditions, Some(policy), None);
+    let weight = weights(&stage, policy);
+    for members in stages() {
+        let own = stage.takers(&members);
+        let largest = own.iter().map(|&flow| weight[flow]).fold(0.0, f64::max);
+        let (model, answer) = stage.solve(&own, |model| {
+            for &flow in &own {
+                model.program.worth_log(model.rate_of(flow), weight[flow] / largest);
+            }
+        })?;
+        settle_all(&mut stage, &model, &answer, &own);
+        stage.fix_paths(&model, &answer, &own);
+    }
+    Ok(stage.allocation)
+}
+
+/// Weighted max-min fairness: no rate can grow but at the cost of one that is no larger for its weight.
+/// `interests` is what Interests take of each channel, to begin with.
+///
+/// # Errors
+/// The solver gave up.
+pub(crate) fn max_min(
+    network: &Network,
+    policy: &Policy,
+    conditions: &Conditions,
+    mut interests: Vec<f64>,
+) -> Result<Allocation, NoAnswer> {
+    let mut stage = Stage::new(network, conditions, Some(policy), Some(interests.clone()));
+    for repeat in 1.. {
+        max_min_beside(&mut stage, policy)?;
+        let load = &stage.allocation.load;
+        let now: Vec<f64> = (0..interests.len()).map(|channel| network.interests(channel, load)).collect();
+        let grown = |channel: usize| now[channel] - interests[channel];
+        let capacity = &conditions.capacity;
+        let is_settled = |channel: usize| match repeat {
+            1 => grown(channel).abs() <= SETTLED * capacity[channel],
+            _ => grown(channel) <= SETTLED * capacity[channel],
+        };
+        if repeat == REPEATS || (0..interests.len()).all(is_settled) {
+            break;
+        }
+        // Where routes fork, they may change each time: what Interests have taken once is left to them.
+        let most =
+            |channel: usize| if repeat == 1 { now[channel] } else { now[channel].max(interests[channel]) };
+        interests = (0..interests.len()).map(most).collect();
+        stage.begin_again(interests.clone());
+    }
+    Ok(stage.allocation)
+}
+
+/// Level by level: the largest rate for its weight that all can have; those that cannot have more are
+/// settled, and the others go on.
+fn max_min_beside(stage: &mut Stage<'_>, policy: &Policy) -> Result<(), NoAnswer> {
+    let weight = weights(stage, policy);
+    for members in stages() {
+        let own = stage.takers(&members);
+        let largest = own.iter().map(|&flow| weight[flow]).fold(0.0, f64::max);
+        loop {
+            let open: Vec<usize> = own.iter().copied().filter(|&flow| !stage.is_settled[flow]).collect();
+            if open.is_empty() {
+                break;
+            }
+            let mut level = 0;
+            let mut floors = Vec::new();
+            let (model, answer) = stage.solve(&open, |model| {
+                level = model.program.variable();
+                model.program.worth(level, 1.0);
+                floors.clear();
+                for &flow in &open {
+                    let terms = vec![(level, weight[flow] / largest), (model.rate_of(flow), -1.0)];
+                    floors.push(model.program.at_most(terms, 0.0));
+                }
+            })?;
+            let cost = |at: usize| answer.price[floors[at]] * weight[open[at]] / largest;
+            let most = (0..open.len()).map(cost).fold(0.0, f64::max);
+            let blocked: Vec<usize> = (0..open.len()).filter(|&at| cost(at) >= BLOCKED * most).collect();
+            for &at in &blocked {
+                let rate = answer.value[level] * weight[open[at]] / largest * model.unit;
+                stage.settle(&model, &answer, open[at], rate);
+            }
+            if blocked.len() == open.len() {
+                stage.fix_paths(&model, &answer, &own);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The classes that are served together, most urgent first.
+fn stages() -> impl Iterator<Item = core::ops::Range<usize>> {
+    (0..DELAY_SENSITIVE).map(|class| class..class + 1).chain(core::iter::once(DELAY_SENSITIVE..CLASSES))
+}
+
+/// ω_c·w/Σw of each flow.
+fn weights(stage: &Stage<'_>, policy: &Policy) -> Vec<f64> {
+    let network = stage.network;
+    let own = |flow: usize| network.streams[network.stream_of[flow]].weight;
+    let mut of_class = [0.0; CLASSES];
+    for flow in stage.takers(&(0..CLASSES)) {
+        of_class[network.class(flow) as usize] += own(flow);
+    }
+    let part = |flow: usize| own(flow) / of_class[network.class(flow) as usize].max(own(flow));
+    (0..network.stream_of.len()).map(|flow| policy.weight(network.class(flow)) * part(flow)).collect()
+}
+
+/// Settles these flows at what the solution gives them.
+fn settle_all(stage: &mut Stage<'_>, model: &Model, answer: &Answer, flows: &[usize]) {
+    for &flow in flows {
+        let rate = answer.value[model.rate_of(flow)] * model.unit;
+        stage.settle(model, answer, flow, rate);
+    }
+}

@@ -1,0 +1,612 @@
+//! The convex program of a network: rates of flows, what comes by each path, and the bounds of links.
+//!
+//! Of a stream with several consumers an arc carries one copy: its load is the largest of theirs. On each
+//! channel
+//!
+//! ```text
+//!   Σ load of Data + Σ ratio · load of the Data whose Interests go here  ≤  η·C
+//! ```
+//!
+//! There may be many paths and most bounds are never met, so a program begins with a few of each. A bound
+//! that its solution exceeds is added, and so is a path that, by the prices of links, brings more than it
+//! costs; then it is solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
+
+use weir_packet::ServiceClass;
+
+use crate::network::{Arc, Channel, Conditions, Network, Stream};
+use crate::paths::Paths;
+use crate::policy::{DELAY_SENSITIVE, Policy};
+use crate::program::{Answer, NoAnswer, Program, Terms};
+
+/// Prices below this, as a part of the largest, are none.
+const PRICE: f64 = 1e-5;
+/// Rates below this, as a part of the largest, are none.
+const NOTHING: f64 = 1e-6;
+/// What is settled, but by which path is open, may fall short at this cost for each part of what is then
+/// gained: far more than it can bring, so that it does not, but the solver has room.
+const SHORTFALL: f64 = 100.0;
+/// A bound is exceeded by more than this part of it.
+const EXCEEDED: f64 = 1e-6;
+/// Where nothing is left, this part of the unit is: the solver needs room.
+const LEAST: f64 = 1e-7;
+/// A path that is cheaper than what it brings by this part is worth adding.
+const WORTH_ADDING: f64 = 1e-4;
+/// How many paths each flow begins with, at the most.
+const FIRST_PATHS: usize = 4;
+
+/// Rates of flows, loads of arcs, and what holds each flow down.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Allocation {
+    /// For each flow, bit/s of Data.
+    pub rate: Vec<f64>,
+    /// For each arc in the list of all, bit/s of Data.
+    pub load: Vec<f64>,
+    /// For each flow the channels that keep it from more; empty if it has all that it asks for.
+    pub bound_by: Vec<Vec<Channel>>,
+}
+
+/// What each flow could have if it were alone, bit/s: the maximum flow over its routes.
+pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
+    let mut rate = vec![0.0; network.stream_of.len()];
+    let mut paths = Paths::default();
+    for stream in &network.streams {
+        let share = widths(network, stream, conditions);
+        for &(flow, node) in &stream.consumers {
+            paths.find(stream, node, conditions.demand[flow], &share);
+            rate[flow] = paths.total;
+        }
+    }
+    rate
+}
+
+/// What each arc of a stream can carry if nothing else is on its links.
+fn widths(network: &Network, stream: &Stream, conditions: &Conditions) -> Vec<f64> {
+    let most = |channel: Channel| conditions.capacity[channel];
+    let by_interests = |arc: &Arc| match network.medium_of[arc.back] {
+        // They are paid for with their Data.
+        Some(_) if most(arc.back) > 0.0 => f64::INFINITY,
+        _ => most(arc.back) / stream.interest_ratio,
+    };
+    let width = |arc: &Arc| most(arc.channel).min(by_interests(arc)).min(stream.limit);
+    stream.arcs.iter().map(width).collect()
+}
+
+/// What a bound of a channel counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Counts {
+    /// All Data.
+    Data,
+    /// Data of a delay-sensitive class.
+    Class(usize),
+    /// Interests.
+    Interests,
+    /// The air of the medium whose first channel it is.
+    Air,
+}
+
+impl Counts {
+    const ALL: [Counts; DELAY_SENSITIVE + 3] =
+        [Counts::Data, Counts::Interests, Counts::Air, Counts::Class(0), Counts::Class(1), Counts::Class(2)];
+}
+
+/// A bound of a channel in a program.
+#[derive(Debug)]
+struct Bound {
+    channel: Channel,
+    counts: Counts,
+    /// Of its price.
+    place: usize,
+}
+
+/// A sum of variables, and what is added to it that is fixed.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    terms: Terms,
+    fixed: f64,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Sum, factor: f64) {
+        self.terms.extend(other.terms.iter().map(|(variable, own)| (*variable, own * factor)));
+        self.fixed += factor * other.fixed;
+    }
+
+    fn value(&self, answer: &Answer) -> f64 {
+        self.fixed + self.terms.iter().map(|(variable, factor)| answer.value[*variable] * factor).sum::<f64>()
+    }
+}
+
+/// A program with the paths and bounds of the flows in it. Rates in it are in [`Model::unit`].
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub program: Program,
+    /// Bit/s.
+    pub unit: f64,
+    /// The flows in it, in order.
+    flows: Vec<usize>,
+    /// For each flow the variable of its rate; none if its paths are fixed.
+    rate: Vec<Option<usize>>,
+    /// For each flow what comes by each of its paths.
+    by_path: Vec<Vec<Sum>>,
+    /// For each flow with several paths to choose from: the place of the price of what comes by them.
+    worth: Vec<Option<usize>>,
+    /// For each arc its load; of a stream with several consumers a variable that is no less than it.
+    load: Vec<Sum>,
+    /// For each arc what comes by it to each consumer.
+    parts: Vec<Vec<Sum>>,
+    /// For each flow of a stream with several consumers: its arcs, each with the place of the price of
+    /// what comes to it there.
+    copies: Vec<Vec<(usize, usize)>>,
+    bounds: Vec<Bound>,
+}
+
+impl Model {
+    /// The variable of a flow's rate; only for those that are open.
+    pub fn rate_of(&self, flow: usize) -> usize {
+        self.rate[flow].expect("an open flow has one")
+    }
+}
+
+/// What is settled so far, and the paths and bounds that are looked at.
+#[derive(Debug)]
+pub(crate) struct Stage<'n> {
+    pub network: &'n Network,
+    pub allocation: Allocation,
+    /// For each flow.
+    pub is_settled: Vec<bool>,
+    conditions: &'n Conditions,
+    /// With a policy, its limits of classes hold.
+    policy: Option<&'n Policy>,
+    /// What Interests take of each channel; without it they take what they take.
+    interests: Option<Vec<f64>>,
+    alone: Vec<f64>,
+    /// For each arc what it can carry if nothing else is on its links.
+    width: Vec<f64>,
+    /// For each flow its paths that are looked at, each a list of arcs in the list of all.
+    paths: Vec<Vec<Vec<usize>>>,
+    /// For each flow that has its paths for good: what comes by each, bit/s.
+    fixed: Vec<Vec<f64>>,
+    /// For each channel which of its bounds are looked at.
+    watched: Vec<[bool; Counts::ALL.len()]>,
+}
+
+impl<'n> Stage<'n> {
+    pub fn new(
+        network: &'n Network,
+        conditions: &'n Conditions,
+        policy: Option<&'n Policy>,
+        interests: Option<Vec<f64>>,
+    ) -> Stage<'n> {
+        let flows = network.stream_of.len();
+        let arcs = network.stream_of_arc.len();
+        let mut stage = Stage {
+            network,
+            allocation: Allocation {
+                rate: vec![0.0; flows],
+                load: vec![0.0; arcs],
+                bound_by: vec![Vec::new(); flows],
+            },
+            is_settled: vec![false; flows],
+            conditions,
+            policy,
+            interests,
+            alone: alone(network, conditions),
+            width: network.streams.iter().flat_map(|stream| widths(network, stream, conditions)).collect(),
+            paths: vec![Vec::new(); flows],
+            fixed: vec![Vec::new(); flows],
+            watched: vec![[false; Counts::ALL.len()]; network.channels.len()],
+        };
+        for index in 0..network.streams.len() {
+            stage.add_first_paths(index);
+        }
+        stage
+    }
+
+    /// The widest ways of what each flow of a stream would take if it were alone.
+    fn add_first_paths(&mut self, index: usize) {
+        let stream = &self.network.streams[index];
+        let arcs = self.network.arcs_of(index);
+        let mut paths = Paths::default();
+        for &(flow, node) in &stream.consumers {
+            paths.find(stream, node, self.conditions.demand[flow], &self.width[arcs.clone()]);
+            while self.paths[flow].len() < FIRST_PATHS {
+                let Some(path) = paths.take_widest(stream, node) else { break };
+                self.add_path(flow, path.into_iter().map(|arc| arcs.start + arc).collect());
+            }
+        }
+    }
+
+    /// Looks at a path, and at what bounds it.
+    fn add_path(&mut self, flow: usize, path: Vec<usize>) {
+        let narrowest = path.iter().copied().min_by(|a, b| self.width[*a].total_cmp(&self.width[*b]));
+        if let Some((_, by, back)) = narrowest.map(|arc| self.network.arc(arc)) {
+            self.watched[by][0] = true;
+            self.watched[back][1] = true;
+            if let Some(medium) = self.network.medium_of[by] {
+                self.watched[self.network.media[medium].start][2] = true;
+            }
+        }
+        self.paths[flow].push(path);
+    }
+
+    /// Forgets what is settled, but not what was looked at.
+    pub fn begin_again(&mut self, interests: Vec<f64>) {
+        self.interests = Some(interests);
+        self.is_settled.fill(false);
+        self.fixed.fill(Vec::new());
+        self.allocation.rate.fill(0.0);
+        self.allocation.load.fill(0.0);
+        self.allocation.bound_by.fill(Vec::new());
+    }
+
+    /// The flows of some classes that can have something.
+    pub fn takers(&self, classes: &core::ops::Range<usize>) -> Vec<usize> {
+        let can_have = (0..self.alone.len()).filter(|&flow| self.alone[flow] > 0.0);
+        can_have.filter(|&flow| classes.contains(&(self.network.class(flow) as usize))).collect()
+    }
+
+    /// Solves for these flows beside what is settled, with what `aim` adds to the program, until no bound is
+    /// exceeded and no path is worth adding.
+    ///
+    /// # Errors
+    /// The solver gave up.
+    pub fn solve(
+        &mut self,
+        open: &[usize],
+        mut aim: impl FnMut(&mut Model),
+    ) -> Result<(Model, Answer), NoAnswer> {
+        loop {
+            let mut model = self.model(open);
+            if open.is_empty() {
+                return Ok((model, Answer::default()));
+            }
+            aim(&mut model);
+            let answer = model.program.maximise()?;
+            let part = |sum: &Sum| sum.value(&answer).max(0.0);
+            let most = |parts: &Vec<Sum>| parts.iter().map(part).fold(0.0, f64::max);
+            let loads: Vec<f64> = model.parts.iter().map(most).collect();
+            let exceeded = self.watch_exceeded(&model, &loads);
+            let added = self.add_paths(&model, &answer);
+            if !exceeded && !added {
+                self.allocation.load = loads.iter().map(|load| load * model.unit).collect();
+                return Ok((model, answer));
+            }
+        }
+    }
+
+    fn model(&self, open: &[usize]) -> Model {
+        let flows = self.alone.len();
+        let taking_part =
+            (0..flows).filter(|flow| self.is_settled[*flow] || open.binary_search(flow).is_ok());
+        let taking_part: Vec<usize> = taking_part.collect();
+        let mut model = Model {
+            program: Program::default(),
+            unit: taking_part.iter().map(|&flow| self.alone[flow]).fold(f64::MIN_POSITIVE, f64::max),
+            rate: vec![None; flows],
+            by_path: vec![Vec::new(); flows],
+            worth: vec![None; flows],
+            load: vec![Sum::default(); self.width.len()],
+            parts: vec![Vec::new(); self.width.len()],
+            copies: vec![Vec::new(); flows],
+            bounds: Vec::new(),
+            flows: taking_part,
+        };
+        for flow in model.flows.clone() {
+            self.add_flow(&mut model, flow);
+        }
+        for stream in 0..self.network.streams.len() {
+            self.add_loads(&mut model, stream);
+        }
+        for channel in 0..self.network.channels.len() {
+            for at in (0..Counts::ALL.len()).filter(|&at| self.watched[channel][at]) {
+                self.add_bound(&mut model, channel, Counts::ALL[at]);
+            }
+        }
+        model
+    }
+
+    /// Variables of a flow: its rate, and what comes by each of its paths. What is settled is held.
+    fn add_flow(&self, model: &mut Model, flow: usize) {
+        if !self.fixed[flow].is_empty() {
+            let fixed = |rate: &f64| Sum { terms: Vec::new(), fixed: rate / model.unit };
+            model.by_path[flow] = self.fixed[flow].iter().map(fixed).collect();
+            return;
+        }
+        let most = self.alone[flow] / model.unit;
+        let rate = model.program.variable();
+        model.rate[flow] = Some(rate);
+        let of = |variable: usize| Sum { terms: vec![(variable, 1.0)], fixed: 0.0 };
+        if self.network.streams[self.network.stream_of[flow]].forks() {
+            let paths: Vec<usize> = self.paths[flow].iter().map(|_| model.program.variable()).collect();
+            let mut terms: Terms = paths.iter().map(|path| (*path, -1.0)).collect();
+            terms.push((rate, 1.0));
+            model.worth[flow] = Some(model.program.zero(terms));
+            model.by_path[flow] = paths.into_iter().map(of).collect();
+        } else {
+            model.by_path[flow] = vec![of(rate)];
+        }
+        if self.conditions.demand[flow].is_finite() {
+            model.program.at_most(vec![(rate, 1.0)], most);
+        }
+        if self.is_settled[flow] {
+            let shortfall = model.program.variable();
+            let held = self.allocation.rate[flow] / model.unit;
+            model.program.at_most(vec![(rate, -1.0), (shortfall, -1.0)], -held);
+            model.program.worth(shortfall, -SHORTFALL);
+        }
+    }
+
+    /// The loads of a stream's arcs: what comes to its one consumer, or a variable that is no less than
+    /// what comes to any.
+    fn add_loads(&self, model: &mut Model, index: usize) {
+        let stream = &self.network.streams[index];
+        let arcs = self.network.arcs_of(index);
+        let taking_part = |(flow, _): &&(usize, usize)| model.flows.binary_search(flow).is_ok();
+        let consumers: Vec<(usize, usize)> = stream.consumers.iter().filter(taking_part).copied().collect();
+        let mut loads: Vec<Vec<Sum>> = Vec::new();
+        for (flow, _) in &consumers {
+            let mut own = vec![Sum::default(); arcs.len()];
+            for (path, by) in self.paths[*flow].iter().zip(&model.by_path[*flow]) {
+                path.iter().for_each(|arc| own[arc - arcs.start].add(by, 1.0));
+            }
+            loads.push(own);
+        }
+        if let [only] = &mut loads[..] {
+            for (arc, own) in arcs.zip(only) {
+                model.load[arc] = own.clone();
+                model.parts[arc].push(core::mem::take(own));
+            }
+            return;
+        }
+        let useful: Vec<Vec<bool>> = consumers.iter().map(|(_, node)| self.useful(index, *node)).collect();
+        for (arc, at) in arcs.enumerate() {
+            let of: Vec<usize> = (0..consumers.len()).filter(|&of| useful[of][arc]).collect();
+            if of.is_empty() {
+                continue;
+            }
+            let load = model.program.variable();
+            model.load[at].terms.push((load, 1.0));
+            for of in of {
+                let own = core::mem::take(&mut loads[of][arc]);
+                let mut terms = own.terms.clone();
+                terms.push((load, -1.0));
+                let place = model.program.at_most(terms, -own.fixed);
+                model.copies[consumers[of].0].push((at, place));
+                model.parts[at].push(own);
+            }
+        }
+    }
+
+    /// The arcs by which Data can come to a node.
+    fn useful(&self, index: usize, node: usize) -> Vec<bool> {
+        let stream = &self.network.streams[index];
+        let open: Vec<bool> = self.width[self.network.arcs_of(index)].iter().map(|w| *w > 0.0).collect();
+        let mut comes = vec![false; stream.nodes.len()];
+        let mut leads = stream.produces.clone();
+        comes[node] = true;
+        for (arc, ends) in stream.arcs.iter().enumerate() {
+            comes[ends.to] |= open[arc] && comes[ends.from];
+        }
+        for (arc, ends) in stream.arcs.iter().enumerate().rev() {
+            leads[ends.from] |= open[arc] && leads[ends.to];
+        }
+        let arcs = stream.arcs.iter().enumerate();
+        arcs.map(|(arc, ends)| open[arc] && comes[ends.from] && leads[ends.to]).collect()
+    }
+
+    fn add_bound(&self, model: &mut Model, channel: Channel, counts: Counts) {
+        let Some(most) = self.bound(model, channel, counts) else { return };
+        let mut sum = Sum::default();
+        self.for_each_counted(model.unit, channel, counts, |arc, factor| sum.add(&model.load[arc], factor));
+        if !sum.terms.is_empty() {
+            let place = model.program.at_most(sum.terms, (most - sum.fixed).max(LEAST));
+            model.bounds.push(Bound { channel, counts, place });
+        }
+    }
+
+    /// How much may count against a bound of a channel; none if there is no such bound.
+    fn bound(&self, model: &Model, channel: Channel, counts: Counts) -> Option<f64> {
+        let medium = self.network.medium_of[channel];
+        if let Some(medium) = medium {
+            let is_first = self.network.media[medium].start == channel;
+            let is_bound = counts == Counts::Air && is_first;
+            return is_bound.then_some(self.conditions.air_to_use);
+        }
+        let part = match (counts, self.policy) {
+            (Counts::Air, _) | (Counts::Class(_), None) => return None,
+            (Counts::Class(class), Some(policy)) => policy.delta[class],
+            _ => 1.0,
+        };
+        let is_of_class = |(stream, arc): &(usize, usize)| {
+            counts_class(counts, self.network.streams[*stream].class) && !model.load[*arc].terms.is_empty()
+        };
+        if matches!(counts, Counts::Class(_)) && !self.network.data_on[channel].iter().any(is_of_class) {
+            return None;
+        }
+        let taken = match (&self.interests, counts) {
+            (Some(interests), Counts::Data | Counts::Class(_)) => interests[channel],
+            _ => 0.0,
+        };
+        Some(part * (self.conditions.capacity[channel] - taken).max(0.0) / model.unit)
+    }
+
+    /// Shows each arc whose load counts against a bound, with the factor by which it does.
+    fn for_each_counted(
+        &self,
+        unit: f64,
+        channel: Channel,
+        counts: Counts,
+        mut show: impl FnMut(usize, f64),
+    ) {
+        let streams = &self.network.streams;
+        if let Some(medium) = self.network.medium_of[channel] {
+            let on = self.network.media[medium].clone().flat_map(|channel| &self.network.data_on[channel]);
+            on.for_each(|(_, arc)| show(*arc, self.conditions.air[*arc] * unit));
+            return;
+        }
+        for &(stream, arc) in &self.network.data_on[channel] {
+            if counts_class(counts, streams[stream].class) {
+                show(arc, 1.0);
+            }
+        }
+        let factor = self.interest_factor(counts);
+        if factor > 0.0 {
+            for &(stream, arc) in &self.network.interests_on[channel] {
+                show(arc, factor * streams[stream].interest_ratio);
+            }
+        }
+    }
+
+    /// By which factor Interests count against a bound: where they are not given, they take their part.
+    fn interest_factor(&self, counts: Counts) -> f64 {
+        match (counts, &self.interests, self.policy) {
+            (Counts::Interests, ..) => 1.0,
+            (Counts::Air, ..) => 0.0,
+            (_, Some(_), _) => 0.0,
+            (Counts::Class(class), None, Some(policy)) => policy.delta[class],
+            (_, None, _) => 1.0,
+        }
+    }
+
+    /// Looks at the bounds that loads exceed; whether there were any.
+    fn watch_exceeded(&mut self, model: &Model, loads: &[f64]) -> bool {
+        let mut found = false;
+        for channel in 0..self.network.channels.len() {
+            for (at, counts) in Counts::ALL.into_iter().enumerate() {
+                if self.watched[channel][at] {
+                    continue;
+                }
+                let Some(most) = self.bound(model, channel, counts) else { continue };
+                let mut sum = 0.0;
+                self.for_each_counted(model.unit, channel, counts, |arc, factor| sum += factor * loads[arc]);
+                if sum > most * (1.0 + EXCEEDED) + LEAST {
+                    self.watched[channel][at] = true;
+                    found = true;
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds, for each flow, the cheapest path if it costs less than what comes by it is worth; whether
+    /// there were any.
+    fn add_paths(&mut self, model: &Model, answer: &Answer) -> bool {
+        let price = self.prices(model, answer);
+        let choosing = model.flows.iter().filter_map(|&flow| Some((flow, model.worth[flow]?)));
+        let worth: Vec<_> = choosing.map(|(flow, place)| (flow, answer.price_of_zero[place])).collect();
+        let most = worth.iter().map(|(_, worth)| *worth).fold(0.0, f64::max);
+        let mut added = false;
+        for (flow, worth) in worth.into_iter().filter(|(_, worth)| *worth > PRICE * most) {
+            let Some((cost, path)) = self.cheapest(model, answer, flow, &price) else { continue };
+            if cost < worth * (1.0 - WORTH_ADDING) && !self.paths[flow].contains(&path) {
+                self.add_path(flow, path);
+                added = true;
+            }
+        }
+        added
+    }
+
+    /// For each arc, what a load on it costs.
+    fn prices(&self, model: &Model, answer: &Answer) -> Vec<f64> {
+        let mut price = vec![0.0; self.width.len()];
+        for bound in &model.bounds {
+            let of = answer.price[bound.place];
+            self.for_each_counted(model.unit, bound.channel, bound.counts, |arc, factor| {
+                price[arc] += of * factor
+            });
+        }
+        price
+    }
+
+    /// The cheapest path of a flow, with its cost.
+    fn cheapest(
+        &self,
+        model: &Model,
+        answer: &Answer,
+        flow: usize,
+        price: &[f64],
+    ) -> Option<(f64, Vec<usize>)> {
+        let index = self.network.stream_of[flow];
+        let stream = &self.network.streams[index];
+        let arcs = self.network.arcs_of(index);
+        let mut own = price[arcs.clone()].to_vec();
+        for &(arc, place) in &model.copies[flow] {
+            own[arc - arcs.start] = answer.price[place];
+        }
+        let mut cost = vec![f64::INFINITY; stream.nodes.len()];
+        let mut next = vec![None; stream.nodes.len()];
+        for at in (0..stream.nodes.len()).rev() {
+            if stream.produces[at] {
+                cost[at] = 0.0;
+                continue;
+            }
+            for arc in stream.arcs_of(at).filter(|arc| self.width[arcs.start + arc] > 0.0) {
+                let through = own[arc] + cost[stream.arcs[arc].to];
+                if through < cost[at] {
+                    (cost[at], next[at]) = (through, Some(arc));
+                }
+            }
+        }
+        let (_, mut at) = *stream.consumers.iter().find(|(own, _)| *own == flow)?;
+        let total = cost[at];
+        let mut path = Vec::new();
+        while let Some(arc) = next[at] {
+            path.push(arcs.start + arc);
+            at = stream.arcs[arc].to;
+        }
+        (!path.is_empty()).then_some((total, path))
+    }
+
+    /// A flow has this rate, bit/s, and no solution gives it more.
+    pub fn settle(&mut self, model: &Model, answer: &Answer, flow: usize, rate: f64) {
+        self.is_settled[flow] = true;
+        self.allocation.rate[flow] = rate.clamp(0.0, self.alone[flow]);
+        if !self.network.streams[self.network.stream_of[flow]].forks() {
+            self.fixed[flow] = vec![self.allocation.rate[flow]];
+        }
+        if rate >= self.conditions.demand[flow] * (1.0 - NOTHING) {
+            return;
+        }
+        let highest = model.bounds.iter().map(|bound| answer.price[bound.place]).fold(0.0, f64::max);
+        let paths = self.paths[flow].iter().zip(&model.by_path[flow]);
+        let used = paths.filter(|(_, by)| by.value(answer) > NOTHING).flat_map(|(path, _)| path);
+        let used: Vec<usize> = used.copied().collect();
+        let class = self.network.class(flow);
+        let bound_by = &mut self.allocation.bound_by[flow];
+        bound_by.clear();
+        for bound in model.bounds.iter().filter(|bound| answer.price[bound.place] > PRICE * highest) {
+            let held_at = |arc: &usize| {
+                let (_, by, back) = self.network.arc(*arc);
+                let medium = self.network.medium_of[bound.channel];
+                let (channel, counts) = match bound.counts {
+                    Counts::Interests => (back, back == bound.channel),
+                    Counts::Air => (by, medium.is_some() && self.network.medium_of[by] == medium),
+                    counts => (by, by == bound.channel && counts_class(counts, class)),
+                };
+                counts.then_some(channel)
+            };
+            for channel in used.iter().filter_map(held_at) {
+                if !bound_by.contains(&channel) {
+                    bound_by.push(channel);
+                }
+            }
+        }
+    }
+
+    /// Those flows keep their paths from now on, as the solution has them.
+    pub fn fix_paths(&mut self, model: &Model, answer: &Answer, flows: &[usize]) {
+        for &flow in flows.iter().filter(|flow| self.is_settled[**flow]) {
+            let by: Vec<f64> = model.by_path[flow].iter().map(|by| by.value(answer).max(0.0)).collect();
+            let total = by.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            self.fixed[flow] = by.iter().map(|by| by / total * self.allocation.rate[flow]).collect();
+        }
+    }
+}
+
+fn counts_class(counts: Counts, class: ServiceClass) -> bool {
+    match counts {
+        Counts::Data => true,
+        Counts::Class(counted) => class as usize == counted,
+        Counts::Interests | Counts::Air => false,
+    }
+}

@@ -1,0 +1,533 @@
+//! What of a scenario matters for its rates: who asks for what, by which links it can come, and how
+//! much room they have at a time.
+
+use std::collections::BTreeMap;
+
+use weir_core::dcf::{Saturation, phy};
+use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::packet::{Kind, Packet};
+use weir_core::units::{Bytes, Rate, Span};
+use weir_core::wire;
+use weir_packet::{Name, PitToken, ServiceClass, Signal};
+use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
+
+use crate::policy::Policy;
+
+/// One direction of a link: its place in [`Network::channels`].
+pub(crate) type Channel = usize;
+
+/// A step of the routes of a stream: Interests go from `from` to `to`, their Data come back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arc {
+    /// Place in [`Stream::nodes`].
+    pub from: usize,
+    /// Place in [`Stream::nodes`]; greater than `from`.
+    pub to: usize,
+    /// By which Data come.
+    pub channel: Channel,
+    /// By which Interests go.
+    pub back: Channel,
+}
+
+/// What routers see as one flow: a prefix and a class, with all consumers that ask for it. They fetch
+/// the same names.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub class: ServiceClass,
+    /// w: its weight in its class.
+    pub weight: f64,
+    /// What it gets of a link at the most, bit/s.
+    pub limit: f64,
+    /// Bits of an Interest for each bit of its Data.
+    pub interest_ratio: f64,
+    /// Bits of content for each bit of a Data.
+    pub content_ratio: f64,
+    /// Lengths of an Interest and of its Data.
+    pub sizes: [Bytes; 2],
+    /// The nodes that its Interests come to, each before those that it sends them on to: the nodes'
+    /// places in the scenario.
+    pub nodes: Vec<usize>,
+    /// Whether the Data is to be had at the node.
+    pub produces: Vec<bool>,
+    /// Ordered by where they begin.
+    pub arcs: Vec<Arc>,
+    /// For each node its arcs: from here to where those of the next begin.
+    pub first_arc: Vec<usize>,
+    /// The arcs, ordered by where they end; with `first_into` as `arcs` with `first_arc`.
+    pub into: Vec<usize>,
+    pub first_into: Vec<usize>,
+    /// The flows, each with the place of its consumer in `nodes`.
+    pub consumers: Vec<(usize, usize)>,
+}
+
+impl Stream {
+    /// The arcs that begin at a node.
+    pub fn arcs_of(&self, node: usize) -> core::ops::Range<usize> {
+        self.first_arc[node]..self.first_arc[node + 1]
+    }
+
+    /// Whether a node has several next hops.
+    pub fn forks(&self) -> bool {
+        self.first_arc.windows(2).any(|arcs| arcs[1] - arcs[0] > 1)
+    }
+
+    /// The arcs that end at a node.
+    pub fn arcs_into(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.into[self.first_into[node]..self.first_into[node + 1]].iter().copied()
+    }
+
+    /// Makes the lists of arcs by node, from the arcs; these are ordered by where they begin.
+    pub fn list_arcs(&mut self) {
+        let nodes = 0..=self.nodes.len();
+        self.first_arc = nodes.clone().map(|node| self.arcs.partition_point(|arc| arc.from < node)).collect();
+        self.into = (0..self.arcs.len()).collect();
+        self.into.sort_by_key(|arc| self.arcs[*arc].to);
+        self.first_into =
+            nodes.map(|node| self.into.partition_point(|arc| self.arcs[*arc].to < node)).collect();
+    }
+}
+
+/// Everything that does not change during a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub streams: Vec<Stream>,
+    /// Both directions of every link, in the scenario's order.
+    pub channels: Vec<DirectedLink>,
+    /// For each channel its two nodes.
+    pub ends: Vec<[usize; 2]>,
+    /// For each flow its stream.
+    pub stream_of: Vec<usize>,
+    /// For each stream where its arcs begin in a list of those of all streams; one more at the end.
+    pub first_arc: Vec<usize>,
+    /// For each arc in that list its stream.
+    pub stream_of_arc: Vec<usize>,
+    /// For each channel the arcs whose Data come by it: stream, and place in the list of all arcs.
+    pub data_on: Vec<Vec<(usize, usize)>>,
+    /// For each channel the arcs whose Interests go by it.
+    pub interests_on: Vec<Vec<(usize, usize)>>,
+    /// For each medium its channels; they follow each other.
+    pub media: Vec<core::ops::Range<Channel>>,
+    /// For each channel its medium, if it is on one.
+    pub medium_of: Vec<Option<usize>>,
+    /// Bits of a Data of each flow.
+    pub data_bits: Vec<f64>,
+}
+
+/// What may change during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Conditions {
+    /// What each channel may be used for, bit/s: η times its rate, 0 while it is down. On a medium: what
+    /// Data there could use if nobody else had any.
+    pub capacity: Vec<f64>,
+    /// For each arc in the list of all whose channel is on a medium: the part of the medium's air that a
+    /// bit/s of its Data takes, with its Interests; η of the air may be used. 0 for the others.
+    pub air: Vec<f64>,
+    /// The part of a medium's air that may be used: η.
+    pub air_to_use: f64,
+    /// What each flow asks for at the most, bit/s of Data; 0 while it does not run.
+    pub demand: Vec<f64>,
+}
+
+impl Network {
+    pub fn new(scenario: &Scenario, policy: &Policy) -> Network {
+        let routes = Routes::new(scenario);
+        let channel = |link| [0, 1].map(|direction| DirectedLink { link, direction });
+        let links = (0..scenario.links.len()).map(weir_scenario::LinkId);
+        let mut streams: Vec<Stream> = Vec::new();
+        let mut known: BTreeMap<(&str, ServiceClass), usize> = BTreeMap::new();
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        let mut stream_of = Vec::new();
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let stream = *known.entry((&flow.prefix, flow.class)).or_insert(members.len());
+            if stream == members.len() {
+                members.push(Vec::new());
+            }
+            members[stream].push(index);
+            stream_of.push(stream);
+        }
+        let mut data_bits = vec![0.0; stream_of.len()];
+        for flows in &members {
+            let first = &scenario.flows[flows[0]];
+            let sizes = sizes(first);
+            let [interest, data] = sizes.map(|size| size.bits() as f64);
+            flows.iter().for_each(|&flow| data_bits[flow] = data);
+            let mut stream = routes.stream(scenario, flows);
+            stream.weight = policy.flow_weight(&first.prefix);
+            stream.limit = policy.flow_limit(&first.prefix);
+            stream.interest_ratio = interest / data;
+            stream.content_ratio = first.payload.bits() as f64 / data;
+            stream.sizes = sizes;
+            streams.push(stream);
+        }
+        let channels: Vec<_> = links.flat_map(channel).collect();
+        let mut network = Network {
+            first_arc: vec![0],
+            stream_of_arc: Vec::new(),
+            data_on: vec![Vec::new(); channels.len()],
+            interests_on: vec![Vec::new(); channels.len()],
+            media: media(scenario),
+            medium_of: scenario.links.iter().flat_map(|l| [l.medium.map(MediumId::index); 2]).collect(),
+            ends: scenario.links.iter().flat_map(|l| [[l.a.index(), l.b.index()]; 2]).collect(),
+            streams,
+            channels,
+            stream_of,
+            data_bits,
+        };
+        network.list_arcs();
+        network
+    }
+
+    fn list_arcs(&mut self) {
+        let mut at = 0;
+        for (index, stream) in self.streams.iter().enumerate() {
+            for arc in &stream.arcs {
+                self.data_on[arc.channel].push((index, at));
+                self.interests_on[arc.back].push((index, at));
+                self.stream_of_arc.push(index);
+                at += 1;
+            }
+            self.first_arc.push(at);
+        }
+    }
+
+    /// The arcs of a stream in the list of those of all streams.
+    pub fn arcs_of(&self, stream: usize) -> core::ops::Range<usize> {
+        self.first_arc[stream]..self.first_arc[stream + 1]
+    }
+
+    /// Of an arc in the list of all: its stream, the channel by which Data come, and that by which
+    /// Interests go.
+    pub fn arc(&self, arc: usize) -> (usize, Channel, Channel) {
+        let stream = self.stream_of_arc[arc];
+        let arc = self.streams[stream].arcs[arc - self.first_arc[stream]];
+        (stream, arc.channel, arc.back)
+    }
+
+    /// The class of a flow.
+    pub fn class(&self, flow: usize) -> ServiceClass {
+        self.streams[self.stream_of[flow]].class
+    }
+
+    /// Whether each stream has a consumer that asks for something.
+    pub fn running(&self, conditions: &Conditions) -> Vec<bool> {
+        let asks = |(flow, _): &(usize, usize)| conditions.demand[*flow] > 0.0;
+        self.streams.iter().map(|stream| stream.consumers.iter().any(asks)).collect()
+    }
+
+    /// Whether the routes of a stream that runs fork.
+    pub fn forks(&self, running: &[bool]) -> bool {
+        self.streams.iter().zip(running).any(|(stream, runs)| *runs && stream.forks())
+    }
+
+    /// Bits of Interests on a channel, with these loads of Data on all arcs.
+    pub fn interests(&self, channel: Channel, load: &[f64]) -> f64 {
+        let on = self.interests_on[channel].iter();
+        on.map(|&(stream, arc)| self.streams[stream].interest_ratio * load[arc]).sum()
+    }
+
+    /// The rate of a flow's content when its Data come at `rate`.
+    pub fn goodput(&self, flow: usize, rate: f64) -> f64 {
+        rate * self.streams[self.stream_of[flow]].content_ratio
+    }
+}
+
+/// Lengths of an Interest and of its Data as they are on the wire, with the header fields that every
+/// scheme's packets have: a PIT token and, unless it is Best Effort, the class. A scheme's own fields
+/// are what the scheme costs.
+fn sizes(flow: &Flow) -> [Bytes; 2] {
+    let hasher = NameHasher::new(0);
+    let name: Name = flow.prefix.parse().expect("a scenario's prefixes are checked");
+    let mut name = HashedName::parse(&hasher, name.value()).expect("a scenario's prefixes are checked");
+    // Cannot fail: a scenario's prefixes leave room for a segment.
+    let _ = name.push(&hasher, TYPE_GENERIC, &[0]);
+    let mut packet = Packet::default();
+    packet.name = name;
+    packet.lifetime = flow.lifetime;
+    packet.must_be_fresh = flow.freshness.is_some();
+    packet.header_mut().pit_token = PitToken::from_u48(0);
+    if flow.class != ServiceClass::Be {
+        packet.header_mut().signals.set(Signal::ServiceClass, flow.class as u64);
+    }
+    packet.net_len = wire::interest_len(&packet);
+    let interest = wire::frame_len(&packet);
+    packet.kind = Kind::Data;
+    packet.content_len = flow.payload.as_u64() as u32;
+    packet.freshness = flow.freshness.unwrap_or(Span::ZERO);
+    packet.net_len = wire::data_len(&packet);
+    [interest, wire::frame_len(&packet)].map(Bytes::new)
+}
+
+/// The channels of each medium.
+fn media(scenario: &Scenario) -> Vec<core::ops::Range<Channel>> {
+    let on = |medium: usize| {
+        let links = scenario.links.iter().enumerate();
+        links.filter(move |(_, link)| link.medium == Some(MediumId(medium))).map(|(index, _)| index)
+    };
+    let first = |medium| on(medium).next().unwrap_or(scenario.links.len());
+    (0..scenario.media.len())
+        .map(|medium| 2 * first(medium)..2 * (first(medium) + on(medium).count()))
+        .collect()
+}
+
+/// A next hop with the channels of Interests and Data.
+type Hop = (usize, Channel, Channel);
+
+/// The FIBs of all nodes.
+struct Routes<'s> {
+    /// By node: next hops by prefix.
+    fibs: Vec<BTreeMap<&'s str, Vec<Hop>>>,
+    /// Where each prefix is produced.
+    producers: BTreeMap<&'s str, Vec<usize>>,
+}
+
+impl<'s> Routes<'s> {
+    fn new(scenario: &'s Scenario) -> Routes<'s> {
+        let mut towards = BTreeMap::new();
+        for (index, link) in scenario.links.iter().enumerate() {
+            let (a, b) = (link.a.index(), link.b.index());
+            towards.insert((a, b), (2 * index, 2 * index + 1));
+            towards.insert((b, a), (2 * index + 1, 2 * index));
+        }
+        let mut fibs = vec![BTreeMap::new(); scenario.nodes.len()];
+        for route in &scenario.routes {
+            let hop = |(next, _): &(weir_scenario::NodeId, u64)| {
+                let (there, back) = *towards.get(&(route.node.index(), next.index()))?;
+                Some((next.index(), there, back))
+            };
+            let hops: Vec<_> = route.next_hops.iter().filter_map(hop).collect();
+            fibs[route.node.index()].insert(route.prefix.as_str(), hops);
+        }
+        let mut producers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for flow in &scenario.flows {
+            let of = producers.entry(&flow.prefix).or_default();
+            of.extend(flow.producers.iter().map(|node| node.index()));
+        }
+        Routes { fibs, producers }
+    }
+
+    /// The next hops of the longest prefix that covers a name.
+    fn lookup(&self, node: usize, name: &str) -> &[Hop] {
+        let mut prefix = name;
+        loop {
+            if let Some(hops) = self.fibs[node].get(prefix) {
+                return hops;
+            }
+            prefix = match prefix.rfind('/') {
+                _ if prefix == "/" => return &[],
+                Some(0) | None => "/",
+                Some(at) => &prefix[..at],
+            };
+        }
+    }
+
+    /// The stream of these flows, all of one prefix and class; its sizes and weight are still to be set.
+    fn stream(&self, scenario: &Scenario, flows: &[usize]) -> Stream {
+        let first = &scenario.flows[flows[0]];
+        let consumers: Vec<usize> = flows.iter().map(|&f| scenario.flows[f].consumer.index()).collect();
+        let producers = &self.producers[first.prefix.as_str()];
+        let mut search = Search { routes: self, prefix: &first.prefix, producers, seen: BTreeMap::new() };
+        let mut finished = Vec::new();
+        for &consumer in &consumers {
+            search.visit(consumer, &mut finished);
+        }
+        // A node is finished after all that it leads to.
+        finished.reverse();
+        let place: BTreeMap<usize, usize> =
+            finished.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+        let mut stream = Stream {
+            class: first.class,
+            weight: 1.0,
+            limit: f64::INFINITY,
+            interest_ratio: 0.0,
+            content_ratio: 0.0,
+            sizes: [Bytes::ZERO; 2],
+            produces: finished.iter().map(|node| producers.contains(node)).collect(),
+            arcs: Vec::new(),
+            first_arc: Vec::new(),
+            into: Vec::new(),
+            first_into: Vec::new(),
+            consumers: flows.iter().zip(&consumers).map(|(flow, node)| (*flow, place[node])).collect(),
+            nodes: Vec::new(),
+        };
+        for (from, &node) in finished.iter().enumerate() {
+            for (to, there, back) in search.hops(node).iter().map(|hop| (place[&hop.0], hop.1, hop.2)) {
+                // Backwards only where given routes run in a circle: an Interest that loops is dropped.
+                if to > from {
+                    stream.arcs.push(Arc { from, to, channel: back, back: there });
+                }
+            }
+        }
+        stream.nodes = finished;
+        stream.list_arcs();
+        stream
+    }
+}
+
+/// A walk along the routes of a prefix, depth first.
+struct Search<'r> {
+    routes: &'r Routes<'r>,
+    prefix: &'r str,
+    producers: &'r [usize],
+    seen: BTreeMap<usize, ()>,
+}
+
+impl Search<'_> {
+    fn hops(&self, node: usize) -> &[Hop] {
+        if self.producers.contains(&node) { &[] } else { self.routes.lookup(node, self.prefix) }
+    }
+
+    /// Appends the nodes that an Interest at `from` can come to, each after all that it leads to.
+    fn visit(&mut self, from: usize, finished: &mut Vec<usize>) {
+        if self.seen.insert(from, ()).is_some() {
+            return;
+        }
+        let mut stack = vec![(from, 0)];
+        while let Some((node, at)) = stack.pop() {
+            match self.hops(node).get(at).map(|hop| hop.0) {
+                Some(next) => {
+                    stack.push((node, at + 1));
+                    if self.seen.insert(next, ()).is_none() {
+                        stack.push((next, 0));
+                    }
+                }
+                None => finished.push(node),
+            }
+        }
+    }
+}
+
+/// What changes at a time of the scenario.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// A flow begins.
+    Start(usize),
+    /// A flow ends.
+    Stop(usize),
+    /// What the scenario says.
+    Event(Event),
+}
+
+/// What is so at a time of the scenario; the conditions follow from it.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    rate: Vec<f64>,
+    up: Vec<bool>,
+    /// For each link.
+    loss: Vec<f64>,
+    source: Vec<f64>,
+    running: Vec<bool>,
+}
+
+impl State {
+    /// Before the beginning: nothing runs.
+    pub fn new(scenario: &Scenario) -> State {
+        let rates = scenario.links.iter().flat_map(|link| link.rate);
+        State {
+            rate: rates.map(|rate| rate.as_bps_f64()).collect(),
+            up: vec![true; scenario.links.len()],
+            loss: scenario.links.iter().map(|link| link.loss).collect(),
+            source: scenario.flows.iter().map(|flow| demand(flow.source)).collect(),
+            running: vec![false; scenario.flows.len()],
+        }
+    }
+
+    pub fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Start(flow) => self.running[*flow] = true,
+            Change::Stop(flow) => self.running[*flow] = false,
+            Change::Event(Event::FlowSource { flows, source }) => {
+                flows.iter().for_each(|flow| self.source[flow.index()] = demand(*source));
+            }
+            Change::Event(Event::LinkRate { link, rate }) => {
+                for (direction, rate) in rate.iter().enumerate() {
+                    self.rate[2 * link.index() + direction] = rate.as_bps_f64();
+                }
+            }
+            Change::Event(Event::LinkDown { link }) => self.up[link.index()] = false,
+            Change::Event(Event::LinkUp { link }) => self.up[link.index()] = true,
+            Change::Event(
+                Event::LinkDelay { .. } | Event::LinkLoss { .. } | Event::NodeCacheRatio { .. },
+            ) => {}
+        }
+    }
+
+    /// The rate of a channel, bit/s; 0 while it is down.
+    pub fn rate(&self, channel: Channel) -> f64 {
+        if self.up[channel / 2] { self.rate[channel] } else { 0.0 }
+    }
+
+    pub fn conditions(&self, network: &Network, utilisation: f64) -> Conditions {
+        let demand = |(source, running): (&f64, &bool)| if *running { *source } else { 0.0 };
+        let mut conditions = Conditions {
+            capacity: (0..self.rate.len()).map(|channel| utilisation * self.rate(channel)).collect(),
+            air: vec![0.0; network.stream_of_arc.len()],
+            air_to_use: utilisation,
+            demand: self.source.iter().zip(&self.running).map(demand).collect(),
+        };
+        let running = network.running(&conditions);
+        for medium in &network.media {
+            self.share_air(network, &running, medium.clone(), utilisation, &mut conditions);
+        }
+        conditions
+    }
+
+    /// What Data cost on a medium when all stations that have something to send always have.
+    fn share_air(
+        &self,
+        network: &Network,
+        running: &[bool],
+        medium: core::ops::Range<Channel>,
+        utilisation: f64,
+        conditions: &mut Conditions,
+    ) {
+        let on = |channel: Channel| network.data_on[channel].iter().filter(|(stream, _)| running[*stream]);
+        let used: Vec<Channel> = medium.clone().filter(|channel| on(*channel).count() > 0).collect();
+        let ends = |channel: &Channel| network.ends[*channel];
+        let stations: std::collections::BTreeSet<usize> = used.iter().flat_map(ends).collect();
+        let lost = used.iter().map(|channel| self.loss[channel / 2]).sum::<f64>() / used.len().max(1) as f64;
+        let saturation = Saturation::new(stations.len().max(2), lost.min(MOST_LOSS));
+        let rate = |channel: Channel| Rate::from_bps_f64(self.rate[channel]);
+        let longest = used.iter().flat_map(|&channel| {
+            on(channel)
+                .map(move |(stream, _)| phy::frame_time(network.streams[*stream].sizes[1], rate(channel)))
+        });
+        let longest = longest.max().unwrap_or_default();
+        for channel in medium {
+            let mut most = 0.0f64;
+            for &(stream, arc) in &network.data_on[channel] {
+                let [interest, data] = network.streams[stream].sizes;
+                let air = saturation.air_time(data, rate(channel), longest)
+                    + saturation.air_time(interest, rate(channel ^ 1), longest);
+                conditions.air[arc] = air / data.bits() as f64;
+                most = most.max(1.0 / conditions.air[arc]);
+            }
+            if self.up[channel / 2] && most > 0.0 {
+                conditions.capacity[channel] = utilisation * most;
+            }
+        }
+    }
+}
+
+/// Of frames, at the most: with more nothing would come.
+const MOST_LOSS: f64 = 0.9;
+
+/// What an application asks for at the most. That one does not listen makes it no larger: its share is
+/// what the links give it.
+fn demand(source: SourceRate) -> f64 {
+    match source {
+        SourceRate::Elastic => f64::INFINITY,
+        SourceRate::Limited(rate) | SourceRate::Unresponsive(rate) => rate.as_bps_f64(),
+    }
+}
+
+/// All changes of a scenario, in order of time; those at one time in the order of the simulator.
+pub(crate) fn changes(scenario: &Scenario) -> Vec<(Span, Change)> {
+    let mut changes = Vec::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        changes.push((flow.start, Change::Start(index)));
+        changes.extend(flow.stop.map(|stop| (stop, Change::Stop(index))));
+    }
+    changes.extend(scenario.events.iter().map(|event| (event.at, Change::Event(event.what.clone()))));
+    changes.sort_by_key(|(at, _)| *at);
+    changes
+}

@@ -1,0 +1,163 @@
+//! What an optimum says, and why there may be none.
+
+use core::fmt;
+
+use weir_core::units::Span;
+use weir_packet::ServiceClass;
+use weir_scenario::{DirectedLink, FlowId, ScenarioError};
+
+use crate::solve::Objective;
+
+/// What to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Which allocation is best.
+    pub objective: Objective,
+    /// η, the part of a link's rate that may be used, above 0 to 1. `None`: the scenario's
+    /// `scheme.qsccp.target_utilisation`, whichever scheme runs, or else 1.
+    pub utilisation: Option<f64>,
+}
+
+/// Why there is no optimum.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptimumError {
+    /// Something in the scenario that cannot be computed.
+    Scenario(ScenarioError),
+    /// η is not above 0 and at most 1.
+    Utilisation(f64),
+    /// A window that is not within the run.
+    Window {
+        /// Its beginning.
+        from: Span,
+        /// Its end.
+        to: Span,
+        /// The run's length.
+        duration: Span,
+    },
+    /// The solver gave up.
+    Unsolved {
+        /// On which objective.
+        objective: Objective,
+        /// In its words.
+        why: String,
+    },
+}
+
+impl fmt::Display for OptimumError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptimumError::Scenario(error) => error.fmt(f),
+            OptimumError::Utilisation(value) => {
+                write!(f, "a utilisation of {value}: it is a number above 0, 1 at most")
+            }
+            OptimumError::Window { from, to, duration } => write!(
+                f,
+                "the window {from} to {to} is not within the run: it must begin before it ends, and end by {duration}"
+            ),
+            OptimumError::Unsolved { objective, why } => {
+                write!(
+                    f,
+                    "the solver found no {objective} allocation: {why}; {} needs no solver",
+                    Objective::LinkFair
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for OptimumError {}
+
+/// What keeps a flow from more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Its own source.
+    BySource,
+    /// A link, in the direction of Data; or, where its Interests fill a link, in that of Interests.
+    ByLink(DirectedLink),
+}
+
+/// A flow's part of the optimum, means over the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowOptimum {
+    /// Data on the wire, bit/s.
+    pub rate_bps: f64,
+    /// Their content, bit/s.
+    pub goodput_bps: f64,
+    /// What it could have if it were alone, over all its routes, bit/s of Data.
+    pub alone_bps: f64,
+    /// What keeps it from more, each with the part of the window in which it does, 0 to 1.
+    pub held: Vec<(Held, f64)>,
+}
+
+/// A direction of a link in the optimum, means over the window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOptimum {
+    /// Which.
+    pub link: DirectedLink,
+    /// Its rate, bit/s.
+    pub rate_bps: f64,
+    /// Data on it, bit/s.
+    pub data_bps: f64,
+    /// Interests on it, bit/s.
+    pub interest_bps: f64,
+    /// The part of the window in which it keeps a flow from more, 0 to 1.
+    pub binding: f64,
+    /// What it grants a flow that wants more, for each class with flows there. Only of link-fair.
+    pub shares: Vec<Share>,
+}
+
+/// What a link grants a flow of a class that wants more; a mean over the time in which the class has flows
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The class.
+    pub class: ServiceClass,
+    /// Bit/s of Data.
+    pub bps: f64,
+    /// The part of the window that it is of, 0 to 1.
+    pub part: f64,
+}
+
+impl Share {
+    /// The mean with another one that is of so much of the window.
+    pub(crate) fn add(&mut self, part: f64, bps: f64) {
+        self.bps = (self.part * self.bps + part * bps) / (self.part + part);
+        self.part += part;
+    }
+}
+
+/// The best allocation over a window. Where flows, links or sources change in it, figures are means over its
+/// pieces, each for its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimum {
+    /// What is best.
+    pub objective: Objective,
+    /// η.
+    pub utilisation: f64,
+    /// The window.
+    pub window: (Span, Span),
+    /// In how many pieces the window falls.
+    pub pieces: usize,
+    /// As [`Scenario::flows`](weir_scenario::Scenario::flows).
+    pub flows: Vec<FlowOptimum>,
+    /// Both directions of each of [`Scenario::links`](weir_scenario::Scenario::links).
+    pub links: Vec<LinkOptimum>,
+    /// Whether rates are exact; if not, they may be off by a thousandth or so.
+    pub is_exact: bool,
+}
+
+/// A link that keeps flows from more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bottleneck {
+    /// Which direction of which link.
+    pub link: DirectedLink,
+    /// The smallest mean rate of a flow that it holds down, bit/s of Data: bottlenecks come in this order.
+    pub least_bps: f64,
+    /// The flows that it holds down at some time of the window.
+    pub flows: Vec<FlowId>,
+    /// What flows gain or lose for each bit/s by which the link is made faster (bit/s of Data, a mean over the
+    /// window), the largest first; those with less than half a hundredth are left out. By solving again with a
+    /// link that is faster by a thousandth (by 5 % where rates are not exact).
+    /// `None` where it was not asked for, and on a shared medium.
+    pub gains: Option<Vec<(FlowId, f64)>>,
+}

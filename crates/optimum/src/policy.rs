@@ -1,0 +1,358 @@
+//! How one link is divided among those that want it: classes by priority and weight, flows of a
+//! class equally. This is the policy of QSCCP's scheduler (section IV-C) in its steady state.
+//!
+//! ```text
+//!   K, what Interests leave ──┬─ CS7  ≤ δ·K   ┐
+//!                             ├─ CS6  ≤ δ·K   ├ strict priority, in this order
+//!                             ├─ EF   ≤ δ·K   ┘
+//!                             └─ the rest: AF4 … BE by ω, what a class leaves to the others by ω
+//!   in each class: parts by w, equal ones unless the operator says otherwise; what a flow leaves to the others
+//! ```
+
+use weir_core::units::Rate;
+use weir_packet::ServiceClass;
+use weir_scenario::{Param, ParamValue, Scenario, ScenarioError};
+
+/// How many classes there are.
+pub(crate) const CLASSES: usize = ServiceClass::ALL.len();
+/// How many of them, the first ones, are delay-sensitive.
+pub(crate) const DELAY_SENSITIVE: usize = 3;
+
+/// The scheme whose parameters in a scenario say what the policy is.
+const SCHEME: &str = "qsccp";
+
+/// Weights and limits of the classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// δ of CS7, CS6, EF: the largest part of a link that the class gets, 0 to 1.
+    pub delta: [f64; DELAY_SENSITIVE],
+    /// ω of AF4, AF3, AF2, AF1, BE.
+    pub omega: [f64; CLASSES - DELAY_SENSITIVE],
+    /// w of the flows below a prefix; of several that cover a flow's the longest counts, of none it is 1.
+    pub flow_weights: Vec<(String, f64)>,
+    /// What each flow below a prefix gets of a link at the most, bit/s; as above, and of none without limit.
+    pub flow_limits: Vec<(String, f64)>,
+}
+
+impl Default for Policy {
+    /// Those of QSCCP (paper: section V-B, 3:2:1; files: queues.cpp, the others and δ).
+    fn default() -> Policy {
+        Policy {
+            delta: [0.2, 0.2, 0.3],
+            omega: [5.0, 4.0, 3.0, 2.0, 1.0],
+            flow_weights: Vec::new(),
+            flow_limits: Vec::new(),
+        }
+    }
+}
+
+impl Policy {
+    /// What the scenario's parameters `scheme.qsccp.weights`, `.delta`, `.flow_weights` and `.flow_limits` say,
+    /// whichever scheme runs: schemes are compared by the same measure.
+    ///
+    /// # Errors
+    /// A weight or limit that is none.
+    pub fn of(scenario: &Scenario) -> Result<Policy, ScenarioError> {
+        let mut policy = Policy::default();
+        for class in ServiceClass::ALL {
+            let (key, most) = match class.is_delay_sensitive() {
+                true => (format!("delta.{class}"), 1.0),
+                false => (format!("weights.{class}"), f64::MAX),
+            };
+            if let Some(value) = positive(scenario, &key, most)? {
+                match class as usize {
+                    c @ 0..DELAY_SENSITIVE => policy.delta[c] = value,
+                    c => policy.omega[c - DELAY_SENSITIVE] = value,
+                }
+            }
+        }
+        for param in scenario.scheme_params(SCHEME) {
+            if let Some(prefix) = param.key.strip_prefix("flow_weights.") {
+                policy.flow_weights.push((prefix.to_owned(), checked(scenario, param, f64::MAX)?));
+            }
+            if let Some(prefix) = param.key.strip_prefix("flow_limits.") {
+                policy.flow_limits.push((prefix.to_owned(), rate(scenario, param)?));
+            }
+        }
+        Ok(policy)
+    }
+
+    /// w of the flows of a prefix.
+    pub(crate) fn flow_weight(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
+    }
+
+    /// What each flow of a prefix gets of a link at the most, bit/s.
+    pub(crate) fn flow_limit(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
+    }
+
+    /// The weight of a class among the delay-tolerant ones; 1 for the others.
+    pub(crate) fn weight(&self, class: ServiceClass) -> f64 {
+        (class as usize).checked_sub(DELAY_SENSITIVE).map_or(1.0, |c| self.omega[c])
+    }
+
+    /// What each class could have of `capacity` if it wanted all it can get, while the others want
+    /// `demand`.
+    fn classes(&self, capacity: f64, demand: &[f64; CLASSES]) -> [f64; CLASSES] {
+        let mut left = capacity;
+        let mut share = [0.0; CLASSES];
+        for c in 0..DELAY_SENSITIVE {
+            share[c] = (self.delta[c] * capacity).min(left);
+            left -= demand[c].min(share[c]);
+        }
+        let demand = &demand[DELAY_SENSITIVE..];
+        for c in 0..self.omega.len() {
+            share[DELAY_SENSITIVE + c] = self.delay_tolerant(left, demand, c);
+        }
+        share
+    }
+
+    /// What delay-tolerant class `c` could have of `capacity`: its part by weight of what classes that
+    /// want less than theirs leave.
+    fn delay_tolerant(&self, capacity: f64, demand: &[f64], c: usize) -> f64 {
+        let mut sated = [false; CLASSES - DELAY_SENSITIVE];
+        loop {
+            let weight: f64 = (0..sated.len()).filter(|&i| !sated[i]).map(|i| self.omega[i]).sum();
+            let left: f64 = capacity - (0..sated.len()).filter(|&i| sated[i]).map(|i| demand[i]).sum::<f64>();
+            let per_weight = left.max(0.0) / weight;
+            let next =
+                (0..sated.len()).find(|&i| i != c && !sated[i] && demand[i] < self.omega[i] * per_weight);
+            match next {
+                Some(i) => sated[i] = true,
+                None => return self.omega[c] * per_weight,
+            }
+        }
+    }
+}
+
+/// The value of the longest prefix that covers a name.
+fn of_longest(values: &[(String, f64)], name: &str) -> Option<f64> {
+    let covers = |(prefix, _): &&(String, f64)| {
+        let rest = name.strip_prefix(prefix.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    values.iter().filter(covers).max_by_key(|(prefix, _)| prefix.len()).map(|(_, value)| *value)
+}
+
+/// A positive parameter of the scheme, if the scenario gives it.
+pub(crate) fn positive(scenario: &Scenario, key: &str, most: f64) -> Result<Option<f64>, ScenarioError> {
+    let param = scenario.scheme_params(SCHEME).iter().find(|param| param.key == key);
+    param.map(|param| checked(scenario, param, most)).transpose()
+}
+
+fn checked(scenario: &Scenario, param: &Param, most: f64) -> Result<f64, ScenarioError> {
+    number(param).filter(|value| *value > 0.0 && *value <= most).ok_or_else(|| {
+        let bound = if most < f64::MAX { format!(", {most} at most") } else { String::new() };
+        scenario.param_error(SCHEME, param, format!("`{}` is not a number above 0{bound}", param.value), "")
+    })
+}
+
+fn rate(scenario: &Scenario, param: &Param) -> Result<f64, ScenarioError> {
+    let parsed = match &param.value {
+        ParamValue::Text(text) => text.parse::<Rate>().map_err(|error| error.to_string()),
+        other => Err(format!("`{other}` is not a rate with its unit, such as \"10 Mb/s\"")),
+    };
+    parsed.map(Rate::as_bps_f64).map_err(|message| scenario.param_error(SCHEME, param, &message, ""))
+}
+
+fn number(param: &Param) -> Option<f64> {
+    match param.value {
+        ParamValue::Int(value) => Some(value as f64),
+        ParamValue::Float(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// One that wants a part of a link.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    weight: f64,
+    demand: f64,
+    /// The demand for its weight.
+    level: f64,
+    /// Its place in the order in which they were added.
+    place: usize,
+}
+
+/// Those that want a link, and, once it is divided, what each could have. Kept from one division to the
+/// next, for its memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Division {
+    claims: [Vec<Claim>; CLASSES],
+    count: usize,
+    /// Sums of demands and weights of those of a class that want least.
+    sums: Vec<(f64, f64)>,
+    shares: Vec<f64>,
+}
+
+impl Division {
+    pub(crate) fn clear(&mut self) {
+        self.claims.iter_mut().for_each(Vec::clear);
+        self.count = 0;
+    }
+
+    pub(crate) fn add(&mut self, class: ServiceClass, weight: f64, demand: f64) {
+        let claim = Claim { weight, demand, level: demand / weight, place: self.count };
+        self.claims[class as usize].push(claim);
+        self.count += 1;
+    }
+
+    /// What each of them could have of `capacity` if it wanted all it can get, while the others want what
+    /// they want; in the order in which they were added.
+    pub(crate) fn shares(&mut self, policy: &Policy, capacity: f64) -> &[f64] {
+        let demand = core::array::from_fn(|c| self.claims[c].iter().map(|claim| claim.demand).sum());
+        let classes = policy.classes(capacity, &demand);
+        self.shares.clear();
+        self.shares.resize(self.count, 0.0);
+        for (claims, share) in self.claims.iter_mut().zip(classes) {
+            claims.sort_unstable_by(|a, b| a.level.total_cmp(&b.level).then(a.place.cmp(&b.place)));
+            parts(claims, share, &mut self.sums, &mut self.shares);
+        }
+        &self.shares
+    }
+}
+
+/// Each one's part of `capacity` if it alone wanted all it can get: its part by weight of what the others
+/// leave that want less than theirs. `claims` is sorted.
+fn parts(claims: &[Claim], capacity: f64, sums: &mut Vec<(f64, f64)>, shares: &mut [f64]) {
+    let n = claims.len();
+    sums.clear();
+    sums.push((0.0, 0.0));
+    for (i, claim) in claims.iter().enumerate() {
+        sums.push((sums[i].0 + claim.demand, sums[i].1 + claim.weight));
+    }
+    for (at, own) in claims.iter().enumerate() {
+        // Of the others, the `sated` that want least for their weight get what they want.
+        let level = |sated: usize| {
+            let (demand, weight) = match sated {
+                _ if sated <= at => sums[sated],
+                _ => (sums[sated + 1].0 - own.demand, sums[sated + 1].1 - own.weight),
+            };
+            (capacity - demand) / (sums[n].1 - weight)
+        };
+        let other = |i: usize| claims[if i < at { i } else { i + 1 }].level;
+        let (mut low, mut high) = (0, n - 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            if other(middle) < level(middle) { low = middle + 1 } else { high = middle }
+        }
+        shares[own.place] = (own.weight * level(low)).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ServiceClass::{Af1, Af2, Af4, Be, Cs6, Cs7, Ef};
+    use proptest::prelude::*;
+
+    fn shares(capacity: f64, wanted: &[(ServiceClass, f64)]) -> Vec<f64> {
+        let mut division = Division::default();
+        for &(class, demand) in wanted {
+            division.add(class, 1.0, demand);
+        }
+        division.shares(&Policy::default(), capacity).to_vec()
+    }
+
+    fn near(a: &[f64], b: &[f64]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0))
+    }
+
+    #[test]
+    fn the_dumbbell_of_qsccp_is_shared_3_2_1_beside_its_ef() {
+        let all = 1e9;
+        let own = shares(9.9, &[(Ef, 1.0), (Af2, all), (Af1, all), (Be, all)]);
+        assert!(near(&own, &[0.3 * 9.9, 4.45, 8.9 / 3.0, 8.9 / 6.0]), "{own:?}");
+    }
+
+    #[test]
+    fn delay_sensitive_classes_come_first_up_to_their_limits() {
+        let own = shares(10.0, &[(Cs7, 9.0), (Cs6, 9.0), (Ef, 9.0), (Be, 9.0)]);
+        assert!(near(&own, &[2.0, 2.0, 3.0, 3.0]), "{own:?}");
+    }
+
+    #[test]
+    fn what_a_class_leaves_goes_to_the_others_by_weight() {
+        let own = shares(12.0, &[(Af4, 1.0), (Af2, 3.0), (Be, 20.0)]);
+        // Of the 9 that AF2 leaves 5/6; of the 11 that AF4 leaves 3/4; what both leave.
+        assert!(near(&own, &[7.5, 8.25, 8.0]), "{own:?}");
+    }
+
+    #[test]
+    fn what_a_flow_leaves_goes_to_those_of_its_class_that_want_more() {
+        let own = shares(9.0, &[(Be, 1.0), (Be, 20.0), (Be, 20.0)]);
+        assert!(near(&own, &[3.0, 4.0, 4.0]), "{own:?}");
+    }
+
+    #[test]
+    fn flows_of_a_class_share_by_their_weights() {
+        let mut division = Division::default();
+        for (weight, demand) in [(1.0, 20.0), (2.0, 20.0), (3.0, 1.5)] {
+            division.add(Be, weight, demand);
+        }
+        // The last leaves 1.5 of its 3; 3 of its own if it wanted all.
+        let own = division.shares(&Policy::default(), 6.0).to_vec();
+        assert!(near(&own, &[1.5, 3.0, 3.0]), "{own:?}");
+    }
+
+    #[test]
+    fn the_weight_of_the_longest_prefix_counts() {
+        let flow_weights = vec![("/a".to_owned(), 2.0), ("/a/b".to_owned(), 3.0)];
+        let policy = Policy { flow_weights, ..Policy::default() };
+        let of = |prefix| policy.flow_weight(prefix);
+        assert_eq!([of("/a/b/c"), of("/a/c"), of("/a"), of("/ab")], [3.0, 2.0, 2.0, 1.0]);
+    }
+
+    /// Water poured in small steps, to those that still want some.
+    fn poured(capacity: f64, demand: &[f64]) -> Vec<f64> {
+        let mut got = vec![0.0; demand.len()];
+        let mut left = capacity;
+        for _ in 0..=demand.len() {
+            let thirsty: Vec<usize> = (0..got.len()).filter(|&i| got[i] < demand[i]).collect();
+            if thirsty.is_empty() || left <= 0.0 {
+                break;
+            }
+            let least = thirsty.iter().map(|&i| demand[i] - got[i]).fold(f64::INFINITY, f64::min);
+            let step = least.min(left / thirsty.len() as f64);
+            for &i in &thirsty {
+                got[i] += step;
+                left -= step;
+                if demand[i] - got[i] < 1e-12 {
+                    got[i] = demand[i];
+                }
+            }
+        }
+        got
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_is_what_pouring_gives_one_that_wants_all(
+            capacity in 0.0f64..20.0,
+            demand in prop::collection::vec(0.0f64..10.0, 1..9),
+        ) {
+            let wanted: Vec<_> = demand.iter().map(|&d| (Be, d)).collect();
+            let own = shares(capacity, &wanted);
+            for k in 0..demand.len() {
+                let mut one_wants_all = demand.clone();
+                one_wants_all[k] = 1e9;
+                let got = poured(capacity, &one_wants_all)[k];
+                prop_assert!((own[k] - got).abs() < 1e-6, "{k}: {} and {got}", own[k]);
+            }
+        }
+
+        #[test]
+        fn what_is_wanted_and_granted_never_exceeds_the_link(
+            capacity in 0.0f64..20.0,
+            wanted in prop::collection::vec((0usize..CLASSES, 0.0f64..10.0), 1..12),
+        ) {
+            let wanted: Vec<_> = wanted.into_iter().map(|(c, d)| (ServiceClass::ALL[c], d)).collect();
+            // Whoever wants more than it can have takes what it can have; then all fit.
+            let own = shares(capacity, &wanted);
+            let cut: Vec<_> = wanted.iter().zip(&own).map(|(w, s)| (w.0, w.1.min(*s))).collect();
+            let total: f64 = cut.iter().map(|c| c.1).sum();
+            prop_assert!(total <= capacity + 1e-9, "{total} of {capacity}");
+        }
+    }
+}

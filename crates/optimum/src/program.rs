@@ -1,0 +1,179 @@
+//! Convex programs: linear ones, and such with logarithms in what is maximised, for the solver library.
+
+use clarabel::algebra::CscMatrix;
+use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+
+/// A sum of variables, each with its factor; a variable may come more than once.
+pub(crate) type Terms = Vec<(usize, f64)>;
+
+/// What is to be maximised over variables that are not negative.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    variables: usize,
+    /// Each sum is 0.
+    zero: Vec<Terms>,
+    /// Each sum is at most the bound.
+    at_most: Vec<(Terms, f64)>,
+    /// The factors of variables in what is maximised.
+    worth: Terms,
+    /// Of these variables the logarithm, by this factor.
+    worth_log: Vec<(usize, f64)>,
+}
+
+/// The solution of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    /// Each variable.
+    pub value: Vec<f64>,
+    /// For each bound, in the order in which they came: by how much what is maximised grows with it.
+    pub price: Vec<f64>,
+    /// The same for each sum that is 0.
+    pub price_of_zero: Vec<f64>,
+}
+
+/// That the solver found none, in its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoAnswer(pub String);
+
+impl Program {
+    /// One more variable, 0 or more.
+    pub fn variable(&mut self) -> usize {
+        self.variables += 1;
+        self.variables - 1
+    }
+
+    /// The sum is 0; returns the place of its price.
+    pub fn zero(&mut self, terms: Terms) -> usize {
+        self.zero.push(terms);
+        self.zero.len() - 1
+    }
+
+    /// The sum is at most `bound`; returns the place of its price.
+    pub fn at_most(&mut self, terms: Terms, bound: f64) -> usize {
+        self.at_most.push((terms, bound));
+        self.at_most.len() - 1
+    }
+
+    /// A variable counts by this factor in what is maximised.
+    pub fn worth(&mut self, variable: usize, factor: f64) {
+        self.worth.push((variable, factor));
+    }
+
+    /// The logarithm of a variable counts by this factor.
+    pub fn worth_log(&mut self, variable: usize, factor: f64) {
+        self.worth_log.push((variable, factor));
+    }
+
+    /// Solves it, to five digits or more. Values of variables should be about 1 or less.
+    ///
+    /// # Errors
+    /// There is no solution, or none was found.
+    pub fn maximise(&self) -> Result<Answer, NoAnswer> {
+        let columns = self.variables + self.worth_log.len();
+        let mut rows = Rows::default();
+        self.zero.iter().for_each(|terms| rows.add(terms, 0.0));
+        let zeros = rows.bound.len();
+        self.at_most.iter().for_each(|(terms, bound)| rows.add(terms, *bound));
+        (0..self.variables).for_each(|variable| rows.add(&[(variable, -1.0)], 0.0));
+        let bounds = rows.bound.len() - zeros;
+        let mut cones = vec![SupportedConeT::ZeroConeT(zeros), SupportedConeT::NonnegativeConeT(bounds)];
+        let mut objective = vec![0.0; columns];
+        self.worth.iter().for_each(|(variable, factor)| objective[*variable] -= factor);
+        for (at, (variable, factor)) in self.worth_log.iter().enumerate() {
+            // A further variable is no more than the logarithm: (it, 1, x) is in the exponential cone.
+            let logarithm = self.variables + at;
+            objective[logarithm] -= factor;
+            rows.add(&[(logarithm, -1.0)], 0.0);
+            rows.add(&[], 1.0);
+            rows.add(&[(*variable, -1.0)], 0.0);
+            cones.push(SupportedConeT::ExponentialConeT());
+        }
+        let none = CscMatrix::zeros((columns, columns));
+        let matrix = rows.matrix(columns);
+        let mut settings = DefaultSettings { verbose: false, max_threads: 1, ..DefaultSettings::default() };
+        if !self.worth_log.is_empty() {
+            // Near its top a sum of logarithms is flat: what is off by 1e-8 may be so at values off by 1e-4.
+            (settings.tol_gap_abs, settings.tol_gap_rel) = (1e-11, 1e-11);
+        }
+        let solver = DefaultSolver::new(&none, &objective, &matrix, &rows.bound, &cones, settings);
+        let mut solver = solver.map_err(|error| NoAnswer(error.to_string()))?;
+        solver.solve();
+        match solver.solution.status {
+            SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(Answer {
+                value: solver.solution.x[..self.variables].to_vec(),
+                price_of_zero: solver.solution.z[..zeros].to_vec(),
+                price: solver.solution.z[zeros..zeros + self.at_most.len()].to_vec(),
+            }),
+            status => Err(NoAnswer(status.to_string())),
+        }
+    }
+}
+
+/// Rows of a matrix, with their bounds.
+#[derive(Debug, Default)]
+struct Rows {
+    row: Vec<usize>,
+    column: Vec<usize>,
+    factor: Vec<f64>,
+    bound: Vec<f64>,
+}
+
+impl Rows {
+    fn add(&mut self, terms: &[(usize, f64)], bound: f64) {
+        let begin = self.row.len();
+        for &(column, factor) in terms {
+            match (begin..self.row.len()).find(|&at| self.column[at] == column) {
+                Some(at) => self.factor[at] += factor,
+                None => {
+                    self.row.push(self.bound.len());
+                    self.column.push(column);
+                    self.factor.push(factor);
+                }
+            }
+        }
+        self.bound.push(bound);
+    }
+
+    fn matrix(&self, columns: usize) -> CscMatrix {
+        let (rows, columns_of, factors) = (self.row.clone(), self.column.clone(), self.factor.clone());
+        CscMatrix::new_from_triplets(self.bound.len(), columns, rows, columns_of, factors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_program_has_its_values_and_prices() {
+        // Max x + 2y where x + y ≤ 3 and y ≤ 1.
+        let mut program = Program::default();
+        let (x, y) = (program.variable(), program.variable());
+        program.at_most(vec![(x, 1.0), (y, 0.5), (y, 0.5)], 3.0);
+        program.at_most(vec![(y, 1.0)], 1.0);
+        program.worth(x, 1.0);
+        program.worth(y, 2.0);
+        let answer = program.maximise().unwrap();
+        assert!((answer.value[x] - 2.0).abs() < 1e-6 && (answer.value[y] - 1.0).abs() < 1e-6, "{answer:?}");
+        assert!(answer.price.iter().all(|price| (price - 1.0).abs() < 1e-6), "{answer:?}");
+    }
+
+    #[test]
+    fn logarithms_share_by_their_factors() {
+        let mut program = Program::default();
+        let (x, y) = (program.variable(), program.variable());
+        program.at_most(vec![(x, 1.0), (y, 1.0)], 0.9);
+        program.worth_log(x, 2.0);
+        program.worth_log(y, 1.0);
+        let answer = program.maximise().unwrap();
+        assert!((answer.value[x] - 0.6).abs() < 1e-5 && (answer.value[y] - 0.3).abs() < 1e-5, "{answer:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_met_is_an_error() {
+        let mut program = Program::default();
+        let x = program.variable();
+        program.at_most(vec![(x, 1.0)], -1.0);
+        assert!(program.maximise().is_err());
+    }
+}
