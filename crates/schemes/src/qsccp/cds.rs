@@ -214,7 +214,7 @@ impl Class {
         pecn::occupancy_discount(f64::from(more) / f64::from(self.flow_room.min(part)).min(in_time))
     }
 
-    /// Why there is no room for another Interest of a flow; delay-sensitive classes have no bound.
+    /// Why there is no room for another Interest of a flow.
     fn refuses(&self, flow: &Flow) -> Option<DropReason> {
         let is_full = self.queued >= self.room;
         let flow_room = if flow.is_punished() { self.flow_room } else { self.room };

@@ -4,7 +4,8 @@
 //! Routers schedule Interests by class and flow so that the Data they bring back fits the link
 //! (CDS, `cds.rs`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
 //! section IV-D 1), keep tables of what is to be had downstream and upstream (`tables.rs`, section
-//! IV-D 2), judge who is greedy (`greedy.rs`, section IV-C 3), choose next hops by them and write rates into packets (AF, `af.rs`, section IV-E);
+//! IV-D 2), judge who is greedy (`greedy.rs`, section IV-C 3), choose next hops by them and write
+//! rates into packets (AF, `af.rs`, section IV-E);
 //! consumers send at the rate that they are told (CRA, `cra.rs`, section IV-F).
 //!
 //! ```text
@@ -25,7 +26,8 @@
 //! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
 //!    lets no more through.
 //! 4. r_f is measured from Interest to Interest, smoothed over a few measures where a period has
-//!    less than eight Interests, and zero after four usual gaps without one; r_c is their sum. A count over T comes in steps of one Data per T, 86 kb/s, coarser than the
+//!    less than eight Interests, and zero after four usual gaps without one; r_c is their sum. A count
+//!    over T comes in steps of one Data per T, 86 kb/s, coarser than the
 //!    thresholds of flows below a megabit per second (the authors' code allows them 0.5 Mb/s).
 //! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
 //!    routers know it. Until one has come it is what the flow's first Interest declares
@@ -42,7 +44,8 @@
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
 //!    It counts what a flow has waiting beyond one Interest, as a part of its virtual queue or, if that
 //!    is less, of its equal share of a delay-tolerant class's room among the flows with something
-//!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last period. A flow may fill its class's room
+//!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last
+//!    period. A flow may fill its class's room
 //!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
 //!    that waits can still be of use, one that is dropped costs its consumer a lifetime. A full class
 //!    still takes Interests of flows that have less than their share waiting. Queues of fast classes
@@ -56,16 +59,20 @@
 //! 11. An Interest that has waited for so long that its Data would come after its lifetime is dropped,
 //!     not sent; class and flow are not charged for it. For the way back two of the shortest recent
 //!     round trips are allowed, waiting at this face included, half the lifetime at most.
-//! 12. A consumer whose Interest times out after a whole lifetime without feedback halves its rate. The paper
+//! 12. A consumer whose Interest times out after a whole lifetime without feedback halves its rate.
+//!     The paper
 //!     never lowers it without feedback; then a flow whose first rate is far above its share fills
 //!     its queue with Interests that all wait for too long, and never hears of it.
 //! 13. Where no class is high-demand, the code promises each class its base rate and all that is
 //!     spare, together more than the link has. Ours promises no more than the others leave.
-//! 14. Interests leave before the Data that wait for the same link, up to half of it: they are small and
-//!     scheduled, and one that waits behind Data would leave the other direction idle. The authors' code
+//! 14. Interests leave before the Data that wait for the same link, up to half of it: they are small
+//!     and
+//!     scheduled, and one that waits behind Data would leave the other direction idle. The authors'
+//!     code
 //!     has one queue for both.
 //! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not; a period
-//!     does not count in which no Data told it so, or it was on its way down. It is released when it has
+//!     does not count in which no Data told it so, or it was on its way down. It is released when it
+//!     has
 //!     kept to its rate for as many; the paper does not say when, and the authors' code never does. The
 //!     mark by which routers upstream learn of it (ServiceClass + 8) is the code's: they see only what
 //!     is let through, and would give a greedy flow an equal share. Ours tells the node's other
@@ -76,25 +83,30 @@
 //!     next hop that nothing is known of counts as the mean of the others. An Interest that is
 //!     repeated, or came back as a Nack, goes to a next hop that it was not sent to, if there is one.
 //! 17. Tables age by what they hold, without a timer: a downstream face is left out after four of its
-//!     usual gaps without an Interest; a next hop that has lost three Interests, with nothing else from it
+//!     usual gaps without an Interest; a next hop that has lost three Interests, with nothing else
+//!     from it
 //!     since, counts as zero until a probe brings Data. The authors' code resets rates after 100 ms of
 //!     silence.
-//! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands). (11)
+//! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands).
+//!     (11)
 //!     divides Σu among downstream faces as though each asked for other Data, so that two consumers of
 //!     the same Data would get half each. An Interest of face k costs only q_k there: nothing if the
 //!     content store answers it, 1/m if it is one of m that are aggregated. So the rate is
-//!     d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a fall by
+//!     d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a
+//!     fall by
 //!     half in each tenth of a second, so that consumers who pass each other do not overload the link.
 //!     Who finds its Data in the content store is told more, the more the older the Data, and falls in
 //!     with the others in four round trips; but not more than Σu and what a class's room takes in two.
 //! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
 //!     Σu, as any that could have more than that.
-//! 20. A Data without TargetRate (MAX_RATE) lets the consumer's rate grow by a fifth; with no TargetRate
+//! 20. A Data without TargetRate (MAX_RATE) lets the consumer's rate grow by a fifth; with no
+//!     TargetRate
 //!     for a lifetime, timeouts halve it.
 //! 21. As in the authors' code, no Nack tells of a dropped Interest, and one that is repeated within
 //!     100 ms is absorbed: what is dropped was too much, and would come back into the same full queue.
 //!     Delay-sensitive classes have a bounded room too.
-//! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest that
+//! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest
+//!     that
 //!     began it.
 //!
 //! # Valid where
