@@ -6,6 +6,7 @@ use weir_results::{ComparisonDocument, RunDocument, terminal_width, to_json, wri
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
+use crate::optimum::Beside;
 use crate::{Failure, load, out, terminal};
 
 /// Simulate a scenario under several schemes, and print their figures side by side
@@ -55,7 +56,11 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
     };
     let jobs: Vec<Job<'_>> =
         args.schemes.iter().flat_map(|scheme| seeds.iter().map(move |seed| job(scheme, *seed))).collect();
-    let runs = batch::simulate(&jobs, |at, report| {
+    let optimum = Beside::of(&scenario, &[]);
+    let runs = batch::simulate(&jobs, |at, mut report| {
+        if let Some(optimum) = &optimum {
+            optimum.add_to(&mut report.document);
+        }
         if let Some(dir) = dir.as_ref().filter(|_| jobs[at].setup.with_series) {
             write_all(&report, dir.join(&report.document.scheme))?;
         }

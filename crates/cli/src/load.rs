@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use weir_core::units::Span;
 use weir_scenario::{Override, Scenario, builtin, builtins};
 
 use crate::{Failure, terminal};
@@ -72,4 +73,17 @@ fn folder(path: &Path) -> String {
         format!("give a file in it: {}", files.join(", "))
     };
     format!("{} is a folder, not a scenario\n  = {right}", path.display())
+}
+
+/// A window: `20:120` is in seconds, `500ms:2s` has units.
+pub fn window(text: &str) -> Result<(Span, Span), String> {
+    let wrong =
+        || format!("--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s");
+    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
+    if text.starts_with('-') || to.starts_with('-') {
+        return Err(format!("--window {text}: a window begins at 0 or later, such as 20:120 or 500ms:2s"));
+    }
+    let time =
+        |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
+    Ok((time(from)?, time(to)?))
 }

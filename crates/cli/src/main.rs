@@ -4,6 +4,7 @@ mod batch;
 mod compare;
 mod list;
 mod load;
+mod optimum;
 mod out;
 mod reproduce;
 mod run;
@@ -31,6 +32,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Reproduce(reproduce::Args),
+    Optimum(optimum::Args),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use weir_core::units::Span;
 use weir_results::{
     ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
 };
@@ -10,6 +9,7 @@ use weir_scenario::Scenario;
 use weir_sim::Setup;
 
 use crate::batch::{self, Job};
+use crate::optimum::Beside;
 use crate::{Failure, load, out, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             return Err(format!("--seed {seed} is given twice: a seed gives the same run each time").into());
         }
     }
-    let windows = args.windows.iter().map(|text| window(text)).collect::<Result<Vec<_>, _>>()?;
+    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
@@ -67,7 +67,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         },
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
+    let optimum = Beside::of(&scenario, &windows);
     let reports = batch::simulate(&jobs, |_, mut report| {
+        if let Some(optimum) = &optimum {
+            optimum.add_to(&mut report.document);
+        }
         if let Some(dir) = &dir {
             write_all(&report, run_dir(dir, report.document.seed, jobs.len()))?;
         }
@@ -113,17 +117,4 @@ fn run_dir(dir: &Path, seed: u64, runs: usize) -> PathBuf {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
-}
-
-/// `20:120` is in seconds, `500ms:2s` has units.
-fn window(text: &str) -> Result<(Span, Span), String> {
-    let wrong =
-        || format!("--window {text}: a window is two times with a colon between, such as 20:120 or 500ms:2s");
-    let (from, to) = text.split_once(':').ok_or_else(wrong)?;
-    if text.starts_with('-') || to.starts_with('-') {
-        return Err(format!("--window {text}: a window begins at 0 or later, such as 20:120 or 500ms:2s"));
-    }
-    let time =
-        |text: &str| text.parse::<Span>().or_else(|_| format!("{text} s").parse()).map_err(|_| wrong());
-    Ok((time(from)?, time(to)?))
 }

@@ -269,8 +269,12 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(keys(&document["links"][0]["queue_ms"]), ["mean", "p99"]);
     assert_eq!(
         keys(&document["windows"][0]),
-        sorted(["from_s", "to_s", "flows", "classes", "groups", "links"])
+        sorted(["from_s", "to_s", "flows", "classes", "groups", "links", "optimum"])
     );
+    let optimum = &document["windows"][0]["optimum"];
+    assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
+    assert_eq!(keys(&optimum["flows"][0]), ["class", "consumer", "goodput_bps", "prefix"]);
+    assert_eq!(keys(&optimum["distance"]), ["largest", "mean", "within_5_percent"]);
     let row = ["what", "source", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
@@ -294,6 +298,96 @@ fn a_group_has_the_figures_of_its_flows_together() {
         assert_eq!(groups, rows["classes"]);
         assert_eq!(groups.as_array().unwrap().len(), 4);
     }
+}
+
+#[test]
+fn each_window_says_how_far_flows_are_from_the_optimum() {
+    let output = weir(&["run", "qsccp/tree", "--set", "duration=30s", "--window", "6:12", "--json"]);
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    for window in document["windows"].as_array().unwrap() {
+        let (flow, optimum) = (&window["flows"][0], &window["optimum"]);
+        let (measured, best) = (number(flow, "goodput_bps"), number(&optimum["flows"][0], "goodput_bps"));
+        let apart = (measured / best - 1.0).abs();
+        assert!((number(&optimum["distance"], "mean") - apart).abs() < 1e-12, "{optimum}");
+        // 9.9 Mb/s of Data, of which so much is content; QSCCP's own fields are some of the distance.
+        assert!((9.1e6..9.4e6).contains(&best) && apart < 0.02, "{measured} of {best}");
+        assert_eq!(number(&optimum["distance"], "within_5_percent"), 1.0);
+        assert_eq!(
+            (optimum["objective"].as_str(), optimum["utilisation"].as_f64()),
+            (Some("link-fair"), Some(0.99))
+        );
+    }
+    let out = folder("distance");
+    let output = short(&["--out", out.to_str().unwrap()]);
+    let line = "Distance from the optimum (link-fair, 99 % of links): mean ";
+    assert!(printed(&output).lines().any(|l| l.starts_with(line)));
+    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains(&format!("1 s to 2 s: {line}")));
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} in {value}"))
+}
+
+#[test]
+fn the_optimum_of_a_scenario_is_printed_and_is_one_document() {
+    let text = printed(&weir(&["optimum", "qsccp/dumbbell"]));
+    let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "utilisation 0.99",
+        "20 s to 120 s",
+        "C2 /B0 AF2 445 kb/s 445 kb/s 9.9 Mb/s",
+        "R3 → R2 10 Mb/s 9.9 Mb/s",
+    ] {
+        assert!(squeezed.contains(part), "no `{part}` in\n{text}");
+    }
+    let json = |args: &[&str]| -> Value {
+        let all = [&["optimum", "qsccp/abilene-multipath", "--json"][..], args].concat();
+        serde_json::from_str(&printed(&weir(&all))).unwrap()
+    };
+    for objective in ["link-fair", "max-min", "proportional", "max-flow"] {
+        let document =
+            json(&["--objective", objective, "--utilisation", "0.5", "--window", "0:1", "--window", "1:2"]);
+        assert_eq!(
+            (document["objective"].as_str(), document["utilisation"].as_f64()),
+            (Some(objective), Some(0.5))
+        );
+        let windows = document["windows"].as_array().unwrap();
+        assert_eq!(windows.len(), 2);
+        let window = &windows[0];
+        assert_eq!(window["flows"].as_array().unwrap().len(), 24);
+        assert_eq!(window["flows"][0]["max_min_bps"].is_number(), objective == "link-fair");
+        let (first, names) = (&window["bottlenecks"][0], &window["links"]);
+        assert!(
+            names
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|link| link["from"] == first["from"] && link["to"] == first["to"])
+        );
+        assert_eq!(document["completions"].as_array().unwrap().len(), 24);
+    }
+    // Without windows: the whole run.
+    let document = printed(&weir(&["optimum", "examples/minimal", "--json", "--window", "0:10"]));
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["utilisation"].as_f64(), Some(1.0));
+    assert_eq!(number(&document["windows"][0]["flows"][0], "rate_bps"), 10e6);
+    assert_eq!(document["windows"][0]["flows"][0]["held"][0]["by"], "bob->alice");
+}
+
+#[test]
+fn an_optimum_that_cannot_be_is_refused() {
+    let of = |args: &[&'static str]| [&["optimum", "qsccp/dumbbell"][..], args].concat();
+    refused(&of(&["--utilisation", "1.5"]), &["a utilisation of 1.5", "1 at most"]);
+    refused(&of(&["--utilisation", "-1"]), &["a utilisation of -1"]);
+    refused(
+        &of(&["--objective", "best"]),
+        &["`best` is not one of link-fair, max-min, proportional, max-flow"],
+    );
+    refused(&of(&["--window", "5:900"]), &["5 s to 900 s", "end by 120 s"]);
+    refused(&of(&["--window", "5"]), &["20:120"]);
+    refused(&["optimum", "qsccp/dumbell"], &["qsccp/dumbbell"]);
+    let set = ["--set", "node.R2.cache_ratio=0.5"];
+    refused(&of(&set), &["--set node.R2.cache_ratio=0.5: ", "hit ratio"]);
 }
 
 /// What a program needs to decide by itself is in each row.

@@ -70,7 +70,7 @@ fn the_reference_of_the_command_line_is_its_help() {
         let title = [&["weir"], arguments].concat().join(" ");
         format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
     };
-    let commands = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"]];
+    let commands = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
     let text: String = commands.into_iter().map(section).collect();
     generated("docs/reference/cli.md", "help", &text);
 }
@@ -208,6 +208,11 @@ fn shapes() -> Vec<Shape> {
     shapes
 }
 
+/// What is in a generic type.
+fn inside<'k>(kind: &'k str, of: &str) -> Option<&'k str> {
+    kind.strip_prefix(of)?.strip_prefix('<')?.strip_suffix('>')
+}
+
 /// How a type of Rust stands in the document.
 fn in_json(kind: &str) -> String {
     let row = |name: &str| format!("[{name}](#{})", name.to_lowercase());
@@ -218,14 +223,12 @@ fn in_json(kind: &str) -> String {
         "Vec<String>" => "list of texts".to_owned(),
         "Vec<u64>" => "list of whole numbers".to_owned(),
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
-        "Option<String>" => "text or `null`".to_owned(),
-        "Option<Estimate>" => format!("{} or `null`", row("Estimate")),
         "bool" => "`true`, `false`".to_owned(),
-        "Option<f64>" => "number or `null`".to_owned(),
         "Bound" => "`about`, `at_most`, `at_least`".to_owned(),
-        _ => match kind.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
-            Some(inner) => format!("list of {}", row(inner)),
-            None => row(kind),
+        _ => match (inside(kind, "Option"), inside(kind, "Vec")) {
+            (Some(inner), _) => format!("{} or `null`", in_json(inner)),
+            (_, Some(inner)) => format!("list of {}", row(inner)),
+            _ => row(kind),
         },
     }
 }

@@ -229,7 +229,7 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     let schemes = json!([{ "scheme": "qsccp", "report": null }, { "scheme": "fixed", "report": null }]);
     assert_eq!(document["schemes"], schemes);
     let period = &document["periods"][0];
-    assert_eq!(keys(period), ["classes", "from_s", "groups", "links", "to_s"]);
+    assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
     let rows = period["classes"].as_array().unwrap();
     let figures =
         ["completion_s", "delay_ms", "goodput_bps", "jain", "lost", "name", "retransmitted", "scheme"];

@@ -2,8 +2,9 @@
 
 use crate::format::{Quantity, rate};
 use crate::model::{
-    ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, Estimate, FlowRow, GroupRow,
-    LinkComparison, LinkRow, PeriodRow, RunDocument, TrafficComparison, WindowRow,
+    ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceRow, Estimate,
+    FlowRow, GroupRow, LinkComparison, LinkRow, OptimumRow, PeriodRow, RunDocument, TrafficComparison,
+    WindowRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use crate::stats::jain;
@@ -53,16 +54,17 @@ struct Part<'a> {
     classes: &'a [ClassRow],
     groups: &'a [GroupRow],
     links: &'a [LinkRow],
+    optimum: Option<&'a OptimumRow>,
 }
 
 /// The whole run, or from 1 on one of its windows.
 fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
     let Some(at) = at.checked_sub(1) else {
         let RunDocument { simulated_s, flows, classes, groups, links, .. } = run;
-        return Some(Part { from_s: 0.0, to_s: *simulated_s, flows, classes, groups, links });
+        return Some(Part { from_s: 0.0, to_s: *simulated_s, flows, classes, groups, links, optimum: None });
     };
-    let WindowRow { from_s, to_s, flows, classes, groups, links } = run.windows.get(at)?;
-    Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links })
+    let WindowRow { from_s, to_s, flows, classes, groups, links, optimum } = run.windows.get(at)?;
+    Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links, optimum: optimum.as_ref() })
 }
 
 /// The same part of all runs: for each scheme one a seed.
@@ -90,7 +92,21 @@ fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
         classes: classes.collect(),
         groups: groups.collect(),
         links: links.collect(),
+        distances: names.iter().zip(schemes).filter_map(|(name, runs)| distance(name, runs)).collect(),
     }
+}
+
+/// How far a scheme is from the optimum; none where no run knows it.
+fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
+    let known: Vec<&OptimumRow> = runs.iter().filter_map(|run| run.optimum).collect();
+    let mean = |of: fn(&DistanceRow) -> Option<f64>| estimate(known.iter().map(|row| of(&row.distance)));
+    Some(DistanceComparison {
+        scheme: scheme.to_owned(),
+        objective: known.first()?.objective.clone(),
+        mean: mean(|row| row.mean),
+        largest: mean(|row| row.largest),
+        within_5_percent: mean(|row| row.within_5_percent),
+    })
 }
 
 /// The figures of a class or a group in one run.
@@ -223,6 +239,7 @@ impl ComparisonDocument {
             grids.push(self.traffic("Flow groups", "group", &period.groups));
         }
         grids.push(self.links(&period.links));
+        grids.push(self.distances(&period.distances));
         grids.retain(|grid| !grid.rows.is_empty());
         Section { title, grids, ..Section::default() }
     }
@@ -290,6 +307,22 @@ impl ComparisonDocument {
         };
         let shown = links.iter().flat_map(|link| link.iter()).enumerate().map(row).collect();
         self.figures("Links", "most used", columns, shown, rows.len(), LINKS_IN_TEXT)
+    }
+
+    fn distances(&self, rows: &[DistanceComparison]) -> Grid {
+        let objective = rows.first().map_or("", |row| &row.objective);
+        let mut columns = vec![words("optimum")];
+        columns.extend(self.scheme_column());
+        columns.extend(["mean", "largest", "flows within 5 %"].map(numbers));
+        let row = |(at, row): (usize, &DistanceComparison)| {
+            let mut cells = self.heads(at, &row.objective, &row.scheme);
+            let figures = [row.mean, row.largest, row.within_5_percent];
+            cells.extend(figures.map(|figure| self.cell(Quantity::Percent, figure)));
+            cells
+        };
+        let shown = rows.iter().enumerate().map(row).collect();
+        let title = format!("Distance of flows' goodput from the {objective} optimum");
+        self.figures(&title, "first", columns, shown, rows.len(), GROUPS_IN_TEXT)
     }
 
     /// Rows of each thing that is compared.

@@ -13,7 +13,7 @@
 
 use crate::format::{self, NONE, Quantity};
 use crate::layout;
-use crate::model::{ExpectationRow, FlowRow, LinkRow, RunDocument, WindowRow};
+use crate::model::{ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
 use crate::page;
 use crate::provenance;
 use crate::series::{Report, Series, Topology, TopologyLink};
@@ -61,7 +61,7 @@ struct Page<'a> {
     edges: Vec<Edge<'a>>,
     provenance: Vec<(String, String)>,
     drops: &'a [(String, u64)],
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 /// How many there are, of which the page may have only some.
@@ -244,6 +244,15 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
     ]
 }
 
+/// The notes, and how far the run is from the optimum.
+fn notes(report: &Report) -> Vec<String> {
+    let sentence = |window: &WindowRow| {
+        let optimum = window.optimum.as_ref()?;
+        Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum.sentence()))
+    };
+    report.document.windows.iter().filter_map(sentence).chain(report.notes.iter().cloned()).collect()
+}
+
 /// The document with these rows of flows and links and no others; the page shows no groups.
 fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDocument {
     fn some<Row: Clone>(rows: &[Row], which: &[usize]) -> Vec<Row> {
@@ -258,6 +267,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: window.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&window.links),
+        optimum: window.optimum.as_ref().map(|optimum| OptimumRow { flows: Vec::new(), ..optimum.clone() }),
     };
     RunDocument {
         scenario: document.scenario.clone(),
@@ -364,7 +374,7 @@ fn data(report: &Report) -> String {
         edges: if is_drawn { edges(topology) } else { Vec::new() },
         provenance: provenance::folded(&report.provenance),
         drops: &report.drops_by_reason,
-        notes: &report.notes,
+        notes: notes(report),
     };
     let json = serde_json::to_string(&page).expect("a page has only text keys");
     // `<` is in JSON only inside strings, where this says the same.

@@ -9,6 +9,7 @@ mod format;
 mod html;
 mod layout;
 mod model;
+mod optimum;
 mod page;
 mod provenance;
 mod reproduction;
@@ -25,9 +26,11 @@ pub use files::{
 pub use format::{grouped, kind_of_source};
 pub use html::{POINTS, report_html};
 pub use model::{
-    Bound, CaseRow, ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, DelayMs, Estimate,
-    ExpectationRow, ExperimentRow, FlowRow, GroupRow, LinkComparison, LinkRow, PeriodRow, QueueMs,
-    ReproductionDocument, RunDocument, StatementRow, TheoryRow, TrafficComparison, WindowRow,
+    BestFlowRow, BestLinkRow, BottleneckRow, Bound, CaseRow, ClassRow, ComparedScheme, ComparisonDocument,
+    DelayEstimates, DelayMs, DistanceComparison, DistanceRow, Estimate, ExpectationRow, ExperimentRow,
+    FlowRow, GainRow, GroupRow, HeldRow, LinkComparison, LinkRow, OptimumCompletionRow, OptimumDocument,
+    OptimumFlowRow, OptimumRow, OptimumWindowRow, PeriodRow, QueueMs, ReproductionDocument, RunDocument,
+    ShareRow, StatementRow, TheoryRow, TrafficComparison, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -161,6 +161,47 @@ pub struct WindowRow {
     pub groups: Vec<GroupRow>,
     /// A row a link and direction.
     pub links: Vec<LinkRow>,
+    /// What theory says is best, and how far the flows are from it; `None` where that is not known.
+    #[serde(default)]
+    pub optimum: Option<OptimumRow>,
+}
+
+/// The best allocation over a window, whatever the scheme, and how far the flows are from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumRow {
+    /// Which allocation is best, such as `link-fair`.
+    pub objective: String,
+    /// The part of links' rates that it may use, 0 to 1.
+    pub utilisation: f64,
+    /// A row a flow, in the order of the window's flows.
+    pub flows: Vec<OptimumFlowRow>,
+    /// How far from it the flows are.
+    pub distance: DistanceRow,
+}
+
+/// What one flow would get.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumFlowRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its service class.
+    pub class: String,
+    /// Data content delivered to the application, bit/s.
+    pub goodput_bps: f64,
+}
+
+/// How far the goodputs of flows are from those of the optimum, each as a part of the latter; `None` where no
+/// flow should get anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistanceRow {
+    /// Mean of their absolute values.
+    pub mean: Option<f64>,
+    /// The largest.
+    pub largest: Option<f64>,
+    /// The part of the flows that are within 5 %.
+    pub within_5_percent: Option<f64>,
 }
 
 /// One statement of the scenario's source, checked.
@@ -240,6 +281,24 @@ pub struct PeriodRow {
     pub groups: Vec<TrafficComparison>,
     /// Of each direction of links.
     pub links: Vec<LinkComparison>,
+    /// How far each scheme is from the optimum; empty where that is not known.
+    #[serde(default)]
+    pub distances: Vec<DistanceComparison>,
+}
+
+/// How far a scheme is from the optimum.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistanceComparison {
+    /// The scheme.
+    pub scheme: String,
+    /// Which allocation is best.
+    pub objective: String,
+    /// Mean over the flows of how far their goodputs are from the optimum's, as parts of it.
+    pub mean: Option<Estimate>,
+    /// The largest.
+    pub largest: Option<Estimate>,
+    /// The part of the flows that are within 5 %.
+    pub within_5_percent: Option<Estimate>,
 }
 
 /// A class or a group of flows under one scheme.
@@ -378,4 +437,140 @@ pub struct Estimate {
     pub ci95: Option<f64>,
     /// In how many seeds there was something to measure.
     pub n: u64,
+}
+
+/// The best allocation for a scenario: what `weir optimum --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumDocument {
+    /// The scenario's name, or the path of its file.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// What was changed with `--set`, as given and in that order.
+    pub set: Vec<String>,
+    /// Which allocation is best: `link-fair`, `max-min`, `proportional` or `max-flow`.
+    pub objective: String,
+    /// The part of links' rates that may be used, 0 to 1.
+    pub utilisation: f64,
+    /// Each window.
+    pub windows: Vec<OptimumWindowRow>,
+    /// When each flow that has an amount would have fetched it.
+    pub completions: Vec<OptimumCompletionRow>,
+    /// What was left out, in words.
+    pub notes: Vec<String>,
+}
+
+/// The best allocation over a window: means where something changes in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumWindowRow {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// In how many pieces it falls, in which nothing changes.
+    pub pieces: u64,
+    /// Whether rates are exact; if not, they may be off by a thousandth or so.
+    pub exact: bool,
+    /// A row a flow.
+    pub flows: Vec<BestFlowRow>,
+    /// A row a link and direction.
+    pub links: Vec<BestLinkRow>,
+    /// The links that keep flows from more, those with the smallest rates first.
+    pub bottlenecks: Vec<BottleneckRow>,
+}
+
+/// What one flow gets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BestFlowRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its service class.
+    pub class: String,
+    /// All bits of its Data, bit/s.
+    pub rate_bps: f64,
+    /// Their content, bit/s.
+    pub goodput_bps: f64,
+    /// What it would get under max-min fairness over all routes at once, all bits; `None` where that was not
+    /// computed.
+    pub max_min_bps: Option<f64>,
+    /// What it could get if it were alone: the maximum flow over its routes, all bits.
+    pub alone_bps: f64,
+    /// What keeps it from more, longest first.
+    pub held: Vec<HeldRow>,
+}
+
+/// What keeps a flow from more.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldRow {
+    /// A link in the direction that is full, such as `R3->R2`, or `source`: it asks for no more.
+    pub by: String,
+    /// The part of the window in which it does, 0 to 1.
+    pub part: f64,
+}
+
+/// What one direction of a link carries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BestLinkRow {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Its rate, bit/s; a mean over the window, 0 while it is down.
+    pub rate_bps: f64,
+    /// Data, bit/s.
+    pub data_bps: f64,
+    /// Interests, bit/s.
+    pub interest_bps: f64,
+    /// The part of the window in which it keeps a flow from more, 0 to 1.
+    pub binding: f64,
+    /// What it grants a flow that wants more, for each class with flows there; under `link-fair` only.
+    pub shares: Vec<ShareRow>,
+}
+
+/// What a link grants a flow of a class that wants more.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShareRow {
+    /// The class.
+    pub class: String,
+    /// All bits of its Data, bit/s.
+    pub rate_bps: f64,
+}
+
+/// A link that keeps flows from more.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BottleneckRow {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// The smallest rate of a flow that it keeps from more, all bits, bit/s.
+    pub least_bps: f64,
+    /// Those flows: places in the window's list.
+    pub flows: Vec<u64>,
+    /// What flows gain or lose, the largest first; `None` where it was not computed.
+    pub gains: Option<Vec<GainRow>>,
+}
+
+/// What a flow gains if a link is made faster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GainRow {
+    /// The flow: its place in the window's list.
+    pub flow: u64,
+    /// By how much its rate grows, all bits, for each bit/s by which the link's does.
+    pub gain: f64,
+}
+
+/// When a flow that has an amount would have fetched it, if no time passed between Interests and Data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumCompletionRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its service class.
+    pub class: String,
+    /// After its own start, s; `None` if not within the run.
+    pub completion_s: Option<f64>,
 }

@@ -28,29 +28,21 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
     if !document.set.is_empty() {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }
-    let mut section = |title: &str, table: Option<Table>| {
-        if let Some(table) = table {
-            text.push('\n');
-            text.push_str(title);
-            text.push('\n');
-            text.push_str(&table.trim_fmt());
-            text.push('\n');
-        }
-    };
-    section("Classes, whole run", classes(&document.classes, width));
+    text += &section("Classes, whole run", classes(&document.classes, width));
     for window in &document.windows {
-        section(
-            &format!("Classes, {} s to {} s", window.from_s, window.to_s),
-            classes(&window.classes, width),
-        );
+        let title = format!("Classes, {} s to {} s", window.from_s, window.to_s);
+        text += &section(&title, classes(&window.classes, width));
+        if let Some(optimum) = &window.optimum {
+            text.push_str(&format!("{}\n", optimum.sentence()));
+        }
     }
     let (shown, hidden) = busiest(&document.links);
     let title = match hidden {
         0 => "Links".to_owned(),
         _ => format!("Links, the {} most used of {}", shown.len(), shown.len() + hidden),
     };
-    section(&title, links(&shown, width));
-    section("Expectations", expectations(&document.expectations, width));
+    text += &section(&title, links(&shown, width));
+    text += &section("Expectations", expectations(&document.expectations, width));
     let missed = document.expectations.iter().filter(|row| !row.holds).count();
     if !document.expectations.is_empty() {
         text.push_str(&match missed {
@@ -59,6 +51,10 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
         });
     }
     text
+}
+
+fn section(title: &str, table: Option<Table>) -> String {
+    table.map_or_else(String::new, |table| format!("\n{title}\n{}\n", table.trim_fmt()))
 }
 
 /// A rule below the header, and nothing else.

@@ -472,6 +472,7 @@ impl Measurements {
             classes: self.class_rows(interval),
             groups: self.group_rows(interval),
             links: self.link_rows(interval),
+            optimum: None,
         });
         let document = RunDocument {
             scenario: self.plan.scenario.clone(),

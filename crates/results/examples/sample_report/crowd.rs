@@ -93,6 +93,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         classes: classes.clone(),
         groups: Vec::new(),
         links: links.clone(),
+        optimum: None,
     };
     let provenance = provenance(&topology, &ends, &class_of);
     Report {

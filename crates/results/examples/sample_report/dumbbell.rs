@@ -185,6 +185,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         classes: class_rows.clone(),
         groups: groups.clone(),
         links: links.clone(),
+        optimum: None,
     };
     Report {
         document: RunDocument {

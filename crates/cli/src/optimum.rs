@@ -1,0 +1,218 @@
+//! `weir optimum`: the best allocation for a scenario, whatever the scheme. Beside what runs measure, too.
+
+use weir_core::units::Span;
+use weir_optimum::{Bottleneck, Held, Objective, Optimum, Options, Theory};
+use weir_results::{
+    BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
+    OptimumFlowRow, OptimumRow, OptimumWindowRow, RunDocument, ShareRow, terminal_width, to_json,
+};
+use weir_scenario::{DirectedLink, Scenario};
+
+use crate::{Failure, load, terminal};
+
+/// With more flows than this, max-min fairness over all routes at once is computed only when it is asked for.
+const MAX_MIN_FLOWS: usize = 64;
+/// The bottlenecks whose gains are computed.
+const WITH_GAINS: usize = 50;
+
+/// Compute the best allocation for a scenario, whatever the scheme, and what keeps flows from more
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `weir list`) or a file
+    scenario: String,
+    /// Change a value of the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`); may be
+    /// repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The part of the run that it is for, in seconds or with units: 20:120, 500ms:2s; may be repeated. By
+    /// default the scenario's windows, or else the whole run
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
+    /// Which allocation is best: link-fair, what fair scheduling at every link gives; max-min over all
+    /// routes at once; proportional fairness; or max-flow, the largest sum
+    #[arg(long, default_value = "link-fair", value_parser = str::parse::<Objective>)]
+    #[arg(value_name = "max-min|link-fair|proportional|max-flow")]
+    objective: Objective,
+    /// The part of links' rates that may be used, above 0 to 1; by default the scenario's
+    /// scheme.qsccp.target_utilisation, or else 1
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    utilisation: Option<f64>,
+    /// Print it as one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Computes it.
+pub fn optimum(args: &Args) -> Result<(), Failure> {
+    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
+    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let windows = if windows.is_empty() { own_windows(&scenario) } else { windows };
+    let waiting = terminal::waiting("computing the optimum");
+    let document = document(&scenario, args, &windows);
+    waiting.finish_and_clear();
+    let document = document?;
+    terminal::print(&if args.json { to_json(&document) } else { document.text(terminal_width()) })
+}
+
+/// The scenario's windows, or the whole run.
+fn own_windows(scenario: &Scenario) -> Vec<(Span, Span)> {
+    let own: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
+    if own.is_empty() { vec![(Span::ZERO, scenario.duration)] } else { own }
+}
+
+fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Result<OptimumDocument, Failure> {
+    let options = Options { objective: args.objective, utilisation: args.utilisation };
+    let theory = Theory::new(scenario, &options)?;
+    let mut notes = Vec::new();
+    let max_min = match args.objective {
+        Objective::LinkFair if scenario.flows.len() <= MAX_MIN_FLOWS => {
+            let options = Options { objective: Objective::MaxMin, ..options };
+            Some(Theory::new(scenario, &options)?.windows(windows)?)
+        }
+        Objective::LinkFair => {
+            notes.push(format!(
+                "Max-min fairness over all routes is left out, with more than {MAX_MIN_FLOWS} flows: ask for it with \
+                 --objective max-min."
+            ));
+            None
+        }
+        _ => None,
+    };
+    let mut rows = Vec::new();
+    for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
+        let bottlenecks = theory.bottlenecks(optimum.window, WITH_GAINS)?;
+        let beside = max_min.as_ref().and_then(|optima| optima.get(at));
+        rows.push(window_row(scenario, optimum, beside, &bottlenecks));
+    }
+    Ok(OptimumDocument {
+        scenario: scenario.name.clone(),
+        title: scenario.title.clone(),
+        set: args.set.clone(),
+        objective: args.objective.to_string(),
+        utilisation: theory.utilisation(),
+        windows: rows,
+        completions: completion_rows(scenario, &theory)?,
+        notes,
+    })
+}
+
+fn window_row(
+    scenario: &Scenario,
+    optimum: &Optimum,
+    max_min: Option<&Optimum>,
+    bottlenecks: &[Bottleneck],
+) -> OptimumWindowRow {
+    let ends = |link: DirectedLink| {
+        let (from, to) = scenario.ends(link);
+        [from, to].map(|node| scenario.nodes[node.index()].name.clone())
+    };
+    let name = |held: Held| match held {
+        Held::BySource => "source".to_owned(),
+        Held::ByLink(link) => ends(link).join("->"),
+    };
+    let flow = |(at, flow): (usize, &weir_scenario::Flow)| {
+        let best = &optimum.flows[at];
+        BestFlowRow {
+            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+            prefix: flow.prefix.clone(),
+            class: flow.class.name().to_owned(),
+            rate_bps: best.rate_bps,
+            goodput_bps: best.goodput_bps,
+            max_min_bps: max_min.map(|max_min| max_min.flows[at].rate_bps),
+            alone_bps: best.alone_bps,
+            held: best.held.iter().map(|&(held, part)| HeldRow { by: name(held), part }).collect(),
+        }
+    };
+    let link = |link: &weir_optimum::LinkOptimum| {
+        let [from, to] = ends(link.link);
+        let share = |share: &weir_optimum::Share| ShareRow {
+            class: share.class.name().to_owned(),
+            rate_bps: share.bps,
+        };
+        BestLinkRow {
+            from,
+            to,
+            rate_bps: link.rate_bps,
+            data_bps: link.data_bps,
+            interest_bps: link.interest_bps,
+            binding: link.binding,
+            shares: link.shares.iter().map(share).collect(),
+        }
+    };
+    let bottleneck = |bottleneck: &Bottleneck| {
+        let [from, to] = ends(bottleneck.link);
+        let gain = |&(flow, gain): &(weir_scenario::FlowId, f64)| GainRow { flow: flow.index() as u64, gain };
+        BottleneckRow {
+            from,
+            to,
+            least_bps: bottleneck.least_bps,
+            flows: bottleneck.flows.iter().map(|flow| flow.index() as u64).collect(),
+            gains: bottleneck.gains.as_ref().map(|gains| gains.iter().map(gain).collect()),
+        }
+    };
+    OptimumWindowRow {
+        from_s: optimum.window.0.as_secs_f64(),
+        to_s: optimum.window.1.as_secs_f64(),
+        pieces: optimum.pieces as u64,
+        exact: optimum.is_exact,
+        flows: scenario.flows.iter().enumerate().map(flow).collect(),
+        links: optimum.links.iter().map(link).collect(),
+        bottlenecks: bottlenecks.iter().map(bottleneck).collect(),
+    }
+}
+
+/// A row for each flow that has an amount.
+fn completion_rows(scenario: &Scenario, theory: &Theory<'_>) -> Result<Vec<OptimumCompletionRow>, Failure> {
+    if scenario.flows.iter().all(|flow| flow.amount.is_none()) {
+        return Ok(Vec::new());
+    }
+    let flows = scenario.flows.iter().zip(theory.completions()?);
+    let row = |(flow, completion): (&weir_scenario::Flow, Option<Span>)| OptimumCompletionRow {
+        consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+        prefix: flow.prefix.clone(),
+        class: flow.class.name().to_owned(),
+        completion_s: completion.map(Span::as_secs_f64),
+    };
+    Ok(flows.filter(|(flow, _)| flow.amount.is_some()).map(row).collect())
+}
+
+/// The optimum of a scenario in its windows, for what runs measure there.
+pub struct Beside {
+    objective: Objective,
+    utilisation: f64,
+    /// Of each window, in the order of the document's.
+    windows: Vec<Vec<OptimumFlowRow>>,
+}
+
+impl Beside {
+    /// In the scenario's windows and further ones; none where theory does not know it.
+    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<Beside> {
+        let own = scenario.windows.iter().map(|window| (window.from, window.to));
+        let windows: Vec<_> = own.chain(further.iter().copied()).collect();
+        if windows.is_empty() {
+            return None;
+        }
+        let waiting = terminal::waiting("computing the optimum");
+        let options = Options::default();
+        let found = Theory::new(scenario, &options)
+            .and_then(|theory| Ok((theory.utilisation(), theory.windows(&windows)?)));
+        waiting.finish_and_clear();
+        let (utilisation, optima) = found.ok()?;
+        let row = |(flow, best): (&weir_scenario::Flow, &weir_optimum::FlowOptimum)| OptimumFlowRow {
+            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+            prefix: flow.prefix.clone(),
+            class: flow.class.name().to_owned(),
+            goodput_bps: best.goodput_bps,
+        };
+        let rows = |optimum: &Optimum| scenario.flows.iter().zip(&optimum.flows).map(row).collect();
+        Some(Beside { objective: options.objective, utilisation, windows: optima.iter().map(rows).collect() })
+    }
+
+    /// Adds it to each window of a run.
+    pub fn add_to(&self, document: &mut RunDocument) {
+        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
+            let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), &window.flows);
+            window.optimum = Some(row);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The optimum: how far a run is from it, and its own tables.
+
+use crate::format::{NONE, Quantity, rate};
+use crate::model::{
+    BestFlowRow, BestLinkRow, BottleneckRow, DistanceRow, FlowRow, OptimumCompletionRow, OptimumDocument,
+    OptimumFlowRow, OptimumRow, OptimumWindowRow,
+};
+use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
+
+/// Within this part of the optimum a flow is near it.
+const NEAR: f64 = 0.05;
+/// Rows of flows, links and bottlenecks that a terminal shows.
+const FLOWS_IN_TEXT: usize = 40;
+const LINKS_IN_TEXT: usize = 12;
+const BOTTLENECKS_IN_TEXT: usize = 12;
+/// Flows whose gains stand in a row.
+const GAINS_SHOWN: usize = 3;
+
+impl OptimumRow {
+    /// The optimum beside what was measured of the same flows, in the same order.
+    pub fn new(
+        objective: &str,
+        utilisation: f64,
+        flows: Vec<OptimumFlowRow>,
+        measured: &[FlowRow],
+    ) -> OptimumRow {
+        let pairs = flows.iter().zip(measured).filter(|(best, _)| best.goodput_bps > 0.0);
+        let apart: Vec<f64> =
+            pairs.map(|(best, flow)| (flow.goodput_bps / best.goodput_bps - 1.0).abs()).collect();
+        let mean = |values: f64| (!apart.is_empty()).then(|| values / apart.len() as f64);
+        let distance = DistanceRow {
+            mean: mean(apart.iter().sum()),
+            largest: apart.iter().copied().reduce(f64::max),
+            within_5_percent: mean(apart.iter().filter(|apart| **apart <= NEAR).count() as f64),
+        };
+        OptimumRow { objective: objective.to_owned(), utilisation, flows, distance }
+    }
+
+    /// The distance in words.
+    pub(crate) fn sentence(&self) -> String {
+        let percent =
+            |value: Option<f64>| value.map_or(NONE.to_owned(), |value| Quantity::Percent.format(value));
+        let DistanceRow { mean, largest, within_5_percent } = self.distance;
+        format!(
+            "Distance from the optimum ({}, {} of links): mean {}, largest {}; {} of flows within 5 %",
+            self.objective,
+            Quantity::Percent.format(self.utilisation),
+            percent(mean),
+            percent(largest),
+            percent(within_5_percent),
+        )
+    }
+}
+
+impl OptimumDocument {
+    /// For a terminal of so many columns, if that is given.
+    pub fn text(&self, width: Option<u16>) -> String {
+        let facts = vec![
+            ("scenario", self.scenario.clone()),
+            ("objective", self.objective.clone()),
+            ("utilisation", self.utilisation.to_string()),
+        ];
+        let mut sections: Vec<Section> = self.windows.iter().map(OptimumWindowRow::section).collect();
+        if !self.completions.is_empty() {
+            sections.push(completions(&self.completions));
+        }
+        if let Some(last) = sections.last_mut() {
+            last.notes.extend(self.notes.iter().cloned());
+        }
+        let sheet =
+            Sheet { kind: "Weir optimum", title: self.title.clone(), set: self.set.clone(), facts, sections };
+        sheet.text(width)
+    }
+}
+
+impl OptimumWindowRow {
+    fn section(&self) -> Section {
+        let mut title = format!("{} s to {} s", self.from_s, self.to_s);
+        if self.pieces > 1 {
+            title += &format!(": means over {} pieces", self.pieces);
+        }
+        let mut notes = Vec::new();
+        if !self.exact {
+            notes.push("Routes fork and join: rates may be off by a thousandth or so.".to_owned());
+        }
+        let mut grids = vec![self.flows(), self.links(), self.bottlenecks()];
+        grids.retain(|grid| !grid.rows.is_empty());
+        Section { title, grids, notes, ..Section::default() }
+    }
+
+    fn flows(&self) -> Grid {
+        let with_max_min = self.flows.iter().any(|flow| flow.max_min_bps.is_some());
+        let mut columns = vec![words("consumer"), words("prefix"), words("class"), numbers("rate")];
+        columns.extend(with_max_min.then_some(numbers("max-min")));
+        columns.extend([numbers("alone"), numbers("goodput"), words("kept from more by")]);
+        let row = |flow: &BestFlowRow| -> Vec<Cell> {
+            let mut cells: Vec<Cell> =
+                [&flow.consumer, &flow.prefix, &flow.class].map(|t| t.as_str().into()).into();
+            cells.push(rate(flow.rate_bps).into());
+            cells.extend(with_max_min.then(|| flow.max_min_bps.map_or(NONE.to_owned(), rate).into()));
+            cells.extend([rate(flow.alone_bps).into(), rate(flow.goodput_bps).into(), held(flow).into()]);
+            cells
+        };
+        let rows: Vec<Vec<Cell>> = self.flows.iter().map(row).collect();
+        grid("Flows", columns, rows, FLOWS_IN_TEXT, "first")
+    }
+
+    fn links(&self) -> Grid {
+        let mut links: Vec<&BestLinkRow> = self.links.iter().filter(|link| link.data_bps > 0.0).collect();
+        let use_of = |link: &BestLinkRow| (link.data_bps + link.interest_bps) / link.rate_bps.max(1.0);
+        links.sort_by(|a, b| b.binding.total_cmp(&a.binding).then(use_of(b).total_cmp(&use_of(a))));
+        let columns = ["rate", "Data", "Interests"].map(numbers);
+        let mut columns: Vec<_> = [words("link")].into_iter().chain(columns).collect();
+        columns.extend([words("keeps flows from more"), words("what a flow that wants more gets")]);
+        let row = |link: &&BestLinkRow| -> Vec<Cell> {
+            let share = |share: &crate::ShareRow| format!("{} {}", share.class, rate(share.rate_bps));
+            let binds = match link.binding {
+                0.0 => "no".to_owned(),
+                part if part > 0.9995 => "yes".to_owned(),
+                part => format!("{} of the time", Quantity::Percent.format(part)),
+            };
+            let shares: Vec<String> = link.shares.iter().map(share).collect();
+            vec![
+                format!("{} → {}", link.from, link.to).into(),
+                rate(link.rate_bps).into(),
+                rate(link.data_bps).into(),
+                rate(link.interest_bps).into(),
+                binds.into(),
+                shares.join(", ").into(),
+            ]
+        };
+        let mut grid = grid("Links", columns, links.iter().map(row).collect(), LINKS_IN_TEXT, "fullest");
+        if links.iter().all(|link| link.shares.is_empty()) {
+            grid.columns.pop();
+            grid.rows.iter_mut().for_each(|row| drop(row.pop()));
+        }
+        grid
+    }
+
+    fn bottlenecks(&self) -> Grid {
+        let columns = vec![
+            words("link"),
+            numbers("smallest rate"),
+            numbers("flows"),
+            words("Mb/s that flows gain for each Mb/s of the link"),
+        ];
+        let row = |bottleneck: &BottleneckRow| -> Vec<Cell> {
+            vec![
+                format!("{} → {}", bottleneck.from, bottleneck.to).into(),
+                rate(bottleneck.least_bps).into(),
+                bottleneck.flows.len().to_string().into(),
+                self.gains(bottleneck).into(),
+            ]
+        };
+        let rows = self.bottlenecks.iter().map(row).collect();
+        grid("Bottlenecks, those with the smallest rates first", columns, rows, BOTTLENECKS_IN_TEXT, "first")
+    }
+
+    /// The flows that gain most, and the sum of the others.
+    fn gains(&self, bottleneck: &BottleneckRow) -> String {
+        let Some(gains) = &bottleneck.gains else { return NONE.to_owned() };
+        if gains.is_empty() {
+            return "nothing: another link is full too".to_owned();
+        }
+        let named = |gain: &crate::GainRow| {
+            let flow = self.flows.get(gain.flow as usize);
+            let name = flow.map_or(String::new(), |flow| format!("{} {}", flow.consumer, flow.prefix));
+            format!("{name} {:+.2}", gain.gain)
+        };
+        let mut parts: Vec<String> = gains.iter().take(GAINS_SHOWN).map(named).collect();
+        let others = gains.get(GAINS_SHOWN..).unwrap_or_default();
+        if !others.is_empty() {
+            let sum: f64 = others.iter().map(|gain| gain.gain).sum();
+            let them =
+                if others.len() == 1 { "1 other".to_owned() } else { format!("{} others", others.len()) };
+            parts.push(format!("{them} {sum:+.2}"));
+        }
+        parts.join(", ")
+    }
+}
+
+/// What keeps a flow from more, in words.
+fn held(flow: &BestFlowRow) -> String {
+    let one = |held: &crate::HeldRow| match held.part {
+        part if part > 0.9995 => held.by.clone(),
+        part => format!("{} ({})", held.by, Quantity::Percent.format(part)),
+    };
+    flow.held.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn completions(rows: &[OptimumCompletionRow]) -> Section {
+    let columns = vec![words("consumer"), words("prefix"), words("class"), numbers("completion")];
+    let row = |row: &OptimumCompletionRow| -> Vec<Cell> {
+        let time = row.completion_s.map_or(NONE.to_owned(), |time| Quantity::Seconds.format(time));
+        let mut cells: Vec<Cell> = [&row.consumer, &row.prefix, &row.class].map(|t| t.as_str().into()).into();
+        cells.push(time.into());
+        cells
+    };
+    let known: Vec<f64> = rows.iter().filter_map(|row| row.completion_s).collect();
+    let mut notes = vec!["Round trips do not count: an Interest and its Data take no time here.".to_owned()];
+    if !known.is_empty() {
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let last = known.iter().copied().fold(0.0, f64::max);
+        notes.insert(
+            0,
+            format!(
+                "{} of {} flows complete, in {} on the mean and {} at the most.",
+                known.len(),
+                rows.len(),
+                Quantity::Seconds.format(mean),
+                Quantity::Seconds.format(last)
+            ),
+        );
+    }
+    let grid = grid("Flows", columns, rows.iter().map(row).collect(), FLOWS_IN_TEXT, "first");
+    Section { title: "Completion".to_owned(), grids: vec![grid], notes, ..Section::default() }
+}
+
+/// A table of which a terminal shows so many rows.
+fn grid(
+    title: &str,
+    columns: Vec<crate::sheet::Column>,
+    rows: Vec<Vec<Cell>>,
+    in_text: usize,
+    which: &str,
+) -> Grid {
+    let all = rows.len();
+    let in_text = (all > in_text).then(|| (in_text, format!(", the {in_text} {which} of {all}")));
+    Grid { title: title.to_owned(), form: Form::Figures, columns, rows, in_text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{GainRow, HeldRow, ShareRow};
+
+    fn flows(goodputs: &[f64]) -> (Vec<OptimumFlowRow>, Vec<FlowRow>) {
+        let best = |_: &f64| OptimumFlowRow { goodput_bps: 1e6, ..OptimumFlowRow::default() };
+        let measured = |goodput: &f64| FlowRow { goodput_bps: *goodput, ..FlowRow::default() };
+        (goodputs.iter().map(best).collect(), goodputs.iter().map(measured).collect())
+    }
+
+    #[test]
+    fn the_distance_is_over_the_flows_that_should_get_something() {
+        let (mut best, measured) = flows(&[0.98e6, 1.03e6, 1.2e6, 5.0]);
+        best[3].goodput_bps = 0.0;
+        let row = OptimumRow::new("link-fair", 0.99, best, &measured);
+        let DistanceRow { mean, largest, within_5_percent } = row.distance;
+        assert!((mean.unwrap() - 0.25 / 3.0).abs() < 1e-9 && (largest.unwrap() - 0.2).abs() < 1e-9);
+        assert!((within_5_percent.unwrap() - 2.0 / 3.0).abs() < 1e-9);
+        assert_eq!(
+            row.sentence(),
+            "Distance from the optimum (link-fair, 99 % of links): mean 8.333 %, largest 20 %; 66.67 % of flows \
+             within 5 %"
+        );
+        assert_eq!(OptimumRow::new("link-fair", 1.0, Vec::new(), &[]).distance, DistanceRow::default());
+    }
+
+    #[test]
+    fn the_tables_name_flows_links_and_what_keeps_them_from_more() {
+        let flow = |prefix: &str, held: &str| BestFlowRow {
+            consumer: "C".to_owned(),
+            prefix: prefix.to_owned(),
+            class: "BE".to_owned(),
+            rate_bps: 4e6,
+            max_min_bps: Some(5e6),
+            alone_bps: 9e6,
+            goodput_bps: 3e6,
+            held: vec![HeldRow { by: held.to_owned(), part: 1.0 }],
+        };
+        let shares = vec![ShareRow { class: "BE".to_owned(), rate_bps: 4e6 }];
+        let (from, to) = ("P".to_owned(), "C".to_owned());
+        let link = BestLinkRow {
+            rate_bps: 1e7,
+            data_bps: 8e6,
+            binding: 0.5,
+            shares,
+            from,
+            to,
+            ..BestLinkRow::default()
+        };
+        let gains = (0..5).map(|flow| GainRow { flow, gain: 0.2 }).collect();
+        let (from, to) = ("P".to_owned(), "C".to_owned());
+        let bottleneck = BottleneckRow { from, to, least_bps: 4e6, flows: vec![0, 1], gains: Some(gains) };
+        let window = OptimumWindowRow {
+            to_s: 9.0,
+            pieces: 3,
+            flows: vec![flow("/a", "P->C"), flow("/b", "source")],
+            links: vec![link],
+            bottlenecks: vec![bottleneck],
+            ..OptimumWindowRow::default()
+        };
+        let completions =
+            vec![OptimumCompletionRow { completion_s: Some(2.5), ..OptimumCompletionRow::default() }];
+        let document = OptimumDocument {
+            title: "A title".to_owned(),
+            windows: vec![window],
+            completions,
+            notes: vec!["left out".to_owned()],
+            ..OptimumDocument::default()
+        };
+        let text = document.text(None);
+        let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "A title",
+            "0 s to 9 s: means over 3 pieces",
+            "C /a BE 4 Mb/s 5 Mb/s 9 Mb/s 3 Mb/s P->C",
+            "C /b BE 4 Mb/s 5 Mb/s 9 Mb/s 3 Mb/s source",
+            "P → C 10 Mb/s 8 Mb/s 0 b/s 50 % of the time BE 4 Mb/s",
+            "P → C 4 Mb/s 2 C /a +0.20, C /b +0.20, +0.20, 2 others +0.40",
+            "1 of 1 flows complete, in 2.50 s on the mean and 2.50 s at the most.",
+            "left out",
+            "off by a thousandth",
+        ] {
+            assert!(squeezed.contains(part), "no `{part}` in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_shows_the_first_of_many_flows() {
+        let rows =
+            (0..100).map(|_| BestFlowRow { prefix: "/p".to_owned(), ..BestFlowRow::default() }).collect();
+        let window = OptimumWindowRow { flows: rows, exact: true, ..OptimumWindowRow::default() };
+        let document = OptimumDocument { windows: vec![window], ..OptimumDocument::default() };
+        let text = document.text(None);
+        assert_eq!(text.matches("/p").count(), FLOWS_IN_TEXT);
+        assert!(text.contains("Flows, the 40 first of 100"), "{text}");
+    }
+}
