@@ -98,6 +98,16 @@ impl Mean {
     }
 }
 
+/// What Data may have of a link: what Interests leave, and half of it in any case.
+pub(crate) fn room_for_data(capacity: f64, interests: f64) -> f64 {
+    (capacity - interests).max(capacity / 2.0)
+}
+
+/// What Interests may have of a link: half of it, and what Data leave.
+pub(crate) fn room_for_interests(capacity: f64, data: f64) -> f64 {
+    (capacity - data).max(capacity / 2.0)
+}
+
 struct Rounds<'n> {
     network: &'n Network,
     policy: &'n Policy,
@@ -155,8 +165,10 @@ impl<'n> Rounds<'n> {
         }
         for channel in 0..self.network.channels.len() {
             let is_own = self.network.medium_of[channel].is_none();
-            if is_own && self.wanted_by_interests(channel) > self.conditions.capacity[channel] {
-                self.divide_interests(channel);
+            let data = self.network.data(channel, &self.fair.load);
+            let room = room_for_interests(self.conditions.capacity[channel], data);
+            if is_own && self.wanted_by_interests(channel) > room {
+                self.divide_interests(channel, room);
             }
         }
         self.fair.rounds += 1;
@@ -189,15 +201,14 @@ impl<'n> Rounds<'n> {
         }
     }
 
-    /// Data have what Interests leave. Returns the most by which a load is above its share, as a part of itself.
+    /// Data have what Interests leave, half of the link at least. Returns the most by which a load is above its share, as a part of itself.
     fn divide_data(&mut self, channel: usize, step: f64) -> f64 {
         let mut excess = 0.0f64;
         let Rounds { network, running, fair, division, wanted, of_media, .. } = self;
         let capacity = match network.medium_of[channel] {
             Some(_) => of_media[channel],
-            None => self.conditions.capacity[channel] - network.interests(channel, &fair.load),
+            None => room_for_data(self.conditions.capacity[channel], network.interests(channel, &fair.load)),
         };
-        let capacity = capacity.max(0.0);
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
         for &(stream, arc) in network.data_on[channel].iter().filter(running) {
@@ -220,8 +231,8 @@ impl<'n> Rounds<'n> {
         running.map(|&(stream, arc)| self.network.streams[stream].interest_ratio * self.fair.share[arc]).sum()
     }
 
-    /// Where Interests alone fill a channel, they are divided as Data are.
-    fn divide_interests(&mut self, channel: usize) {
+    /// Where Interests want more of a channel than they may have, they are divided as Data are.
+    fn divide_interests(&mut self, channel: usize, room: f64) {
         let Rounds { network, running, fair, division, wanted, .. } = self;
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
@@ -229,7 +240,7 @@ impl<'n> Rounds<'n> {
             let stream = &network.streams[stream];
             division.add(stream.class, stream.weight, stream.interest_ratio * wanted[arc]);
         }
-        let shares = division.shares(self.policy, self.conditions.capacity[channel]);
+        let shares = division.shares(self.policy, room);
         for (&(stream, arc), share) in network.interests_on[channel].iter().filter(running).zip(shares) {
             let share = share / network.streams[stream].interest_ratio;
             if share < fair.share[arc] {

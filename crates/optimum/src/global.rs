@@ -10,7 +10,7 @@
 //! weigh classes against each other, so a flow of class c has the weight ω_c·w/Σw, the sum over all flows
 //! of its class.
 
-use crate::model::{Allocation, Model, Stage};
+use crate::model::{Allocation, Beside, Model, Stage};
 use crate::network::{Conditions, Network};
 use crate::policy::{CLASSES, DELAY_SENSITIVE, Policy};
 use crate::program::{Answer, NoAnswer};
@@ -65,7 +65,7 @@ pub(crate) fn proportional(
 }
 
 /// Weighted max-min fairness: no rate can grow but at the cost of one that is no larger for its weight.
-/// `interests` is what Interests take of each channel, to begin with.
+/// `beside` is what Interests and Data take of each channel, to begin with: each have what the others leave.
 ///
 /// # Errors
 /// The solver gave up.
@@ -73,27 +73,29 @@ pub(crate) fn max_min(
     network: &Network,
     policy: &Policy,
     conditions: &Conditions,
-    mut interests: Vec<f64>,
+    beside: Beside,
 ) -> Result<Allocation, NoAnswer> {
-    let mut stage = Stage::new(network, conditions, Some(policy), Some(interests.clone()));
+    let mut known = beside.clone();
+    let mut stage = Stage::new(network, conditions, Some(policy), Some(beside));
     for repeat in 1.. {
         max_min_beside(&mut stage, policy)?;
-        let load = &stage.allocation.load;
-        let now: Vec<f64> = (0..interests.len()).map(|channel| network.interests(channel, load)).collect();
-        let grown = |channel: usize| now[channel] - interests[channel];
+        let mut now = Beside::of(network, &stage.allocation.load);
+        let grown = |channel: usize| now.interests[channel] - known.interests[channel];
         let capacity = &conditions.capacity;
         let is_settled = |channel: usize| match repeat {
             1 => grown(channel).abs() <= SETTLED * capacity[channel],
             _ => grown(channel) <= SETTLED * capacity[channel],
         };
-        if repeat == REPEATS || (0..interests.len()).all(is_settled) {
+        if repeat == REPEATS || (0..capacity.len()).all(is_settled) {
             break;
         }
-        // Where routes fork, they may change each time: what Interests have taken once is left to them.
-        let most =
-            |channel: usize| if repeat == 1 { now[channel] } else { now[channel].max(interests[channel]) };
-        interests = (0..interests.len()).map(most).collect();
-        stage.begin_again(interests.clone());
+        if repeat > 1 {
+            // Where routes fork, they may change each time: what Interests have taken once is left to them.
+            let most = now.interests.iter_mut().zip(&known.interests);
+            most.for_each(|(now, before)| *now = now.max(*before));
+        }
+        known = now.clone();
+        stage.begin_again(now);
     }
     Ok(stage.allocation)
 }

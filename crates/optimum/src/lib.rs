@@ -13,7 +13,8 @@
 //! # What is modelled
 //! - Rates are bits of Data on the wire; goodput is their content. Packets are as long as they are under any
 //!   scheme: with a PIT token and their class, without a scheme's own fields, which are what the scheme costs.
-//! - A link carries Data up to η times its rate, less the Interests that go its way.
+//! - A link carries Data up to η times its rate, less the Interests that go its way; those have half of it at
+//!   the most where Data want the rest.
 //! - On a shared medium a Data and its Interest take the air that they take when every station in use is
 //!   saturated (Bianchi 2000), idle slots, collisions and acknowledgements included. η of the air may be used; in
 //!   link-fair, directions have equal parts of it, and what others do not want.

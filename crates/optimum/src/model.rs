@@ -13,6 +13,7 @@
 
 use weir_packet::ServiceClass;
 
+use crate::fair::{room_for_data, room_for_interests};
 use crate::network::{Arc, Channel, Conditions, Network, Stream};
 use crate::paths::Paths;
 use crate::policy::{DELAY_SENSITIVE, Policy};
@@ -43,6 +44,24 @@ pub(crate) struct Allocation {
     pub load: Vec<f64>,
     /// For each flow the channels that keep it from more; empty if it has all that it asks for.
     pub bound_by: Vec<Vec<Channel>>,
+}
+
+/// What Interests and Data take of each channel, bit/s.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    pub interests: Vec<f64>,
+    pub data: Vec<f64>,
+}
+
+impl Beside {
+    /// With these loads on all arcs.
+    pub fn of(network: &Network, load: &[f64]) -> Beside {
+        let channels = 0..network.channels.len();
+        Beside {
+            interests: channels.clone().map(|channel| network.interests(channel, load)).collect(),
+            data: channels.map(|channel| network.data(channel, load)).collect(),
+        }
+    }
 }
 
 /// What each flow could have if it were alone, bit/s: the maximum flow over its routes.
@@ -157,8 +176,8 @@ pub(crate) struct Stage<'n> {
     conditions: &'n Conditions,
     /// With a policy, its limits of classes hold.
     policy: Option<&'n Policy>,
-    /// What Interests take of each channel; without it they take what they take.
-    interests: Option<Vec<f64>>,
+    /// What is given of each channel; without it all take what they take.
+    beside: Option<Beside>,
     alone: Vec<f64>,
     /// For each arc what it can carry if nothing else is on its links.
     width: Vec<f64>,
@@ -175,7 +194,7 @@ impl<'n> Stage<'n> {
         network: &'n Network,
         conditions: &'n Conditions,
         policy: Option<&'n Policy>,
-        interests: Option<Vec<f64>>,
+        beside: Option<Beside>,
     ) -> Stage<'n> {
         let flows = network.stream_of.len();
         let arcs = network.stream_of_arc.len();
@@ -189,7 +208,7 @@ impl<'n> Stage<'n> {
             is_settled: vec![false; flows],
             conditions,
             policy,
-            interests,
+            beside,
             alone: alone(network, conditions),
             width: network.streams.iter().flat_map(|stream| widths(network, stream, conditions)).collect(),
             paths: vec![Vec::new(); flows],
@@ -230,8 +249,8 @@ impl<'n> Stage<'n> {
     }
 
     /// Forgets what is settled, but not what was looked at.
-    pub fn begin_again(&mut self, interests: Vec<f64>) {
-        self.interests = Some(interests);
+    pub fn begin_again(&mut self, beside: Beside) {
+        self.beside = Some(beside);
         self.is_settled.fill(false);
         self.fixed.fill(Vec::new());
         self.allocation.rate.fill(0.0);
@@ -423,11 +442,13 @@ impl<'n> Stage<'n> {
         if matches!(counts, Counts::Class(_)) && !self.network.data_on[channel].iter().any(is_of_class) {
             return None;
         }
-        let taken = match (&self.interests, counts) {
-            (Some(interests), Counts::Data | Counts::Class(_)) => interests[channel],
-            _ => 0.0,
+        let capacity = self.conditions.capacity[channel];
+        let room = match (&self.beside, counts) {
+            (None, _) => capacity,
+            (Some(beside), Counts::Interests) => room_for_interests(capacity, beside.data[channel]),
+            (Some(beside), _) => room_for_data(capacity, beside.interests[channel]),
         };
-        Some(part * (self.conditions.capacity[channel] - taken).max(0.0) / model.unit)
+        Some(part * room / model.unit)
     }
 
     /// Shows each arc whose load counts against a bound, with the factor by which it does.
@@ -459,7 +480,7 @@ impl<'n> Stage<'n> {
 
     /// By which factor Interests count against a bound: where they are not given, they take their part.
     fn interest_factor(&self, counts: Counts) -> f64 {
-        match (counts, &self.interests, self.policy) {
+        match (counts, &self.beside, self.policy) {
             (Counts::Interests, ..) => 1.0,
             (Counts::Air, ..) => 0.0,
             (_, Some(_), _) => 0.0,

@@ -219,6 +219,11 @@ impl Network {
         self.streams.iter().zip(running).any(|(stream, runs)| *runs && stream.forks())
     }
 
+    /// Bits of Data on a channel, with these loads on all arcs.
+    pub fn data(&self, channel: Channel, load: &[f64]) -> f64 {
+        self.data_on[channel].iter().map(|(_, arc)| load[*arc]).sum()
+    }
+
     /// Bits of Interests on a channel, with these loads of Data on all arcs.
     pub fn interests(&self, channel: Channel, load: &[f64]) -> f64 {
         let on = self.interests_on[channel].iter();

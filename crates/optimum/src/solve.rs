@@ -8,7 +8,7 @@ use weir_packet::ServiceClass;
 use crate::OptimumError;
 use crate::fair::{Fair, fair};
 use crate::global;
-use crate::model::{Allocation, alone};
+use crate::model::{Allocation, Beside, alone};
 use crate::network::{Channel, Conditions, Network};
 use crate::paths::Paths;
 use crate::policy::Policy;
@@ -90,9 +90,7 @@ impl Solver<'_> {
             Objective::LinkFair => return Ok(self.link_fair(network, conditions)),
             Objective::MaxMin => {
                 let load = fair(network, policy, conditions).load;
-                let channels = 0..network.channels.len();
-                let interests = channels.map(|channel| network.interests(channel, &load)).collect();
-                global::max_min(network, policy, conditions, interests)
+                global::max_min(network, policy, conditions, Beside::of(network, &load))
             }
             Objective::Proportional => global::proportional(network, policy, conditions),
             Objective::MaxFlow => global::maximum_flow(network, conditions),

@@ -197,9 +197,8 @@ impl<'s> Theory<'s> {
             }
         }
         for (channel, link) in optimum.links.iter_mut().enumerate() {
-            let data = self.network.data_on[channel].iter().map(|(_, arc)| load[*arc]).sum::<f64>();
             link.rate_bps += part * piece.state.rate(channel);
-            link.data_bps += part * data;
+            link.data_bps += part * self.network.data(channel, load);
             link.interest_bps += part * self.network.interests(channel, load);
             link.binding += if binds[channel] { part } else { 0.0 };
             for &(class, share) in &shares[channel] {

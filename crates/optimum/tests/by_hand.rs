@@ -246,6 +246,20 @@ fn interests_take_their_part_of_the_links_that_they_cross() {
 }
 
 #[test]
+fn interests_and_data_that_fill_a_link_have_half_of_it_each() {
+    let text = flow("A", "B", "/a", "BE", "") + &flow("B", "A", "/b", "BE", "");
+    for (objective, tolerance) in [(LINK_FAIR, 1e-9), (Objective::MaxMin, 1e-3)] {
+        let found = optimum(&network(&["A-B 1/1000"], &text), objective, 0, 10);
+        let alone = optimum(&network(&["A-B 1/1000"], &flow("A", "B", "/a", "BE", "")), objective, 0, 10);
+        assert_near(&mbps(&found), &[0.5 / interest_ratio(&alone), 0.5], tolerance);
+        // Data that want less leave the rest to Interests.
+        let text = flow("A", "B", "/a", "BE", "") + &flow("B", "A", "/b", "BE", "source_rate = \"200 kb/s\"");
+        let found = optimum(&network(&["A-B 1/1000"], &text), objective, 0, 10);
+        assert_near(&mbps(&found), &[0.8 / interest_ratio(&alone), 0.2], tolerance);
+    }
+}
+
+#[test]
 fn a_flow_is_not_held_down_because_its_interests_cross_a_full_link() {
     // Two flows fill A-B one way; the Interests of a third go there, its Data come the other way.
     let text =
