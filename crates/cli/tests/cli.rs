@@ -34,7 +34,7 @@ fn a_mistake_in_a_setting_is_refused_with_what_would_be_right() {
     refused(&set("link.R2-R3.rate=10ms"), &["link.R2-R3.rate", "Mb/s"]);
     refused(&set("link.R2-R3.rate=10"), &["link.R2-R3.rate", "Mb/s"]);
     refused(&set("link.R2-R9.rate=10Mb/s"), &["R2-R9"]);
-    refused(&set("scheme.qsccp.gamma=7"), &["scheme.qsccp.gamma", "0.01 to 1"]);
+    refused(&set("scheme.qsccp.gamma=7"), &["scheme.qsccp.gamma", "0.01 to 0.999"]);
     refused(&set("scheme.qsccp.gamme=0.9"), &["gamme", "gamma"]);
     refused(&set("duration"), &["duration"]);
     refused(&set("=3"), &["=3"]);
