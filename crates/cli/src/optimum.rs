@@ -10,10 +10,11 @@ use weir_scenario::{DirectedLink, Scenario};
 
 use crate::{Failure, load, terminal};
 
-/// With more flows than this, max-min fairness over all routes at once is computed only when it is asked for.
-const MAX_MIN_FLOWS: usize = 64;
-/// The bottlenecks whose gains are computed.
-const WITH_GAINS: usize = 50;
+/// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
+/// gain at all bottlenecks but the first.
+const FEW_FLOWS: usize = 64;
+/// The first bottlenecks.
+const FIRST_BOTTLENECKS: usize = 12;
 
 /// Compute the best allocation for a scenario, whatever the scheme, and what keeps flows from more
 #[derive(Debug, clap::Args)]
@@ -64,14 +65,20 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
     let options = Options { objective: args.objective, utilisation: args.utilisation };
     let theory = Theory::new(scenario, &options)?;
     let mut notes = Vec::new();
+    let has_few = scenario.flows.len() <= FEW_FLOWS;
+    let with_gains = match args.objective {
+        _ if has_few => usize::MAX,
+        Objective::LinkFair => FIRST_BOTTLENECKS,
+        _ => 0,
+    };
     let max_min = match args.objective {
-        Objective::LinkFair if scenario.flows.len() <= MAX_MIN_FLOWS => {
+        Objective::LinkFair if has_few => {
             let options = Options { objective: Objective::MaxMin, ..options };
             Some(Theory::new(scenario, &options)?.windows(windows)?)
         }
         Objective::LinkFair => {
             notes.push(format!(
-                "Max-min fairness over all routes is left out, with more than {MAX_MIN_FLOWS} flows: ask for it with \
+                "Max-min fairness over all routes is left out, with more than {FEW_FLOWS} flows: ask for it with \
                  --objective max-min."
             ));
             None
@@ -80,7 +87,7 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
     };
     let mut rows = Vec::new();
     for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
-        let bottlenecks = theory.bottlenecks(optimum.window, WITH_GAINS)?;
+        let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
         let beside = max_min.as_ref().and_then(|optima| optima.get(at));
         rows.push(window_row(scenario, optimum, beside, &bottlenecks));
     }

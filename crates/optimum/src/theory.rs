@@ -84,24 +84,13 @@ impl<'s> Theory<'s> {
         Ok(completed.into_iter().zip(starts).map(|(at, start)| Some(at? - start)).collect())
     }
 
-    /// The links that hold flows down in a window, those with the smallest rates first. The first `with_gains`
-    /// of them say what flows gain, which takes as long as to find the optimum again for each.
+    /// The links that hold flows down in an optimum of this theory, those with the smallest rates first. The
+    /// first `with_gains` of them say what flows gain, which takes as long as to find the optimum again for
+    /// each.
     ///
     /// # Errors
     /// As [`Theory::windows`].
-    pub fn bottlenecks(
-        &self,
-        window: (Span, Span),
-        with_gains: usize,
-    ) -> Result<Vec<Bottleneck>, OptimumError> {
-        let mut optimum = self.empty(window);
-        let mut pieces = Vec::new();
-        self.visit(&[window], |_, part, piece| {
-            self.add(&mut optimum, part, piece);
-            let rate = (0..self.network.channels.len()).map(|channel| piece.state.rate(channel)).collect();
-            let (conditions, solution) = (piece.conditions.clone(), piece.solution.clone());
-            pieces.push(Sample { part, rate, conditions, solution });
-        })?;
+    pub fn bottlenecks(&self, optimum: &Optimum, with_gains: usize) -> Result<Vec<Bottleneck>, OptimumError> {
         let mut found: Vec<Bottleneck> = Vec::new();
         for (flow, FlowOptimum { rate_bps, held, .. }) in optimum.flows.iter().enumerate() {
             for (held, _) in held {
@@ -115,15 +104,30 @@ impl<'s> Theory<'s> {
             }
         }
         found.sort_by(|a, b| a.least_bps.total_cmp(&b.least_bps).then(a.link.cmp(&b.link)));
-        pieces.sort_by(|a, b| b.part.total_cmp(&a.part));
-        pieces.truncate(PIECES);
+        if with_gains == 0 || found.is_empty() {
+            return Ok(found);
+        }
+        let samples = self.samples(optimum.window)?;
         for bottleneck in found.iter_mut().take(with_gains) {
             let channel = 2 * bottleneck.link.link.index() + bottleneck.link.direction;
             if self.network.medium_of[channel].is_none() {
-                bottleneck.gains = Some(self.gains(channel, &pieces)?);
+                bottleneck.gains = Some(self.gains(channel, &samples)?);
             }
         }
         Ok(found)
+    }
+
+    /// The longest pieces of a window.
+    fn samples(&self, window: (Span, Span)) -> Result<Vec<Sample>, OptimumError> {
+        let mut pieces = Vec::new();
+        self.visit(&[window], |_, part, piece| {
+            let rate = (0..self.network.channels.len()).map(|channel| piece.state.rate(channel)).collect();
+            let (conditions, solution) = (piece.conditions.clone(), piece.solution.clone());
+            pieces.push(Sample { part, rate, conditions, solution });
+        })?;
+        pieces.sort_by(|a, b| b.part.total_cmp(&a.part));
+        pieces.truncate(PIECES);
+        Ok(pieces)
     }
 
     fn solver(&self) -> Solver<'_> {

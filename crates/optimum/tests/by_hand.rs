@@ -123,7 +123,9 @@ fn bottlenecks_that_depend_on_one_another_are_found_in_their_order() {
     assert_near(&rates(&scenario, LINK_FAIR), &[1.0, 1.0, 2.0, 4.0], 1e-9);
     assert_near(&rates(&scenario, Objective::MaxMin), &[1.0, 1.0, 2.0, 4.0], SOLVER);
     let theory = Theory::new(&scenario, &Options::default()).unwrap();
-    let found = theory.bottlenecks((Span::ZERO, Span::from_secs(10)), 9).unwrap();
+    let optimum = optimum(&scenario, LINK_FAIR, 0, 10);
+    assert!(theory.bottlenecks(&optimum, 0).unwrap().iter().all(|bottleneck| bottleneck.gains.is_none()));
+    let found = theory.bottlenecks(&optimum, 9).unwrap();
     let names: Vec<_> = found.iter().map(|b| b.link.link.index()).collect();
     assert_eq!(names, [0, 1, 2]);
     let flows: Vec<Vec<_>> =
