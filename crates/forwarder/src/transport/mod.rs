@@ -1,0 +1,120 @@
+//! Frames in and out of sockets: what is behind a face.
+//!
+//! A transport knows sockets and frames, nothing of packets. It never blocks, it bounds what it keeps,
+//! and no peer can make it panic: what cannot be read as frames ends a stream and is counted on
+//! datagrams. Unicast UDP has many faces on one socket and is apart.
+
+use std::io;
+
+use mio::{Registry, Token};
+
+use crate::status::{FaceScope, LinkType};
+
+/// Who sent a frame on a link with several peers: enough to tell them apart for reassembly. 0 where there is one.
+pub type Peer = u64;
+
+/// Whether there may be more to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Everything is read: wait for the socket.
+    Drained,
+    /// The budget is used up: call again.
+    More,
+}
+
+/// What became of a frame that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The socket has it, or the transport's own buffer has.
+    Taken,
+    /// The bounded buffer is full: the frame is dropped.
+    Full,
+    /// It is longer than the transport can carry: dropped.
+    TooLong,
+}
+
+/// Whether something waits for the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// Nothing waits.
+    Done,
+    /// The socket takes no more: call again when it is writable.
+    Blocked,
+}
+
+/// A socket with one face.
+pub trait Transport {
+    /// Has the event loop told of this socket, readable and writable, edge-triggered.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
+
+    /// Hands in at most `budget` frames.
+    ///
+    /// # Errors
+    /// The face is done for: the peer closed ([`io::ErrorKind::UnexpectedEof`]), a stream is no stream
+    /// of frames ([`io::ErrorKind::InvalidData`]), or the socket failed.
+    fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received>;
+
+    /// Takes a frame for sending: into the socket when nothing waits, else into a bounded buffer.
+    ///
+    /// # Errors
+    /// The face is done for.
+    fn send(&mut self, frame: &[u8]) -> io::Result<Sent>;
+
+    /// Writes what waits.
+    ///
+    /// # Errors
+    /// The face is done for.
+    fn flush(&mut self) -> io::Result<Flushed>;
+
+    /// Bytes that wait in its own buffer.
+    fn waiting(&self) -> usize;
+
+    /// Largest frame that it can carry, bytes; `None`: any.
+    fn mtu(&self) -> Option<usize>;
+
+    /// Both ends, as canonical face URIs.
+    fn uris(&self) -> Uris<'_>;
+
+    /// Whether the peer is on this host.
+    fn scope(&self) -> FaceScope;
+
+    /// What kind of link it is on.
+    fn link_type(&self) -> LinkType {
+        LinkType::PointToPoint
+    }
+
+    /// Frames dropped because they could not be read as any.
+    fn malformed(&self) -> u64 {
+        0
+    }
+}
+
+/// Both ends of a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uris<'a> {
+    /// The peer.
+    pub remote: &'a str,
+    /// This host.
+    pub local: &'a str,
+}
+
+/// A socket that peers connect to.
+pub trait Listener {
+    /// Has the event loop told of this socket.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
+
+    /// The next peer that has connected; `None` if there is no more.
+    ///
+    /// # Errors
+    /// Of the operating system: too many open files, for one. Listening goes on.
+    fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>>;
+
+    /// Where it listens, as a face URI.
+    fn uri(&self) -> &str;
+}
