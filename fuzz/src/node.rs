@@ -12,8 +12,8 @@ use weir_core::pit::PitId;
 use weir_core::queue::DropTail;
 use weir_core::random::Random;
 use weir_core::scheme::{
-    Backlog, Decision, DequeueEvent, DropReason, Dropped, EnqueueEvent, InterestEvent, NackEvent, Next,
-    Queue, QueueLimit, Strategy, StrategyDeadline,
+    Backlog, ClearEvent, Decision, DequeueEvent, DropReason, Dropped, EnqueueEvent, InterestEvent, NackEvent,
+    Next, Queue, QueueLimit, Strategy, StrategyDeadline,
 };
 use weir_core::strategy::BestRoute;
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -120,6 +120,12 @@ impl Queue for Whimsical {
         Next::Packet(packet)
     }
 
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        while let Some(packet) = self.take(ev.pool) {
+            ev.cleared.push(packet);
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
     }
@@ -156,7 +162,7 @@ impl Bench {
         };
         let limits = TableLimits { pit_entries: PIT_ENTRIES, dead_nonces: 20 };
         let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(seed, "node"));
-        let mut faces = vec![node.add_application(), node.add_application()];
+        let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES {
             let queue: Box<dyn Queue> = match (is_wild, n) {
                 (true, 2 | 3) => {
@@ -168,10 +174,13 @@ impl Bench {
             let rate = choices.of(&[None, Some(Rate::from_mbps(1)), Some(Rate::from_bps(50_000))]);
             let random = Random::named(seed + n as u64, "face");
             let is_shared = n == 3 && choices.below(2) == 1;
-            faces.push(node.add_link(match is_shared {
-                true => Link::shared(queue, random),
-                false => Link::new(queue, rate, random),
-            }));
+            faces.push(node.add_link(
+                Time::ZERO,
+                match is_shared {
+                    true => Link::shared(queue, random),
+                    false => Link::new(queue, rate, random),
+                },
+            ));
         }
         for (parts, face, cost) in
             [(&[0][..], 2, 1), (&[0], 3, 2), (&[0, 1], 1, 0), (&[1], 4, 1), (&[1], 2, 5), (&[], 3, 9)]

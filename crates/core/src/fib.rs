@@ -1,12 +1,8 @@
-//! The FIB: name prefixes and their next hops.
-//!
-//! A slab of entries and a hash table from prefix to entry. Longest prefix match tries the
-//! prefixes of the name from the longest down, skipping the lengths at which there is no entry at
-//! all; a name carries its prefix hashes, so each try is one probe.
+//! The FIB: name prefixes and their next hops, a [`crate::prefix_table`].
 
 use crate::ids::FaceId;
-use crate::name::{HashedName, LengthCounts};
-use hashbrown::HashTable;
+use crate::name::HashedName;
+use crate::prefix_table::PrefixTable;
 use smallvec::SmallVec;
 
 /// An entry of the FIB. Ids are small and dense, and are used again after a removal.
@@ -22,36 +18,13 @@ pub struct NextHop {
     pub cost: u64,
 }
 
-/// A prefix and its next hops.
-#[derive(Clone, Debug, Default)]
-pub struct FibEntry {
-    name: HashedName,
-    next_hops: SmallVec<[NextHop; 2]>,
-}
-
-impl FibEntry {
-    /// The prefix.
-    #[inline]
-    pub fn name(&self) -> &HashedName {
-        &self.name
-    }
-
-    /// The next hops by ascending cost, then face. Empty only in an entry that was removed.
-    #[inline]
-    pub fn next_hops(&self) -> &[NextHop] {
-        &self.next_hops
-    }
-}
+/// The next hops of a prefix by ascending cost, then face.
+type NextHops = SmallVec<[NextHop; 2]>;
 
 /// The forwarding information base.
 #[derive(Clone, Debug)]
 pub struct Fib {
-    entries: Vec<FibEntry>,
-    free: Vec<u32>,
-    index: HashTable<u32>,
-    lengths: LengthCounts,
-    /// What a wrong id is answered with.
-    blank: FibEntry,
+    table: PrefixTable<NextHops>,
 }
 
 impl Default for Fib {
@@ -63,119 +36,98 @@ impl Default for Fib {
 impl Fib {
     /// An empty FIB.
     pub fn new() -> Fib {
-        Fib {
-            entries: Vec::new(),
-            free: Vec::new(),
-            index: HashTable::new(),
-            lengths: LengthCounts::new(),
-            blank: FibEntry::default(),
-        }
+        Fib { table: PrefixTable::new() }
     }
 
     /// Adds a next hop to a prefix, or changes its cost.
     pub fn insert(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
-        let id = match self.exact(prefix) {
-            Some(id) => id,
-            None => self.add(prefix),
-        };
-        let next_hops = &mut self.entries[id.0 as usize].next_hops;
-        next_hops.retain(|hop| hop.face != face);
-        let place = next_hops.partition_point(|hop| (hop.cost, hop.face) < (cost, face));
-        next_hops.insert(place, NextHop { face, cost });
-        id
-    }
-
-    fn add(&mut self, prefix: &HashedName) -> FibId {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(FibEntry::default());
-            self.entries.len() as u32 - 1
-        });
-        self.entries[index as usize].name.assign(prefix);
-        let entries = &self.entries;
-        self.index.insert_unique(prefix.hash(), index, |&i| entries[i as usize].name.hash());
-        self.lengths.add(prefix.len());
-        FibId(index)
-    }
-
-    /// Removes one next hop of a prefix, and the prefix with its last; says whether it was there.
-    pub fn remove_next_hop(&mut self, prefix: &HashedName, face: FaceId) -> bool {
-        self.exact(prefix).is_some_and(|id| self.remove_hop(id, face))
-    }
-
-    /// Removes all next hops through a face; says how many there were.
-    pub fn remove_face(&mut self, face: FaceId) -> usize {
-        (0..self.entries.len()).filter(|&i| self.remove_hop(FibId(i as u32), face)).count()
-    }
-
-    fn remove_hop(&mut self, id: FibId, face: FaceId) -> bool {
-        let entry = &mut self.entries[id.0 as usize];
-        let Some(place) = entry.next_hops.iter().position(|hop| hop.face == face) else {
-            return false;
-        };
-        entry.next_hops.remove(place);
-        if entry.next_hops.is_empty() {
-            if let Ok(slot) = self.index.find_entry(entry.name.hash(), |&i| i == id.0) {
-                slot.remove();
-            }
-            self.lengths.remove(entry.name.len());
-            entry.name.release();
-            self.free.push(id.0);
+        let id = self.table.find_or_insert(prefix, NextHops::new);
+        if let Some(next_hops) = self.table.get_mut(id) {
+            next_hops.retain(|hop| hop.face != face);
+            let place = next_hops.partition_point(|hop| (hop.cost, hop.face) < (cost, face));
+            next_hops.insert(place, NextHop { face, cost });
         }
-        true
+        FibId(id)
+    }
+
+    /// Removes one next hop of a prefix, and the prefix with its last; says what was left of it.
+    pub fn remove_next_hop(&mut self, prefix: &HashedName, face: FaceId) -> Removed {
+        self.exact(prefix).map_or(Removed::Nothing, |id| self.remove_hop(id, face))
+    }
+
+    /// Removes all next hops through a face; gives the prefixes that went with their last.
+    pub fn remove_face(&mut self, face: FaceId) -> Vec<FibId> {
+        let all = (0..self.id_bound() as u32).map(FibId);
+        all.filter(|&id| matches!(self.remove_hop(id, face), Removed::Prefix(_))).collect()
+    }
+
+    fn remove_hop(&mut self, id: FibId, face: FaceId) -> Removed {
+        let Some(next_hops) = self.table.get_mut(id.0) else {
+            return Removed::Nothing;
+        };
+        let before = next_hops.len();
+        next_hops.retain(|hop| hop.face != face);
+        if next_hops.len() == before {
+            return Removed::Nothing;
+        }
+        if !next_hops.is_empty() {
+            return Removed::NextHop;
+        }
+        self.table.remove(id.0);
+        Removed::Prefix(id)
     }
 
     /// The entry of the longest prefix of `name` that has one.
     #[inline]
     pub fn lookup(&self, name: &HashedName) -> Option<FibId> {
-        self.lengths.down_from(name.len()).find_map(|len| self.at(name, len))
+        self.table.lookup(name).map(FibId)
     }
 
     /// The entry of exactly this prefix.
     #[inline]
     pub fn exact(&self, prefix: &HashedName) -> Option<FibId> {
-        self.at(prefix, prefix.len())
+        self.table.exact(prefix).map(FibId)
     }
 
-    /// The entry of the first `len` components of `name`.
+    /// The next hops of an entry by ascending cost, then face; none if it was removed or never existed.
     #[inline]
-    fn at(&self, name: &HashedName, len: usize) -> Option<FibId> {
-        let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
-        let same = |&i: &u32| {
-            let entry = &self.entries[i as usize];
-            entry.name.hash() == hash && entry.name.wire() == wire
-        };
-        self.index.find(hash, same).map(|&i| FibId(i))
-    }
-
-    /// An entry; one without next hops if it was removed or never existed.
-    #[inline]
-    pub fn entry(&self, id: FibId) -> &FibEntry {
-        self.entries.get(id.0 as usize).unwrap_or(&self.blank)
+    pub fn next_hops(&self, id: FibId) -> &[NextHop] {
+        self.table.get(id.0).map_or(&[], |next_hops| next_hops)
     }
 
     /// How many prefixes there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.table.len()
     }
 
     /// Whether there are no prefixes.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.len() == 0
     }
 
     /// One more than the largest id ever given out: the size of a table indexed by [`FibId`].
     #[inline]
     pub fn id_bound(&self) -> usize {
-        self.entries.len()
+        self.table.bound()
     }
 
-    /// All entries by ascending id.
-    pub fn iter(&self) -> impl Iterator<Item = (FibId, &FibEntry)> {
-        let all = self.entries.iter().enumerate();
-        all.filter(|(_, entry)| !entry.next_hops.is_empty()).map(|(i, entry)| (FibId(i as u32), entry))
+    /// All entries by ascending id: prefix and next hops.
+    pub fn iter(&self) -> impl Iterator<Item = (FibId, &HashedName, &[NextHop])> {
+        self.table.iter().map(|(id, name, next_hops)| (FibId(id), name, &next_hops[..]))
     }
+}
+
+/// What a removal took out of the FIB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// Nothing: it was not there.
+    Nothing,
+    /// One next hop; others are left.
+    NextHop,
+    /// The last next hop, and with it the prefix that had this id.
+    Prefix(FibId),
 }
 
 #[cfg(test)]
@@ -199,8 +151,8 @@ mod tests {
         assert_eq!(fib.lookup(&name("/a/c")), Some(root));
         assert_eq!(fib.lookup(&name("/")), Some(root));
         assert_eq!(fib.exact(&name("/a")), None);
-        assert_eq!(fib.entry(long).name(), &name("/a/b"));
-        assert!(fib.remove_next_hop(&name("/"), FaceId(1)));
+        assert_eq!(fib.iter().find(|(id, ..)| *id == long).unwrap().1, &name("/a/b"));
+        assert_eq!(fib.remove_next_hop(&name("/"), FaceId(1)), Removed::Prefix(root));
         assert_eq!(fib.lookup(&name("/a/c")), None);
     }
 
@@ -211,7 +163,7 @@ mod tests {
             fib.insert(&name("/a"), FaceId(face), cost);
         }
         let id = fib.insert(&name("/a"), FaceId(3), 0);
-        assert_eq!(fib.entry(id).next_hops(), [hop(3, 0), hop(9, 1), hop(2, 5), hop(4, 7)]);
+        assert_eq!(fib.next_hops(id), [hop(3, 0), hop(9, 1), hop(2, 5), hop(4, 7)]);
         assert_eq!(fib.len(), 1);
     }
 
@@ -221,13 +173,13 @@ mod tests {
         let a = fib.insert(&name("/a"), FaceId(1), 0);
         let b = fib.insert(&name("/b"), FaceId(1), 0);
         assert_eq!((a, b, fib.id_bound()), (FibId(0), FibId(1), 2));
-        assert!(!fib.remove_next_hop(&name("/a"), FaceId(2)));
-        assert!(fib.remove_next_hop(&name("/a"), FaceId(1)));
-        assert!(fib.entry(a).next_hops().is_empty() && fib.entry(FibId(77)).next_hops().is_empty());
+        assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(2)), Removed::Nothing);
+        assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(1)), Removed::Prefix(a));
+        assert!(fib.next_hops(a).is_empty() && fib.next_hops(FibId(77)).is_empty());
         assert_eq!(fib.insert(&name("/c"), FaceId(1), 0), a);
-        let ids: Vec<FibId> = fib.iter().map(|(id, _)| id).collect();
+        let ids: Vec<FibId> = fib.iter().map(|(id, ..)| id).collect();
         assert_eq!(ids, [a, b]);
-        assert_eq!(fib.remove_face(FaceId(1)), 2);
+        assert_eq!(fib.remove_face(FaceId(1)), [a, b]);
         assert!(fib.is_empty());
     }
 
@@ -262,27 +214,28 @@ mod tests {
                     }
                     Op::Remove(prefix, face) => {
                         let there = model.get_mut(prefix.wire()).is_some_and(|hops| hops.remove(&face).is_some());
-                        prop_assert_eq!(fib.remove_next_hop(&prefix, FaceId(face)), there);
+                        prop_assert_eq!(fib.remove_next_hop(&prefix, FaceId(face)) != Removed::Nothing, there);
                     }
                     Op::RemoveFace(face) => {
-                        let count = model.values_mut().filter_map(|hops| hops.remove(&face)).count();
-                        prop_assert_eq!(fib.remove_face(FaceId(face)), count);
+                        let gone = |hops: &mut BTreeMap<u32, u64>| hops.remove(&face).is_some() && hops.is_empty();
+                        let count = model.values_mut().filter_map(|hops| gone(hops).then_some(())).count();
+                        prop_assert_eq!(fib.remove_face(FaceId(face)).len(), count);
                     }
                     Op::Lookup(name) => {
                         let best = (0..=name.len()).rev().map(|n| name.prefix_wire(n)).find(|w| model.contains_key(*w));
-                        let found = fib.lookup(&name).map(|id| fib.entry(id));
-                        prop_assert_eq!(found.map(|e| e.name().wire()), best);
-                        if let Some(entry) = found {
-                            let mut hops: Vec<NextHop> = model[entry.name().wire()].iter().map(|(f, c)| hop(*f, *c)).collect();
+                        let found = fib.lookup(&name).and_then(|id| fib.iter().find(|(other, ..)| *other == id));
+                        prop_assert_eq!(found.map(|(_, name, _)| name.wire()), best);
+                        if let Some((_, name, next_hops)) = found {
+                            let mut hops: Vec<NextHop> = model[name.wire()].iter().map(|(f, c)| hop(*f, *c)).collect();
                             hops.sort_by_key(|h| (h.cost, h.face));
-                            prop_assert_eq!(entry.next_hops(), &hops[..]);
+                            prop_assert_eq!(next_hops, &hops[..]);
                         }
                     }
                 }
                 model.retain(|_, hops| !hops.is_empty());
                 prop_assert_eq!(fib.len(), model.len());
                 prop_assert_eq!(fib.iter().count(), model.len());
-                prop_assert_eq!(fib.lengths.is_empty(), model.is_empty(), "no length is tried in vain");
+                prop_assert_eq!(fib.table.has_no_lengths(), model.is_empty(), "no length is tried in vain");
             }
         }
     }

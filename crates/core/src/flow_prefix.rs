@@ -46,6 +46,10 @@ impl Prefixes {
         Prefixes { rule, known, forgotten: Vec::new(), given: 0, prefix: HashedName::new() }
     }
 
+    pub(crate) fn rule(&self) -> FlowPrefix {
+        self.rule
+    }
+
     /// The prefix of a name that matches this FIB entry; and one that is forgotten for it, whose number
     /// will come to mean another.
     #[inline]

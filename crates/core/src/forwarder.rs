@@ -10,8 +10,11 @@
 //! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
 //! inputs give the same actions.
 
+use std::collections::VecDeque;
+
+use bytes::Bytes as Buffer;
 use smallvec::SmallVec;
-use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
+use weir_packet::{CachePolicy, LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
 use crate::cs::ContentStore;
 use crate::dead_nonce::DeadNonceList;
@@ -20,15 +23,17 @@ use crate::fib::{Fib, FibId, NextHop};
 use crate::flow_prefix::{FlowPrefix, NO_PREFIX, Prefixes};
 use crate::ids::{FaceId, PrefixId};
 use crate::link::Link;
-use crate::name::{HashedName, NameHasher};
+use crate::name::NameHasher;
 use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
 use crate::scheme::{
-    Answer, Backlog, CachedEvent, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops,
-    ExpiredEvent, InterestEvent, NackEvent, PrefixRemoved, Strategy, StrategyDeadline,
+    Answer, CachedEvent, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
+    InterestEvent, NackEvent, PrefixRemoved, Strategy, StrategyDeadline,
 };
-use crate::units::{Bytes, Rate, Span, Time};
+use crate::scope::{Scope, scope_of};
+use crate::strategy_choice::{StrategyChoice, StrategyId};
+use crate::units::{Bytes, Span, Time};
 
 /// Bounds of a node's tables.
 #[derive(Clone, Debug)]
@@ -105,12 +110,29 @@ enum Way {
     Application,
     /// Out by this link.
     Link(u32),
+    /// Nowhere: it was removed.
+    Gone,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Face {
     way: Way,
     up: bool,
+}
+
+impl Face {
+    /// Whether an Interest of this scope may leave by it.
+    #[inline]
+    fn takes(self, scope: Scope) -> bool {
+        self.up && (scope == Scope::Global || self.way == Way::Application)
+    }
+}
+
+/// On whose behalf a Data goes to a downstream.
+#[derive(Clone, Copy)]
+struct Answerer {
+    flow: FlowKey,
+    strategy: StrategyId,
 }
 
 /// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
@@ -137,7 +159,7 @@ pub struct Forwarder {
     pit: Pit,
     cs: ContentStore<PacketId>,
     dead_nonces: DeadNonceList,
-    strategy: Box<dyn Strategy>,
+    strategies: StrategyChoice,
     random: Random,
     deadlines: Deadlines,
     /// What the timers of PIT and strategy are set to.
@@ -151,6 +173,23 @@ pub struct Forwarder {
     to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
+    /// Faces that were removed, and since when: no entry of the PIT may mean the old one when the number
+    /// is used again.
+    gone: VecDeque<(Time, FaceId)>,
+    /// Places of links that were removed.
+    free_links: Vec<u32>,
+    cs_use: CsUse,
+    satisfied: u64,
+    unsatisfied: u64,
+}
+
+/// What the content store is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsUse {
+    /// Data are stored.
+    pub admit: bool,
+    /// Interests are answered from it.
+    pub serve: bool,
 }
 
 /// The world's side of a call: where packets live, and what is to be done with them.
@@ -182,7 +221,7 @@ impl Forwarder {
             pit: Pit::new(hasher, limits.pit_entries),
             cs: ContentStore::new(crate::cs::CsPolicy::Lru, 0, 0),
             dead_nonces: DeadNonceList::new(limits.dead_nonces, crate::dead_nonce::DEAD_NONCE_LIFETIME),
-            strategy,
+            strategies: StrategyChoice::new(strategy),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
@@ -192,36 +231,12 @@ impl Forwarder {
             to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
+            gone: VecDeque::new(),
+            free_links: Vec::new(),
+            cs_use: CsUse { admit: true, serve: true },
+            satisfied: 0,
+            unsatisfied: 0,
         }
-    }
-
-    /// Adds the face of an application on this node.
-    pub fn add_application(&mut self) -> FaceId {
-        self.add_face(Way::Application)
-    }
-
-    /// The face that [`Forwarder::add_link`] or [`Forwarder::add_application`] gives next.
-    pub fn next_face(&self) -> FaceId {
-        FaceId(self.faces.len() as u32)
-    }
-
-    /// Adds a face with a link behind it.
-    pub fn add_link(&mut self, link: Link) -> FaceId {
-        let face = self.add_face(Way::Link(self.links.len() as u32));
-        self.links.push(LinkFace { face, link, timer: Time::NEVER });
-        self.deadlines.push();
-        face
-    }
-
-    fn add_face(&mut self, way: Way) -> FaceId {
-        let face = self.next_face();
-        self.faces.push(Face { way, up: true });
-        face
-    }
-
-    /// Adds a next hop to a prefix.
-    pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
-        self.fib.insert(prefix, face, cost)
     }
 
     /// Says what flows are at this node, before there are packets.
@@ -238,22 +253,6 @@ impl Forwarder {
         self.cs = store;
     }
 
-    /// Changes the rate of a face's link, from its next packet on ([`Link::set_rate`]).
-    pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
-        if let Way::Link(link) = self.faces[face.0 as usize].way {
-            self.links[link as usize].link.set_rate(now, rate);
-            self.set_link_timer(link);
-        }
-    }
-
-    /// Tells the queue of a face that the other end of its link sends at another rate from now on.
-    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
-        if let Way::Link(link) = self.faces[face.0 as usize].way {
-            self.links[link as usize].link.set_receive_rate(now, rate);
-            self.set_link_timer(link);
-        }
-    }
-
     /// The routes.
     pub fn fib(&self) -> &Fib {
         &self.fib
@@ -267,14 +266,6 @@ impl Forwarder {
     /// The content store.
     pub fn content_store(&self) -> &ContentStore<PacketId> {
         &self.cs
-    }
-
-    /// What waits at a face's link; nothing at an application's.
-    pub fn backlog(&self, face: FaceId) -> Backlog {
-        match self.faces[face.0 as usize].way {
-            Way::Link(link) => self.links[link as usize].link.backlog(),
-            Way::Application => Backlog::default(),
-        }
     }
 
     /// When to hand in the next [`Input::Deadline`].
@@ -299,7 +290,7 @@ impl Forwarder {
 
     #[inline]
     fn set_strategy_timer(&mut self) {
-        let wanted = self.strategy.next_deadline().max(self.strategy_rests_until);
+        let wanted = self.strategies.next_deadline().max(self.strategy_rests_until);
         if wanted != self.strategy_timer {
             self.strategy_timer = wanted;
             self.deadlines.set(STRATEGY_TIMER, wanted);
@@ -317,20 +308,13 @@ impl Forwarder {
         }
     }
 
-    #[inline]
-    fn set_link_timer(&mut self, link: u32) {
-        let state = &mut self.links[link as usize];
-        let wanted = state.link.next_deadline();
-        if wanted != state.timer {
-            state.timer = wanted;
-            self.deadlines.set(FIRST_LINK_TIMER + link, wanted);
-        }
-    }
-
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         out.pool[id].arrived_on = face;
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);
+        }
+        if !self.is_local(face) && scope_of(&out.pool[id].name) == Scope::Host {
+            return out.drop(face, id, DropReason::Scope);
         }
         match out.pool[id].kind {
             Kind::Interest => self.on_interest(face, id, out),
@@ -387,6 +371,7 @@ impl Forwarder {
     fn refuse_loop(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         match self.faces[face.0 as usize].way {
             Way::Application => out.drop(face, id, DropReason::Loop),
+            Way::Gone => out.pool.free(id),
             Way::Link(_) => {
                 self.set_flow(id, out);
                 let nack = &mut out.pool[id];
@@ -424,27 +409,34 @@ impl Forwarder {
             return self.refuse(pit, face, id, NackReason::NoRoute, out);
         };
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
-        for hop in self.fib.entry(fib).next_hops() {
-            if hop.face != face && self.faces[hop.face.0 as usize].up {
+        // From a neighbour, what is for one hop goes no further than to applications.
+        let scope = match scope_of(&out.pool[id].name) {
+            Scope::Hop if self.is_local(face) => Scope::Global,
+            scope => scope,
+        };
+        for hop in self.fib.next_hops(fib) {
+            if hop.face != face && self.faces[hop.face.0 as usize].takes(scope) {
                 next_hops.push(*hop);
             }
         }
         let prefix = self.flow_prefix(id, Some(fib), out);
+        let local = self.is_local(face);
+        let strategy = self.strategies.of(&out.pool[id].name);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        entry.fib = Some(fib);
         entry.prefix = prefix;
+        entry.strategy = strategy;
         let interest = &mut out.pool[id];
         interest.flow = entry_flow(entry);
         interest.pit = pit;
-        let local = self.faces[face.0 as usize].way == Way::Application;
         let random = &mut self.random;
         let mut ev =
             InterestEvent { now: out.now, interest, pit, entry, local, next_hops: &next_hops, random };
+        let strategy = self.strategies.get(strategy);
         let decision = if aggregated {
-            self.strategy.on_aggregated(&mut ev);
+            strategy.on_aggregated(&mut ev);
             Decision::Suppress
         } else {
-            self.strategy.on_interest(&mut ev)
+            strategy.on_interest(&mut ev)
         };
         self.carry_out(decision, pit, face, id, out);
     }
@@ -467,7 +459,7 @@ impl Forwarder {
     }
 
     fn forget_prefix(&mut self, prefix: PrefixId, out: &mut Out<'_>) {
-        self.strategy.on_prefix_removed(prefix);
+        self.strategies.each().for_each(|strategy| strategy.on_prefix_removed(prefix));
         for LinkFace { face, link, .. } in &mut self.links {
             let (now, dropped) = (out.now, &mut self.dropped);
             link.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool: out.pool, dropped });
@@ -503,7 +495,7 @@ impl Forwarder {
     fn send_interest(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let interest = &mut out.pool[id];
         // Zero hops left: applications here may still answer, the network may not.
-        let local = self.faces[face.0 as usize].way == Way::Application;
+        let local = self.is_local(face);
         if interest.hop_limit == Some(0) && !local {
             return out.drop(face, id, DropReason::HopLimit);
         }
@@ -576,7 +568,7 @@ impl Forwarder {
 
     fn satisfy(&mut self, face: FaceId, id: PacketId, matches: &[PitId], out: &mut Out<'_>) {
         let now = out.now;
-        let local = self.faces[face.0 as usize].way == Way::Application;
+        let local = self.is_local(face);
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
             let flow = entry_flow(entry);
@@ -587,7 +579,8 @@ impl Forwarder {
             }
             let entry = self.pit.entry(pit).expect("just matched");
             let (data, random) = (&mut out.pool[id], &mut self.random);
-            self.strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
+            let strategy = self.strategies.get(entry.strategy);
+            strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
         self.store(id, out);
         for index in 0..matches.len() {
@@ -595,6 +588,7 @@ impl Forwarder {
         }
         for &pit in matches {
             self.forget(pit, Some(face), out);
+            self.satisfied += 1;
         }
     }
 
@@ -609,7 +603,7 @@ impl Forwarder {
     ) {
         let (earlier, pit, is_last) = (&matches[..which], matches[which], which + 1 == matches.len());
         let entry = self.pit.entry(pit).expect("just matched");
-        let flow = entry_flow(entry);
+        let by = Answerer { flow: entry_flow(entry), strategy: entry.strategy };
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
@@ -620,14 +614,14 @@ impl Forwarder {
             }
             if let Some(previous) = previous.replace(record) {
                 let copy = out.pool.duplicate(id);
-                self.send_data(copy, &previous, flow, out);
+                self.send_data(copy, &previous, by, out);
             }
         }
         match (previous, is_last) {
-            (Some(record), true) => self.send_data(id, &record, flow, out),
+            (Some(record), true) => self.send_data(id, &record, by, out),
             (Some(record), false) => {
                 let copy = out.pool.duplicate(id);
-                self.send_data(copy, &record, flow, out);
+                self.send_data(copy, &record, by, out);
             }
             (None, true) => out.pool.free(id),
             (None, false) => {}
@@ -641,22 +635,23 @@ impl Forwarder {
             let entry = self.pit.entry(pit).expect("just matched");
             entry.in_records.iter().any(|record| record.face == face && record.expires >= out.now)
         };
-        earlier.iter().any(asked) && self.faces[face.0 as usize].way != Way::Application
+        earlier.iter().any(asked) && !self.is_local(face)
     }
 
-    fn send_data(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, out: &mut Out<'_>) {
+    fn send_data(&mut self, id: PacketId, to: &InRecord, by: Answerer, out: &mut Out<'_>) {
         let answer = if to.aggregated { Answer::Aggregated } else { Answer::Forwarded };
-        self.send_answer(id, to, flow, answer, out);
+        self.send_answer(id, to, by, answer, out);
     }
 
-    fn send_answer(&mut self, id: PacketId, to: &InRecord, flow: FlowKey, answer: Answer, out: &mut Out<'_>) {
+    fn send_answer(&mut self, id: PacketId, to: &InRecord, by: Answerer, answer: Answer, out: &mut Out<'_>) {
         let now = out.now;
-        let local = self.faces[to.face.0 as usize].way == Way::Application;
+        let Answerer { flow, strategy } = by;
+        let local = self.is_local(to.face);
         let data = &mut out.pool[id];
         data.flow = flow;
         data.header_mut().pit_token = to.token;
         let (face, random) = (to.face, &mut self.random);
-        self.strategy.on_data_out(&mut DataOutEvent {
+        self.strategies.get(strategy).on_data_out(&mut DataOutEvent {
             now,
             data,
             face,
@@ -671,11 +666,16 @@ impl Forwarder {
 
     /// Keeps a copy without signals: they belong to one hop and one moment.
     fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
-        if !self.cs.is_on() {
+        let refused = out.pool[id].header().cache_policy == Some(CachePolicy::NoCache);
+        if !self.cs.is_on() || !self.cs_use.admit || refused {
             return;
         }
         let copy = out.pool.duplicate(id);
         let data = &mut out.pool[copy];
+        if !data.wire.is_empty() {
+            // In memory of its own: the world's buffer may hold many packets.
+            data.wire = Buffer::copy_from_slice(&data.wire);
+        }
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
         let fresh_until = out.now + data.freshness;
@@ -689,7 +689,7 @@ impl Forwarder {
     /// The Data in the content store that answers an Interest.
     #[inline]
     fn stored(&mut self, id: PacketId, out: &Out<'_>) -> Option<PacketId> {
-        if !self.cs.is_on() {
+        if !self.cs.is_on() || !self.cs_use.serve {
             return None;
         }
         let interest = &out.pool[id];
@@ -707,16 +707,17 @@ impl Forwarder {
         self.set_flow(id, out);
         let interest = &mut out.pool[id];
         let flow = interest.flow;
-        let local = self.faces[face.0 as usize].way == Way::Application;
+        let local = self.is_local(face);
         // What has no route has no flow here.
+        let strategy = self.strategies.of(&interest.name);
         if flow.prefix != NO_PREFIX {
-            self.strategy.on_cached(&mut CachedEvent { now: out.now, interest, local });
+            self.strategies.get(strategy).on_cached(&mut CachedEvent { now: out.now, interest, local });
         }
         let record = in_record(face, interest, false, out.now);
         let copy = out.pool.duplicate(cached);
         out.pool.free(id);
         let age = out.now - out.pool[cached].queued_at;
-        self.send_answer(copy, &record, flow, Answer::Cached(age), out);
+        self.send_answer(copy, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
     }
 
     // ---- Nacks
@@ -738,17 +739,18 @@ impl Forwarder {
         let pending = entry.is_pending(out.now);
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
-        if let Some(fib) = entry.fib {
-            for hop in self.fib.entry(fib).next_hops() {
+        if let Some(fib) = self.fib.lookup(entry.name()) {
+            let scope = scope_of(entry.name());
+            for hop in self.fib.next_hops(fib) {
                 let tried = entry.out_records.iter().any(|r| r.face == hop.face);
-                if !tried && !downstream(hop.face) && self.faces[hop.face.0 as usize].up {
+                if !tried && !downstream(hop.face) && self.faces[hop.face.0 as usize].takes(scope) {
                     next_hops.push(*hop);
                 }
             }
         }
         let random = &mut self.random;
         let mut ev = NackEvent { now: out.now, reason, face, entry, next_hops: &next_hops, random };
-        let decision = self.strategy.on_nack(&mut ev);
+        let decision = self.strategies.get(ev.entry.strategy).on_nack(&mut ev);
         if pending {
             return out.pool.free(id);
         }
@@ -786,6 +788,7 @@ impl Forwarder {
         let Face { way, up } = self.faces[face.0 as usize];
         match way {
             _ if !up => out.drop(face, id, DropReason::FaceDown),
+            Way::Gone => out.drop(face, id, DropReason::FaceDown),
             Way::Application => out.actions.push(Action::Deliver { face, packet: id }),
             Way::Link(link) => {
                 self.links[link as usize].link.enqueue(out.now, id, out.pool, &mut self.dropped);
@@ -880,7 +883,8 @@ impl Forwarder {
     fn expire(&mut self, out: &mut Out<'_>) {
         while let Some(pit) = self.pit.pop_expired(out.now) {
             let entry = self.pit.entry(pit).expect("just expired");
-            self.strategy.on_expired(&mut ExpiredEvent { now: out.now, entry, prefix: entry.fib });
+            self.strategies.get(entry.strategy).on_expired(&mut ExpiredEvent { now: out.now, entry });
+            self.unsatisfied += 1;
             self.forget(pit, None, out);
         }
         self.pit_timer = self.pit.next_deadline();
@@ -890,7 +894,9 @@ impl Forwarder {
     fn strategy_deadline(&mut self, out: &mut Out<'_>) {
         let mut releases = SmallVec::new();
         let random = &mut self.random;
-        self.strategy.on_deadline(&mut StrategyDeadline { now: out.now, releases: &mut releases, random });
+        for strategy in self.strategies.each().filter(|strategy| strategy.next_deadline() <= out.now) {
+            strategy.on_deadline(&mut StrategyDeadline { now: out.now, releases: &mut releases, random });
+        }
         for (pit, face) in releases {
             let held = self.pit.entry_mut(pit).and_then(|entry| entry.held.take());
             if let Some(id) = held {
@@ -917,8 +923,12 @@ impl Forwarder {
     }
 
     fn on_face(&mut self, face: FaceId, up: bool, out: &mut Out<'_>) {
-        self.faces[face.0 as usize].up = up;
-        self.strategy.on_face(face, up, out.now);
+        let state = &mut self.faces[face.0 as usize];
+        if state.way == Way::Gone {
+            return;
+        }
+        state.up = up;
+        self.strategies.each().for_each(|strategy| strategy.on_face(face, up, out.now));
     }
 }
 
@@ -976,6 +986,9 @@ impl core::fmt::Debug for Forwarder {
             .finish_non_exhaustive()
     }
 }
+
+mod faces;
+mod tables;
 
 #[cfg(test)]
 mod tests;

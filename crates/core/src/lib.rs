@@ -24,12 +24,15 @@ pub mod name;
 pub mod packet;
 pub mod params;
 pub mod pit;
+mod prefix_table;
 pub mod producer;
 pub mod queue;
 pub mod random;
 pub mod rtt;
 pub mod scheme;
+mod scope;
 pub mod strategy;
+pub mod strategy_choice;
 pub mod units;
 pub mod wire;
 

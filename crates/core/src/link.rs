@@ -12,8 +12,12 @@
 //! beforehand: the world says so when the packet has left.
 
 use crate::packet::{PacketId, PacketPool};
+use crate::queue::DropTail;
 use crate::random::Random;
-use crate::scheme::{Backlog, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
+use crate::scheme::{
+    Backlog, ClearEvent, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, QueueLimit,
+    ReceiveEvent,
+};
 use crate::units::{Bytes, Rate, Span, Time};
 
 /// The sending end of a link.
@@ -60,6 +64,12 @@ impl Link {
     /// [`Link::release`].
     pub fn shared(queue: Box<dyn Queue>, random: Random) -> Link {
         Link::with_pace(queue, Pace::Shared, random)
+    }
+
+    /// A link that takes nothing: what is left of one that was removed.
+    pub(crate) fn closed() -> Link {
+        let nothing = DropTail::new(QueueLimit::Packets(0));
+        Link::with_pace(Box::new(nothing), Pace::Shared, Random::named(0, "closed"))
     }
 
     fn with_pace(queue: Box<dyn Queue>, pace: Pace, random: Random) -> Link {
@@ -170,6 +180,11 @@ impl Link {
     /// A FIB entry is gone.
     pub fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
         self.queue.on_prefix_removed(ev);
+    }
+
+    /// The face is gone: gives up everything that waits.
+    pub fn clear(&mut self, now: Time, pool: &mut PacketPool, cleared: &mut Vec<PacketId>) {
+        self.queue.clear(&mut ClearEvent { now, pool, cleared });
     }
 
     /// When to call again.

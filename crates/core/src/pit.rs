@@ -12,11 +12,11 @@
 //! through the slab. An entry further away than one round (4.3 s) stays in its slot for another
 //! round. Insertion, removal and change of expiry are O(1).
 
-use crate::fib::FibId;
 use crate::flow_prefix::NO_PREFIX;
 use crate::ids::{FaceId, PrefixId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::packet::PacketId;
+use crate::strategy_choice::StrategyId;
 use crate::{Span, Time};
 use core::fmt;
 use hashbrown::HashTable;
@@ -155,11 +155,10 @@ pub struct PitEntry {
     pub(crate) hop_limit: Option<u8>,
     /// The next entry of the same name.
     sibling: u32,
-    /// The FIB entry by which it was forwarded. The forwarder sees to it that the id is still that
-    /// of the same prefix.
-    pub fib: Option<FibId>,
     /// The prefix of its flow.
     pub prefix: PrefixId,
+    /// The strategy that forwards it.
+    pub(crate) strategy: StrategyId,
     expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
@@ -182,7 +181,7 @@ impl PitEntry {
             generation: 0,
             sibling: NONE,
             expires: Time::NEVER,
-            fib: None,
+            strategy: StrategyId::default(),
             prefix: NO_PREFIX,
             class: 0,
             hop_limit: None,
@@ -617,7 +616,7 @@ fn allocate(entries: &mut Vec<PitEntry>, links: &mut Vec<Link>, free: &mut u32) 
     *free = links[index as usize].next;
     let entry = &mut entries[index as usize];
     entry.expires = Time::NEVER;
-    entry.fib = None;
+    entry.strategy = StrategyId::default();
     entry.class = 0;
     entry.scratch = 0;
     entry.held = None;

@@ -1,7 +1,9 @@
 //! Queue disciplines that schemes build on. Here: drop-tail.
 
 use crate::packet::{PacketId, PacketList, PacketPool};
-use crate::scheme::{Backlog, DequeueEvent, DropReason, Dropped, EnqueueEvent, Next, Queue, QueueLimit};
+use crate::scheme::{
+    Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, Next, Queue, QueueLimit,
+};
 use crate::units::Bytes;
 
 /// One first-in first-out queue that refuses what does not fit.
@@ -51,6 +53,12 @@ impl Queue for DropTail {
 
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         self.pop(ev.pool).map_or(Next::Empty, Next::Packet)
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        while let Some(packet) = self.pop(ev.pool) {
+            ev.cleared.push(packet);
+        }
     }
 
     fn backlog(&self) -> Backlog {

@@ -12,7 +12,7 @@
 use smallvec::SmallVec;
 use weir_packet::{NackReason, ServiceClass};
 
-use crate::fib::{FibId, NextHop};
+use crate::fib::NextHop;
 use crate::flow_prefix::FlowPrefix;
 use crate::ids::{FaceId, PrefixId};
 use crate::packet::{FlowKey, Packet, PacketId, PacketPool};
@@ -377,8 +377,6 @@ pub struct ExpiredEvent<'a> {
     pub now: Time,
     /// The entry, with its out-records.
     pub entry: &'a PitEntry,
-    /// The FIB entry by which it was sent.
-    pub prefix: Option<FibId>,
 }
 
 /// The strategy's deadline.
@@ -425,8 +423,22 @@ pub trait Queue {
     /// A prefix is forgotten: its number comes to mean another.
     fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 
+    /// The face is gone: gives up everything that waits.
+    fn clear(&mut self, ev: &mut ClearEvent<'_>);
+
     /// How much is waiting.
     fn backlog(&self) -> Backlog;
+}
+
+/// A face is gone, and its queue with it.
+#[derive(Debug)]
+pub struct ClearEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Where packets live.
+    pub pool: &'a mut PacketPool,
+    /// Everything that waited goes here.
+    pub cleared: &'a mut Vec<PacketId>,
 }
 
 /// A prefix is forgotten.
@@ -534,11 +546,13 @@ pub enum DropReason {
     NoRoute,
     /// It is malformed: its name has no component, or too many.
     Malformed,
+    /// Its name does not reach that far: `/localhost` from another host.
+    Scope,
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 13] = [
+    pub const ALL: [DropReason; 14] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
@@ -552,6 +566,7 @@ impl DropReason {
         DropReason::Unsolicited,
         DropReason::NoRoute,
         DropReason::Malformed,
+        DropReason::Scope,
     ];
 
     /// Whether it was dropped on its way out, by the queue, the link or a face that is down. Otherwise
@@ -570,7 +585,8 @@ impl DropReason {
             | DropReason::HopLimit
             | DropReason::Unsolicited
             | DropReason::NoRoute
-            | DropReason::Malformed => false,
+            | DropReason::Malformed
+            | DropReason::Scope => false,
         }
     }
 
@@ -590,6 +606,7 @@ impl DropReason {
             DropReason::Unsolicited => "unsolicited Data",
             DropReason::NoRoute => "no route",
             DropReason::Malformed => "malformed",
+            DropReason::Scope => "name out of scope",
         }
     }
 }

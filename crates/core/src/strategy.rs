@@ -1,4 +1,4 @@
-//! The default strategy, and what strategies share.
+//! Strategies that need no scheme, and what strategies share.
 
 use crate::scheme::{Decision, InterestEvent, NackEvent, Strategy};
 use crate::units::Span;
@@ -47,6 +47,23 @@ impl Strategy for BestRoute {
         match ev.next_hops.first() {
             Some(hop) => Decision::Forward(hop.face),
             None => Decision::Nack(least_severe(ev)),
+        }
+    }
+}
+
+/// Sends every Interest to all next hops, a repeated one as well unless it comes too soon.
+#[derive(Debug, Default)]
+pub struct Multicast {}
+
+impl Strategy for Multicast {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if is_suppressed(ev, SUPPRESSION) {
+            return Decision::Suppress;
+        }
+        match ev.next_hops {
+            [] => Decision::Nack(NackReason::NoRoute),
+            [only] => Decision::Forward(only.face),
+            all => Decision::Multicast(all.iter().map(|hop| hop.face).collect()),
         }
     }
 }

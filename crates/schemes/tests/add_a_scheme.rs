@@ -60,12 +60,15 @@ impl Pair {
             let strategy = scheme.strategy(&NodeConfig::default());
             let random = Random::named(1, &format!("node {node}"));
             let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
-            let face = forwarder.next_face();
+            let face = forwarder.next_face(Time::ZERO);
             let limit = QueueLimit::Packets(20);
             let rate = Some(LINK_RATE);
             let queue = scheme.queue(&FaceConfig { face, send_rate: rate, receive_rate: rate, limit });
-            assert_eq!(forwarder.add_link(Link::new(queue, rate, Random::named(1, "link"))), LINK);
-            assert_eq!(forwarder.add_application(), APPLICATION);
+            assert_eq!(
+                forwarder.add_link(Time::ZERO, Link::new(queue, rate, Random::named(1, "link"))),
+                LINK
+            );
+            assert_eq!(forwarder.add_application(Time::ZERO), APPLICATION);
             forwarder.add_route(&prefix, if node == PRODUCING { APPLICATION } else { LINK }, 0);
             forwarder
         });

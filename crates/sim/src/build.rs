@@ -325,7 +325,7 @@ impl<'a> Builder<'a> {
         way: usize,
     ) -> FaceId {
         let (from, to) = (from.index(), to.index());
-        let face = self.nodes[from].forwarder.next_face();
+        let face = self.nodes[from].forwarder.next_face(Time::ZERO);
         let limit = match link.queue {
             scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
             scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
@@ -347,7 +347,7 @@ impl<'a> Builder<'a> {
             Some((air, link)) => (Link::shared(queue, random), Behind::Air { air, link }),
             None => (Link::new(queue, send_rate, random), Behind::Channel(channel)),
         };
-        self.nodes[from].forwarder.add_link(link);
+        self.nodes[from].forwarder.add_link(Time::ZERO, link);
         self.nodes[from].behind.push(behind);
         self.towards.insert((from, to), face);
         face
@@ -361,7 +361,7 @@ impl<'a> Builder<'a> {
                 let node = producer.index();
                 known.entry((node, flow.prefix.as_str())).or_insert_with(|| {
                     let node = &mut self.nodes[node];
-                    let face = node.forwarder.add_application();
+                    let face = node.forwarder.add_application(Time::ZERO);
                     let freshness = flow.freshness.unwrap_or(Span::ZERO);
                     node.behind.push(Behind::Producer(Producer { payload: flow.payload, freshness }));
                     node.forwarder.add_route(&name_of(&flow.prefix), face, 0);
@@ -376,7 +376,7 @@ impl<'a> Builder<'a> {
         let mut streams = BTreeMap::new();
         for (flow, event) in self.scenario.flows.iter().zip(order) {
             let node = flow.consumer.index();
-            let face = self.nodes[node].forwarder.add_application();
+            let face = self.nodes[node].forwarder.add_application(Time::ZERO);
             self.nodes[node].behind.push(Behind::Consumer(flows.len() as u32));
             let expected_size = expected_size(flow);
             let config = FlowConfig { class: flow.class, expected_size, lifetime: flow.lifetime };

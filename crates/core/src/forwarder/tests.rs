@@ -2,8 +2,9 @@ use super::*;
 use crate::cs::CsPolicy;
 use crate::name::testing::{HASHER, name};
 use crate::queue::DropTail;
-use crate::scheme::{DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
+use crate::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
 use crate::strategy::BestRoute;
+use crate::units::Rate;
 use weir_packet::Signal;
 
 /// A node with an application and four neighbours, whose links take no time.
@@ -35,8 +36,9 @@ impl Bench {
 
     fn with(strategy: Box<dyn Strategy>, limits: &TableLimits, queue: impl Fn() -> Box<dyn Queue>) -> Bench {
         let mut node = Forwarder::new(strategy, limits, HASHER, Random::named(1, "node"));
-        let application = node.add_application();
-        let neighbours = [(); 4].map(|()| node.add_link(Link::new(queue(), None, Random::named(1, "face"))));
+        let application = node.add_application(Time::ZERO);
+        let neighbours =
+            [(); 4].map(|()| node.add_link(Time::ZERO, Link::new(queue(), None, Random::named(1, "face"))));
         Bench { node, pool: PacketPool::new(), now: Time::from_nanos(5_000_000_000), application, neighbours }
     }
 
@@ -730,6 +732,9 @@ impl Queue for Moody {
         }
         Next::Packet(packet)
     }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        ev.cleared.append(&mut self.inner);
+    }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.inner.len() as u32, bytes: 0 }
     }
@@ -828,7 +833,7 @@ fn nobody_waits_for_an_interest_that_a_queue_dropped() {
     let mut bench = Bench::new();
     let [down, second, ..] = bench.neighbours;
     let slow = Link::new(tail(1), Some(Rate::from_bps(8_000)), Random::named(1, "slow"));
-    let slow = bench.node.add_link(slow);
+    let slow = bench.node.add_link(Time::ZERO, slow);
     bench.node.add_route(&name("/s"), slow, 0);
     bench.interest(down, "/s/1", 1);
     bench.interest(down, "/s/2", 2);
@@ -909,7 +914,7 @@ fn a_packet_without_a_name_is_malformed() {
 fn a_full_queue_drops_with_its_reason_and_the_face() {
     let slow = || Link::new(tail(1), Some(Rate::from_bps(8)), Random::named(1, "slow"));
     let mut bench = Bench::new();
-    let slow = bench.node.add_link(slow());
+    let slow = bench.node.add_link(Time::ZERO, slow());
     bench.node.add_route(&name("/s"), slow, 0);
     let down = bench.neighbours[0];
     assert_eq!(bench.interest(down, "/s/1", 1), [Seen::Interest(slow)]);
@@ -921,7 +926,7 @@ fn a_full_queue_drops_with_its_reason_and_the_face() {
 #[test]
 fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_left() {
     let mut bench = Bench::new();
-    let shared = bench.node.add_link(Link::shared(tail(10), Random::named(1, "shared")));
+    let shared = bench.node.add_link(Time::ZERO, Link::shared(tail(10), Random::named(1, "shared")));
     bench.node.add_route(&name("/s"), shared, 1);
     let mut actions = Vec::new();
     for (nonce, uri) in ["/s/0", "/s/1", "/s/2"].into_iter().enumerate() {
@@ -938,3 +943,5 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
     }
     assert_eq!(actions, []);
 }
+
+mod managed;

@@ -88,6 +88,9 @@ impl Queue for Reluctant {
             false => Next::At(if self.lies { ev.now } else { ready }),
         }
     }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        ev.cleared.append(&mut self.packets);
+    }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u32, bytes: 0 }
     }
@@ -157,6 +160,7 @@ fn a_queue_whose_periodic_work_is_always_due_makes_time_pass_all_the_same() {
         fn next_deadline(&self) -> Time {
             at(1)
         }
+        fn clear(&mut self, _ev: &mut ClearEvent<'_>) {}
         fn backlog(&self) -> Backlog {
             Backlog::default()
         }
@@ -179,6 +183,7 @@ fn signals_that_the_queue_writes_count_in_the_length_of_what_leaves() {
             ev.pool[packet].header_mut().signals.set(weir_packet::Signal::TargetRate, u64::MAX);
             Next::Packet(packet)
         }
+        fn clear(&mut self, _ev: &mut ClearEvent<'_>) {}
         fn backlog(&self) -> Backlog {
             Backlog::default()
         }

@@ -26,8 +26,8 @@ use std::collections::BinaryHeap;
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList, PacketPool};
 use weir_core::queue::DropTail;
 use weir_core::scheme::{
-    Backlog, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved, Queue,
-    ReceiveEvent,
+    Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved,
+    Queue, ReceiveEvent,
 };
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::{ServiceClass, Signal};
@@ -884,10 +884,20 @@ impl Queue for Cds {
     }
 
     fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
-        for id in self.index.of_prefix(ev.prefix) {
-            self.flush(id, ev);
+        let PrefixRemoved { now, prefix, pool, dropped } = ev;
+        for id in self.index.of_prefix(*prefix) {
+            self.flush(id, *now, pool, &mut |packet| {
+                dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
+            });
             self.remove_flow(id);
         }
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        for id in 0..self.flows.len() as u32 {
+            self.flush(id, ev.now, ev.pool, &mut |packet| ev.cleared.push(packet));
+        }
+        self.data.clear(ev);
     }
 
     fn backlog(&self) -> Backlog {
@@ -900,14 +910,12 @@ impl Queue for Cds {
 }
 
 impl Cds {
-    /// Drops everything that a flow has waiting.
-    fn flush(&mut self, id: u32, ev: &mut PrefixRemoved<'_>) {
-        let PrefixRemoved { now, pool, dropped, .. } = ev;
+    /// Gives up everything that a flow has waiting.
+    fn flush(&mut self, id: u32, now: Time, pool: &mut PacketPool, drop: &mut dyn FnMut(PacketId)) {
         let c = self.flows[id as usize].key.class as usize;
         self.unlink(c, id);
-        let mut drop = |packet| dropped.push(Dropped { packet, reason: DropReason::NoRoute, nack: None });
         if let Some(head) = self.classes[c].head.filter(|head| head.flow == id) {
-            self.drop_head(*now, c, pool);
+            self.drop_head(now, c, pool);
             drop(head.packet);
         }
         while let Some(packet) = self.flows[id as usize].queue.pop_front(pool) {

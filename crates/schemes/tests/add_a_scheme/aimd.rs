@@ -8,8 +8,8 @@ use weir_core::packet::PacketId;
 use weir_core::params::{Parameter, ParameterKind, Params};
 use weir_core::queue::DropTail;
 use weir_core::scheme::{
-    Backlog, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
-    Next, Permit, PermitEvent, Queue, Scheme,
+    Backlog, ClearEvent, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
+    Gauge, LossEvent, Next, Permit, PermitEvent, Queue, Scheme,
 };
 
 use crate::registry::Entry;
@@ -127,6 +127,10 @@ impl Queue for MarkingQueue {
             ev.pool[id].header_mut().congestion_mark = 1;
         }
         next
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.packets.clear(ev);
     }
 
     fn backlog(&self) -> Backlog {
