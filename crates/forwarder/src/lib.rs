@@ -12,6 +12,8 @@
 //!   may ask of the forwarder.
 //! - [`transport`]: frames in and out of sockets.
 
+pub mod codec;
 pub mod control;
+pub mod link_service;
 pub mod status;
 pub mod transport;

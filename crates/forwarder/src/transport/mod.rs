@@ -2,7 +2,9 @@
 //!
 //! A transport knows sockets and frames, nothing of packets. It never blocks, it bounds what it keeps,
 //! and no peer can make it panic: what cannot be read as frames ends a stream and is counted on
-//! datagrams. Unicast UDP has many faces on one socket and is apart.
+//! datagrams. Unicast UDP has many faces on one socket and is apart, in [`udp`].
+
+pub mod udp;
 
 use std::io;
 

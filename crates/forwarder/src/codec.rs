@@ -1,0 +1,175 @@
+//! Between the bytes of packets and the core's packets.
+//!
+//! A packet keeps the bytes that it came in, so what was signed leaves as it arrived. Only what hops
+//! may change is changed: the link header around it, and in an Interest the hop limit and the nonce.
+
+use bytes::{Bytes, BytesMut};
+use weir_core::Span;
+use weir_core::name::NameHasher;
+use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::random::Random;
+use weir_packet::sign::implicit_digest;
+use weir_packet::tlv::{MAX_PACKET_SIZE, types};
+use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket};
+
+/// Memory that packets are cut from: one allocation for many packets.
+#[derive(Debug, Default)]
+pub struct Arena {
+    block: BytesMut,
+}
+
+/// Size of a block. A packet that is kept for long keeps its block: the content store makes copies.
+const BLOCK: usize = 64 * 1024;
+
+impl Arena {
+    fn copy(&mut self, wire: &[u8]) -> Bytes {
+        if self.block.capacity() < wire.len() {
+            self.block = BytesMut::with_capacity(BLOCK.max(wire.len()));
+        }
+        self.block.extend_from_slice(wire);
+        self.block.split().freeze()
+    }
+}
+
+/// Makes the core's packets of network packets.
+#[derive(Debug)]
+pub struct Decoder {
+    hasher: NameHasher,
+    arena: Arena,
+    /// Nonces for Interests that came without one.
+    nonces: Random,
+    scratch: Vec<u8>,
+}
+
+impl Decoder {
+    /// One whose names are hashed like those of the node.
+    pub fn new(hasher: NameHasher, nonces: Random) -> Decoder {
+        Decoder { hasher, arena: Arena::default(), nonces, scratch: Vec::with_capacity(MAX_PACKET_SIZE) }
+    }
+
+    /// Takes a bare Interest or Data, with the link header that it came with, into the pool.
+    /// `with_digest` computes a Data's implicit digest.
+    ///
+    /// # Errors
+    /// It is malformed, or too large.
+    pub fn decode(
+        &mut self,
+        header: &LpHeader,
+        wire: &[u8],
+        with_digest: bool,
+        pool: &mut PacketPool,
+    ) -> Result<PacketId, DecodeError> {
+        if wire.len() > MAX_PACKET_SIZE {
+            return Err(DecodeErrorKind::TooLarge.at(0));
+        }
+        match wire.first().map(|typ| u32::from(*typ)) {
+            Some(types::DATA) if header.nack.is_none() => self.data(header, wire, with_digest, pool),
+            _ => self.interest(header, wire, pool),
+        }
+    }
+
+    fn interest(
+        &mut self,
+        header: &LpHeader,
+        wire: &[u8],
+        pool: &mut PacketPool,
+    ) -> Result<PacketId, DecodeError> {
+        let (interest, layout) = Interest::decode_with_layout(wire)?;
+        let id = pool.take();
+        let packet = &mut pool[id];
+        if packet.name.assign_wire(&self.hasher, interest.name.value()).is_err() {
+            pool.free(id);
+            return Err(DecodeErrorKind::TooLarge.at(layout.value_start));
+        }
+        packet.kind = if header.nack.is_some() { Kind::Nack } else { Kind::Interest };
+        packet.can_be_prefix = interest.can_be_prefix;
+        packet.must_be_fresh = interest.must_be_fresh;
+        packet.hop_limit = interest.hop_limit;
+        packet.lifetime = millis(interest.lifetime_ms());
+        packet.wire = match interest.nonce {
+            Some(nonce) => {
+                packet.nonce = nonce;
+                self.arena.copy(wire)
+            }
+            None => {
+                packet.nonce = self.nonces.next_u32();
+                self.scratch.clear();
+                layout.encode_with_nonce(wire, packet.nonce, &mut self.scratch);
+                self.arena.copy(&self.scratch)
+            }
+        };
+        packet.net_len = packet.wire.len() as u32;
+        *packet.header_mut() = *header;
+        Ok(id)
+    }
+
+    fn data(
+        &mut self,
+        header: &LpHeader,
+        wire: &[u8],
+        with_digest: bool,
+        pool: &mut PacketPool,
+    ) -> Result<PacketId, DecodeError> {
+        let data = Data::decode(wire)?;
+        let id = pool.take();
+        let packet = &mut pool[id];
+        if packet.name.assign_wire(&self.hasher, data.name.value()).is_err() {
+            pool.free(id);
+            return Err(DecodeErrorKind::TooLarge.at(0));
+        }
+        packet.kind = Kind::Data;
+        packet.content_len = data.payload().len() as u32;
+        packet.freshness = millis(data.freshness_period_ms());
+        packet.digest = with_digest.then(|| implicit_digest(wire));
+        packet.wire = self.arena.copy(wire);
+        packet.net_len = wire.len() as u32;
+        *packet.header_mut() = *header;
+        Ok(id)
+    }
+}
+
+/// Longer ones are cut to what the core counts in.
+fn millis(ms: u64) -> Span {
+    Span::from_nanos(ms.saturating_mul(1_000_000).min(u64::MAX / 4))
+}
+
+/// The bare packet as it leaves: into `out`, if it is not as it came.
+///
+/// The hop limit is the one left, and the nonce of a Nack that of the downstream's own Interest.
+pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
+    let unchanged = match packet.kind {
+        Kind::Data => true,
+        Kind::Interest => packet.hop_limit.is_none(),
+        Kind::Nack => false,
+    };
+    if unchanged {
+        return &packet.wire;
+    }
+    out.clear();
+    out.extend_from_slice(&packet.wire);
+    if let Ok((_, layout)) = Interest::decode_with_layout(&packet.wire) {
+        if let (Some(at), Some(hop_limit)) = (layout.hop_limit, packet.hop_limit) {
+            out[at] = hop_limit;
+        }
+        if let Some(at) = layout.nonce {
+            out[at..at + 4].copy_from_slice(&packet.nonce.to_be_bytes());
+        }
+    }
+    out
+}
+
+/// What of a link header a peer may say: fields for applications on this host only where they are
+/// switched on.
+pub fn trusted(mut header: LpHeader, local_fields: bool) -> LpHeader {
+    if !local_fields {
+        header.next_hop_face_id = None;
+        header.cache_policy = None;
+    }
+    header.incoming_face_id = None;
+    header
+}
+
+/// The frame around a bare packet, appended to `out`.
+pub fn frame(header: &LpHeader, net: &[u8], out: &mut Vec<u8>) {
+    LpPacket::new(*header, net).encode(out);
+}

@@ -1,0 +1,380 @@
+//! NDNLPv2 on one face: frames to packets and back.
+//!
+//! ```text
+//!   frame --> duplicates, acknowledgements --> reassembly --> packet with its header
+//!   frame <-- numbers, acknowledgements <-- fragmentation <-- congestion mark <-- packet
+//! ```
+//!
+//! No socket and no clock: times are handed in, frames go out through a function.
+
+use weir_core::units::{Span, Time};
+use weir_packet::fragment::{FragmentError, Fragmenter, Reassembler, ReassemblerConfig, ReassemblerCounters};
+use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN};
+use weir_packet::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
+use weir_packet::tlv::MAX_PACKET_SIZE;
+use weir_packet::{DecodeError, LpHeader};
+
+/// What a face's link service is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkOptions {
+    /// Largest frame, bytes; `None`: packets are not split.
+    pub mtu: Option<usize>,
+    /// Memory for packets of which fragments are missing, bytes.
+    pub reassembly_bytes: usize,
+    /// Whether frames are acknowledged and sent again.
+    pub reliability: bool,
+    /// Congestion marks, if any.
+    pub marking: Option<Marking>,
+}
+
+/// When packets are marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marking {
+    /// Length of the queue from which on packets are marked, bytes.
+    pub threshold: u64,
+    /// How long it has to be that, and the time from the first mark to the second.
+    pub interval: Span,
+}
+
+/// The link service of one face.
+#[derive(Debug)]
+pub struct LinkService {
+    options: LinkOptions,
+    fragmenter: Fragmenter,
+    reassembler: Reassembler,
+    reliability: Option<Box<Reliability>>,
+    marker: Marker,
+}
+
+#[derive(Debug)]
+struct Reliability {
+    sender: Sender<Sending>,
+    receiver: Receiver,
+    lost: u64,
+}
+
+/// What is kept of a frame until it is acknowledged.
+#[derive(Debug)]
+struct Sending {
+    link: LinkHeader,
+    header: LpHeader,
+    piece: Vec<u8>,
+}
+
+/// Acknowledgements that one frame takes along.
+const ACKS_PER_FRAME: usize = 16;
+
+impl LinkService {
+    /// One whose fragments are numbered from `first_sequence`, which should differ from start to start.
+    pub fn new(options: LinkOptions, first_sequence: u64) -> LinkService {
+        let mtu = options.mtu.unwrap_or(MAX_PACKET_SIZE);
+        let mut fragmenter = Fragmenter::new(mtu, first_sequence);
+        if options.reliability {
+            fragmenter = fragmenter.with_sequence_always();
+        }
+        let bounds = ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
+        // A fragment that is sent again comes a retransmission timeout later, which doubles each time.
+        let timeout = if options.reliability { 10_000_000_000 } else { bounds.timeout };
+        LinkService {
+            options,
+            fragmenter,
+            reassembler: Reassembler::new(ReassemblerConfig { timeout, ..bounds }),
+            reliability: options.reliability.then(|| {
+                Box::new(Reliability {
+                    sender: Sender::new(SenderConfig::default(), first_sequence),
+                    receiver: Receiver::new(ReceiverConfig::default()),
+                    lost: 0,
+                })
+            }),
+            marker: Marker::default(),
+        }
+    }
+
+    /// What it is like.
+    pub fn options(&self) -> LinkOptions {
+        self.options
+    }
+
+    /// Changes what it is like. Switching reliability forgets what waits to be acknowledged.
+    pub fn set_options(&mut self, options: LinkOptions, first_sequence: u64) {
+        if options.reliability == self.options.reliability {
+            self.fragmenter.set_mtu(options.mtu.unwrap_or(MAX_PACKET_SIZE));
+            self.options = options;
+        } else {
+            *self = LinkService::new(options, first_sequence);
+        }
+    }
+
+    /// Takes in a frame; hands in the packet that it completes, if it does.
+    ///
+    /// # Errors
+    /// The frame is malformed.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        peer: u64,
+        frame: &[u8],
+        packet: &mut dyn FnMut(&LpHeader, &[u8]),
+    ) -> Result<(), DecodeError> {
+        let frame = LpPacket::decode(frame)?;
+        let nanos = now.as_nanos();
+        if let Some(reliability) = &mut self.reliability {
+            for ack in frame.acks.iter() {
+                reliability.sender.handle_ack(nanos, ack);
+            }
+            let LinkHeader { tx_sequence, sequence, .. } = frame.link;
+            let is_new = frame.fragment.is_none()
+                || reliability.receiver.handle(nanos, tx_sequence, sequence) == Arrival::New;
+            if !is_new {
+                return Ok(());
+            }
+        }
+        match frame.fragment {
+            None => {}
+            Some(_) if frame.link.is_piece() => {
+                if let Some(whole) = self.reassembler.handle(nanos, peer, &frame) {
+                    packet(&whole.header, &whole.packet);
+                }
+            }
+            Some(bare) => packet(&frame.header, bare),
+        }
+        Ok(())
+    }
+
+    /// Sends a packet in as many frames as it takes. `queued` is what waits in front of the face, bytes.
+    ///
+    /// # Errors
+    /// It cannot be sent in frames of this size.
+    #[inline]
+    pub fn send(
+        &mut self,
+        now: Time,
+        header: &LpHeader,
+        net: &[u8],
+        queued: u64,
+        frame: &mut dyn FnMut(&LpPacket<'_>),
+    ) -> Result<(), FragmentError> {
+        let mut packet = LpPacket::new(*header, net);
+        if let Some(marking) = self.options.marking
+            && self.marker.marks(now, queued, marking)
+        {
+            packet.header.congestion_mark = packet.header.congestion_mark.max(1);
+        }
+        match &mut self.reliability {
+            None if self.options.mtu.is_none_or(|mtu| packet.wire_len() <= mtu) => frame(&packet),
+            None => self.fragmenter.split(packet, 0)?.for_each(|piece| frame(&piece)),
+            Some(reliability) => {
+                for piece in self.fragmenter.split(packet, TX_SEQUENCE_LEN)? {
+                    reliability.send(now, piece, self.fragmenter.mtu(), frame);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// When to call [`LinkService::on_deadline`].
+    pub fn next_deadline(&self) -> Time {
+        let Some(reliability) = &self.reliability else { return Time::NEVER };
+        let next = [reliability.sender.next_deadline(), reliability.receiver.next_deadline()];
+        next.into_iter().flatten().min().map_or(Time::NEVER, Time::from_nanos)
+    }
+
+    /// Sends again what was lost, and acknowledgements that have waited.
+    pub fn on_deadline(&mut self, now: Time, frame: &mut dyn FnMut(&LpPacket<'_>)) {
+        let mtu = self.fragmenter.mtu();
+        if let Some(reliability) = &mut self.reliability {
+            reliability.on_deadline(now, mtu, frame);
+        }
+    }
+
+    /// What became of fragments.
+    pub fn reassembly(&self) -> ReassemblerCounters {
+        self.reassembler.counters()
+    }
+
+    /// Frames that were given up after having been sent again and again.
+    pub fn lost(&self) -> u64 {
+        self.reliability.as_ref().map_or(0, |reliability| reliability.lost)
+    }
+}
+
+impl Reliability {
+    fn send(&mut self, now: Time, piece: LpPacket<'_>, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
+        let sending = Sending {
+            link: piece.link,
+            header: piece.header,
+            piece: piece.fragment.unwrap_or_default().to_vec(),
+        };
+        // With too many unacknowledged it goes unreliably.
+        let tx_sequence = self.sender.transmit(now.as_nanos(), sending).ok();
+        let piece = LpPacket { link: LinkHeader { tx_sequence, ..piece.link }, ..piece };
+        let mut numbers = [0; ACKS_PER_FRAME];
+        // The lengths of the frame and of its fields may each take two bytes more.
+        let room = mtu.saturating_sub(piece.wire_len() + 4);
+        let count = self.receiver.take_acks(room, &mut numbers);
+        frame(&LpPacket { acks: Acks::Numbers(&numbers[..count]), ..piece });
+    }
+
+    fn on_deadline(&mut self, now: Time, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
+        let nanos = now.as_nanos();
+        while let Some(event) = self.sender.poll(nanos) {
+            match event {
+                SenderEvent::Retransmit { tx_sequence, frame: sending } => {
+                    let link = LinkHeader { tx_sequence: Some(tx_sequence), ..sending.link };
+                    frame(&LpPacket { link, ..LpPacket::new(sending.header, &sending.piece) });
+                }
+                SenderEvent::Lost(_) => self.lost += 1,
+            }
+        }
+        while self.receiver.next_deadline().is_some_and(|due| due <= nanos) {
+            let mut numbers = [0; ACKS_PER_FRAME];
+            let count = self.receiver.take_acks(mtu.saturating_sub(8), &mut numbers);
+            if count == 0 {
+                break;
+            }
+            let idle = LpPacket { acks: Acks::Numbers(&numbers[..count]), ..LpPacket::default() };
+            frame(&idle);
+        }
+    }
+}
+
+/// Marks while a queue stays long, ever more often: as NFD does, after CoDel.
+#[derive(Debug, Default)]
+struct Marker {
+    /// When the next packet is marked; `None` while the queue is short.
+    next: Option<Time>,
+    /// Marks since the queue became long.
+    marks: u32,
+}
+
+impl Marker {
+    fn marks(&mut self, now: Time, queued: u64, marking: Marking) -> bool {
+        if queued <= marking.threshold {
+            *self = Marker::default();
+            return false;
+        }
+        let next = *self.next.get_or_insert(now + marking.interval);
+        if now < next {
+            return false;
+        }
+        self.marks += 1;
+        let wait = marking.interval.as_nanos() as f64 / f64::from(self.marks + 1).sqrt();
+        self.next = Some(next.max(now) + Span::from_nanos(wait as u64));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn options(mtu: usize, reliability: bool) -> LinkOptions {
+        LinkOptions { mtu: Some(mtu), reliability, reassembly_bytes: 1 << 20, marking: None }
+    }
+
+    /// A bare Interest of about this length.
+    fn interest(len: usize, number: u8) -> Vec<u8> {
+        let name = weir_packet::Name::new()
+            .with(weir_packet::Component::generic(&vec![b'x'; len]))
+            .with_segment(u64::from(number));
+        weir_packet::Interest::new(name.view()).to_vec()
+    }
+
+    fn frames(service: &mut LinkService, now: Time, net: &[u8]) -> Vec<Vec<u8>> {
+        let mut out = Vec::new();
+        let header = LpHeader { congestion_mark: 1, ..LpHeader::NONE };
+        service.send(now, &header, net, 0, &mut |frame| out.push(frame.to_vec())).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_is_too_long_is_split_and_put_together_again() {
+        let (mut sender, mut receiver) =
+            (LinkService::new(options(500, false), 7), LinkService::new(options(500, false), 9));
+        for len in [10, 480, 900, 8000] {
+            let net = interest(len, 1);
+            let sent = frames(&mut sender, at(0), &net);
+            assert!(sent.iter().all(|frame| frame.len() <= 500));
+            let mut got = Vec::new();
+            for frame in sent.iter().rev() {
+                let mut each =
+                    |header: &LpHeader, net: &[u8]| got.push((header.congestion_mark, net.to_vec()));
+                receiver.receive(at(1), 0, frame, &mut each).unwrap();
+            }
+            assert_eq!(got, [(1, net)]);
+        }
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_split_and_a_packet_without_fields_is_bare() {
+        let mut service = LinkService::new(LinkOptions { mtu: None, ..options(0, false) }, 0);
+        let net = interest(5000, 1);
+        let mut out = Vec::new();
+        service.send(at(0), &LpHeader::NONE, &net, 0, &mut |frame| out.push(frame.to_vec())).unwrap();
+        assert_eq!(out, [net]);
+    }
+
+    proptest! {
+        /// Frames are lost both ways, and yet each packet arrives once.
+        #[test]
+        fn a_reliable_face_loses_nothing(lost in prop::collection::vec(any::<bool>(), 0..40), lengths in prop::collection::vec(1usize..2000, 1..12)) {
+            let mut ends = [LinkService::new(options(700, true), 100), LinkService::new(options(700, true), 5)];
+            let (mut now, mut lost) = (at(0), lost.into_iter());
+            let mut wire: Vec<(usize, Vec<u8>)> = Vec::new();
+            let sent: Vec<Vec<u8>> = lengths.iter().enumerate().map(|(i, len)| interest(*len, i as u8)).collect();
+            for net in &sent {
+                wire.extend(frames(&mut ends[0], now, net).into_iter().map(|frame| (1, frame)));
+            }
+            let mut got = Vec::new();
+            for _ in 0..2000 {
+                for (to, frame) in std::mem::take(&mut wire) {
+                    prop_assert!(frame.len() <= 700);
+                    if lost.next() != Some(true) {
+                        ends[to].receive(now, 0, &frame, &mut |_, net| got.push(net.to_vec())).unwrap();
+                    }
+                }
+                let due = ends[0].next_deadline().min(ends[1].next_deadline());
+                if due == Time::NEVER {
+                    break;
+                }
+                now = now.max(due);
+                for (from, end) in ends.iter_mut().enumerate() {
+                    end.on_deadline(now, &mut |frame| wire.push((1 - from, frame.to_vec())));
+                }
+            }
+            got.sort();
+            let mut sent = sent;
+            sent.sort();
+            // Three times the same frame lost is a lost frame: the list of losses is not that long for all.
+            if ends[0].lost() == 0 {
+                prop_assert!(got == sent, "{} of {} packets", got.len(), sent.len());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_packet_or_an_error(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20)) {
+            let mut service = LinkService::new(options(500, true), 0);
+            for frame in frames {
+                let _ = service.receive(at(0), 0, &frame, &mut |_, _| ());
+                service.on_deadline(at(1), &mut |_| ());
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_that_stays_long_is_marked_ever_more_often_and_not_at_once() {
+        let marking = Marking { threshold: 1000, interval: Span::from_millis(100) };
+        let mut marker = Marker::default();
+        let marked: Vec<u64> = (0..1000).filter(|&ms| marker.marks(at(ms), 2000, marking)).collect();
+        assert_eq!(marked[..3], [100, 171, 229]);
+        assert!(marked.len() > 15, "{marked:?}");
+        assert!(!marker.marks(at(1000), 1000, marking));
+        assert!(!marker.marks(at(1001), 2000, marking) && !marker.marks(at(1100), 2000, marking));
+        assert!(marker.marks(at(1101), 2000, marking));
+    }
+}
