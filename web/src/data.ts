@@ -31,10 +31,20 @@ export interface LinkRow {
   queue_ms: { mean: number | null; p99: number | null };
 }
 
+/** What theory says is best, whatever the scheme. */
+export interface Optimum {
+  objective: string;
+  utilisation: number;
+  /** Beside the rows of flows. */
+  flows: { goodput_bps: number | null }[];
+}
+
 export interface Rows {
   flows: FlowRow[];
   classes: ClassRow[];
   links: LinkRow[];
+  /** Only of windows. */
+  optimum?: Optimum | null;
 }
 
 export interface Expectation {

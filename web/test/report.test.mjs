@@ -288,6 +288,31 @@ describe("the report", () => {
       assert.deepEqual(await order(), down.reverse());
     }));
 
+  test("says of each flow in a window what the optimum has, and the part of it that it got", () =>
+    open(
+      async (page) => {
+        const heads = () => page.locator("#flows thead th").allTextContents();
+        assert.ok(!(await heads()).some((text) => text.includes("optimum")), "the whole run has no optimum");
+        await page.locator('#flows select[aria-label="Part of the run"]').selectOption("0");
+        assert.deepEqual((await heads()).slice(3, 6), ["goodput", "optimum", "of optimum%"]);
+        const { flows, optimum } = await page.evaluate(
+          () => JSON.parse(document.getElementById("data").textContent).document.windows[0],
+        );
+        assert.equal(optimum.flows.length, flows.length);
+        const cells = await page.locator("#flows tbody tr").evaluateAll((rows) =>
+          rows.map((row) => [...row.children].slice(4, 6).map((cell) => cell.textContent)),
+        );
+        const scale = { "b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9 };
+        flows.forEach((flow, i) => {
+          const best = optimum.flows[i].goodput_bps;
+          const [number, unit] = cells[i][0].split(" ");
+          assert.ok(Math.abs(Number(number) * scale[unit] - best) < 1e-3 * best, `${cells[i][0]} for ${best}`);
+          assert.equal(cells[i][1], ((100 * flow.goodput_bps) / best).toFixed(1));
+        });
+      },
+      { file: join(summaries, "report.html") },
+    ));
+
   test("draws single flows, chosen or sought", () =>
     open(async (page) => {
       await page.locator('[data-value="flows"]').click();

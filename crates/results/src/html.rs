@@ -260,6 +260,11 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     }
     let flow_rows = |rows: &[FlowRow]| some(rows, flows);
     let link_rows = |rows: &[LinkRow]| some(rows, links);
+    let optimum = |row: &OptimumRow| OptimumRow {
+        objective: row.objective.clone(),
+        flows: some(&row.flows, flows),
+        ..*row
+    };
     let window = |window: &WindowRow| WindowRow {
         from_s: window.from_s,
         to_s: window.to_s,
@@ -267,7 +272,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: window.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&window.links),
-        optimum: window.optimum.as_ref().map(|optimum| OptimumRow { flows: Vec::new(), ..optimum.clone() }),
+        optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
         scenario: document.scenario.clone(),
@@ -457,6 +462,20 @@ mod tests {
             assert_eq!(row["goodput_bps"], wanted);
             assert!(!page["flows"][at].is_null());
         }
+    }
+
+    #[test]
+    fn a_flow_that_is_left_out_takes_its_optimum_along() {
+        let mut document = sample::dumbbell(4, 30).document;
+        for (at, best) in document.windows[0].optimum.as_mut().unwrap().flows.iter_mut().enumerate() {
+            best.goodput_bps = at as f64;
+        }
+        let shown = with_rows(&document, &[1, 3], &[]);
+        let optimum = shown.windows[0].optimum.as_ref().unwrap();
+        let goodputs: Vec<f64> = optimum.flows.iter().map(|best| best.goodput_bps).collect();
+        assert_eq!(goodputs, [1.0, 3.0]);
+        let prefixes: Vec<&str> = shown.windows[0].flows.iter().map(|flow| &*flow.prefix).collect();
+        assert_eq!(prefixes, optimum.flows.iter().map(|best| &*best.prefix).collect::<Vec<_>>());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::results::{
     Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
+    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -185,7 +185,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         classes: class_rows.clone(),
         groups: groups.clone(),
         links: links.clone(),
-        optimum: None,
+        optimum: Some(optimum(&flow_rows)),
     };
     Report {
         document: RunDocument {
@@ -225,6 +225,21 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             "These figures come from a generator of examples. They show the page, not a scheme.".to_owned(),
         ],
     }
+}
+
+/// Each class divided among its flows.
+fn optimum(flows: &[FlowRow]) -> OptimumRow {
+    let best = |flow: &FlowRow| {
+        let members = flows.iter().filter(|other| other.class == flow.class).count() as f64;
+        let rate = CLASSES.iter().find(|(class, ..)| *class == flow.class).map_or(0.0, |(_, rate, _)| *rate);
+        OptimumFlowRow {
+            consumer: flow.consumer.clone(),
+            prefix: flow.prefix.clone(),
+            class: flow.class.clone(),
+            goodput_bps: rate / members,
+        }
+    };
+    OptimumRow::new("link-fair", 0.99, flows.iter().map(best).collect(), flows)
 }
 
 /// Ten flows a class in turn, or as many as there are.
