@@ -50,6 +50,7 @@ export interface Rows {
 export interface Expectation {
   what: string;
   source: string;
+  unit: string;
   stated: number | null;
   measured: number | null;
   tolerance: number | null;

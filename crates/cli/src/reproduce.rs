@@ -304,7 +304,7 @@ impl Case<'_> {
         let statement = |(at, expectation): (usize, &&Expectation)| {
             let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
             let theory = theory(expectation, &expectations);
-            StatementRow::of(&rows, expectation.metric.unit(), theory, self.point.best(expectation))
+            StatementRow::of(&rows, theory, self.point.best(expectation))
         };
         CaseRow {
             set: self.point.set.clone(),

@@ -290,7 +290,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
 
 fn verdicts(document: &RunDocument) -> Vec<Verdict> {
     let verdict = |row: &ExpectationRow| {
-        let quantity = Quantity::of(&row.what);
+        let quantity = Quantity::of_unit(&row.unit);
         Verdict {
             kind: format::kind_of_source(&row.source).to_owned(),
             stated: format::stated(quantity, row),

@@ -211,7 +211,10 @@ pub struct ExpectationRow {
     pub what: String,
     /// Where it is stated, such as `paper, section V-B`.
     pub source: String,
-    /// What is stated there, in the base unit of what is measured (bit/s, ms, packets, 1).
+    /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    #[serde(default)]
+    pub unit: String,
+    /// What is stated there.
     pub stated: f64,
     /// What this run measured; `None` if there was nothing to measure.
     pub measured: Option<f64>,

@@ -12,14 +12,9 @@ use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 const PAPER: &str = "paper";
 
 impl StatementRow {
-    /// A statement from its rows in the runs of all seeds, at least one, with the unit of its metric, and for
-    /// the same figure what the scenario derives and what the optimum has.
-    pub fn of(
-        rows: &[&ExpectationRow],
-        unit: &str,
-        theory: Vec<TheoryRow>,
-        optimum: Option<f64>,
-    ) -> StatementRow {
+    /// A statement from its rows in the runs of all seeds, at least one, and for the same figure
+    /// what the scenario derives and what the optimum has.
+    pub fn of(rows: &[&ExpectationRow], theory: Vec<TheoryRow>, optimum: Option<f64>) -> StatementRow {
         let Some(first) = rows.first() else { return StatementRow::default() };
         let values: Vec<Option<f64>> = rows.iter().map(|row| row.measured).collect();
         let held = rows.iter().filter(|row| row.holds).count();
@@ -27,7 +22,7 @@ impl StatementRow {
             kind: format::kind_of_source(&first.source).to_owned(),
             what: first.what.clone(),
             source: first.source.clone(),
-            unit: unit.to_owned(),
+            unit: first.unit.clone(),
             stated: first.stated,
             tolerance: first.tolerance,
             bound: first.bound,
@@ -313,6 +308,7 @@ mod tests {
         ExpectationRow {
             what: "goodput of class EF".to_owned(),
             source: "paper: Fig. 7".to_owned(),
+            unit: "bit/s".to_owned(),
             stated: 1e6,
             measured,
             tolerance: 0.05,
@@ -340,7 +336,7 @@ mod tests {
     #[test]
     fn a_statement_holds_if_it_does_in_every_seed() {
         let rows = [row(Some(1e6), true), row(Some(1.1e6), false), row(None, false)];
-        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), "bit/s", Vec::new(), None);
+        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), None);
         assert_eq!((statement.held, statement.holds, statement.is_of_paper()), (1, false, true));
         assert_eq!(statement.values, [Some(1e6), Some(1.1e6), None]);
         assert_eq!(statement.measured.map(|measured| (measured.mean, measured.n)), Some((1.05e6, 2)));
@@ -356,7 +352,7 @@ mod tests {
     fn what_theory_allows_stands_beside_what_the_paper_states() {
         let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
         let row = row(Some(0.98e6), true);
-        let statement = StatementRow::of(&[&row], "bit/s", vec![theory], Some(0.985e6));
+        let statement = StatementRow::of(&[&row], vec![theory], Some(0.985e6));
         let document = document(vec![statement], 1);
         let said = "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s 985 kb/s ✓ holds";
         assert_eq!(line(&document.text(None), "goodput"), said);
@@ -367,7 +363,7 @@ mod tests {
     #[test]
     fn without_an_optimum_there_is_no_column_for_it() {
         let row = row(Some(0.98e6), true);
-        let text = document(vec![StatementRow::of(&[&row], "bit/s", Vec::new(), None)], 1).text(None);
+        let text = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 1).text(None);
         assert!(!text.contains("optimum"), "{text}");
     }
 
@@ -376,7 +372,7 @@ mod tests {
         let distance =
             |mean| DistanceRow { mean: Some(mean), largest: Some(0.2), within_5_percent: Some(1.0) };
         let row = row(Some(1e6), true);
-        let mut document = document(vec![StatementRow::of(&[&row], "bit/s", Vec::new(), None)], 2);
+        let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 2);
         document.experiments[0].cases[0].optimum = Some(CaseOptimumRow {
             objective: "link-fair".to_owned(),
             utilisation: 0.99,
@@ -397,7 +393,7 @@ mod tests {
     fn what_others_state_is_a_table_of_its_own_and_no_verdict() {
         let others =
             ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
-        let text = document(vec![StatementRow::of(&[&others], "bit/s", Vec::new(), None)], 1).text(None);
+        let text = document(vec![StatementRow::of(&[&others], Vec::new(), None)], 1).text(None);
         assert!(
             !text.contains("What the paper states\n")
                 && text.contains("\nWhat else is expected: 0 of 1 hold\n"),

@@ -126,10 +126,11 @@ pub(crate) fn rows(
     let row = |probe: &Probe| {
         let interval = intervals.iter().find(|i| (i.from, i.to) == probe.window);
         let measured = interval.and_then(|interval| probe.measured(interval, completion));
-        let Expectation { what, source, stated, tolerance, .. } = &probe.expectation;
+        let Expectation { what, source, metric, stated, tolerance, .. } = &probe.expectation;
         ExpectationRow {
             what: what.clone(),
             source: source.clone(),
+            unit: metric.unit().to_owned(),
             stated: *stated,
             measured,
             tolerance: *tolerance,

@@ -3,7 +3,8 @@
 
 use super::results::{
     Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
+    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode,
+    WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -154,6 +155,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     let goodput = |class: usize, stated: f64| {
         expectation(
             &format!("goodput of class {}, 20 s to {simulated_s} s", CLASSES[class].0),
+            "bit/s",
             stated,
             class_rows[class].goodput_bps,
             0.05,
@@ -164,11 +166,12 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         goodput(1, 4.5e6),
         goodput(2, 3e6),
         goodput(3, 1.5e6),
-        expectation("mean delay of class EF", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
-        expectation("lost Data packets", 0.0, lost as f64, 0.0),
+        expectation("mean delay of class EF", "ms", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
+        expectation("lost Data packets", "packets", 0.0, lost as f64, 0.0),
         ExpectationRow {
             what: "time to settle of class EF".to_owned(),
             source: "theory: some round trips".to_owned(),
+            unit: "s".to_owned(),
             stated: 2.0,
             measured: Some(0.5),
             tolerance: 0.0,
@@ -251,11 +254,12 @@ fn mean(values: &[f32]) -> f64 {
     values.iter().map(|x| f64::from(*x)).sum::<f64>() / values.len().max(1) as f64
 }
 
-fn expectation(what: &str, stated: f64, measured: f64, tolerance: f64) -> ExpectationRow {
+fn expectation(what: &str, unit: &str, stated: f64, measured: f64, tolerance: f64) -> ExpectationRow {
     let slack = if stated == 0.0 { tolerance } else { tolerance * stated };
     ExpectationRow {
         what: what.to_owned(),
         source: "paper, section V-B, figure 9".to_owned(),
+        unit: unit.to_owned(),
         stated,
         measured: Some(measured),
         tolerance,

@@ -75,10 +75,9 @@ fn optimum(runs: &[RunDocument]) -> CaseOptimumRow {
 
 fn statement(runs: &[RunDocument], at: usize) -> StatementRow {
     let rows: Vec<&ExpectationRow> = runs.iter().map(|run| &run.expectations[at]).collect();
-    let unit = if rows[0].what.starts_with("goodput") { "bit/s" } else { "ms" };
     let theory =
         TheoryRow { value: rows[0].stated * 0.99, source: "theory: 99 %".to_owned(), ..TheoryRow::default() };
-    let is_rate = unit == "bit/s";
+    let is_rate = rows[0].unit == "bit/s";
     let optimum = is_rate.then_some(rows[0].stated * 0.98);
-    StatementRow::of(&rows, unit, if is_rate { vec![theory] } else { Vec::new() }, optimum)
+    StatementRow::of(&rows, if is_rate { vec![theory] } else { Vec::new() }, optimum)
 }
