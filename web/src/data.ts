@@ -103,7 +103,9 @@ export interface Page {
   classes: TrafficColumns[];
   links: (LinkColumns | null)[];
   nodes: { name: string; role: "consumer" | "router" | "producer" | "peer"; x: number; y: number }[];
-  edges: { from: string; to: string; rate_bps: number; delay_ms: number }[];
+  /** Among them the pairs of stations of each medium, which is its place among those. */
+  edges: { from: string; to: string; rate_bps: number; delay_ms: number; medium: number | null }[];
+  media: { name: string; stations: string[]; x: number; y: number }[];
   provenance: [string, string][];
   drops: [string, number][];
   notes: string[];

@@ -10,7 +10,7 @@ import { count, large, millis, percent, rate, rateUnit, seconds } from "./format
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
-import { directions, network } from "./topology";
+import { directions, network, rowsOnMedium } from "./topology";
 
 declare global {
   interface Window {
@@ -446,8 +446,10 @@ function links(): HTMLElement {
   }
   directions(page).forEach((both, i) => {
     const edge = page.edges[i]!;
-    if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}`, both]);
+    const medium = edge.medium === null ? "" : ` (${page.media[edge.medium]!.name})`;
+    if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}${medium}`, both]);
   });
+  page.media.forEach(({ name }, i) => sets.set(`medium ${i}`, [`${name}, all stations`, rowsOnMedium(page, i)]));
   const chooser = select(
     "Which links",
     [...sets].map(([value, [text]]): [string, string] => [value, text]),

@@ -34,7 +34,7 @@ pub use model::{
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
-    TopologyLink, TopologyNode,
+    TopologyLink, TopologyMedium, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain, unfairness};
 pub use table::{summary, terminal_width};

@@ -3,8 +3,8 @@
 
 use super::results::{
     Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode,
-    WindowRow,
+    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
+    TopologyNode, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -230,6 +230,18 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     }
 }
 
+/// The same with the consumers and R1 on one medium.
+pub fn on_air(mut report: Report) -> Report {
+    let stations = ["R1", "C1", "C2", "C3", "C4"].map(str::to_owned);
+    for link in &mut report.topology.links {
+        if stations.contains(&link.from) && stations.contains(&link.to) {
+            (link.medium, link.rate_bps, link.delay_ms) = (Some(0), 24e6, 0.0);
+        }
+    }
+    report.topology.media.push(TopologyMedium { name: "wifi".to_owned(), stations: stations.to_vec() });
+    report
+}
+
 /// Each class divided among its flows.
 fn optimum(flows: &[FlowRow]) -> OptimumRow {
     let best = |flow: &FlowRow| {
@@ -297,8 +309,9 @@ fn topology() -> Topology {
         to: to.to_owned(),
         rate_bps: if (from, to) == ("R2", "R3") { 10e6 } else { 100e6 },
         delay_ms: 10.0,
+        medium: None,
     });
-    Topology { nodes: nodes.to_vec(), links: links.to_vec() }
+    Topology { nodes: nodes.to_vec(), links: links.to_vec(), media: Vec::new() }
 }
 
 fn group_row(row: &ClassRow) -> GroupRow {
