@@ -127,7 +127,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       .map(([role, text]) => h("span", { class: "key" }, h("i", { class: `node ${role}` }), text)),
     ),
     page.media.length > 0
-      ? h("span", {}, h("span", { class: "key" }, h("i", { class: "node medium" }), "shared medium: part of the time with frames on the air, whose"))
+      ? h("span", {}, h("span", { class: "key" }, h("i", { class: "node medium" }), "shared medium: time with frames on the air, of all and of each station"))
       : null,
     n > NAMED ? h("span", {}, "names: point at a node, or enlarge") : null,
     buttons,
