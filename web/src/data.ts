@@ -31,15 +31,26 @@ export interface LinkRow {
   queue_ms: { mean: number | null; p99: number | null };
 }
 
+/** What theory says is best, whatever the scheme. */
+export interface Optimum {
+  objective: string;
+  utilisation: number;
+  /** Beside the rows of flows. */
+  flows: { goodput_bps: number | null }[];
+}
+
 export interface Rows {
   flows: FlowRow[];
   classes: ClassRow[];
   links: LinkRow[];
+  /** Only of windows. */
+  optimum?: Optimum | null;
 }
 
 export interface Expectation {
   what: string;
   source: string;
+  unit: string;
   stated: number | null;
   measured: number | null;
   tolerance: number | null;
@@ -92,7 +103,9 @@ export interface Page {
   classes: TrafficColumns[];
   links: (LinkColumns | null)[];
   nodes: { name: string; role: "consumer" | "router" | "producer" | "peer"; x: number; y: number }[];
-  edges: { from: string; to: string; rate_bps: number; delay_ms: number }[];
+  /** Among them the pairs of stations of each medium, which is its place among those. */
+  edges: { from: string; to: string; rate_bps: number; delay_ms: number; medium: number | null }[];
+  media: { name: string; stations: string[]; x: number; y: number }[];
   provenance: [string, string][];
   drops: [string, number][];
   notes: string[];

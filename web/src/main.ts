@@ -10,7 +10,7 @@ import { count, large, millis, percent, rate, rateUnit, seconds } from "./format
 import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
-import { directions, network } from "./topology";
+import { directions, network, rowsOnMedium } from "./topology";
 
 declare global {
   interface Window {
@@ -162,16 +162,32 @@ function classTable(rows: Rows): HTMLElement {
   );
 }
 
+/** A flow, and its goodput in the optimum. */
+type BestFlowRow = FlowRow & { best: number | null };
+
+/** The part of the optimum that a flow has; none where it should get nothing. */
+function reached({ goodput_bps, best }: BestFlowRow): number | null {
+  return goodput_bps === null || !best ? null : goodput_bps / best;
+}
+
 function flowTable(rows: Rows): HTMLElement {
-  return table<FlowRow>(
-    "Each flow",
+  const flows = rows.flows.map((row, i): BestFlowRow => ({ ...row, best: rows.optimum?.flows[i]?.goodput_bps ?? null }));
+  const [goodput, ...others] = measured(flows);
+  const optimum: Column<BestFlowRow>[] = [
+    { title: "optimum", text: (row) => rate(row.best), key: (row) => row.best, number: true },
+    { title: "of optimum", unit: "%", text: (row) => percent(reached(row)), key: reached, number: true },
+  ];
+  return table<BestFlowRow>(
+    rows.optimum ? `Each flow, beside the ${rows.optimum.objective} optimum` : "Each flow",
     [
       { title: "consumer", text: (row) => row.consumer, key: (row) => row.consumer },
       { title: "prefix", text: (row) => row.prefix, key: (row) => row.prefix },
       { title: "class", text: (row) => row.class, key: (row) => row.class },
-      ...measured(rows.flows),
+      goodput!,
+      ...(rows.optimum ? optimum : []),
+      ...others,
     ],
-    rows.flows,
+    flows,
     left(rows.flows.length, totals.flows, "flows", "the fastest of each class, the slowest, and those with most loss"),
   );
 }
@@ -430,8 +446,10 @@ function links(): HTMLElement {
   }
   directions(page).forEach((both, i) => {
     const edge = page.edges[i]!;
-    if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}`, both]);
+    const medium = edge.medium === null ? "" : ` (${page.media[edge.medium]!.name})`;
+    if (both.length > 0) sets.set(`edge ${i}`, [`${edge.from} – ${edge.to}${medium}`, both]);
   });
+  page.media.forEach(({ name }, i) => sets.set(`medium ${i}`, [`${name}, all stations`, rowsOnMedium(page, i)]));
   const chooser = select(
     "Which links",
     [...sets].map(([value, [text]]): [string, string] => [value, text]),

@@ -1,5 +1,5 @@
 // The network: nodes at given places, links as thick as their rate and coloured by how much of
-// them is used.
+// them is used. A shared medium is one thing with a wire to each of its stations.
 
 import cytoscape from "cytoscape";
 import type { Page } from "./data";
@@ -9,6 +9,8 @@ import { css, onTheme, utilisationColour, utilisationGradient } from "./theme";
 
 /** With more nodes than this a drawing has names only of what is pointed at, or enlarged. */
 const NAMED = 60;
+/** Directions of links that are told of what is pointed at. */
+const TOLD = 8;
 
 const ROLES = { consumer: "consumer", router: "router", producer: "producer", peer: "consumer and producer" };
 
@@ -32,10 +34,60 @@ export function directions(page: Page): number[][] {
   return page.edges.map(({ from, to }) => [take(from, to), take(to, from)].filter((at) => at !== undefined));
 }
 
-export function network(page: Page, onPick: (rows: number[]) => void): Network {
+/** The rows of the document that are directions of a medium. */
+export function rowsOnMedium(page: Page, medium: number): number[] {
+  return directions(page).filter((_, edge) => page.edges[edge]!.medium === medium).flat();
+}
+
+/** What is drawn as a line: a link, or what joins a station with its medium. */
+interface Wire {
+  /** Ids of what it joins. */
+  ends: [string, string];
+  /** The rows of the document that it stands for. */
+  rows: number[];
+  rate_bps: number;
+  /** What is used of it, 0 to 1: of a link in the busier direction, of a medium by what the station sends. */
+  used: number;
+  /** What is said of it, before its rows. */
+  title: string;
+  kind: "link" | "air";
+}
+
+/** Everything that is drawn as a line. */
+function wires(page: Page): Wire[] {
   const rowsOf = directions(page);
   const links = page.document.links;
-  const used = (edge: number) => Math.max(0, ...rowsOf[edge]!.map((row) => links[row]!.utilisation ?? 0));
+  const idOf = new Map(page.nodes.map((node, i) => [node.name, `n${i}`]));
+  const used = (row: number) => links[row]!.utilisation ?? 0;
+  const ofLinks = page.edges.flatMap((edge, i): Wire[] => {
+    const [source, target] = [idOf.get(edge.from), idOf.get(edge.to)];
+    if (source === undefined || target === undefined || edge.medium !== null) return [];
+    const { rate_bps } = edge;
+    const title = `${edge.from} – ${edge.to}: ${rate(rate_bps)}, ${millis(edge.delay_ms)} ms`;
+    const rows = rowsOf[i]!;
+    return [{ ends: [source, target], rows, rate_bps, used: Math.max(0, ...rows.map(used)), title, kind: "link" }];
+  });
+  const ofMedia = page.media.flatMap((medium, m) => {
+    const rate_bps = page.edges.find((edge) => edge.medium === m)?.rate_bps ?? 0;
+    const rowsOfAll = rowsOnMedium(page, m);
+    return medium.stations.flatMap((station): Wire[] => {
+      const id = idOf.get(station);
+      if (id === undefined) return [];
+      const rows = rowsOfAll.filter((row) => links[row]!.from === station || links[row]!.to === station);
+      const sent = rows.filter((row) => links[row]!.from === station).map(used);
+      const share = sent.reduce((sum, one) => sum + one, 0);
+      const title = `${station} on ${medium.name}: sends for ${percent(share)} % of the time`;
+      return [{ ends: [id, `m${m}`], rows, rate_bps, used: share, title, kind: "air" }];
+    });
+  });
+  return [...ofLinks, ...ofMedia];
+}
+
+export function network(page: Page, onPick: (rows: number[]) => void): Network {
+  const lines = wires(page);
+  const links = page.document.links;
+  const media = page.media.map((_, m) => rowsOnMedium(page, m));
+  const onAir = (m: number) => media[m]!.reduce((sum, row) => sum + (links[row]!.utilisation ?? 0), 0);
   const rates = page.edges.map((edge) => edge.rate_bps).filter((bps) => bps > 0);
   const slowest = Math.min(...rates);
   const thickness = (bps: number) => Math.min(8, 2.4 + 1.7 * Math.log10(Math.max(1, bps / slowest)));
@@ -44,7 +96,9 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
   const place = h("div", { class: "graph", role: "img" });
   place.setAttribute(
     "aria-label",
-    `The network: ${page.nodes.length} nodes, ${page.edges.length} links. The table of links has the same figures.`,
+    `The network: ${page.nodes.length} nodes, ${lines.filter(({ kind }) => kind === "link").length} links${
+      page.media.length > 0 ? `, ${page.media.length} shared media` : ""
+    }. The table of links has the same figures.`,
   );
   const paper = h("img", { class: "paper", alt: "The network" });
   const n = page.nodes.length;
@@ -72,19 +126,34 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       .filter(([role]) => role !== "peer" || page.nodes.some((node) => node.role === "peer"))
       .map(([role, text]) => h("span", { class: "key" }, h("i", { class: `node ${role}` }), text)),
     ),
+    page.media.length > 0
+      ? h("span", {}, h("span", { class: "key" }, h("i", { class: "node medium" }), "shared medium: time with frames on the air, of all and of each station"))
+      : null,
     n > NAMED ? h("span", {}, "names: point at a node, or enlarge") : null,
     buttons,
   );
   const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, paper, tip), legend);
 
-  const lines = (edge: number): string[] => {
-    const { from, to, rate_bps, delay_ms } = page.edges[edge]!;
+  const told = (rows: number[]): string[] => [
+    ...rows.slice(0, TOLD).map((row) => {
+      const link = links[row]!;
+      return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} drops`;
+    }),
+    ...(rows.length > TOLD ? [`and ${rows.length - TOLD} others`] : []),
+  ];
+  const aboutMedium = (m: number): string[] => {
+    const { name, stations } = page.media[m]!;
+    const bps = page.edges.find((edge) => edge.medium === m)?.rate_bps;
+    return [`${name}: ${stations.length} stations, ${rate(bps)}, frames on the air for ${percent(onAir(m))} % of the time`, ...told(media[m]!)];
+  };
+  const aboutNode = (node: cytoscape.NodeSingular): string[] => {
+    const own = node.connectedEdges().map((edge) => lines[edge.data("index") as number]!);
+    const joined = own.filter(({ kind }) => kind === "link").length;
+    const on = own.filter(({ kind }) => kind === "air").map(({ ends }) => page.media[Number(ends[1].slice(1))]!.name);
+    const role = ROLES[node.data("role") as keyof typeof ROLES];
     return [
-      `${from} – ${to}: ${rate(rate_bps)}, ${millis(delay_ms)} ms`,
-      ...rowsOf[edge]!.map((row) => {
-        const link = links[row]!;
-        return `${link.from} → ${link.to}: ${percent(link.utilisation)} % used, queue ${millis(link.queue_ms.mean)} ms, ${count(link.drops)} drops`;
-      }),
+      node.data("name") as string,
+      [role, ...(joined > 0 || on.length === 0 ? [`${joined} links`] : []), ...on.map((name) => `on ${name}`)].join(", "),
     ];
   };
 
@@ -94,7 +163,6 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       x: margin.x + node.x * (place.clientWidth - 2 * margin.x),
       y: margin.y + node.y * (place.clientHeight - 2 * margin.y - 8),
     });
-    const places = new Map(page.nodes.map((node, i) => [node.name, i]));
     // The same pair of nodes may have several links: those bend.
     const cy = cytoscape({
       container: place,
@@ -113,16 +181,17 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
           position: at(node),
           classes: node.role,
         })),
-        ...page.edges.flatMap((edge, i) => {
-          const [source, target] = [places.get(edge.from), places.get(edge.to)];
-          if (source === undefined || target === undefined) return [];
-          return [
-            {
-              group: "edges" as const,
-              data: { id: `e${i}`, index: i, source: `n${source}`, target: `n${target}`, width: thickness(edge.rate_bps) },
-            },
-          ];
-        }),
+        ...page.media.map((medium, m) => ({
+          group: "nodes" as const,
+          data: { id: `m${m}`, name: medium.name, medium: m },
+          position: at(medium),
+          classes: "medium",
+        })),
+        ...lines.map(({ ends: [source, target], rate_bps, kind }, i) => ({
+          group: "edges" as const,
+          data: { id: `e${i}`, index: i, source, target, width: thickness(rate_bps) },
+          classes: kind,
+        })),
       ],
     });
     const paint = () => {
@@ -155,14 +224,25 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
         { selector: "node.producer", style: { shape: "diamond", "background-color": css("--panel") } },
         { selector: "node.peer", style: { shape: "ellipse", "background-color": css("--node-line") } },
         {
+          selector: "node.medium",
+          style: {
+            shape: "round-rectangle",
+            width: size * 2.2,
+            height: size * 0.6,
+            "border-style": "dashed",
+            "background-color": (node: cytoscape.NodeSingular) => utilisationColour(Math.min(1, onAir(node.data("medium") as number))),
+          },
+        },
+        {
           selector: "edge",
           style: {
             width: "data(width)",
             "curve-style": "bezier",
-            "line-color": (edge: cytoscape.EdgeSingular) => utilisationColour(used(edge.data("index") as number)),
+            "line-color": (edge: cytoscape.EdgeSingular) => utilisationColour(Math.min(1, lines[edge.data("index") as number]!.used)),
             "line-cap": "round",
           },
         },
+        { selector: "edge.air", style: { "line-style": "dashed", "line-dash-pattern": [6, 4], "line-cap": "butt" } },
         {
           selector: "edge.near, edge.picked",
           style: { "underlay-color": css("--accent"), "underlay-opacity": 0.28, "underlay-padding": 4 },
@@ -199,15 +279,13 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     cy.on("mouseover tapstart", "edge", (event) => {
       event.target.addClass("near");
       event.target.connectedNodes().addClass("named");
-      showTip(lines(event.target.data("index") as number), event.renderedPosition);
+      const wire = lines[event.target.data("index") as number]!;
+      showTip([wire.title, ...told(wire.rows)], event.renderedPosition);
     });
     cy.on("mouseover tapstart", "node", (event) => {
       event.target.addClass("near");
-      const edges = event.target.connectedEdges().length as number;
-      showTip(
-        [event.target.data("name") as string, `${ROLES[event.target.data("role") as keyof typeof ROLES]}, ${edges} links`],
-        event.renderedPosition,
-      );
+      const medium = event.target.data("medium") as number | undefined;
+      showTip(medium === undefined ? aboutNode(event.target) : aboutMedium(medium), event.renderedPosition);
     });
     cy.on("mouseout tapend", "node, edge", hide);
     // Who leaves the drawing from a node does not leave the node first.
@@ -215,13 +293,14 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
     cy.on("tap", "edge", (event) => {
       cy.elements().removeClass("picked");
       event.target.addClass("picked");
-      onPick(rowsOf[event.target.data("index") as number]!);
+      onPick(lines[event.target.data("index") as number]!.rows);
     });
     cy.on("tap", "node", (event) => {
       cy.elements().removeClass("picked");
       const edges = event.target.connectedEdges() as cytoscape.EdgeCollection;
       edges.addClass("picked");
-      onPick(edges.map((edge) => rowsOf[edge.data("index") as number]!).flat());
+      const medium = event.target.data("medium") as number | undefined;
+      onPick(medium === undefined ? edges.map((edge) => lines[edge.data("index") as number]!.rows).flat() : media[medium]!);
     });
 
     // Where the drawing stands in the window is remembered; what is above it may have grown.
@@ -257,6 +336,7 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       cy.resize();
       fitAll();
       page.nodes.forEach((node, i) => cy.getElementById(`n${i}`).position(at(node)));
+      page.media.forEach((medium, m) => cy.getElementById(`m${m}`).position(at(medium)));
     }).observe(place);
     return cy;
   };

@@ -268,6 +268,41 @@ describe("the report", () => {
       assert.equal(chosen, network.edge.name);
     }));
 
+  test("draws a shared medium as one thing with its stations, and plots them when it is clicked", () =>
+    open(
+      async (page) => {
+        const drawn = await page.evaluate(() => {
+          const cy = window.weirReport.network;
+          const medium = cy.getElementById("m0");
+          return {
+            name: medium.data("name"),
+            place: medium.renderedPosition(),
+            stations: medium.connectedEdges().connectedNodes("[role]").map((node) => node.data("name")).sort(),
+            lines: [cy.edges(".link").length, cy.edges(".air").length],
+            pairs: cy.edges().filter((edge) => edge.source().data("role") === "consumer" && edge.target().data("name") === "R1").length,
+          };
+        });
+        assert.deepEqual(
+          [drawn.name, drawn.stations, drawn.lines, drawn.pairs],
+          ["wifi", ["C1", "C2", "C3", "C4", "R1"], [7, 5], 0],
+        );
+        assert.match(await page.locator(".graph").getAttribute("aria-label"), /12 nodes, 7 links, 1 shared media/);
+        const graph = page.locator(".graph");
+        await graph.scrollIntoViewIfNeeded();
+        await settle(page);
+        const box = await graph.boundingBox();
+        await page.mouse.move(box.x + 4, box.y + 4);
+        await page.mouse.move(box.x + drawn.place.x, box.y + drawn.place.y);
+        await page.locator(".tip").waitFor({ state: "visible" });
+        assert.match(await page.locator(".tip").textContent(), /^wifi: 5 stations, 24 Mb\/s, frames on the air for [\d.]+ % of the time/);
+        await page.mouse.click(box.x + drawn.place.x, box.y + drawn.place.y);
+        await page.waitForFunction(() => document.querySelectorAll("#board-links button.line").length === 8);
+        const chosen = await page.locator("#links select").evaluate((list) => list.selectedOptions[0].textContent);
+        assert.equal(chosen, "wifi, all stations");
+      },
+      { file: join(summaries, "air", "report.html") },
+    ));
+
   test("sorts its tables", () =>
     open(async (page) => {
       const head = page.locator("#flows thead th").filter({ hasText: "goodput" });
@@ -287,6 +322,31 @@ describe("the report", () => {
       assert.equal(await head.getAttribute("aria-sort"), "ascending");
       assert.deepEqual(await order(), down.reverse());
     }));
+
+  test("says of each flow in a window what the optimum has, and the part of it that it got", () =>
+    open(
+      async (page) => {
+        const heads = () => page.locator("#flows thead th").allTextContents();
+        assert.ok(!(await heads()).some((text) => text.includes("optimum")), "the whole run has no optimum");
+        await page.locator('#flows select[aria-label="Part of the run"]').selectOption("0");
+        assert.deepEqual((await heads()).slice(3, 6), ["goodput", "optimum", "of optimum%"]);
+        const { flows, optimum } = await page.evaluate(
+          () => JSON.parse(document.getElementById("data").textContent).document.windows[0],
+        );
+        assert.equal(optimum.flows.length, flows.length);
+        const cells = await page.locator("#flows tbody tr").evaluateAll((rows) =>
+          rows.map((row) => [...row.children].slice(4, 6).map((cell) => cell.textContent)),
+        );
+        const scale = { "b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9 };
+        flows.forEach((flow, i) => {
+          const best = optimum.flows[i].goodput_bps;
+          const [number, unit] = cells[i][0].split(" ");
+          assert.ok(Math.abs(Number(number) * scale[unit] - best) < 1e-3 * best, `${cells[i][0]} for ${best}`);
+          assert.equal(cells[i][1], ((100 * flow.goodput_bps) / best).toFixed(1));
+        });
+      },
+      { file: join(summaries, "report.html") },
+    ));
 
   test("draws single flows, chosen or sought", () =>
     open(async (page) => {

@@ -6,7 +6,7 @@ use weir_results::{ComparisonDocument, RunDocument, terminal_width, to_json, wri
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
-use crate::optimum::Beside;
+use crate::beside::Beside;
 use crate::{Failure, load, out, terminal};
 
 /// Simulate a scenario under several schemes, and print their figures side by side

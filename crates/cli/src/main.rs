@@ -1,6 +1,7 @@
 //! `weir`: congestion control and quality of service for Named Data Networking.
 
 mod batch;
+mod beside;
 mod compare;
 mod list;
 mod load;

@@ -1,10 +1,10 @@
-//! `weir optimum`: the best allocation for a scenario, whatever the scheme. Beside what runs measure, too.
+//! `weir optimum`: the best allocation for a scenario, whatever the scheme.
 
 use weir_core::units::Span;
 use weir_optimum::{Bottleneck, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
-    OptimumFlowRow, OptimumRow, OptimumWindowRow, RunDocument, ShareRow, terminal_width, to_json,
+    OptimumWindowRow, ShareRow, terminal_width, to_json,
 };
 use weir_scenario::{DirectedLink, Scenario};
 
@@ -181,45 +181,4 @@ fn completion_rows(scenario: &Scenario, theory: &Theory<'_>) -> Result<Vec<Optim
         completion_s: completion.map(Span::as_secs_f64),
     };
     Ok(flows.filter(|(flow, _)| flow.amount.is_some()).map(row).collect())
-}
-
-/// The optimum of a scenario in its windows, for what runs measure there.
-pub struct Beside {
-    objective: Objective,
-    utilisation: f64,
-    /// Of each window, in the order of the document's.
-    windows: Vec<Vec<OptimumFlowRow>>,
-}
-
-impl Beside {
-    /// In the scenario's windows and further ones; none where theory does not know it.
-    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<Beside> {
-        let own = scenario.windows.iter().map(|window| (window.from, window.to));
-        let windows: Vec<_> = own.chain(further.iter().copied()).collect();
-        if windows.is_empty() {
-            return None;
-        }
-        let waiting = terminal::waiting("computing the optimum");
-        let options = Options::default();
-        let found = Theory::new(scenario, &options)
-            .and_then(|theory| Ok((theory.utilisation(), theory.windows(&windows)?)));
-        waiting.finish_and_clear();
-        let (utilisation, optima) = found.ok()?;
-        let row = |(flow, best): (&weir_scenario::Flow, &weir_optimum::FlowOptimum)| OptimumFlowRow {
-            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
-            prefix: flow.prefix.clone(),
-            class: flow.class.name().to_owned(),
-            goodput_bps: best.goodput_bps,
-        };
-        let rows = |optimum: &Optimum| scenario.flows.iter().zip(&optimum.flows).map(row).collect();
-        Some(Beside { objective: options.objective, utilisation, windows: optima.iter().map(rows).collect() })
-    }
-
-    /// Adds it to each window of a run.
-    pub fn add_to(&self, document: &mut RunDocument) {
-        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
-            let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), &window.flows);
-            window.optimum = Some(row);
-        }
-    }
 }

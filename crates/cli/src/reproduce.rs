@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weir_results::{
-    Bound, CaseRow, ExpectationRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
-    kind_of_source, terminal_width, to_json, write_all, write_reproduction,
+    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, ReproductionDocument,
+    RunDocument, StatementRow, TheoryRow, WindowDistanceRow, WindowRow, kind_of_source, terminal_width,
+    to_json, write_all, write_reproduction,
 };
 use weir_scenario::{self as scenario, Axis, Expectation, Scenario, builtin, builtins, nearest};
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
+use crate::beside::Beside;
 use crate::{Failure, load, out, terminal};
 
 /// What `weir reproduce` leaves out unless it is named.
@@ -55,6 +57,8 @@ struct Point {
     scenario: Scenario,
     /// The schemes that something is stated about.
     schemes: Vec<String>,
+    /// What theory says is best, where it knows.
+    optimum: Option<Beside>,
 }
 
 /// A point under one scheme.
@@ -63,6 +67,21 @@ struct Case<'a> {
     scheme: &'a str,
     /// Its folder in that of the page.
     folder: String,
+}
+
+/// What a case keeps of a run.
+struct Kept {
+    expectations: Vec<ExpectationRow>,
+    /// How far it is from the optimum in each of the scenario's windows; empty where that is not known.
+    distances: Vec<DistanceRow>,
+}
+
+impl Kept {
+    fn of(document: RunDocument) -> Kept {
+        let distance = |window: &WindowRow| Some(window.optimum.as_ref()?.distance);
+        let distances = document.windows.iter().filter_map(distance).collect();
+        Kept { expectations: document.expectations, distances }
+    }
 }
 
 /// Reproduces them.
@@ -97,13 +116,8 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// All runs: for each case one a seed, with what came out for each expectation. The first of each
-/// case is written.
-fn simulate(
-    cases: &[Case<'_>],
-    seeds: &[u64],
-    dir: Option<&Path>,
-) -> Result<Vec<Vec<ExpectationRow>>, Failure> {
+/// All runs: for each case one a seed. The first of each case is written.
+fn simulate(cases: &[Case<'_>], seeds: &[u64], dir: Option<&Path>) -> Result<Vec<Kept>, Failure> {
     let job = |case: &Case<'_>, seed: u64| Setup {
         scheme: Some(case.scheme.to_owned()),
         seed,
@@ -120,11 +134,15 @@ fn simulate(
             setup: job(case, seed),
         })
         .collect();
-    batch::simulate(&jobs, |at, report| {
-        if let Some(dir) = dir.filter(|_| jobs[at].setup.with_series) {
-            write_all(&report, dir.join(&cases[at / seeds.len()].folder))?;
+    batch::simulate(&jobs, |at, mut report| {
+        let case = &cases[at / seeds.len()];
+        if let Some(optimum) = &case.point.optimum {
+            optimum.add_to(&mut report.document);
         }
-        Ok(report.document.expectations)
+        if let Some(dir) = dir.filter(|_| jobs[at].setup.with_series) {
+            write_all(&report, dir.join(&case.folder))?;
+        }
+        Ok(Kept::of(report.document))
     })
 }
 
@@ -197,7 +215,10 @@ impl Experiment {
         let point = |set: Vec<String>| {
             let scenario = load::scenario(name, &set)?;
             let schemes = schemes_of(&scenario, scheme);
-            Ok(Point { set, scenario, schemes })
+            // What nothing is stated about is not run.
+            let is_run = !schemes.is_empty();
+            let optimum = is_run.then(|| Beside::with_expectations(&scenario)).flatten();
+            Ok(Point { set, scenario, schemes, optimum })
         };
         let points = points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
         Ok(Experiment { points })
@@ -256,6 +277,12 @@ impl Point {
         };
         self.schemes.iter().map(String::as_str).map(case).collect()
     }
+
+    /// What one of its scenario's expectations would be in the optimum.
+    fn best(&self, expectation: &Expectation) -> Option<f64> {
+        let at = self.scenario.expectations.iter().position(|one| one == expectation)?;
+        *self.optimum.as_ref()?.figures().get(at)?
+    }
 }
 
 /// A setting as a part of a folder's name: `axis.rate=10 Mb/s` is `rate-10_Mb_s`.
@@ -270,24 +297,40 @@ fn in_path(set: &str) -> String {
 // ---- What came out
 
 impl Case<'_> {
-    /// `runs` are what came out for each expectation, one list a seed.
-    fn row(&self, runs: &[Vec<ExpectationRow>], has_report: bool) -> CaseRow {
+    /// Its runs, one a seed.
+    fn row(&self, runs: &[Kept], has_report: bool) -> CaseRow {
         // A run has a row for each expectation about its scheme, in their order.
         let expectations: Vec<&Expectation> = self.point.scenario.expectations_for(self.scheme).collect();
         let statement = |(at, expectation): (usize, &&Expectation)| {
-            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|rows| rows.get(at)).collect();
-            StatementRow::of(&rows, expectation.metric.unit(), theory(expectation, &expectations))
+            let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
+            let theory = theory(expectation, &expectations);
+            StatementRow::of(&rows, theory, self.point.best(expectation))
         };
         CaseRow {
             set: self.point.set.clone(),
             scheme: self.scheme.to_owned(),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
             statements: expectations.iter().enumerate().map(statement).collect(),
+            optimum: self.point.optimum.as_ref().map(|optimum| self.optimum_row(optimum, runs)),
+        }
+    }
+
+    /// What is best, and how far the runs are from it.
+    fn optimum_row(&self, optimum: &Beside, runs: &[Kept]) -> CaseOptimumRow {
+        let row = |(at, window): (usize, &scenario::Window)| {
+            let distances: Vec<DistanceRow> =
+                runs.iter().filter_map(|run| run.distances.get(at).copied()).collect();
+            WindowDistanceRow::of((window.from.as_secs_f64(), window.to.as_secs_f64()), &distances)
+        };
+        CaseOptimumRow {
+            objective: optimum.objective().to_owned(),
+            utilisation: optimum.utilisation(),
+            windows: self.point.scenario.windows.iter().enumerate().map(row).collect(),
         }
     }
 }
 
-/// What theory allows for the figure that is stated: what the scenario derives for it.
+/// What the scenario derives from theory for the figure that is stated.
 fn theory(stated: &Expectation, all: &[&Expectation]) -> Vec<TheoryRow> {
     let is_theory = |expectation: &&&Expectation| kind_of_source(&expectation.source) == "theory";
     let same = |one: &&&Expectation| {

@@ -9,7 +9,7 @@ use weir_scenario::Scenario;
 use weir_sim::Setup;
 
 use crate::batch::{self, Job};
-use crate::optimum::Beside;
+use crate::beside::Beside;
 use crate::{Failure, load, out, terminal};
 
 /// Simulate a scenario, print what came out, and write a report

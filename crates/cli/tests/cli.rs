@@ -275,7 +275,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
     assert_eq!(keys(&optimum["flows"][0]), ["class", "consumer", "goodput_bps", "prefix"]);
     assert_eq!(keys(&optimum["distance"]), ["largest", "mean", "within_5_percent"]);
-    let row = ["what", "source", "stated", "measured", "tolerance", "bound", "holds"];
+    let row = ["what", "source", "unit", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
     assert!(document["wall_s"].as_f64().unwrap() > 0.0);
@@ -412,6 +412,23 @@ fn holds_follows_from_the_other_keys_of_an_expectation() {
         bounds.push(bound);
     }
     assert!(bounds.contains(&"about") && bounds.contains(&"at_most"));
+}
+
+#[test]
+fn an_expectation_has_the_unit_of_what_is_measured() {
+    let document: Value = serde_json::from_str(&printed(&short(&["--json"]))).unwrap();
+    let rows = document["expectations"].as_array().unwrap();
+    let units = [
+        ("rate of Data of class EF", "bit/s"),
+        ("Data packets lost", "packets"),
+        ("utilisation on R3->R2", "1"),
+        ("mean delay of class EF", "ms"),
+        ("time to settle of class EF", "s"),
+    ];
+    for (what, unit) in units {
+        let row = rows.iter().find(|row| row["what"].as_str().unwrap().starts_with(what));
+        assert_eq!(row.unwrap_or_else(|| panic!("{what} in {rows:?}"))["unit"], unit);
+    }
 }
 
 #[test]

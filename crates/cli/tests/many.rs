@@ -114,6 +114,60 @@ fn what_theory_says_of_the_same_figure_stands_beside_a_statement() {
     assert_eq!((&rows[1]["theory"], &rows[2]["theory"]), (&json!([]), &json!([])));
 }
 
+/// Figures that follow from the lengths of packets and from what flows ask for.
+#[test]
+fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
+    let document = reproduced(&["qsccp/tree", "--seeds", "2"]);
+    let case = &document["experiments"][0]["cases"][0];
+    let optimum = &case["optimum"];
+    assert_eq!((&optimum["objective"], &optimum["utilisation"]), (&json!("link-fair"), &json!(0.99)));
+    let statement = |what: &str| {
+        let rows = case["statements"].as_array().unwrap();
+        rows.iter().find(|row| row["what"].as_str().unwrap().starts_with(what)).unwrap()
+    };
+    // C1 is alone on two links of 5 Mb/s, then C1 and C2 are there with weights 3 and 2.
+    let rows = case["statements"].as_array().unwrap();
+    let rates: Vec<f64> = rows.iter().take(3).map(|row| row["optimum"].as_f64().unwrap()).collect();
+    for (rate, wanted) in rates.iter().zip([9.9e6, 9.9e6 * 0.6, 9.9e6 * 0.4]) {
+        assert!((rate - wanted).abs() < 1.0, "{rate} for {wanted}");
+    }
+    let utilisation = statement("utilisation")["optimum"].as_f64().unwrap();
+    assert!((0.9..=0.991).contains(&utilisation), "{utilisation}");
+    assert_eq!(statement("Data packets lost")["optimum"], Value::Null, "rates say nothing of losses");
+    // As the runs say it one by one.
+    let seeds = ["--seed", "1", "--seed", "2"];
+    let runs: Value =
+        serde_json::from_str(&printed(&weir(&[&["run", "qsccp/tree", "--json"], &seeds[..]].concat())))
+            .unwrap();
+    let windows = optimum["windows"].as_array().unwrap();
+    assert_eq!(windows.len(), runs[0]["windows"].as_array().unwrap().len());
+    for (at, window) in windows.iter().enumerate() {
+        for figure in ["mean", "largest", "within_5_percent"] {
+            let of = |run: &Value| run["windows"][at]["optimum"]["distance"][figure].as_f64().unwrap();
+            let mean = (of(&runs[0]) + of(&runs[1])) / 2.0;
+            assert!((window[figure]["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{window}");
+        }
+    }
+}
+
+/// A fluid takes no round trips.
+#[test]
+fn the_optimum_says_when_an_amount_would_be_there() {
+    let paper = "at_least = 0.9\n[[expectation]]\nsource = \"paper: section 3\"\nmetric = \"completion\"\n\
+                 when = { loss = 0.0 }\nat_most = \"2 s\"\n[[expectation]]\nsource = \"paper: section 4\"\n\
+                 metric = \"unfinished\"\nwhen = { loss = 0.0 }\nabout = 0\ntolerance = 0";
+    let file = swept("completion", paper);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("payload = \"1 kB\"", "payload = \"1 kB\"\namount = 1000")).unwrap();
+    let document = reproduced(&[&file, "--seeds", "1"]);
+    let rows = &document["experiments"][0]["cases"][0]["statements"];
+    let completion = rows[1]["optimum"].as_f64().unwrap();
+    // 1000 Data of a little more than 1 kB on 10 Mb/s.
+    assert!((0.8..0.9).contains(&completion), "{completion}");
+    assert!(rows[1]["values"][0].as_f64().unwrap() > completion, "{rows}");
+    assert_eq!(rows[2]["optimum"], json!(0.0));
+}
+
 #[test]
 fn a_statement_that_fails_is_a_result_unless_it_is_asked_for_strictly() {
     let (holds, fails) = (holding("strict-holds"), swept("strict-fails", "at_most = 0.5"));
@@ -137,6 +191,7 @@ fn tables_say_what_the_paper_states_and_what_was_measured() {
         "What the paper states\n",
         "What else is expected: 3 of 3 hold\n",
         "theory allows",
+        "optimum",
         "loss = 0.0",
         "≤ 0.5",
         "✗ 0 of 2",

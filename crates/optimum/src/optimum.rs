@@ -98,6 +98,8 @@ pub struct LinkOptimum {
     pub rate_bps: f64,
     /// Data on it, bit/s.
     pub data_bps: f64,
+    /// The same for each prefix and class that has a route over it, bit/s, named by the first of its flows.
+    pub streams: Vec<(FlowId, f64)>,
     /// Interests on it, bit/s.
     pub interest_bps: f64,
     /// The part of the window in which it keeps a flow from more, 0 to 1.

@@ -163,10 +163,14 @@ impl<'s> Theory<'s> {
     }
 
     fn empty(&self, window: (Span, Span)) -> Optimum {
-        let link = |link: &weir_scenario::DirectedLink| LinkOptimum {
+        // Nothing is a stream without a consumer.
+        let first = |(stream, _): &(usize, usize)| self.network.streams[*stream].consumers[0].0;
+        let none_yet = |on: &(usize, usize)| (FlowId(first(on)), 0.0);
+        let link = |(channel, link): (Channel, &weir_scenario::DirectedLink)| LinkOptimum {
             link: *link,
             rate_bps: 0.0,
             data_bps: 0.0,
+            streams: self.network.data_on[channel].iter().map(none_yet).collect(),
             interest_bps: 0.0,
             binding: 0.0,
             shares: Vec::new(),
@@ -177,7 +181,7 @@ impl<'s> Theory<'s> {
             window,
             pieces: 0,
             flows: vec![FlowOptimum::default(); self.scenario.flows.len()],
-            links: self.network.channels.iter().map(link).collect(),
+            links: self.network.channels.iter().enumerate().map(link).collect(),
             is_exact: true,
         }
     }
@@ -203,6 +207,9 @@ impl<'s> Theory<'s> {
         for (channel, link) in optimum.links.iter_mut().enumerate() {
             link.rate_bps += part * piece.state.rate(channel);
             link.data_bps += part * self.network.data(channel, load);
+            for ((_, rate), (_, arc)) in link.streams.iter_mut().zip(&self.network.data_on[channel]) {
+                *rate += part * load[*arc];
+            }
             link.interest_bps += part * self.network.interests(channel, load);
             link.binding += if binds[channel] { part } else { 0.0 };
             for &(class, share) in &shares[channel] {

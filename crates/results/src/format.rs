@@ -20,26 +20,6 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
-    /// What an expectation's text is about. The document has no field for it: the text begins
-    /// with the metric, or names it.
-    pub(crate) fn of(what: &str) -> Quantity {
-        let what = what.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| what.contains(word));
-        if has(&["jain", "unfairness", "utilisation", "ratio", "share"]) {
-            Quantity::Plain
-        } else if has(&["completion", "settle", "settling"]) {
-            Quantity::Seconds
-        } else if has(&["delay", "rtt", "queue"]) && !has(&["packet", "length"]) {
-            Quantity::Millis
-        } else if has(&["goodput", "throughput", "rate"]) && !has(&["retransmitted"]) {
-            Quantity::Rate
-        } else if has(&["lost", "loss", "retransmi", "timeout", "drop", "packet"]) {
-            Quantity::Count
-        } else {
-            Quantity::Plain
-        }
-    }
-
     /// What has this unit, as metrics name it.
     pub(crate) fn of_unit(unit: &str) -> Quantity {
         match unit {
@@ -273,17 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_of_an_expectation_follows_from_its_text() {
-        assert_eq!(Quantity::of("goodput of class EF, 20 s to 120 s"), Quantity::Rate);
-        assert_eq!(Quantity::of("mean delay of class EF"), Quantity::Millis);
-        assert_eq!(Quantity::of("p99 of the queueing delay in front of R2-R3"), Quantity::Millis);
-        assert_eq!(Quantity::of("mean queue length of R2-R3, packets"), Quantity::Count);
-        assert_eq!(Quantity::of("Jain's index of the goodputs"), Quantity::Plain);
-        assert_eq!(Quantity::of("lost Data"), Quantity::Count);
-        assert_eq!(Quantity::of("retransmitted Interests"), Quantity::Count);
-        assert_eq!(Quantity::of("utilisation of R2-R3"), Quantity::Plain);
-        assert_eq!(Quantity::of("completion of /A"), Quantity::Seconds);
-        assert_eq!(Quantity::of("mean time to completion of class AF2"), Quantity::Seconds);
-        assert_eq!(Quantity::of("unfinished flows, 0 s to 60 s"), Quantity::Plain);
+    fn values_are_shown_as_their_unit_says() {
+        let said = |unit: &str| Quantity::of_unit(unit).format(1500.0);
+        assert_eq!(said("bit/s"), "1.5 kb/s");
+        assert_eq!(said("ms"), "1500.0 ms");
+        assert_eq!(said("s"), "1500.00 s");
+        assert_eq!((said("packets"), said("flows")), ("1\u{202f}500".to_owned(), "1\u{202f}500".to_owned()));
+        assert_eq!(said("1"), "1500");
     }
 }

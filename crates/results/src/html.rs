@@ -59,6 +59,7 @@ struct Page<'a> {
     links: Vec<Option<Link>>,
     nodes: Vec<Node<'a>>,
     edges: Vec<Edge<'a>>,
+    media: Vec<Medium<'a>>,
     provenance: Vec<(String, String)>,
     drops: &'a [(String, u64)],
     notes: Vec<String>,
@@ -125,6 +126,17 @@ struct Edge<'a> {
     to: &'a str,
     rate_bps: f64,
     delay_ms: f64,
+    /// The medium that it is on: its place among all.
+    medium: Option<usize>,
+}
+
+/// A shared medium, drawn as one thing with its stations around it.
+#[derive(Serialize)]
+struct Medium<'a> {
+    name: &'a str,
+    stations: &'a [String],
+    x: f64,
+    y: f64,
 }
 
 /// A series: one number where it never changes (null for none), otherwise the base64 of its
@@ -260,6 +272,11 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     }
     let flow_rows = |rows: &[FlowRow]| some(rows, flows);
     let link_rows = |rows: &[LinkRow]| some(rows, links);
+    let optimum = |row: &OptimumRow| OptimumRow {
+        objective: row.objective.clone(),
+        flows: some(&row.flows, flows),
+        ..*row
+    };
     let window = |window: &WindowRow| WindowRow {
         from_s: window.from_s,
         to_s: window.to_s,
@@ -267,7 +284,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         classes: window.classes.clone(),
         groups: Vec::new(),
         links: link_rows(&window.links),
-        optimum: window.optimum.as_ref().map(|optimum| OptimumRow { flows: Vec::new(), ..optimum.clone() }),
+        optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
         scenario: document.scenario.clone(),
@@ -285,7 +302,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
 
 fn verdicts(document: &RunDocument) -> Vec<Verdict> {
     let verdict = |row: &ExpectationRow| {
-        let quantity = Quantity::of(&row.what);
+        let quantity = Quantity::of_unit(&row.unit);
         Verdict {
             kind: format::kind_of_source(&row.source).to_owned(),
             stated: format::stated(quantity, row),
@@ -296,20 +313,27 @@ fn verdicts(document: &RunDocument) -> Vec<Verdict> {
     document.expectations.iter().map(verdict).collect()
 }
 
-fn nodes(topology: &Topology) -> Vec<Node<'_>> {
+/// Nodes and media, each at its place.
+fn placed(topology: &Topology) -> (Vec<Node<'_>>, Vec<Medium<'_>>) {
     let places = layout::positions(topology);
-    let nodes = topology.nodes.iter().zip(places);
-    nodes.map(|(node, (x, y))| Node { name: &node.name, role: node.role.name(), x, y }).collect()
+    let (of_nodes, of_media) = places.split_at(topology.nodes.len());
+    let nodes = topology.nodes.iter().zip(of_nodes);
+    let media = topology.media.iter().zip(of_media);
+    (
+        nodes.map(|(node, &(x, y))| Node { name: &node.name, role: node.role.name(), x, y }).collect(),
+        media.map(|(own, &(x, y))| Medium { name: &own.name, stations: &own.stations, x, y }).collect(),
+    )
 }
 
 fn edges(topology: &Topology) -> Vec<Edge<'_>> {
     let links = topology.links.iter();
     links
-        .map(|TopologyLink { from, to, rate_bps, delay_ms }| Edge {
+        .map(|TopologyLink { from, to, rate_bps, delay_ms, medium }| Edge {
             from,
             to,
             rate_bps: *rate_bps,
             delay_ms: *delay_ms,
+            medium: *medium,
         })
         .collect()
 }
@@ -345,6 +369,7 @@ fn data(report: &Report) -> String {
         })
     };
     let is_drawn = topology.nodes.len() <= NODES;
+    let (nodes, media) = if is_drawn { placed(topology) } else { Default::default() };
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title: &report.title,
@@ -370,8 +395,9 @@ fn data(report: &Report) -> String {
             .map(|class| traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
             .collect(),
         links: links.iter().map(link_series).collect(),
-        nodes: if is_drawn { nodes(topology) } else { Vec::new() },
+        nodes,
         edges: if is_drawn { edges(topology) } else { Vec::new() },
+        media,
         provenance: provenance::folded(&report.provenance),
         drops: &report.drops_by_reason,
         notes: notes(report),
@@ -457,6 +483,39 @@ mod tests {
             assert_eq!(row["goodput_bps"], wanted);
             assert!(!page["flows"][at].is_null());
         }
+    }
+
+    #[test]
+    fn a_medium_has_a_place_and_its_pairs_of_stations_say_that_they_are_on_it() {
+        let report = sample::on_air(sample::dumbbell(4, 30));
+        let page: serde_json::Value = serde_json::from_str(&data(&report)).unwrap();
+        let [medium] = &page["media"].as_array().unwrap()[..] else { panic!("{}", page["media"]) };
+        assert_eq!(medium["name"], "wifi");
+        assert_eq!(medium["stations"], serde_json::json!(["R1", "C1", "C2", "C3", "C4"]));
+        let place = |of: &serde_json::Value| (of["x"].as_f64().unwrap(), of["y"].as_f64().unwrap());
+        assert!(page["nodes"].as_array().unwrap().iter().all(|node| place(node) != place(medium)));
+        let edges = page["edges"].as_array().unwrap();
+        let on_air: Vec<&str> = edges
+            .iter()
+            .filter(|edge| edge["medium"] == 0)
+            .map(|edge| edge["from"].as_str().unwrap())
+            .collect();
+        assert_eq!(on_air, ["C1", "C2", "C3", "C4"]);
+        assert!(edges.iter().all(|edge| edge["medium"] == 0 || edge["medium"].is_null()));
+    }
+
+    #[test]
+    fn a_flow_that_is_left_out_takes_its_optimum_along() {
+        let mut document = sample::dumbbell(4, 30).document;
+        for (at, best) in document.windows[0].optimum.as_mut().unwrap().flows.iter_mut().enumerate() {
+            best.goodput_bps = at as f64;
+        }
+        let shown = with_rows(&document, &[1, 3], &[]);
+        let optimum = shown.windows[0].optimum.as_ref().unwrap();
+        let goodputs: Vec<f64> = optimum.flows.iter().map(|best| best.goodput_bps).collect();
+        assert_eq!(goodputs, [1.0, 3.0]);
+        let prefixes: Vec<&str> = shown.windows[0].flows.iter().map(|flow| &*flow.prefix).collect();
+        assert_eq!(prefixes, optimum.flows.iter().map(|best| &*best.prefix).collect::<Vec<_>>());
     }
 
     #[test]

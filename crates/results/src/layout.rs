@@ -4,8 +4,10 @@
 //! right. Where most links between routers would then run inside a layer (a backbone with
 //! consumers everywhere), the nodes are placed so that distances on the page follow distances in
 //! the network instead: classical scaling, then stress majorization.
+//!
+//! A shared medium is a place of its own, between its stations.
 
-use crate::series::{Role, Topology};
+use crate::series::{Role, Topology, TopologyMedium};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A part of the links between routers that may run inside a layer of a layered drawing.
@@ -15,12 +17,22 @@ const STRESS_PAIRS: usize = 20_000_000;
 /// Above this, scaling takes too much room and time, and the layers stay.
 const STRESS_NODES: usize = 1_500;
 
-/// A position for each node, x to the right and y down, both from 0 to 1; the page stretches
-/// them to the room it has.
+/// How near another node a medium is not put, if its place is not given by the layout.
+const MEDIUM_APART: f64 = 0.12;
+
+/// A position for each node and then for each medium, x to the right and y down, both from 0 to 1; the
+/// page stretches them to the room it has.
 pub(crate) fn positions(topology: &Topology) -> Vec<(f64, f64)> {
     let given: Option<Vec<(f64, f64)>> =
         topology.nodes.iter().map(|node| node.position.map(|(x, y)| (f64::from(x), f64::from(y)))).collect();
-    let mut places = given.unwrap_or_else(|| {
+    if let Some(mut places) = given {
+        fit(&mut places);
+        for medium in &topology.media {
+            places.push(between_stations(topology, medium, &places));
+        }
+        return places;
+    }
+    let mut places = {
         let graph = Graph::new(topology);
         let layers = graph.layers();
         if graph.mostly_within(&layers) && topology.nodes.len() <= STRESS_NODES {
@@ -28,9 +40,29 @@ pub(crate) fn positions(topology: &Topology) -> Vec<(f64, f64)> {
         } else {
             graph.by_layer(&layers)
         }
-    });
+    };
     fit(&mut places);
     places
+}
+
+/// The middle of the stations of a medium, or where nothing else is, near it.
+fn between_stations(topology: &Topology, medium: &TopologyMedium, places: &[(f64, f64)]) -> (f64, f64) {
+    let is_on = |name: &String| medium.stations.contains(name);
+    let stations = topology.nodes.iter().zip(places).filter(|(node, _)| is_on(&node.name));
+    let (n, x, y) = stations.fold((0.0, 0.0, 0.0), |(n, x, y), (_, at)| (n + 1.0, x + at.0, y + at.1));
+    let middle: (f64, f64) = if n > 0.0 { (x / n, y / n) } else { (0.5, 0.5) };
+    let room = |at: &(f64, f64)| {
+        places.iter().map(|other| (other.0 - at.0).hypot(other.1 - at.1)).fold(f64::INFINITY, f64::min)
+    };
+    if room(&middle) >= MEDIUM_APART {
+        return middle;
+    }
+    let around = (0..16).map(|k| {
+        let angle = f64::from(k) * std::f64::consts::TAU / 16.0;
+        let (dx, dy) = (1.5 * MEDIUM_APART * angle.cos(), 1.5 * MEDIUM_APART * angle.sin());
+        ((middle.0 + dx).clamp(0.0, 1.0), (middle.1 + dy).clamp(0.0, 1.0))
+    });
+    around.max_by(|a, b| room(a).total_cmp(&room(b))).unwrap_or(middle)
 }
 
 /// Stretches positions to the unit square; what has no extent is put in its middle.
@@ -45,6 +77,7 @@ fn fit(places: &mut [(f64, f64)]) {
     }
 }
 
+/// The nodes, then the media, each joined with its stations.
 struct Graph {
     roles: Vec<Role>,
     neighbours: Vec<Vec<usize>>,
@@ -54,18 +87,28 @@ impl Graph {
     fn new(topology: &Topology) -> Graph {
         let index: BTreeMap<&str, usize> =
             topology.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i)).collect();
-        let mut neighbours = vec![Vec::new(); topology.nodes.len()];
-        for link in &topology.links {
-            if let (Some(&a), Some(&b)) = (index.get(link.from.as_str()), index.get(link.to.as_str()))
+        let nodes = topology.nodes.len();
+        let mut neighbours = vec![Vec::new(); nodes + topology.media.len()];
+        let mut join = |a: Option<usize>, b: Option<usize>| {
+            if let (Some(a), Some(b)) = (a, b)
                 && a != b
             {
                 neighbours[a].push(b);
                 neighbours[b].push(a);
             }
+        };
+        let at = |name: &String| index.get(name.as_str()).copied();
+        for link in topology.links.iter().filter(|link| link.medium.is_none()) {
+            join(at(&link.from), at(&link.to));
+        }
+        for (medium, own) in topology.media.iter().enumerate() {
+            own.stations.iter().for_each(|station| join(at(station), Some(nodes + medium)));
         }
         // Who consumes and produces is at neither side.
         let side = |role| if role == Role::Peer { Role::Router } else { role };
-        Graph { roles: topology.nodes.iter().map(|node| side(node.role)).collect(), neighbours }
+        let roles = topology.nodes.iter().map(|node| side(node.role));
+        let media = topology.media.iter().map(|_| Role::Router);
+        Graph { roles: roles.chain(media).collect(), neighbours }
     }
 
     /// Hops from the nearest of `sources`; `None` where none can be reached.
@@ -339,8 +382,10 @@ mod tests {
                     to: nodes[*b].0.to_owned(),
                     rate_bps: 1e7,
                     delay_ms: 10.0,
+                    medium: None,
                 })
                 .collect(),
+            media: Vec::new(),
         }
     }
 
@@ -432,5 +477,40 @@ mod tests {
         topology.nodes[0].position = Some((10.0, 5.0));
         topology.nodes[1].position = Some((0.0, 0.0));
         assert_eq!(positions(&topology), [(1.0, 1.0), (0.0, 0.0)]);
+    }
+
+    /// Stations around the first of them, with positions if given.
+    fn air(positions: Option<&[(f32, f32)]>) -> Topology {
+        let names = ["AP", "N1", "N2", "N3"];
+        let mut topology = network(&names.map(|name| (name, Role::Router)), &[(0, 1), (0, 2), (0, 3)]);
+        topology.links.iter_mut().for_each(|link| link.medium = Some(0));
+        let stations = names.map(str::to_owned).to_vec();
+        topology.media.push(TopologyMedium { name: "wifi".to_owned(), stations });
+        for (at, node) in topology.nodes.iter_mut().enumerate() {
+            node.position = positions.map(|positions| positions[at]);
+        }
+        topology
+    }
+
+    fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
+        (a.0 - b.0).hypot(a.1 - b.1)
+    }
+
+    #[test]
+    fn a_medium_has_a_place_between_its_stations() {
+        let square = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)];
+        assert_eq!(positions(&air(Some(&square)))[4], (0.5, 0.5));
+        let laid_out = positions(&air(None));
+        assert_eq!(laid_out.len(), 5);
+        for at in 0..4 {
+            assert!(distance(laid_out[at], laid_out[4]) > MEDIUM_APART, "{laid_out:?}");
+        }
+    }
+
+    #[test]
+    fn a_medium_is_beside_a_station_that_is_in_the_middle() {
+        let places = positions(&air(Some(&[(0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.5, 1.0)])));
+        let near: Vec<f64> = (0..4).map(|at| distance(places[at], places[4])).collect();
+        assert!(near.iter().all(|near| *near >= MEDIUM_APART), "{near:?}");
     }
 }

@@ -26,17 +26,17 @@ pub use files::{
 pub use format::{grouped, kind_of_source};
 pub use html::{POINTS, report_html};
 pub use model::{
-    BestFlowRow, BestLinkRow, BottleneckRow, Bound, CaseRow, ClassRow, ComparedScheme, ComparisonDocument,
-    DelayEstimates, DelayMs, DistanceComparison, DistanceRow, Estimate, ExpectationRow, ExperimentRow,
-    FlowRow, GainRow, GroupRow, HeldRow, LinkComparison, LinkRow, OptimumCompletionRow, OptimumDocument,
-    OptimumFlowRow, OptimumRow, OptimumWindowRow, PeriodRow, QueueMs, ReproductionDocument, RunDocument,
-    ShareRow, StatementRow, TheoryRow, TrafficComparison, WindowRow,
+    BestFlowRow, BestLinkRow, BottleneckRow, Bound, CaseOptimumRow, CaseRow, ClassRow, ComparedScheme,
+    ComparisonDocument, DelayEstimates, DelayMs, DistanceComparison, DistanceRow, Estimate, ExpectationRow,
+    ExperimentRow, FlowRow, GainRow, GroupRow, HeldRow, LinkComparison, LinkRow, OptimumCompletionRow,
+    OptimumDocument, OptimumFlowRow, OptimumRow, OptimumWindowRow, PeriodRow, QueueMs, ReproductionDocument,
+    RunDocument, ShareRow, StatementRow, TheoryRow, TrafficComparison, WindowDistanceRow, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,
-    TopologyLink, TopologyNode,
+    TopologyLink, TopologyMedium, TopologyNode,
 };
-pub use stats::{DelayHistogram, jain};
+pub use stats::{DelayHistogram, jain, unfairness};
 pub use table::{summary, terminal_width};
 
 #[cfg(test)]

@@ -211,7 +211,10 @@ pub struct ExpectationRow {
     pub what: String,
     /// Where it is stated, such as `paper, section V-B`.
     pub source: String,
-    /// What is stated there, in the base unit of what is measured (bit/s, ms, packets, 1).
+    /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    #[serde(default)]
+    pub unit: String,
+    /// What is stated there.
     pub stated: f64,
     /// What this run measured; `None` if there was nothing to measure.
     pub measured: Option<f64>,
@@ -385,6 +388,35 @@ pub struct CaseRow {
     pub report: Option<String>,
     /// What is stated about the case, by the paper and by others.
     pub statements: Vec<StatementRow>,
+    /// What theory says is best, and how far the runs are from it; `None` where that is not known.
+    #[serde(default)]
+    pub optimum: Option<CaseOptimumRow>,
+}
+
+/// The best allocation for a case, whatever the scheme, and how far its runs are from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseOptimumRow {
+    /// Which allocation is best, such as `link-fair`.
+    pub objective: String,
+    /// The part of links' rates that it may use, 0 to 1.
+    pub utilisation: f64,
+    /// A row a measuring window of the scenario.
+    pub windows: Vec<WindowDistanceRow>,
+}
+
+/// How far the goodputs of flows are from those of the optimum over a window, each as a part of the latter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowDistanceRow {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// Mean over the flows.
+    pub mean: Option<Estimate>,
+    /// The largest.
+    pub largest: Option<Estimate>,
+    /// The part of the flows that are within 5 %.
+    pub within_5_percent: Option<Estimate>,
 }
 
 /// One statement, checked in every seed.
@@ -404,8 +436,11 @@ pub struct StatementRow {
     pub tolerance: f64,
     /// As that of an expectation.
     pub bound: Bound,
-    /// What theory allows for the same figure; empty where nothing is known.
+    /// What the scenario derives from theory for the same figure; empty where it does not.
     pub theory: Vec<TheoryRow>,
+    /// What the figure is in the optimum of the case; `None` where that does not say.
+    #[serde(default)]
+    pub optimum: Option<f64>,
     /// What was measured.
     pub measured: Option<Estimate>,
     /// What was measured in each seed, in their order; `None` where there was nothing to measure.
@@ -416,7 +451,7 @@ pub struct StatementRow {
     pub holds: bool,
 }
 
-/// What theory allows for a figure.
+/// What theory allows for a figure, as the scenario derives it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TheoryRow {
     /// Its value, or the bound of it.

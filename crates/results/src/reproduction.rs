@@ -3,7 +3,8 @@
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};
 use crate::model::{
-    CaseRow, Estimate, ExpectationRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
+    CaseOptimumRow, CaseRow, DistanceRow, Estimate, ExpectationRow, ExperimentRow, ReproductionDocument,
+    StatementRow, TheoryRow, WindowDistanceRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 
@@ -11,9 +12,9 @@ use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 const PAPER: &str = "paper";
 
 impl StatementRow {
-    /// A statement from its rows in the runs of all seeds, at least one, with the unit of its metric and
-    /// what theory allows for the same figure.
-    pub fn of(rows: &[&ExpectationRow], unit: &str, theory: Vec<TheoryRow>) -> StatementRow {
+    /// A statement from its rows in the runs of all seeds, at least one, and for the same figure
+    /// what the scenario derives and what the optimum has.
+    pub fn of(rows: &[&ExpectationRow], theory: Vec<TheoryRow>, optimum: Option<f64>) -> StatementRow {
         let Some(first) = rows.first() else { return StatementRow::default() };
         let values: Vec<Option<f64>> = rows.iter().map(|row| row.measured).collect();
         let held = rows.iter().filter(|row| row.holds).count();
@@ -21,11 +22,12 @@ impl StatementRow {
             kind: format::kind_of_source(&first.source).to_owned(),
             what: first.what.clone(),
             source: first.source.clone(),
-            unit: unit.to_owned(),
+            unit: first.unit.clone(),
             stated: first.stated,
             tolerance: first.tolerance,
             bound: first.bound,
             theory,
+            optimum,
             measured: Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>()),
             values,
             held: held as u64,
@@ -40,6 +42,28 @@ impl StatementRow {
 
     fn quantity(&self) -> Quantity {
         Quantity::of_unit(&self.unit)
+    }
+}
+
+impl CaseOptimumRow {
+    fn name(&self) -> String {
+        format!("{}, {} of links", self.objective, Quantity::Percent.format(self.utilisation))
+    }
+}
+
+impl WindowDistanceRow {
+    /// How far the runs of all seeds are from the optimum over a window.
+    pub fn of((from_s, to_s): (f64, f64), runs: &[DistanceRow]) -> WindowDistanceRow {
+        let mean = |of: fn(&DistanceRow) -> Option<f64>| {
+            Estimate::of(&runs.iter().filter_map(of).collect::<Vec<f64>>())
+        };
+        WindowDistanceRow {
+            from_s,
+            to_s,
+            mean: mean(|run| run.mean),
+            largest: mean(|run| run.largest),
+            within_5_percent: mean(|run| run.within_5_percent),
+        }
     }
 }
 
@@ -89,7 +113,11 @@ impl ReproductionDocument {
 
     fn section(&self, experiment: &ExperimentRow) -> Section {
         let (held, all) = held(&experiment.cases, StatementRow::is_of_paper);
-        let mut grids = vec![self.stated_by_paper(experiment), self.stated_by_others(experiment)];
+        let mut grids = vec![
+            self.stated_by_paper(experiment),
+            self.stated_by_others(experiment),
+            self.distances(experiment),
+        ];
         grids.retain(|grid| !grid.rows.is_empty());
         let mut notes = Vec::new();
         if all == 0 {
@@ -134,12 +162,45 @@ impl ReproductionDocument {
         })
     }
 
+    /// How far each case is from the optimum in each window.
+    fn distances(&self, experiment: &ExperimentRow) -> Grid {
+        let (by_point, by_scheme) = distinctions(&experiment.cases);
+        let mut columns = vec![words("window")];
+        columns.extend(by_point.then_some(words("at")));
+        columns.extend(by_scheme.then_some(words("scheme")));
+        columns.extend(["mean", "largest", "flows within 5 %"].map(numbers));
+        let row = |case: &CaseRow, window: &WindowDistanceRow| -> Vec<Cell> {
+            let mut cells: Vec<Cell> = vec![format!("{} s to {} s", window.from_s, window.to_s).into()];
+            cells.extend(by_point.then(|| point(case).into()));
+            cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
+            let figures = [&window.mean, &window.largest, &window.within_5_percent];
+            let part =
+                |part: &Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());
+            cells.extend(figures.map(|figure| part(figure).into()));
+            cells
+        };
+        let known: Vec<(&CaseRow, &CaseOptimumRow)> =
+            experiment.cases.iter().filter_map(|case| Some((case, case.optimum.as_ref()?))).collect();
+        let of_case = |(case, optimum): &(&CaseRow, &CaseOptimumRow)| {
+            optimum.windows.iter().map(|window| row(case, window)).collect::<Vec<_>>()
+        };
+        let mut which: Vec<String> = known.iter().map(|(_, best)| best.name()).collect();
+        which.dedup();
+        Grid {
+            title: format!("Distance of flows' goodput from the optimum ({})", which.join(", ")),
+            form: Form::Figures,
+            columns,
+            rows: known.iter().flat_map(of_case).collect(),
+            in_text: None,
+        }
+    }
+
     /// A table of some statements: what they are about, their point and scheme where the experiment
-    /// has several, columns of its own, and whether they hold.
-    fn grid(
+    /// has several, columns of its own, the optimum where it is known of one, and whether they hold.
+    fn grid<'a>(
         &self,
         title: &str,
-        experiment: &ExperimentRow,
+        experiment: &'a ExperimentRow,
         own: &[Column],
         is_in: impl Fn(&StatementRow) -> bool,
         cells: impl Fn(&StatementRow) -> Vec<Cell>,
@@ -148,15 +209,19 @@ impl ReproductionDocument {
         let mut columns = vec![words("what")];
         columns.extend(by_point.then_some(words("at")));
         columns.extend(by_scheme.then_some(words("scheme")));
-        columns.extend(own.iter().copied().chain([words("holds")]));
+        let shown = |case: &'a CaseRow| case.statements.iter().filter(|row| is_in(row));
+        let by_optimum = experiment.cases.iter().flat_map(shown).any(|row| row.optimum.is_some());
+        columns.extend(own.iter().copied().chain(by_optimum.then_some(numbers("optimum"))));
+        columns.push(words("holds"));
         let mut rows = Vec::new();
         for case in &experiment.cases {
-            for row in case.statements.iter().filter(|row| is_in(row)) {
+            for row in shown(case) {
                 let mut row_cells = cells(row);
                 let own = row_cells.split_off(1);
                 row_cells.extend(by_point.then(|| point(case).into()));
                 row_cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
                 row_cells.extend(own);
+                row_cells.extend(by_optimum.then(|| optimum(row)));
                 row_cells.push(self.holds(row));
                 rows.push(row_cells);
             }
@@ -185,6 +250,10 @@ impl ReproductionDocument {
 /// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
 fn paper_of(scenario: &str) -> &str {
     scenario.split_once('/').map_or(scenario, |(paper, _)| paper)
+}
+
+fn optimum(row: &StatementRow) -> Cell {
+    row.optimum.map_or_else(|| NONE.to_owned(), |value| row.quantity().format(value)).into()
 }
 
 fn stated(row: &StatementRow) -> Cell {
@@ -239,6 +308,7 @@ mod tests {
         ExpectationRow {
             what: "goodput of class EF".to_owned(),
             source: "paper: Fig. 7".to_owned(),
+            unit: "bit/s".to_owned(),
             stated: 1e6,
             measured,
             tolerance: 0.05,
@@ -266,7 +336,7 @@ mod tests {
     #[test]
     fn a_statement_holds_if_it_does_in_every_seed() {
         let rows = [row(Some(1e6), true), row(Some(1.1e6), false), row(None, false)];
-        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), "bit/s", Vec::new());
+        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), None);
         assert_eq!((statement.held, statement.holds, statement.is_of_paper()), (1, false, true));
         assert_eq!(statement.values, [Some(1e6), Some(1.1e6), None]);
         assert_eq!(statement.measured.map(|measured| (measured.mean, measured.n)), Some((1.05e6, 2)));
@@ -281,17 +351,49 @@ mod tests {
     #[test]
     fn what_theory_allows_stands_beside_what_the_paper_states() {
         let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
-        let rows = [row(Some(0.98e6), true)];
-        let statement = StatementRow::of(&[&rows[0]], "bit/s", vec![theory]);
-        let text = document(vec![statement], 1).text(None);
-        assert_eq!(line(&text, "goodput"), "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s ✓ holds");
+        let row = row(Some(0.98e6), true);
+        let statement = StatementRow::of(&[&row], vec![theory], Some(0.985e6));
+        let document = document(vec![statement], 1);
+        let said = "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s 985 kb/s ✓ holds";
+        assert_eq!(line(&document.text(None), "goodput"), said);
+        let cell = "<td class=\"number\" data-label=\"optimum\">985 kb/s</td>";
+        assert!(document.html().contains(cell), "{}", document.html());
+    }
+
+    #[test]
+    fn without_an_optimum_there_is_no_column_for_it() {
+        let row = row(Some(0.98e6), true);
+        let text = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 1).text(None);
+        assert!(!text.contains("optimum"), "{text}");
+    }
+
+    #[test]
+    fn each_window_says_how_far_the_seeds_are_from_the_optimum() {
+        let distance =
+            |mean| DistanceRow { mean: Some(mean), largest: Some(0.2), within_5_percent: Some(1.0) };
+        let row = row(Some(1e6), true);
+        let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 2);
+        document.experiments[0].cases[0].optimum = Some(CaseOptimumRow {
+            objective: "link-fair".to_owned(),
+            utilisation: 0.99,
+            windows: vec![
+                WindowDistanceRow::of((20.0, 120.0), &[distance(0.01), distance(0.03)]),
+                WindowDistanceRow::of((5.0, 6.0), &[distance(0.01), DistanceRow::default()]),
+            ],
+        });
+        let text = document.text(None);
+        let title = "Distance of flows' goodput from the optimum (link-fair, 99 % of links)";
+        assert!(text.contains(&format!("\n{title}\n")), "{text}");
+        assert_eq!(line(&text, "20 s to"), "20 s to 120 s 2 ± 13 % 20 % 100 %");
+        assert_eq!(line(&text, "5 s to"), "5 s to 6 s 1 % (1 of 2) 20 % (1 of 2) 100 % (1 of 2)");
+        assert!(document.html().contains("<th scope=\"row\">20 s to 120 s</th>"));
     }
 
     #[test]
     fn what_others_state_is_a_table_of_its_own_and_no_verdict() {
         let others =
             ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
-        let text = document(vec![StatementRow::of(&[&others], "bit/s", Vec::new())], 1).text(None);
+        let text = document(vec![StatementRow::of(&[&others], Vec::new(), None)], 1).text(None);
         assert!(
             !text.contains("What the paper states\n")
                 && text.contains("\nWhat else is expected: 0 of 1 hold\n"),

@@ -238,8 +238,10 @@ impl LinkSeries {
 pub struct Topology {
     /// Its nodes.
     pub nodes: Vec<TopologyNode>,
-    /// Its links, both directions as one.
+    /// Its links, both directions as one; among them the pairs of stations of each medium.
     pub links: Vec<TopologyLink>,
+    /// Its shared media.
+    pub media: Vec<TopologyMedium>,
 }
 
 /// What a node is there for.
@@ -291,4 +293,15 @@ pub struct TopologyLink {
     pub rate_bps: f64,
     /// Propagation delay one way, ms.
     pub delay_ms: f64,
+    /// The medium that it shares with others: its place in [`Topology::media`].
+    pub medium: Option<usize>,
+}
+
+/// A medium that stations share.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopologyMedium {
+    /// Its name.
+    pub name: String,
+    /// Names of the nodes that are on it.
+    pub stations: Vec<String>,
 }

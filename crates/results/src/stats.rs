@@ -140,6 +140,13 @@ pub fn jain(allocations: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (allocations.len() as f64 * squares))
 }
 
+/// The largest relative deviation of an allocation from their mean: 0 when all are equal. `None` where that
+/// is zero or there is none.
+pub fn unfairness(allocations: &[f64]) -> Option<f64> {
+    let mean = allocations.iter().sum::<f64>() / allocations.len() as f64;
+    (mean > 0.0).then(|| allocations.iter().map(|x| (x / mean - 1.0).abs()).fold(0.0, f64::max))
+}
+
 impl Estimate {
     /// The mean of some values, and its 95 % confidence interval as though they were normal and
     /// independent. `None` without any.
@@ -254,6 +261,14 @@ mod tests {
         assert_eq!(jain(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(jain(&[]), None);
         assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn unfairness_is_the_largest_deviation_from_the_mean() {
+        assert_eq!(unfairness(&[1.0, 1.0, 1.0]), Some(0.0));
+        assert_eq!(unfairness(&[1.0, 3.0]), Some(0.5));
+        assert_eq!(unfairness(&[0.0]), None);
+        assert_eq!(unfairness(&[]), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
         let title = format!("Classes, {} s to {} s", window.from_s, window.to_s);
         text += &section(&title, classes(&window.classes, width));
         if let Some(optimum) = &window.optimum {
-            text.push_str(&format!("{}\n", optimum.sentence()));
+            text.push_str(&format!("{}\n", wrapped(&optimum.sentence(), width)));
         }
     }
     let (shown, hidden) = busiest(&document.links);
@@ -55,6 +55,28 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
 
 fn section(title: &str, table: Option<Table>) -> String {
     table.map_or_else(String::new, |table| format!("\n{title}\n{}\n", table.trim_fmt()))
+}
+
+/// A sentence in lines of so many columns, if that is given.
+fn wrapped(sentence: &str, width: Option<u16>) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in sentence.split(' ') {
+        let length = word.chars().count();
+        let is_first = text.is_empty();
+        let fits = width.is_none_or(|width| column + 1 + length <= usize::from(width));
+        let between = if is_first {
+            ""
+        } else if fits {
+            " "
+        } else {
+            "\n"
+        };
+        column = if is_first || !fits { length } else { column + 1 + length };
+        text += between;
+        text += word;
+    }
+    text
 }
 
 /// A rule below the header, and nothing else.
@@ -132,7 +154,7 @@ fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {
     }
     let mut table = table(&["source", "what", "stated", "measured", "tolerance", "holds"], 2..5, width);
     for row in rows {
-        let quantity = Quantity::of(&row.what);
+        let quantity = Quantity::of_unit(&row.unit);
         table.add_row(vec![
             format::kind_of_source(&row.source).to_owned(),
             row.what.clone(),
@@ -178,6 +200,7 @@ mod tests {
         rows[1] = ExpectationRow {
             what: "time to settle of class EF".to_owned(),
             source: "assumed: 20 round trips; paper: swiftly".to_owned(),
+            unit: "s".to_owned(),
             stated: 2.0,
             measured: Some(0.0),
             bound: Bound::AtMost,

@@ -18,7 +18,7 @@ use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Span, Time};
 use weir_core::wire;
 use weir_packet::Name;
-use weir_results::{Role, Topology, TopologyLink, TopologyNode};
+use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
 use weir_scenario::{
     self as scenario, CachePolicy, Event, Location, ParamValue, Scenario, ScenarioError, SourceRate,
 };
@@ -696,9 +696,15 @@ fn topology(scenario: &Scenario) -> Topology {
         to: name(link.b),
         rate_bps: link.rate[0].as_bps_f64(),
         delay_ms: link.delay[0].as_millis_f64(),
+        medium: link.medium.map(scenario::MediumId::index),
+    };
+    let medium = |medium: &scenario::Medium| TopologyMedium {
+        name: medium.name.clone(),
+        stations: medium.stations.iter().map(|station| name(*station)).collect(),
     };
     Topology {
         nodes: scenario.nodes.iter().map(node).collect(),
         links: scenario.links.iter().map(link).collect(),
+        media: scenario.media.iter().map(medium).collect(),
     }
 }

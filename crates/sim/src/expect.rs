@@ -1,7 +1,7 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
 use weir_core::units::{Span, Time};
-use weir_results::{Bound, DelayHistogram, ExpectationRow, jain};
+use weir_results::{Bound, DelayHistogram, ExpectationRow, jain, unfairness};
 use weir_scenario::{self as scenario, Expectation, Metric};
 
 use crate::measure::{Completion, Interval};
@@ -126,10 +126,11 @@ pub(crate) fn rows(
     let row = |probe: &Probe| {
         let interval = intervals.iter().find(|i| (i.from, i.to) == probe.window);
         let measured = interval.and_then(|interval| probe.measured(interval, completion));
-        let Expectation { what, source, stated, tolerance, .. } = &probe.expectation;
+        let Expectation { what, source, metric, stated, tolerance, .. } = &probe.expectation;
         ExpectationRow {
             what: what.clone(),
             source: source.clone(),
+            unit: metric.unit().to_owned(),
             stated: *stated,
             measured,
             tolerance: *tolerance,
@@ -260,12 +261,6 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Largest relative deviation of a value from their mean.
-fn unfairness(values: &[f64]) -> Option<f64> {
-    let mean = mean(values)?;
-    (mean > 0.0).then(|| values.iter().map(|v| (v / mean - 1.0).abs()).fold(0.0, f64::max))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,12 +304,5 @@ mod tests {
         for step in [300, 700, 2_000] {
             assert_eq!(settling(step, 0, &[1000; 100]).time_s(), Some(0.0), "steps of {step} ms");
         }
-    }
-
-    #[test]
-    fn unfairness_is_the_largest_deviation_from_the_mean() {
-        assert_eq!(unfairness(&[1.0, 1.0, 1.0]), Some(0.0));
-        assert_eq!(unfairness(&[1.0, 3.0]), Some(0.5));
-        assert_eq!(unfairness(&[0.0]), None);
     }
 }

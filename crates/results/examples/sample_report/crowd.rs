@@ -142,10 +142,11 @@ fn topology(nodes: usize, noise: &mut Noise) -> Topology {
                 to: format!("n{i}"),
                 rate_bps: 1e6 + (9e6 * noise.unit()).round(),
                 delay_ms: 1.0 + (900.0 * noise.unit()).round() / 100.0,
+                medium: None,
             });
         }
     }
-    Topology { nodes: (0..nodes).map(node).collect(), links }
+    Topology { nodes: (0..nodes).map(node).collect(), links, media: Vec::new() }
 }
 
 /// As a generated scenario says it: three keys a link, a place a node, and each group of flows with
@@ -156,7 +157,7 @@ fn provenance(topology: &Topology, ends: &[(usize, usize)], class_of: &[&str]) -
         let (x, y) = node.position.unwrap_or_default();
         said.push(format!("node.{}.position = [{x}, {y}]", node.name));
     }
-    for TopologyLink { from, to, rate_bps, delay_ms } in &topology.links {
+    for TopologyLink { from, to, rate_bps, delay_ms, .. } in &topology.links {
         said.push(format!("link.{from}-{to}.rate = {rate_bps} b/s"));
         said.push(format!("link.{from}-{to}.delay = {delay_ms} ms"));
         said.push(format!("link.{from}-{to}.queue = 200 packets"));

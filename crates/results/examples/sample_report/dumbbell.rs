@@ -3,7 +3,8 @@
 
 use super::results::{
     Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
-    Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyNode, WindowRow,
+    OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
+    TopologyNode, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -154,6 +155,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     let goodput = |class: usize, stated: f64| {
         expectation(
             &format!("goodput of class {}, 20 s to {simulated_s} s", CLASSES[class].0),
+            "bit/s",
             stated,
             class_rows[class].goodput_bps,
             0.05,
@@ -164,11 +166,12 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         goodput(1, 4.5e6),
         goodput(2, 3e6),
         goodput(3, 1.5e6),
-        expectation("mean delay of class EF", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
-        expectation("lost Data packets", 0.0, lost as f64, 0.0),
+        expectation("mean delay of class EF", "ms", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
+        expectation("lost Data packets", "packets", 0.0, lost as f64, 0.0),
         ExpectationRow {
             what: "time to settle of class EF".to_owned(),
             source: "theory: some round trips".to_owned(),
+            unit: "s".to_owned(),
             stated: 2.0,
             measured: Some(0.5),
             tolerance: 0.0,
@@ -185,7 +188,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         classes: class_rows.clone(),
         groups: groups.clone(),
         links: links.clone(),
-        optimum: None,
+        optimum: Some(optimum(&flow_rows)),
     };
     Report {
         document: RunDocument {
@@ -227,6 +230,33 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     }
 }
 
+/// The same with the consumers and R1 on one medium.
+pub fn on_air(mut report: Report) -> Report {
+    let stations = ["R1", "C1", "C2", "C3", "C4"].map(str::to_owned);
+    for link in &mut report.topology.links {
+        if stations.contains(&link.from) && stations.contains(&link.to) {
+            (link.medium, link.rate_bps, link.delay_ms) = (Some(0), 24e6, 0.0);
+        }
+    }
+    report.topology.media.push(TopologyMedium { name: "wifi".to_owned(), stations: stations.to_vec() });
+    report
+}
+
+/// Each class divided among its flows.
+fn optimum(flows: &[FlowRow]) -> OptimumRow {
+    let best = |flow: &FlowRow| {
+        let members = flows.iter().filter(|other| other.class == flow.class).count() as f64;
+        let rate = CLASSES.iter().find(|(class, ..)| *class == flow.class).map_or(0.0, |(_, rate, _)| *rate);
+        OptimumFlowRow {
+            consumer: flow.consumer.clone(),
+            prefix: flow.prefix.clone(),
+            class: flow.class.clone(),
+            goodput_bps: rate / members,
+        }
+    };
+    OptimumRow::new("link-fair", 0.99, flows.iter().map(best).collect(), flows)
+}
+
 /// Ten flows a class in turn, or as many as there are.
 fn class_index(flow: usize, flows: usize) -> usize {
     flow * 4 / flows.max(1)
@@ -236,11 +266,12 @@ fn mean(values: &[f32]) -> f64 {
     values.iter().map(|x| f64::from(*x)).sum::<f64>() / values.len().max(1) as f64
 }
 
-fn expectation(what: &str, stated: f64, measured: f64, tolerance: f64) -> ExpectationRow {
+fn expectation(what: &str, unit: &str, stated: f64, measured: f64, tolerance: f64) -> ExpectationRow {
     let slack = if stated == 0.0 { tolerance } else { tolerance * stated };
     ExpectationRow {
         what: what.to_owned(),
         source: "paper, section V-B, figure 9".to_owned(),
+        unit: unit.to_owned(),
         stated,
         measured: Some(measured),
         tolerance,
@@ -278,8 +309,9 @@ fn topology() -> Topology {
         to: to.to_owned(),
         rate_bps: if (from, to) == ("R2", "R3") { 10e6 } else { 100e6 },
         delay_ms: 10.0,
+        medium: None,
     });
-    Topology { nodes: nodes.to_vec(), links: links.to_vec() }
+    Topology { nodes: nodes.to_vec(), links: links.to_vec(), media: Vec::new() }
 }
 
 fn group_row(row: &ClassRow) -> GroupRow {

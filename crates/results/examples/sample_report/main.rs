@@ -1,7 +1,7 @@
 //! Writes the files of a synthetic run, for working on the report without a simulator:
 //! `sample_report DIR [FLOWS [SAMPLES [TITLE [NODES]]]]`, by default 40 flows and 1200 samples over a
 //! dumbbell; with NODES over a random network of so many. Beside it `compare.html` and
-//! `reproduce.html`, over variations of the run.
+//! `reproduce.html`, over variations of the run, and in `air` a run with a shared medium.
 
 mod crowd;
 mod dumbbell;
@@ -23,6 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.title = title;
     }
     results::write_all(&report, &dir)?;
+    let air = std::path::Path::new(&dir).join("air");
+    results::write_all(&dumbbell::on_air(dumbbell::dumbbell(4, 50)), air)?;
     let mut compared = results::ComparisonDocument::of(&report.title, &summary::runs(&report));
     for scheme in &mut compared.schemes {
         scheme.report = Some("report.html".to_owned());

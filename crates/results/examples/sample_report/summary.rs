@@ -1,8 +1,8 @@
 //! Pages over runs that never were: variations of one.
 
 use super::results::{
-    Bound, CaseRow, ExpectationRow, ExperimentRow, Report, ReproductionDocument, RunDocument, StatementRow,
-    TheoryRow,
+    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, Report, ReproductionDocument,
+    RunDocument, StatementRow, TheoryRow, WindowDistanceRow,
 };
 
 /// Two schemes with three seeds each, the second scheme with less goodput and more losses.
@@ -43,6 +43,7 @@ pub fn reproduction(report: &Report) -> ReproductionDocument {
         scheme: runs[0].scheme.clone(),
         report: Some("report.html".to_owned()),
         statements: (0..runs[0].expectations.len()).map(|at| statement(&runs, at)).collect(),
+        optimum: Some(optimum(&runs)),
     };
     let experiment = |scenario: &str, cases| ExperimentRow {
         scenario: scenario.to_owned(),
@@ -55,10 +56,28 @@ pub fn reproduction(report: &Report) -> ReproductionDocument {
     ReproductionDocument { seeds: runs.iter().map(|run| run.seed).collect(), experiments }
 }
 
+/// Each run is two per cent nearer than the one before.
+fn optimum(runs: &[RunDocument]) -> CaseOptimumRow {
+    let distance = |run: &RunDocument| {
+        let mean = 0.1 - 0.02 * run.seed as f64;
+        DistanceRow { mean: Some(mean), largest: Some(2.0 * mean), within_5_percent: Some(0.5) }
+    };
+    let distances: Vec<DistanceRow> = runs.iter().map(distance).collect();
+    let windows = runs[0].windows.iter();
+    CaseOptimumRow {
+        objective: "link-fair".to_owned(),
+        utilisation: 0.99,
+        windows: windows
+            .map(|window| WindowDistanceRow::of((window.from_s, window.to_s), &distances))
+            .collect(),
+    }
+}
+
 fn statement(runs: &[RunDocument], at: usize) -> StatementRow {
     let rows: Vec<&ExpectationRow> = runs.iter().map(|run| &run.expectations[at]).collect();
-    let unit = if rows[0].what.starts_with("goodput") { "bit/s" } else { "ms" };
     let theory =
         TheoryRow { value: rows[0].stated * 0.99, source: "theory: 99 %".to_owned(), ..TheoryRow::default() };
-    StatementRow::of(&rows, unit, if unit == "bit/s" { vec![theory] } else { Vec::new() })
+    let is_rate = rows[0].unit == "bit/s";
+    let optimum = is_rate.then_some(rows[0].stated * 0.98);
+    StatementRow::of(&rows, if is_rate { vec![theory] } else { Vec::new() }, optimum)
 }

@@ -1,0 +1,172 @@
+//! The optimum of a scenario beside what its runs measure.
+
+use weir_core::units::Span;
+use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Theory};
+use weir_results::{OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
+use weir_scenario::{DirectedLink, Expectation, Flow, FlowId, Metric, Scenario, Select};
+
+use crate::terminal;
+
+/// The optimum of a scenario, for what runs measure.
+pub struct Beside {
+    objective: Objective,
+    utilisation: f64,
+    /// Of each window, in the order of the document's.
+    windows: Vec<Vec<OptimumFlowRow>>,
+    /// For each of the scenario's expectations what it would be, where the optimum says so.
+    figures: Vec<Option<f64>>,
+}
+
+impl Beside {
+    /// In the scenario's windows and further ones; none where theory does not know it.
+    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<Beside> {
+        let has_windows = !scenario.windows.is_empty() || !further.is_empty();
+        has_windows.then(|| waited_for(|| Beside::compute(scenario, further, &[])).ok()).flatten()
+    }
+
+    /// In the scenario's windows and for its expectations; none where theory does not know it.
+    pub fn with_expectations(scenario: &Scenario) -> Option<Beside> {
+        waited_for(|| Beside::compute(scenario, &[], &scenario.expectations)).ok()
+    }
+
+    fn compute(
+        scenario: &Scenario,
+        further: &[(Span, Span)],
+        expectations: &[Expectation],
+    ) -> Result<Beside, OptimumError> {
+        let own = scenario.windows.iter().map(|window| (window.from, window.to));
+        let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
+        let shown = windows.len();
+        for expectation in expectations.iter().filter(|expectation| is_of_rates(expectation.metric)) {
+            if !windows.contains(&expectation.window) {
+                windows.push(expectation.window);
+            }
+        }
+        let options = Options::default();
+        let theory = Theory::new(scenario, &options)?;
+        let optima = theory.windows(&windows)?;
+        let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
+        let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };
+        let figure = |expectation: &Expectation| match expectation.metric {
+            metric if metric.needs_amount() => of_completions(scenario, &completions, expectation),
+            _ => {
+                let optimum = optima.iter().find(|optimum| optimum.window == expectation.window)?;
+                of_rates(scenario, optimum, expectation)
+            }
+        };
+        Ok(Beside {
+            objective: options.objective,
+            utilisation: theory.utilisation(),
+            windows: optima[..shown].iter().map(|optimum| flow_rows(scenario, optimum)).collect(),
+            figures: expectations.iter().map(figure).collect(),
+        })
+    }
+
+    /// Which allocation is best.
+    pub fn objective(&self) -> &'static str {
+        self.objective.name()
+    }
+
+    /// The part of links' rates that it may use, 0 to 1.
+    pub fn utilisation(&self) -> f64 {
+        self.utilisation
+    }
+
+    /// For each of the scenario's expectations what it would be, in its metric's unit; `None` where the optimum
+    /// does not say, or was not asked.
+    pub fn figures(&self) -> &[Option<f64>] {
+        &self.figures
+    }
+
+    /// Adds it to each window of a run.
+    pub fn add_to(&self, document: &mut RunDocument) {
+        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
+            let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), &window.flows);
+            window.optimum = Some(row);
+        }
+    }
+}
+
+/// What a terminal is told to wait for.
+fn waited_for<T>(compute: impl FnOnce() -> T) -> T {
+    let waiting = terminal::waiting("computing the optimum");
+    let computed = compute();
+    waiting.finish_and_clear();
+    computed
+}
+
+fn flow_rows(scenario: &Scenario, optimum: &Optimum) -> Vec<OptimumFlowRow> {
+    let row = |(flow, best): (&Flow, &FlowOptimum)| OptimumFlowRow {
+        consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+        prefix: flow.prefix.clone(),
+        class: flow.class.name().to_owned(),
+        goodput_bps: best.goodput_bps,
+    };
+    scenario.flows.iter().zip(&optimum.flows).map(row).collect()
+}
+
+// ---- What an expectation would be
+
+/// Whether an optimum says what a metric would be by its rates.
+fn is_of_rates(metric: Metric) -> bool {
+    use Metric::{DataRate, Goodput, Jain, Unfairness, Utilisation};
+    matches!(metric, Goodput | DataRate | Utilisation | Jain | Unfairness)
+}
+
+/// By the rates over its window.
+fn of_rates(scenario: &Scenario, optimum: &Optimum, expectation: &Expectation) -> Option<f64> {
+    let Select { flows, links, .. } = &expectation.select;
+    let goodputs = || -> Vec<f64> {
+        let goodput = |flow: &FlowId| optimum.flows[flow.index()].goodput_bps;
+        flows.iter().map(goodput).collect()
+    };
+    match expectation.metric {
+        Metric::Goodput => Some(goodputs().iter().sum()),
+        Metric::DataRate => Some(links.iter().map(|link| data_rate(scenario, optimum, flows, *link)).sum()),
+        Metric::Utilisation => mean(links.iter().map(|link| utilisation(scenario, optimum, *link))),
+        Metric::Jain => jain(&goodputs()),
+        Metric::Unfairness => unfairness(&goodputs()),
+        _ => None,
+    }
+}
+
+/// Data on a link of the prefixes of some flows: a Data does not say whose of several consumers it is.
+fn data_rate(scenario: &Scenario, optimum: &Optimum, flows: &[FlowId], link: DirectedLink) -> f64 {
+    let prefix = |flow: &FlowId| scenario.flows[flow.index()].prefix.as_str();
+    let is_meant = |(stream, _): &&(FlowId, f64)| flows.iter().any(|flow| prefix(flow) == prefix(stream));
+    let on_link = optimum.links.iter().filter(|one| one.link == link).flat_map(|one| &one.streams);
+    on_link.filter(is_meant).map(|(_, rate)| rate).sum()
+}
+
+/// The part of a link's rate that Data and Interests use. On a medium air is used for more than them.
+fn utilisation(scenario: &Scenario, optimum: &Optimum, link: DirectedLink) -> Option<f64> {
+    let on_link = optimum.links.iter().find(|one| one.link == link)?;
+    let is_known = scenario.links[link.link.index()].medium.is_none() && on_link.rate_bps > 0.0;
+    is_known.then(|| (on_link.data_bps + on_link.interest_bps) / on_link.rate_bps)
+}
+
+/// By when each flow would have fetched its amount.
+fn of_completions(
+    scenario: &Scenario,
+    completions: &[Option<Span>],
+    expectation: &Expectation,
+) -> Option<f64> {
+    let flows = &expectation.select.flows;
+    let times = || flows.iter().map(|flow| completions[flow.index()].map(Span::as_secs_f64));
+    match expectation.metric {
+        Metric::Completion => times().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max),
+        Metric::CompletionMean => mean(times()),
+        Metric::Unfinished => {
+            let end = |flow: &FlowId| Some(scenario.flows[flow.index()].start + completions[flow.index()]?);
+            let is_late = |flow: &&FlowId| end(flow).is_none_or(|end| end > expectation.window.1);
+            Some(flows.iter().filter(is_late).count() as f64)
+        }
+        _ => None,
+    }
+}
+
+/// `None` of no values, or if one is not known.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
