@@ -10,8 +10,9 @@
 //!
 //! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
 //!   may ask of the forwarder.
-//! - [`transport`]: frames in and out of sockets.
+//! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 
 pub mod control;
 pub mod status;
 pub mod transport;
+pub mod uri;
