@@ -10,10 +10,12 @@
 //!
 //! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
 //!   may ask of the forwarder.
-//! - [`transport`]: frames in and out of sockets.
+//! - [`codec`], [`link_service`]: between packets, frames and bytes.
+//! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 
 pub mod codec;
 pub mod control;
 pub mod link_service;
 pub mod status;
 pub mod transport;
+pub mod uri;

@@ -4,13 +4,52 @@
 //! and no peer can make it panic: what cannot be read as frames ends a stream and is counted on
 //! datagrams. Unicast UDP has many faces on one socket and is apart, in [`udp`].
 
+mod accept;
+pub mod stream;
+pub mod tcp;
 pub mod udp;
+pub mod unix;
 
 use std::io;
 
 use mio::{Registry, Token};
 
 use crate::status::{FaceScope, LinkType};
+use crate::uri::FaceUri;
+
+/// What transports can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The most that waits in a transport's own buffer, bytes; two of the largest frames have room always.
+    pub buffer: usize,
+}
+
+impl Default for Options {
+    /// Assumed: 128 KiB, 10 ms at 100 Mb/s. What shall wait longer waits in the scheme's queue.
+    fn default() -> Options {
+        Options { buffer: 128 << 10 }
+    }
+}
+
+/// Connects to the far end of a face. Nothing blocks: what takes time goes on when the event loop calls,
+/// and frames that are sent meanwhile wait in the transport's buffer.
+///
+/// `local` is this host's end where there is a choice.
+///
+/// # Errors
+/// [`io::ErrorKind::Unsupported`]: no face can be made to such an end. [`io::ErrorKind::InvalidInput`]: `remote` is not
+/// canonical, or `local` does not go with it. Else what the operating system says.
+pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::Result<Box<dyn Transport>> {
+    match (remote, local) {
+        (FaceUri::Tcp(end), None) => tcp::connect(end, options),
+        (FaceUri::Unix(path), None) => unix::connect(path, options),
+        (FaceUri::Tcp(_) | FaceUri::Unix(_), Some(_)) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{}:// chooses its local end itself: leave it out", remote.scheme()),
+        )),
+        _ => Err(io::Error::new(io::ErrorKind::Unsupported, format!("no face can be connected to {remote}"))),
+    }
+}
 
 /// Who sent a frame on a link with several peers: enough to tell them apart for reassembly. 0 where there is one.
 pub type Peer = u64;
