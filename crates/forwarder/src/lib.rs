@@ -10,8 +10,10 @@
 //!
 //! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
 //!   may ask of the forwarder.
+//! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`transport`]: frames in and out of sockets.
 
 pub mod control;
+pub mod management;
 pub mod status;
 pub mod transport;
