@@ -12,10 +12,13 @@
 //!   may ask of the forwarder.
 //! - [`codec`], [`link_service`]: between packets, frames and bytes.
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
+//! - [`management`]: the NFD management protocol, and the RIB.
+//! - [`transport`]: frames in and out of sockets.
 
 pub mod codec;
 pub mod control;
 pub mod link_service;
+pub mod management;
 pub mod status;
 pub mod transport;
 pub mod uri;

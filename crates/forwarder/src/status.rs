@@ -17,6 +17,17 @@ pub enum FaceScope {
     Local = 1,
 }
 
+impl FaceScope {
+    /// The scope with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FaceScope> {
+        Some(match value {
+            0 => FaceScope::NonLocal,
+            1 => FaceScope::Local,
+            _ => return None,
+        })
+    }
+}
+
 /// How long a face lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -29,6 +40,18 @@ pub enum FacePersistency {
     Permanent = 2,
 }
 
+impl FacePersistency {
+    /// The persistency with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FacePersistency> {
+        Some(match value {
+            0 => FacePersistency::Persistent,
+            1 => FacePersistency::OnDemand,
+            2 => FacePersistency::Permanent,
+            _ => return None,
+        })
+    }
+}
+
 /// What kind of link a face is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -39,6 +62,18 @@ pub enum LinkType {
     MultiAccess = 1,
     /// A wireless link on which not everybody hears everybody.
     AdHoc = 2,
+}
+
+impl LinkType {
+    /// The link type with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<LinkType> {
+        Some(match value {
+            0 => LinkType::PointToPoint,
+            1 => LinkType::MultiAccess,
+            2 => LinkType::AdHoc,
+            _ => return None,
+        })
+    }
 }
 
 /// Options of a face that management can switch.
@@ -176,6 +211,19 @@ pub enum FaceEventKind {
     Up = 3,
     /// It went down.
     Down = 4,
+}
+
+impl FaceEventKind {
+    /// The event with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FaceEventKind> {
+        Some(match value {
+            1 => FaceEventKind::Created,
+            2 => FaceEventKind::Destroyed,
+            3 => FaceEventKind::Up,
+            4 => FaceEventKind::Down,
+            _ => return None,
+        })
+    }
 }
 
 /// A FIB entry.

@@ -166,7 +166,10 @@ impl<'a> SignatureInfo<'a> {
         self
     }
 
-    pub(crate) fn decode(element: &Element<'a>) -> Result<Self, DecodeError> {
+    /// Reads a SignatureInfo or InterestSignatureInfo from an element, whose type the caller has looked at.
+    ///
+    /// Errors: those of reading elements, and of what it consists of.
+    pub fn decode(element: &Element<'a>) -> Result<Self, DecodeError> {
         let mut reader = element.reader();
         let typ = reader.expect(types::SIGNATURE_TYPE)?.nni()?;
         let mut info = Self::new(SignatureType::from_value(typ));

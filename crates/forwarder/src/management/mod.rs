@@ -1,0 +1,347 @@
+//! The NFD management protocol, without sockets and clocks: Interests in, Data out.
+//!
+//! ```text
+//!   /localhost/nfd/<module>/<verb>/<ControlParameters>/<params-sha256>     command    -> ControlResponse
+//!   /localhost/nfd/<module>/<verb>                                         dataset    -> .../v=…/seg=…
+//!   /localhost/nfd/faces/events/seq=…                                      stream     -> FaceEventNotification
+//! ```
+//!
+//! [`Management`] keeps the RIB, knows who may command, and asks the forwarder for the rest by
+//! [`Control`]. The numbers and rules are those of the NFD management protocol as NFD and ndnd have
+//! them.
+
+mod authority;
+pub mod dataset;
+mod events;
+pub mod parameters;
+mod rib;
+mod segments;
+pub mod tlv;
+mod verbs;
+
+use weir_core::units::Time;
+use weir_packet::{
+    Component, ContentType, Data, Interest, InterestLayout, MetaInfo, Name, NameRef, SignatureInfo,
+    SignatureType,
+};
+
+pub use authority::{KnownKey, Module, Policy, Refusal, Trust};
+pub use dataset::RouteFlags;
+pub use parameters::{ControlParameters, ControlResponse};
+pub use rib::{Rib, Route, origin};
+pub use segments::DatasetConfig;
+pub use tlv::Malformed;
+
+use crate::control::{Control, ControlError};
+use crate::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
+use authority::{Authority, sign};
+use events::Events;
+use segments::{Datasets, MAX_DATA};
+use verbs::{ANNOUNCE, COMMANDS, DATASETS, EVENTS, Refused, announce, asks_for_version, refused};
+
+/// First component of what only this host may ask.
+const LOCALHOST: Component<'static> = Component::generic(b"localhost");
+/// First component of what neighbours may ask.
+const LOCALHOP: Component<'static> = Component::generic(b"localhop");
+const NFD: Component<'static> = Component::generic(b"nfd");
+
+/// How management is set up.
+#[derive(Debug)]
+pub struct ManagementConfig {
+    /// Who may command.
+    pub policy: Policy,
+    /// Routes at most.
+    pub max_routes: usize,
+    /// How datasets are kept.
+    pub datasets: DatasetConfig,
+}
+
+/// NFD's policy, and a million routes.
+impl Default for ManagementConfig {
+    fn default() -> ManagementConfig {
+        ManagementConfig {
+            policy: Policy::default(),
+            max_routes: 1 << 20,
+            datasets: DatasetConfig::default(),
+        }
+    }
+}
+
+/// What management was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ManagementCounters {
+    /// Commands that were done.
+    pub commands: u64,
+    /// Commands that failed, or were not understood.
+    pub failed: u64,
+    /// Commands that were refused: signature, key, replay.
+    pub refused: u64,
+    /// Datasets that were made.
+    pub datasets: u64,
+    /// Interests by faces that may not ask; they are not answered.
+    pub out_of_scope: u64,
+    /// What is no Interest, and is not answered.
+    pub malformed: u64,
+}
+
+/// An Interest for management.
+struct Request<'a> {
+    now: Time,
+    wall_ms: u64,
+    interest: Interest<'a>,
+    layout: InterestLayout,
+    wire: &'a [u8],
+    incoming: &'a FaceStatus,
+    /// Under `/localhost`, from this host.
+    is_local: bool,
+    trust: Trust,
+    module: Option<Component<'a>>,
+    verb: Option<Component<'a>>,
+    /// What follows the verb.
+    suffix: NameRef<'a>,
+}
+
+impl Request<'_> {
+    /// Whether it is for this module and verb.
+    fn is_for(&self, module: Module, verb: &str) -> bool {
+        self.module.and_then(Module::from_component) == Some(module)
+            && self.verb == Some(Component::generic(verb.as_bytes()))
+    }
+}
+
+/// Management of one forwarder.
+#[derive(Debug)]
+pub struct Management {
+    authority: Authority,
+    rib: Rib,
+    datasets: Datasets,
+    events: Events,
+    counters: ManagementCounters,
+}
+
+impl Management {
+    /// With nothing in it.
+    pub fn new(config: ManagementConfig) -> Management {
+        let stream = [b"localhost", &b"nfd"[..], b"faces", b"events"];
+        let stream = stream.into_iter().fold(Name::new(), |name, part| name.with(Component::generic(part)));
+        Management {
+            authority: Authority::new(config.policy),
+            rib: Rib::new(config.max_routes),
+            datasets: Datasets::new(config.datasets),
+            events: Events::new(stream),
+            counters: ManagementCounters::default(),
+        }
+    }
+
+    /// An Interest under `/localhost/nfd` or `/localhop/nfd` arrived on a face: appends Data that answer
+    /// it, at most one. What follows later is said by [`Management::face_event`].
+    ///
+    /// `wall_ms` is the time since 1970, ms: commands carry theirs. `interest` is the packet, without a
+    /// link header.
+    pub fn handle_interest(
+        &mut self,
+        now: Time,
+        wall_ms: u64,
+        interest: &[u8],
+        incoming: &FaceStatus,
+        control: &mut dyn Control,
+        replies: &mut Vec<Vec<u8>>,
+    ) {
+        let Ok((decoded, layout)) = Interest::decode_with_layout(interest) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let Some((is_local, trust)) = self.admits(decoded.name, incoming) else {
+            self.counters.out_of_scope += 1;
+            return;
+        };
+        let request = Request {
+            now,
+            wall_ms,
+            interest: decoded,
+            layout,
+            wire: interest,
+            incoming,
+            is_local,
+            trust,
+            module: decoded.name.component(2),
+            verb: decoded.name.component(3),
+            suffix: decoded.name.suffix(4),
+        };
+        replies.extend(self.answer(&request, control));
+    }
+
+    /// Something happened to a face: appends the notification if somebody waits for it.
+    pub fn face_event(
+        &mut self,
+        now: Time,
+        kind: FaceEventKind,
+        face: &FaceStatus,
+        replies: &mut Vec<Vec<u8>>,
+    ) {
+        replies.extend(self.events.push(now, kind, face));
+    }
+
+    /// A face is gone: so are its routes.
+    pub fn face_gone(&mut self, face: FaceNumber, control: &mut dyn Control) {
+        self.rib.remove_face(face, control);
+    }
+
+    /// Adds a route, or changes the one with this prefix, face and origin.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
+    pub fn add_route(&mut self, route: &Route, control: &mut dyn Control) -> Result<(), ControlError> {
+        self.rib.add(route, control)
+    }
+
+    /// Adds a route of the configuration. It goes with its face.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
+    pub fn add_static(
+        &mut self,
+        prefix: &Name,
+        face: FaceNumber,
+        cost: u64,
+        flags: RouteFlags,
+        control: &mut dyn Control,
+    ) -> Result<(), ControlError> {
+        let (prefix, origin, expires) = (prefix.clone(), origin::STATIC, Time::NEVER);
+        self.rib.add(&Route { prefix, face, origin, cost, flags, expires }, control)
+    }
+
+    /// Removes a route, if it is there.
+    pub fn remove_route(&mut self, prefix: &Name, face: FaceNumber, origin: u64, control: &mut dyn Control) {
+        self.rib.remove(prefix, face, origin, control);
+    }
+
+    /// The routes.
+    pub const fn rib(&self) -> &Rib {
+        &self.rib
+    }
+
+    /// When to call [`Management::handle_deadline`]; [`Time::NEVER`] if there is nothing to wait for.
+    pub fn next_deadline(&self) -> Time {
+        self.rib.next_deadline()
+    }
+
+    /// Removes routes that have expired.
+    pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control) {
+        self.rib.expire(now, control);
+    }
+
+    /// What it was asked.
+    pub const fn counters(&self) -> ManagementCounters {
+        self.counters
+    }
+
+    /// Whether a name is for management and its face may ask: whether as this host, and who is trusted.
+    fn admits(&self, name: NameRef<'_>, incoming: &FaceStatus) -> Option<(bool, Trust)> {
+        let mut components = name.components();
+        let (first, second) = (components.next()?, components.next()?);
+        let is_host = first == LOCALHOST && incoming.scope == FaceScope::Local;
+        if second != NFD {
+            return None;
+        }
+        if is_host {
+            return Some((true, self.authority.local()));
+        }
+        let trust = self.authority.localhop().filter(|_| first == LOCALHOP)?;
+        let is_open = components.next().and_then(Module::from_component) == Some(Module::Rib)
+            && components.next().is_some_and(|verb| verb != Component::generic(b"list"));
+        is_open.then_some((false, trust))
+    }
+
+    fn answer(&mut self, request: &Request<'_>, control: &mut dyn Control) -> Option<Vec<u8>> {
+        if request.is_for(EVENTS.0, EVENTS.1) {
+            return self.events.ask(request.now, &request.interest, request.suffix);
+        }
+        if let Some((_, _, dataset)) = DATASETS.iter().find(|row| request.is_for(row.0, row.1)) {
+            return match asks_for_version(request.suffix) {
+                true => self.datasets.find(request.now, request.interest.name),
+                false => self.dataset(request, *dataset, control),
+            };
+        }
+        let response = match self.command(request, control) {
+            Ok(body) => {
+                self.counters.commands += 1;
+                ControlResponse::ok(body)
+            }
+            Err(refused) => {
+                match refused.code {
+                    403 => self.counters.refused += 1,
+                    _ => self.counters.failed += 1,
+                }
+                *refused
+            }
+        };
+        respond(request.interest.name, response, None)
+    }
+
+    fn command(
+        &mut self,
+        request: &Request<'_>,
+        control: &mut dyn Control,
+    ) -> Result<ControlParameters, Refused> {
+        let (module, command) = match COMMANDS.iter().find(|row| request.is_for(row.0, row.1)) {
+            Some((module, _, command)) => (*module, Some(command)),
+            None if request.is_for(ANNOUNCE.0, ANNOUNCE.1) => (ANNOUNCE.0, None),
+            None => return Err(unknown(request)),
+        };
+        let packet = (&request.interest, &request.layout, request.wire);
+        let admitted = self.authority.admit(request.trust, module, request.wall_ms, packet);
+        admitted.map_err(|refusal| refused(403, refusal.to_string()))?;
+        let Some(command) = command else { return announce(self, request, request.trust, control) };
+        let parameters = request.suffix.component(0).map_or(&[][..], |component| component.value);
+        let parameters = ControlParameters::decode(parameters)
+            .map_err(|error| refused(400, format!("ControlParameters: {error}")))?;
+        command(self, request, parameters, control)
+    }
+
+    fn dataset(
+        &mut self,
+        request: &Request<'_>,
+        make: fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>,
+        control: &dyn Control,
+    ) -> Option<Vec<u8>> {
+        let name = request.interest.name;
+        let content = match request.interest.can_be_prefix {
+            true => make(self, request, control),
+            false => Err(refused(400, "a dataset is asked for with CanBePrefix")),
+        };
+        match content {
+            Ok(content) => {
+                self.counters.datasets += 1;
+                self.datasets.publish(request.now, request.wall_ms, name, content)
+            }
+            Err(refused) => {
+                self.counters.failed += 1;
+                respond(name, *refused, Some(ContentType::Nack))
+            }
+        }
+    }
+}
+
+fn unknown(request: &Request<'_>) -> Refused {
+    let is_known = request.module.and_then(Module::from_component).is_some();
+    refused(501, if is_known { "there is no such verb" } else { "there is no such module" })
+}
+
+/// The Data that answers with a response: without its body where that is too long.
+fn respond(
+    name: NameRef<'_>,
+    mut response: ControlResponse,
+    content_type: Option<ContentType>,
+) -> Option<Vec<u8>> {
+    loop {
+        let mut content = Vec::new();
+        response.encode(&mut content);
+        let mut data = Data::new(name, &content, SignatureInfo::new(SignatureType::DigestSha256));
+        data.meta = MetaInfo { content_type, ..MetaInfo::NONE };
+        match sign(&data).filter(|wire| wire.len() <= MAX_DATA) {
+            Some(wire) => return Some(wire),
+            None => response.body.take()?,
+        };
+    }
+}

@@ -1,0 +1,488 @@
+//! What management can do: a table of commands and one of datasets.
+
+use weir_core::units::{Span, Time};
+use weir_packet::tlv::Reader;
+use weir_packet::{Component, ContentType, Data, Name, NameRef};
+
+use super::authority::{Module, Trust};
+use super::dataset::{
+    FaceQueryFilter, RouteFlags, cs_flags, cs_options, encode_channel, encode_cs_info, encode_face,
+    encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
+};
+use super::parameters::{ControlParameters, ControlResponse};
+use super::rib::{Route, origin};
+use super::tlv::EXPIRATION_PERIOD;
+use super::{Management, Request};
+use crate::control::{Control, ControlError};
+use crate::status::{FaceNumber, FacePersistency, FaceRequest};
+
+/// A command that was not done: why.
+pub(super) type Refused = Box<ControlResponse>;
+type Answer = Result<ControlParameters, Refused>;
+type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Answer;
+type Dataset = fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
+
+/// Commands whose parameters are a component of the name.
+pub(super) const COMMANDS: [(Module, &str, Command); 11] = [
+    (Module::Rib, "register", register),
+    (Module::Rib, "unregister", unregister),
+    (Module::Faces, "create", create_face),
+    (Module::Faces, "update", update_face),
+    (Module::Faces, "destroy", destroy_face),
+    (Module::Fib, "add-nexthop", add_next_hop),
+    (Module::Fib, "remove-nexthop", remove_next_hop),
+    (Module::StrategyChoice, "set", set_strategy),
+    (Module::StrategyChoice, "unset", unset_strategy),
+    (Module::Cs, "config", configure_cs),
+    (Module::Cs, "erase", erase_cs),
+];
+
+/// The command whose parameters are a prefix announcement.
+pub(super) const ANNOUNCE: (Module, &str) = (Module::Rib, "announce");
+
+/// The notification stream.
+pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
+
+pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
+    (Module::Rib, "list", list_rib),
+    (Module::Faces, "list", list_faces),
+    (Module::Faces, "query", query_faces),
+    (Module::Faces, "channels", list_channels),
+    (Module::Fib, "list", list_fib),
+    (Module::StrategyChoice, "list", list_strategies),
+    (Module::Cs, "info", cs_info),
+    (Module::Status, "general", general),
+];
+
+/// Components of a prefix at most, as NFD has it.
+const MAX_DEPTH: usize = 32;
+/// Data that one `cs/erase` erases at most: what it does must not hold up forwarding.
+const ERASE_LIMIT: u64 = 256;
+/// Cost of a route by a prefix announcement, as NFD has it.
+const ANNOUNCED_COST: u64 = 2048;
+
+pub(super) fn refused(code: u64, text: impl Into<String>) -> Refused {
+    Box::new(ControlResponse::new(code, text))
+}
+
+fn absent(field: &str) -> Refused {
+    refused(400, format!("{field} is missing"))
+}
+
+/// The response to what the forwarder did not do. Codes for an unknown face and for properties that do
+/// not fit depend on the command.
+fn failed(error: ControlError, no_face: u64, bad_properties: u64) -> Refused {
+    let text = error.to_string();
+    match error {
+        ControlError::NoSuchFace => refused(no_face, text),
+        ControlError::BadProperties(_) => refused(bad_properties, text),
+        ControlError::FaceExists(face) => {
+            Box::new(ControlResponse::new(409, text).with(ControlParameters::of_face(&face)))
+        }
+        ControlError::BadUri(_) => refused(400, text),
+        ControlError::NoSuchStrategy(_) => refused(404, text),
+        ControlError::Unsupported(_) => refused(406, text),
+        ControlError::Full(_) => refused(500, text),
+        ControlError::Failed(_) => refused(504, text),
+    }
+}
+
+fn no_such_face(error: ControlError) -> Refused {
+    failed(error, 410, 409)
+}
+
+fn prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
+    parameters.name.clone().ok_or_else(|| absent("Name"))
+}
+
+/// A prefix that a table is to have an entry for.
+fn short_prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
+    let prefix = prefix(parameters)?;
+    match prefix.len() {
+        0..=MAX_DEPTH => Ok(prefix),
+        len => Err(refused(414, format!("the prefix has {len} components, above {MAX_DEPTH}"))),
+    }
+}
+
+/// Flags mean something only with the mask that says which.
+fn with_mask(parameters: &ControlParameters) -> Result<(), Refused> {
+    match parameters.flags.is_some() == parameters.mask.is_some() {
+        true => Ok(()),
+        false => Err(refused(400, "Flags and Mask go together")),
+    }
+}
+
+fn until(now: Time, period_ms: Option<u64>) -> Time {
+    period_ms.map_or(Time::NEVER, |ms| now + Span::from_nanos(ms.saturating_mul(1_000_000)))
+}
+
+impl Request<'_> {
+    /// The face that parameters name; the one that the command arrived on for none and for 0. A
+    /// neighbour has no say over other faces than its own.
+    fn face(&self, parameters: &ControlParameters) -> Result<FaceNumber, Refused> {
+        match parameters.face.filter(|face| *face != 0) {
+            None => Ok(self.incoming.number),
+            Some(face) if self.is_local || face == self.incoming.number => Ok(face),
+            Some(_) => Err(refused(403, "a neighbour may register its own face only")),
+        }
+    }
+}
+
+fn register(
+    management: &mut Management,
+    request: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let route = Route {
+        prefix: short_prefix(&parameters)?,
+        face: request.face(&parameters)?,
+        origin: parameters.origin.unwrap_or(origin::APP),
+        cost: parameters.cost.unwrap_or(0),
+        flags: parameters.flags.map_or_else(RouteFlags::default, RouteFlags::from_bits),
+        expires: until(request.now, parameters.expiration_period_ms),
+    };
+    add_route(management, route, parameters.expiration_period_ms, control)
+}
+
+fn add_route(
+    management: &mut Management,
+    route: Route,
+    expiration_period_ms: Option<u64>,
+    control: &mut dyn Control,
+) -> Answer {
+    management.rib.add(&route, control).map_err(no_such_face)?;
+    Ok(ControlParameters {
+        name: Some(route.prefix),
+        face: Some(route.face),
+        origin: Some(route.origin),
+        cost: Some(route.cost),
+        flags: Some(route.flags.bits()),
+        expiration_period_ms,
+        ..ControlParameters::default()
+    })
+}
+
+fn unregister(
+    management: &mut Management,
+    request: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let (prefix, face) = (prefix(&parameters)?, request.face(&parameters)?);
+    let origin = parameters.origin.unwrap_or(origin::APP);
+    management.rib.remove(&prefix, face, origin, control);
+    Ok(ControlParameters {
+        name: Some(prefix),
+        face: Some(face),
+        origin: Some(origin),
+        ..ControlParameters::default()
+    })
+}
+
+/// Registers what a prefix announcement says, for the face that it arrived on.
+pub(super) fn announce(
+    management: &mut Management,
+    request: &Request<'_>,
+    trust: Trust,
+    control: &mut dyn Control,
+) -> Answer {
+    let wire = request.interest.application_parameters.unwrap_or_default();
+    let data =
+        Data::decode(wire).map_err(|error| refused(400, format!("no prefix announcement: {error}")))?;
+    let announcement =
+        Announcement::of(&data).ok_or_else(|| refused(400, "this is no prefix announcement"))?;
+    management
+        .authority
+        .admit_data(trust, &data, wire)
+        .map_err(|refusal| refused(403, format!("prefix announcement: {refusal}")))?;
+    if !announcement.is_valid_at(request.wall_ms) {
+        return Err(refused(403, "the prefix announcement is not valid now"));
+    }
+    let period = Some(announcement.expiration_period_ms);
+    let route = Route {
+        prefix: short_prefix(&ControlParameters {
+            name: Some(announcement.prefix),
+            ..ControlParameters::default()
+        })?,
+        face: request.incoming.number,
+        origin: origin::PREFIX_ANNOUNCEMENT,
+        cost: ANNOUNCED_COST,
+        flags: RouteFlags::default(),
+        expires: until(request.now, period),
+    };
+    add_route(management, route, period, control)
+}
+
+/// A prefix announcement: `<prefix>/32=PA/v=…/seg=0`, whose content has an ExpirationPeriod and
+/// perhaps a ValidityPeriod.
+struct Announcement {
+    prefix: Name,
+    expiration_period_ms: u64,
+    /// First and last second, `YYYYMMDDThhmmss`, UTC.
+    validity: Option<([u8; 15], [u8; 15])>,
+}
+
+impl Announcement {
+    fn of(data: &Data<'_>) -> Option<Announcement> {
+        use weir_packet::tlv::types::{NOT_AFTER, NOT_BEFORE, VALIDITY_PERIOD};
+        let len = data.name.len().checked_sub(3)?;
+        let mut last = data.name.suffix(len).components();
+        let is_named = last.next() == Some(Component::keyword(b"PA"))
+            && last.next()?.version().is_some()
+            && last.next()?.segment() == Some(0);
+        if !is_named || data.content_type() != ContentType::PrefixAnnouncement {
+            return None;
+        }
+        let mut fields = Reader::new(data.payload());
+        let expiration_period_ms = fields.expect(EXPIRATION_PERIOD).ok()?.nni().ok()?;
+        let mut validity = None;
+        while let Some(field) = fields.element().ok()? {
+            if field.typ == VALIDITY_PERIOD {
+                let mut ends = field.reader();
+                let not_before = *ends.expect(NOT_BEFORE).ok()?.fixed().ok()?;
+                validity = Some((not_before, *ends.expect(NOT_AFTER).ok()?.fixed().ok()?));
+            } else {
+                field.ignore().ok()?;
+            }
+        }
+        Some(Announcement { prefix: data.name.prefix(len).to_name(), expiration_period_ms, validity })
+    }
+
+    fn is_valid_at(&self, wall_ms: u64) -> bool {
+        let now = timestamp(wall_ms);
+        self.validity.is_none_or(|(first, last)| first[..] <= *now.as_bytes() && *now.as_bytes() <= last[..])
+    }
+}
+
+/// A time as `YYYYMMDDThhmmss`, UTC: such texts compare like times.
+fn timestamp(wall_ms: u64) -> String {
+    let seconds = wall_ms / 1000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years from March on, in eras of 400: the leap day is the last of a year.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next_year;
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
+fn create_face(
+    _: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    with_mask(&parameters)?;
+    let persistency = parameters.persistency.unwrap_or(FacePersistency::Persistent);
+    if persistency == FacePersistency::OnDemand {
+        return Err(refused(406, "on-demand faces are made by peers that speak first"));
+    }
+    let request = FaceRequest {
+        remote: parameters.uri.clone().ok_or_else(|| absent("Uri"))?,
+        local: parameters.local_uri.clone(),
+        persistency,
+        flags: None,
+        mtu: parameters.mtu,
+        base_congestion_marking_interval_ns: parameters.base_congestion_marking_interval_ns,
+        default_congestion_threshold: parameters.default_congestion_threshold,
+    };
+    let created = control.create_face(&request).map_err(|error| failed(error, 404, 406))?;
+    // What the mask leaves out is the kind's own, which is known only now.
+    let flags = parameters.merged_flags(created.flags).filter(|flags| *flags != created.flags);
+    let Some(flags) = flags else { return Ok(ControlParameters::of_face(&created)) };
+    let change = crate::status::FaceChange { flags: Some(flags), ..Default::default() };
+    match control.update_face(created.number, &change) {
+        Ok(updated) => Ok(ControlParameters::of_face(&updated)),
+        Err(error) => {
+            control.destroy_face(created.number);
+            Err(failed(error, 404, 406))
+        }
+    }
+}
+
+fn update_face(
+    _: &mut Management,
+    request: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    with_mask(&parameters)?;
+    let face = request.face(&parameters)?;
+    let now = control.face(face).ok_or_else(|| failed(ControlError::NoSuchFace, 404, 409))?;
+    match control.update_face(face, &parameters.face_change(now.flags)) {
+        Ok(updated) => Ok(ControlParameters::of_properties(&updated)),
+        Err(error) => {
+            let is_wrong = matches!(error, ControlError::BadProperties(_));
+            let refused = failed(error, 404, 409);
+            let asked = ControlParameters { face: Some(face), ..parameters };
+            Err(if is_wrong { Box::new(refused.with(asked)) } else { refused })
+        }
+    }
+}
+
+fn destroy_face(
+    management: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let face = parameters.face.ok_or_else(|| absent("FaceId"))?;
+    if face == 0 {
+        return Err(refused(400, "FaceId must not be 0"));
+    }
+    if control.destroy_face(face) {
+        management.rib.remove_face(face, control);
+    }
+    Ok(ControlParameters { face: Some(face), ..ControlParameters::default() })
+}
+
+fn add_next_hop(
+    _: &mut Management,
+    request: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let (prefix, face) = (short_prefix(&parameters)?, request.face(&parameters)?);
+    let cost = parameters.cost.unwrap_or(0);
+    control.add_next_hop(&prefix, face, cost).map_err(no_such_face)?;
+    Ok(ControlParameters {
+        name: Some(prefix),
+        face: Some(face),
+        cost: Some(cost),
+        ..ControlParameters::default()
+    })
+}
+
+fn remove_next_hop(
+    _: &mut Management,
+    request: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let (prefix, face) = (prefix(&parameters)?, request.face(&parameters)?);
+    control.remove_next_hop(&prefix, face);
+    Ok(ControlParameters { name: Some(prefix), face: Some(face), ..ControlParameters::default() })
+}
+
+fn set_strategy(
+    _: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let prefix = short_prefix(&parameters)?;
+    let strategy = parameters.strategy.ok_or_else(|| absent("Strategy"))?;
+    let chosen = control.set_strategy(&prefix, &strategy).map_err(no_such_face)?;
+    Ok(ControlParameters { name: Some(prefix), strategy: Some(chosen), ..ControlParameters::default() })
+}
+
+fn unset_strategy(
+    _: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let prefix = prefix(&parameters)?;
+    if prefix.is_empty() {
+        return Err(refused(400, "the choice for / stays: set another"));
+    }
+    control.unset_strategy(&prefix);
+    Ok(ControlParameters { name: Some(prefix), ..ControlParameters::default() })
+}
+
+fn configure_cs(
+    _: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    with_mask(&parameters)?;
+    let (admit, serve) =
+        cs_options(parameters.flags.unwrap_or_default(), parameters.mask.unwrap_or_default());
+    control.configure_cs(parameters.capacity, admit, serve);
+    let info = control.cs_info();
+    Ok(ControlParameters {
+        capacity: Some(info.capacity),
+        flags: Some(cs_flags(info.admit, info.serve)),
+        ..ControlParameters::default()
+    })
+}
+
+fn erase_cs(
+    _: &mut Management,
+    _: &Request<'_>,
+    parameters: ControlParameters,
+    control: &mut dyn Control,
+) -> Answer {
+    let prefix = prefix(&parameters)?;
+    let wanted = parameters.count.unwrap_or(u64::MAX);
+    if wanted == 0 {
+        return Err(refused(400, "Count must not be 0"));
+    }
+    let erased = control.erase_cs(&prefix, wanted.min(ERASE_LIMIT));
+    // A capacity says that there may be more, and how much one command can do.
+    let more = erased == ERASE_LIMIT && wanted > ERASE_LIMIT;
+    Ok(ControlParameters {
+        name: Some(prefix),
+        count: Some(erased),
+        capacity: more.then_some(ERASE_LIMIT),
+        ..ControlParameters::default()
+    })
+}
+
+fn list<T>(
+    entries: impl IntoIterator<Item = T>,
+    encode: impl Fn(&T, &mut Vec<u8>),
+) -> Result<Vec<u8>, Refused> {
+    let mut content = Vec::new();
+    entries.into_iter().for_each(|entry| encode(&entry, &mut content));
+    Ok(content)
+}
+
+fn list_rib(management: &Management, request: &Request<'_>, _: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list(management.rib.list(request.now), encode_rib_entry)
+}
+
+fn list_faces(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list(control.faces(), encode_face)
+}
+
+fn query_faces(_: &Management, request: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    let filter = request.suffix.component(0).ok_or_else(|| absent("FaceQueryFilter"))?;
+    let filter = FaceQueryFilter::decode(filter.value)
+        .map_err(|error| refused(400, format!("FaceQueryFilter: {error}")))?;
+    list(control.faces().into_iter().filter(|face| filter.matches(face)), encode_face)
+}
+
+fn list_channels(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list(control.channels(), |uri, out| encode_channel(uri, out))
+}
+
+fn list_fib(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list(control.fib(), encode_fib_entry)
+}
+
+fn list_strategies(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list(control.strategies(), encode_strategy_choice)
+}
+
+fn cs_info(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list([control.cs_info()], encode_cs_info)
+}
+
+fn general(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+    list([control.general()], encode_general)
+}
+
+/// Whether a name ends as a name of a dataset that was made does: with a version, or a version and a
+/// segment number.
+pub(super) fn asks_for_version(suffix: NameRef<'_>) -> bool {
+    let is_version = |name: NameRef<'_>| name.last().is_some_and(|last| last.version().is_some());
+    let has_segment = suffix.last().is_some_and(|last| last.segment().is_some());
+    is_version(suffix) || has_segment && is_version(suffix.parent())
+}
