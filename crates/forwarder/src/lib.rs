@@ -10,8 +10,10 @@
 //!
 //! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
 //!   may ask of the forwarder.
+//! - [`config`]: the file.
 //! - [`transport`]: frames in and out of sockets.
 
+pub mod config;
 pub mod control;
 pub mod status;
 pub mod transport;
