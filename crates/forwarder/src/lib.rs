@@ -13,9 +13,10 @@
 //! - [`codec`], [`link_service`]: between packets, frames and bytes.
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
-//! - [`transport`]: frames in and out of sockets.
+//! - [`config`]: the file.
 
 pub mod codec;
+pub mod config;
 pub mod control;
 pub mod link_service;
 pub mod management;

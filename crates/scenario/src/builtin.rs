@@ -1,5 +1,6 @@
 //! The scenarios that come with Weir.
 
+use crate::keys::FORMAT;
 use crate::tree::{Doc, Value};
 
 macro_rules! builtins {
@@ -32,7 +33,7 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 /// Names and titles of the built-in scenarios, in the order of the papers, then the examples.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let title = |text: &str| {
-        let tree = Doc::new("", text).tree().ok()?;
+        let tree = Doc::new(FORMAT, "", text).tree().ok()?;
         tree.value("title").and_then(Value::as_text).map(str::to_owned)
     };
     ALL.iter().map(|&(name, text)| (name, title(text).unwrap_or_default())).collect()
@@ -83,7 +84,7 @@ mod tests {
     }
 
     fn numbers_without_source(text: &str) -> Vec<String> {
-        let doc = Doc::new("built-in", text);
+        let doc = Doc::new(FORMAT, "built-in", text);
         let mut tree = doc.tree().unwrap();
         annotate(&doc, &mut tree).unwrap();
         let mut out = Vec::new();

@@ -77,7 +77,7 @@ fn around(line: &str, from: usize, width: usize) -> (String, usize, usize) {
     (text, at, wide.min(end - at))
 }
 
-/// A mistake in a scenario: where, at which key, what, and what would be right.
+/// A mistake in a file: where, at which key, what, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError(Box<Inner>);
 

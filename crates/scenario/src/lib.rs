@@ -22,6 +22,7 @@
 mod builtin;
 mod error;
 mod expand;
+mod format;
 mod generate;
 mod keys;
 mod load;
@@ -32,6 +33,14 @@ pub mod reference;
 mod routing;
 mod set;
 mod tree;
+
+/// Reading files of any format as scenarios are read: a tree that knows where every value stands, and
+/// tables of it read against the format's keys.
+pub mod document {
+    pub use crate::format::{Format, Key, NONE, REQUIRED, Section, Shape};
+    pub use crate::read::{Item, params};
+    pub use crate::tree::{Doc, Entry, Kind, Origin, Table, Value};
+}
 
 pub use builtin::{builtin, builtins};
 pub use error::{Location, ScenarioError};

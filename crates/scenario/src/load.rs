@@ -8,11 +8,12 @@ use weir_core::units::{Bytes, Rate, Span};
 
 use crate::error::{Location, ScenarioError};
 use crate::expand::{check_sections, expand, items, zip};
+use crate::format::{Key, REQUIRED, Shape};
 use crate::generate::generate;
 use crate::keys;
 use crate::model::*;
 use crate::names;
-use crate::read::{Item, Limit};
+use crate::read::{Item, Limit, params};
 use crate::routing::{FAR, Given, Graph, Policy, Search, lookup};
 use crate::set::{Override, apply, changes, item_name};
 use crate::tree::{Doc, Kind, Origin, Table, Value, annotate};
@@ -51,7 +52,7 @@ impl Scenario {
     }
 
     fn read(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
-        let mut doc = Doc::new(file, text);
+        let mut doc = Doc::new(keys::FORMAT, file, text);
         let mut root = doc.tree()?;
         check_sections(&doc, &root)?;
         annotate(&doc, &mut root)?;
@@ -266,49 +267,20 @@ impl<'a> Loader<'a> {
         let default = item.text("default")?;
         let at = item.given("default").map_or(item.origin, |v| v.origin);
         let mut named = vec![self.named_scheme("scheme.default".to_owned(), &default, at)];
-        let mut params = Vec::new();
+        let mut all = Vec::new();
         for entry in schemes {
             named.push(self.named_scheme(format!("scheme.{}", entry.key), &entry.key, entry.key_origin));
-            let mut list = Vec::new();
-            if let Kind::Table(table) = &entry.value.kind {
-                self.params(&mut list, &format!("scheme.{}", entry.key), "", table)?;
-            }
-            params.push(SchemeParams { scheme: entry.key.to_string(), params: list });
+            let list = match &entry.value.kind {
+                Kind::Table(table) => params(self.doc, &format!("scheme.{}", entry.key), table)?,
+                _ => Vec::new(),
+            };
+            all.push(SchemeParams { scheme: entry.key.to_string(), params: list });
         }
-        Ok((default, params, named))
+        Ok((default, all, named))
     }
 
     fn named_scheme(&self, key: String, name: &str, at: Origin) -> NamedScheme {
         NamedScheme { key, name: name.to_owned(), location: self.doc.location(at) }
-    }
-
-    fn params(&self, list: &mut Vec<Param>, path: &str, prefix: &str, table: &Table) -> Result<()> {
-        for entry in &table.0 {
-            if &*entry.key == "source" {
-                continue;
-            }
-            let key =
-                if prefix.is_empty() { entry.key.to_string() } else { format!("{prefix}.{}", entry.key) };
-            let value = match &entry.value.kind {
-                Kind::Table(inner) => {
-                    self.params(list, path, &key, inner)?;
-                    continue;
-                }
-                Kind::Bool(b) => ParamValue::Bool(*b),
-                Kind::Int(n) => ParamValue::Int(*n),
-                Kind::Float(x) if x.is_finite() => ParamValue::Float(*x),
-                Kind::Text(text) => ParamValue::Text(text.to_string()),
-                Kind::Float(_) | Kind::Other(_) | Kind::List(_) => {
-                    let message = format!("{} is no parameter", entry.value.kind_name());
-                    let help = "a parameter is true or false, a number, or a text";
-                    return Err(self.doc.error(entry.value.origin, format!("{path}.{key}"), message, help));
-                }
-            };
-            let location = self.doc.location(entry.value.origin);
-            let source = entry.value.source.as_deref().map(str::to_owned);
-            list.push(Param { key, value, location, source });
-        }
-        Ok(())
     }
 
     fn nodes(&self) -> Result<(Vec<Node>, Names)> {
@@ -1116,7 +1088,7 @@ impl<'a> Loader<'a> {
                 return Err(item.error(
                     "values",
                     &value,
-                    format!("{value} is not {}", keys::Shape::Values.wanted()),
+                    format!("{value} is not {}", Shape::Values.wanted()),
                     "",
                 ));
             };
@@ -1161,9 +1133,9 @@ impl<'a> Loader<'a> {
     /// Every settable key with its value.
     fn settings(&self, scheme_params: &[SchemeParams]) -> Vec<Setting> {
         let mut settings = Vec::new();
-        let mut add = |path: String, key: &keys::Key, table: &Table| {
+        let mut add = |path: String, key: &Key, table: &Table| {
             let given = table.value(key.key);
-            let default = if key.default == keys::REQUIRED { "" } else { key.default.trim_matches('"') };
+            let default = if key.default == REQUIRED { "" } else { key.default.trim_matches('"') };
             settings.push(Setting {
                 path,
                 value: given.map_or_else(|| default.to_owned(), Value::to_string),
@@ -1279,7 +1251,7 @@ impl<'a> Loader<'a> {
                             return Err(item.error(
                                 "window",
                                 value,
-                                format!("{value} is not {}", keys::Shape::Window.wanted()),
+                                format!("{value} is not {}", Shape::Window.wanted()),
                                 "",
                             ));
                         }
@@ -1349,7 +1321,7 @@ impl<'a> Loader<'a> {
     /// Whether the axes stand where `when` says.
     fn holds_here(&self, item: &Item<'_>, when: &Value, axes: &[Axis]) -> Result<bool> {
         let Some(table) = when.as_table() else {
-            return Err(item.error("when", when, format!("{when} is not {}", keys::Shape::Map.wanted()), ""));
+            return Err(item.error("when", when, format!("{when} is not {}", Shape::Map.wanted()), ""));
         };
         let mut here = true;
         for entry in &table.0 {
@@ -1394,7 +1366,7 @@ impl<'a> Loader<'a> {
                 "s" => text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_secs_f64(),
                 _ => return Err(wrong(format!("`{text}` is not a number, which {} is", metric.name()))),
             },
-            _ => return Err(wrong(format!("{value} is not {}", keys::Shape::Quantity.wanted()))),
+            _ => return Err(wrong(format!("{value} is not {}", Shape::Quantity.wanted()))),
         };
         Ok((kind, stated))
     }

@@ -483,6 +483,17 @@ impl core::fmt::Display for ParamValue {
     }
 }
 
+impl From<&ParamValue> for weir_core::params::Value {
+    fn from(value: &ParamValue) -> Self {
+        match value {
+            ParamValue::Bool(b) => Self::Bool(*b),
+            ParamValue::Int(n) => Self::Int(*n),
+            ParamValue::Float(x) => Self::Float(*x),
+            ParamValue::Text(text) => Self::Text(text.clone()),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SchemeParams {
     pub scheme: String,

@@ -7,8 +7,8 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 
 use crate::error::ScenarioError;
-use crate::keys::{self, Key, REQUIRED, Shape};
-use crate::model::{QueueLimit, SourceRate};
+use crate::format::{Key, NONE, REQUIRED, Shape};
+use crate::model::{Param, ParamValue, QueueLimit, SourceRate};
 use crate::names;
 use crate::tree::{Doc, Kind, Origin, Table, Value, parse_value};
 
@@ -17,11 +17,13 @@ type Result<T> = core::result::Result<T, ScenarioError>;
 /// A table of the document with its place: `link`, `link.R2-R3`.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
+    /// The document.
     pub doc: &'a Doc,
     /// Its name in the table of keys.
     pub section: &'static str,
     /// Its path in messages and for `--set`.
     pub path: &'a str,
+    /// Its keys and values.
     pub table: &'a Table,
     /// Where its header stands.
     pub origin: Origin,
@@ -58,9 +60,12 @@ impl<'a> Item<'a> {
     }
 
     /// Refuses keys that the table does not have.
+    ///
+    /// # Errors
+    /// The first of them.
     pub fn check_keys(&self) -> Result<()> {
         for entry in &self.table.0 {
-            if keys::find(self.section, &entry.key).is_none() {
+            if (self.doc.format.find)(self.section, &entry.key).is_none() {
                 return Err(self.unknown(&entry.key, entry.key_origin));
             }
         }
@@ -68,7 +73,7 @@ impl<'a> Item<'a> {
     }
 
     fn unknown(&self, key: &str, origin: Origin) -> ScenarioError {
-        let known: Vec<&str> = keys::of(self.section).iter().map(|k| k.key).collect();
+        let known: Vec<&str> = (self.doc.format.of)(self.section).iter().map(|k| k.key).collect();
         let meant = names::nearest(key, known.iter().copied())
             .map_or(String::new(), |k| format!("; did you mean `{k}`?"));
         let path = self.path.to_owned();
@@ -81,16 +86,19 @@ impl<'a> Item<'a> {
     }
 
     fn key(&self, key: &str) -> &'static Key {
-        keys::find(self.section, key).expect("only keys of the table are asked for")
+        (self.doc.format.find)(self.section, key).expect("only keys of the table are asked for")
     }
 
     /// The value given, if any.
     pub fn given(&self, key: &str) -> Option<&'a Value> {
-        debug_assert!(keys::find(self.section, key).is_some(), "{}.{key}", self.section);
+        debug_assert!((self.doc.format.find)(self.section, key).is_some(), "{}.{key}", self.section);
         self.table.value(key)
     }
 
-    /// The value given, else the default; an error where there is none.
+    /// The value given, else the default.
+    ///
+    /// # Errors
+    /// There is neither.
     pub fn value(&self, key: &str) -> Result<Cow<'a, Value>> {
         if let Some(value) = self.table.value(key) {
             return Ok(Cow::Borrowed(value));
@@ -105,7 +113,8 @@ impl<'a> Item<'a> {
         Ok(Cow::Owned(parse_value(spec.default, Origin::Default)))
     }
 
-    fn wrong(&self, key: &str, value: &Value) -> ScenarioError {
+    /// That a value is not what its key wants.
+    pub fn wrong(&self, key: &str, value: &Value) -> ScenarioError {
         self.wrong_shape(key, value, self.key(key).shape)
     }
 
@@ -148,16 +157,27 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A text.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn text(&self, key: &str) -> Result<String> {
         let value = self.value(key)?;
         Ok(self.text_of(key, &value)?.to_string())
     }
 
+    /// A text, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
     pub fn opt_text(&self, key: &str) -> Result<Option<String>> {
         self.given(key).map(|v| Ok(self.text_of(key, v)?.to_string())).transpose()
     }
 
-    /// One or several texts.
+    /// One or several texts, each with its place.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn texts(&self, key: &str) -> Result<Vec<(Arc<str>, Origin)>> {
         let value = self.value(key)?;
         self.texts_of(key, &value)
@@ -170,6 +190,10 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// One of the words of its shape.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn choice(&self, key: &str) -> Result<&'static str> {
         let value = self.value(key)?;
         let Shape::Choice(of) = self.key(key).shape else { return Err(self.wrong(key, &value)) };
@@ -182,6 +206,10 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn switch(&self, key: &str) -> Result<bool> {
         let value = self.value(key)?;
         match value.kind {
@@ -190,10 +218,18 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// `true` or `false`, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
     pub fn opt_switch(&self, key: &str) -> Result<Option<bool>> {
         self.given(key).map(|_| self.switch(key)).transpose()
     }
 
+    /// A whole number within the bounds of its shape.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn whole(&self, key: &str) -> Result<u64> {
         let value = self.value(key)?;
         match (&value.kind, self.key(key).shape) {
@@ -202,11 +238,15 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A whole number, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
     pub fn opt_whole(&self, key: &str) -> Result<Option<u64>> {
         self.given(key).map(|_| self.whole(key)).transpose()
     }
 
-    pub fn number(&self, key: &str) -> Result<f64> {
+    pub(crate) fn number(&self, key: &str) -> Result<f64> {
         let value = self.value(key)?;
         let number = match value.kind {
             Kind::Int(n) => n as f64,
@@ -219,10 +259,14 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn opt_number(&self, key: &str) -> Result<Option<f64>> {
+    pub(crate) fn opt_number(&self, key: &str) -> Result<Option<f64>> {
         self.given(key).map(|_| self.number(key)).transpose()
     }
 
+    /// A time.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn span(&self, key: &str) -> Result<Span> {
         let value = self.value(key)?;
         let span: Span = self.unit(key, &value, Shape::Span)?;
@@ -232,11 +276,18 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A time, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
     pub fn opt_span(&self, key: &str) -> Result<Option<Span>> {
         self.given(key).map(|_| self.span(key)).transpose()
     }
 
     /// A time above zero.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn positive_span(&self, key: &str) -> Result<Span> {
         let span = self.span(key)?;
         if span == Span::ZERO {
@@ -246,6 +297,10 @@ impl<'a> Item<'a> {
         Ok(span)
     }
 
+    /// A rate above zero, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
     pub fn opt_rate(&self, key: &str) -> Result<Option<Rate>> {
         self.given(key)
             .map(|v| {
@@ -256,13 +311,13 @@ impl<'a> Item<'a> {
     }
 
     /// One of the rates of `what`.
-    pub fn rate_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<Rate> {
+    pub(crate) fn rate_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<Rate> {
         let value = self.value(key)?;
         self.allowed_rate(key, &value, allowed, what)
     }
 
     /// As [`Item::rates`], of the rates of `what`.
-    pub fn rates_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<[Rate; 2]> {
+    pub(crate) fn rates_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<[Rate; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| self.allowed_rate(key, v, allowed, what))
     }
@@ -284,9 +339,21 @@ impl<'a> Item<'a> {
         Ok(rate)
     }
 
+    /// A size.
+    ///
+    /// # Errors
+    /// The value is something else, or there is none.
     pub fn size(&self, key: &str) -> Result<Bytes> {
         let value = self.value(key)?;
         self.unit(key, &value, Shape::Size)
+    }
+
+    /// A size, if it is given.
+    ///
+    /// # Errors
+    /// The value is something else.
+    pub fn opt_size(&self, key: &str) -> Result<Option<Bytes>> {
+        self.given(key).map(|v| self.unit(key, v, Shape::Size)).transpose()
     }
 
     /// One value for both directions, or a list of two.
@@ -301,7 +368,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn rates(&self, key: &str) -> Result<[Rate; 2]> {
+    pub(crate) fn rates(&self, key: &str) -> Result<[Rate; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| {
             let rate = self.unit(key, v, Shape::Rates)?;
@@ -309,18 +376,18 @@ impl<'a> Item<'a> {
         })
     }
 
-    pub fn spans(&self, key: &str) -> Result<[Span; 2]> {
+    pub(crate) fn spans(&self, key: &str) -> Result<[Span; 2]> {
         let value = self.value(key)?;
         self.pair(key, &value, |v| self.unit(key, v, Shape::Spans))
     }
 
     /// A time, or one for each of `n` flows.
-    pub fn spans_each(&self, key: &str) -> Result<Option<Vec<Span>>> {
+    pub(crate) fn spans_each(&self, key: &str) -> Result<Option<Vec<Span>>> {
         self.each(key, |v| self.unit(key, v, Shape::Span))
     }
 
     /// A whole number from 1, or one for each flow.
-    pub fn wholes_each(&self, key: &str) -> Result<Option<Vec<u64>>> {
+    pub(crate) fn wholes_each(&self, key: &str) -> Result<Option<Vec<u64>>> {
         self.each(key, |v| match v.kind {
             Kind::Int(n) if n > 0 => Ok(n as u64),
             _ => Err(self.wrong_shape(key, v, Shape::Whole(1, i64::MAX))),
@@ -328,7 +395,7 @@ impl<'a> Item<'a> {
     }
 
     fn each<T>(&self, key: &str, read: impl Fn(&Value) -> Result<T>) -> Result<Option<Vec<T>>> {
-        if self.given(key).is_none() && self.key(key).default == keys::NONE {
+        if self.given(key).is_none() && self.key(key).default == NONE {
             return Ok(None);
         }
         let value = self.value(key)?;
@@ -341,7 +408,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn limit(&self, key: &str) -> Result<Limit> {
+    pub(crate) fn limit(&self, key: &str) -> Result<Limit> {
         let value = self.value(key)?;
         match &value.kind {
             Kind::Int(n) if *n >= 0 => Ok(Limit::Packets(*n as u64)),
@@ -358,6 +425,9 @@ impl<'a> Item<'a> {
     }
 
     /// The bound of a queue, which is at least one packet.
+    ///
+    /// # Errors
+    /// The value is something else, or a queue without room.
     pub fn queue(&self, key: &str) -> Result<QueueLimit> {
         let empty = |what: &str| {
             let value = self.value(key)?;
@@ -372,7 +442,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn position(&self) -> Result<Option<(f64, f64)>> {
+    pub(crate) fn position(&self) -> Result<Option<(f64, f64)>> {
         let Some(value) = self.given("position") else { return Ok(None) };
         let number = |v: &Value| match v.kind {
             Kind::Int(n) => Some(n as f64),
@@ -388,21 +458,21 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn opt_class(&self, key: &str) -> Result<Option<ServiceClass>> {
+    pub(crate) fn opt_class(&self, key: &str) -> Result<Option<ServiceClass>> {
         self.given(key).map(|_| self.class(key)).transpose()
     }
 
-    pub fn class(&self, key: &str) -> Result<ServiceClass> {
+    pub(crate) fn class(&self, key: &str) -> Result<ServiceClass> {
         let value = self.value(key)?;
         self.class_of(key, value.as_text().unwrap_or(""), &value)
     }
 
-    pub fn class_of(&self, key: &str, text: &str, at: &Value) -> Result<ServiceClass> {
+    pub(crate) fn class_of(&self, key: &str, text: &str, at: &Value) -> Result<ServiceClass> {
         text.parse().map_err(|_| self.wrong_shape(key, at, Shape::Class))
     }
 
     /// `source_rate` with `unresponsive`.
-    pub fn source_rate(&self) -> Result<SourceRate> {
+    pub(crate) fn source_rate(&self) -> Result<SourceRate> {
         let value = self.value("source_rate")?;
         let unresponsive = self.switch("unresponsive")?;
         if value.as_text() == Some("elastic") {
@@ -425,12 +495,56 @@ impl<'a> Item<'a> {
     }
 
     /// A prefix that is one text.
-    pub fn check_prefix(&self, key: &str, uri: &str, at: Origin, empty: bool) -> Result<()> {
+    pub(crate) fn check_prefix(&self, key: &str, uri: &str, at: Origin, empty: bool) -> Result<()> {
         names::check_prefix(uri, empty).map_err(|m| self.doc.error(at, self.path_of(key), m, ""))
     }
 
     /// The names that a text stands for.
-    pub fn expand(&self, key: &str, text: &str, at: Origin, count: Option<usize>) -> Result<Vec<String>> {
+    pub(crate) fn expand(
+        &self,
+        key: &str,
+        text: &str,
+        at: Origin,
+        count: Option<usize>,
+    ) -> Result<Vec<String>> {
         names::expand(text, count).map_err(|m| self.doc.error(at, self.path_of(key), m, ""))
     }
+}
+
+/// The parameters in the table of a scheme at `path`, nested tables and dotted keys alike; `source` is none.
+///
+/// # Errors
+/// A value that no parameter can have.
+pub fn params(doc: &Doc, path: &str, table: &Table) -> Result<Vec<Param>> {
+    let mut list = Vec::new();
+    add_params(doc, &mut list, path, "", table)?;
+    Ok(list)
+}
+
+fn add_params(doc: &Doc, list: &mut Vec<Param>, path: &str, prefix: &str, table: &Table) -> Result<()> {
+    for entry in &table.0 {
+        if &*entry.key == "source" {
+            continue;
+        }
+        let key = if prefix.is_empty() { entry.key.to_string() } else { format!("{prefix}.{}", entry.key) };
+        let value = match &entry.value.kind {
+            Kind::Table(inner) => {
+                add_params(doc, list, path, &key, inner)?;
+                continue;
+            }
+            Kind::Bool(b) => ParamValue::Bool(*b),
+            Kind::Int(n) => ParamValue::Int(*n),
+            Kind::Float(x) if x.is_finite() => ParamValue::Float(*x),
+            Kind::Text(text) => ParamValue::Text(text.to_string()),
+            Kind::Float(_) | Kind::Other(_) | Kind::List(_) => {
+                let message = format!("{} is no parameter", entry.value.kind_name());
+                let help = "a parameter is true or false, a number, or a text";
+                return Err(doc.error(entry.value.origin, format!("{path}.{key}"), message, help));
+            }
+        };
+        let location = doc.location(entry.value.origin);
+        let source = entry.value.source.as_deref().map(str::to_owned);
+        list.push(Param { key, value, location, source });
+    }
+    Ok(())
 }

@@ -6,7 +6,8 @@ use core::fmt::Write;
 use serde_json::{Map, Value, json};
 use weir_packet::signal::ServiceClass;
 
-use crate::keys::{self, HANDED_ON, Key, NONE, REQUIRED, SECTIONS, Shape};
+use crate::format::{Format, Key, NONE, REQUIRED, Section, Shape};
+use crate::keys::{self, HANDED_ON, SECTIONS};
 use crate::model::Metric;
 
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
@@ -37,22 +38,7 @@ pub fn markdown() -> String {
         if section.name == "defaults" {
             continue;
         }
-        text.push_str("| key | value | without it | `--set` | meaning |\n|---|---|---|---|---|\n");
-        for key in keys::KEYS.iter().filter(|k| k.table == section.name) {
-            let default = match key.default {
-                REQUIRED => "an error".to_owned(),
-                NONE => String::new(),
-                default => format!("`{default}`"),
-            };
-            let set = if key.settable { "yes" } else { "" };
-            let _ = writeln!(
-                text,
-                "| `{}` | {} | {default} | {set} | {} |",
-                key.key,
-                label(key.shape).replace('|', "\\|"),
-                key.meaning.replace('|', "\\|")
-            );
-        }
+        text.push_str(&rows(&keys::FORMAT, section, true));
         if section.name == "generate.flows" {
             let keys: Vec<String> = HANDED_ON.iter().map(|k| format!("`{k}`")).collect();
             let _ = write!(text, "\nAnd, as in `[[flow]]`: {}.\n", keys.join(", "));
@@ -72,9 +58,42 @@ pub fn markdown() -> String {
     text
 }
 
+/// The reference of the keys of any format, as Markdown: a heading and a table for each table of it.
+pub fn tables(format: &Format) -> String {
+    let mut text = String::new();
+    for section in format.sections {
+        let written = section.written.replace(", ", "`, `");
+        let _ = write!(text, "### `{written}`\n\n{}\n\n{}\n", section.meaning, rows(format, section, false));
+    }
+    text
+}
+
+/// The keys of one table, a row each; `with_set`: and whether `--set` may change them.
+fn rows(format: &Format, section: &Section, with_set: bool) -> String {
+    let (head, rule) = if with_set { ("`--set` | ", "---|") } else { ("", "") };
+    let mut text = format!("| key | value | without it | {head}meaning |\n|---|---|---|{rule}---|\n");
+    for key in format.keys.iter().filter(|k| k.table == section.name) {
+        let default = match key.default {
+            REQUIRED => "an error".to_owned(),
+            NONE => String::new(),
+            default => format!("`{default}`"),
+        };
+        let set = match (with_set, key.settable) {
+            (false, _) => "",
+            (true, true) => "yes | ",
+            (true, false) => " | ",
+        };
+        let (shape, meaning) = (label(key.shape).replace('|', "\\|"), key.meaning.replace('|', "\\|"));
+        let _ = writeln!(text, "| `{}` | {shape} | {default} | {set}{meaning} |", key.key);
+    }
+    text
+}
+
 fn label(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".into(),
+        Shape::TextOf(what, _) => what.into(),
+        Shape::TextsOf(what, _) => format!("{what}, or a list"),
         Shape::Choice(of) if of.len() > 9 => "a metric's name".into(),
         Shape::Choice(of) => of.iter().map(|c| format!("`\"{c}\"`")).collect::<Vec<_>>().join(", "),
         Shape::Class => "service class".into(),
@@ -181,7 +200,7 @@ fn shape(shape: Shape) -> Value {
     let two = |of: Value| json!({ "type": "array", "items": of, "minItems": 2, "maxItems": 2 });
     let or_two = |of: Value| json!({ "anyOf": [of.clone(), two(of)] });
     match shape {
-        Shape::Text => text(),
+        Shape::Text | Shape::TextOf(..) => text(),
         Shape::Choice(of) => json!({ "enum": of }),
         Shape::Class => json!({ "enum": ServiceClass::ALL.map(ServiceClass::name) }),
         Shape::Switch => json!({ "type": "boolean" }),
@@ -202,7 +221,9 @@ fn shape(shape: Shape) -> Value {
                 size(),
             ]
         }),
-        Shape::Texts => json!({ "anyOf": [text(), { "type": "array", "items": text() }] }),
+        Shape::Texts | Shape::TextsOf(..) => {
+            json!({ "anyOf": [text(), { "type": "array", "items": text() }] })
+        }
         Shape::Pair => two(text()),
         Shape::SpanEach => json!({ "anyOf": [span(), { "type": "array", "items": span(), "minItems": 1 }] }),
         Shape::WholeEach => {

@@ -6,32 +6,51 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Location, ScenarioError};
+use crate::format::Format;
 
 /// Where a value stands: bytes of the file, or an override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    File { start: u32, end: u32 },
+    /// Bytes of the file.
+    File {
+        /// The first.
+        start: u32,
+        /// The first after it.
+        end: u32,
+    },
+    /// An override, by its number.
     Set(u32),
+    /// Nobody gave it.
     Default,
 }
 
+/// A value with its place.
 #[derive(Clone, Debug)]
 pub struct Value {
+    /// What it is.
     pub kind: Kind,
+    /// Where it stands.
     pub origin: Origin,
     /// What the file says about where the value comes from.
     pub source: Option<Arc<str>>,
 }
 
+/// What a value is.
 #[derive(Clone, Debug)]
 pub enum Kind {
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// A number.
     Float(f64),
+    /// A text.
     Text(Arc<str>),
     /// Dates and the like, which no key takes.
     Other(Arc<str>),
+    /// A list.
     List(Vec<Value>),
+    /// A table.
     Table(Table),
 }
 
@@ -39,65 +58,75 @@ pub enum Kind {
 #[derive(Clone, Debug, Default)]
 pub struct Table(pub Vec<Entry>);
 
+/// A key with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// The key.
     pub key: Arc<str>,
+    /// Where the key stands.
     pub key_origin: Origin,
+    /// Its value.
     pub value: Value,
 }
 
 impl Table {
+    /// The entry of a key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| &*e.key == key)
     }
 
+    /// The value of a key.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.entry(key).map(|e| &e.value)
     }
 
-    pub fn value_mut(&mut self, key: &str) -> Option<&mut Value> {
+    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.0.iter_mut().find(|e| &*e.key == key).map(|e| &mut e.value)
     }
 
+    /// The table of a key, if it is one.
     pub fn table(&self, key: &str) -> Option<&Table> {
         self.value(key).and_then(Value::as_table)
     }
 
     /// Adds a key, or gives it another value.
-    pub fn set(&mut self, key: &str, value: Value) {
+    pub(crate) fn set(&mut self, key: &str, value: Value) {
         match self.value_mut(key) {
             Some(old) => *old = value,
             None => self.0.push(Entry { key: key.into(), key_origin: value.origin, value }),
         }
     }
 
-    pub fn remove(&mut self, key: &str) -> Option<Value> {
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.0.iter().position(|e| &*e.key == key)?;
         Some(self.0.remove(at).value)
     }
 
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|e| &*e.key)
     }
 }
 
 impl Value {
-    pub fn new(kind: Kind, origin: Origin) -> Value {
+    pub(crate) fn new(kind: Kind, origin: Origin) -> Value {
         Value { kind, origin, source: None }
     }
 
-    pub fn text(text: &str, origin: Origin) -> Value {
+    pub(crate) fn text(text: &str, origin: Origin) -> Value {
         Value::new(Kind::Text(text.into()), origin)
     }
 
+    /// The table, if it is one.
     pub fn as_table(&self) -> Option<&Table> {
         if let Kind::Table(table) = &self.kind { Some(table) } else { None }
     }
 
+    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         if let Kind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
+    /// The list, if it is one.
     pub fn as_list(&self) -> Option<&[Value]> {
         if let Kind::List(list) = &self.kind { Some(list) } else { None }
     }
@@ -116,7 +145,7 @@ impl Value {
     }
 
     /// Gives the value and all in it another origin and no source.
-    pub fn reorigin(&mut self, origin: Origin) {
+    pub(crate) fn reorigin(&mut self, origin: Origin) {
         self.origin = origin;
         self.source = None;
         match &mut self.kind {
@@ -162,10 +191,14 @@ impl core::fmt::Display for Value {
     }
 }
 
-/// The text of a scenario and the overrides: turns origins into places.
+/// The text of a file and the overrides: turns origins into places.
 #[derive(Debug)]
 pub struct Doc {
+    /// What its keys may be.
+    pub format: Format,
+    /// The label that the caller gave it.
     pub file: Arc<str>,
+    /// Its text.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
     /// `--set PATH=VALUE` of each override.
@@ -173,12 +206,14 @@ pub struct Doc {
 }
 
 impl Doc {
-    pub fn new(file: &str, text: &str) -> Doc {
+    /// A document of this format, not yet read.
+    pub fn new(format: Format, file: &str, text: &str) -> Doc {
         let mut line_starts = vec![0];
         line_starts.extend(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1));
-        Doc { file: file.into(), text: text.into(), line_starts, labels: Vec::new() }
+        Doc { format, file: file.into(), text: text.into(), line_starts, labels: Vec::new() }
     }
 
+    /// Where that is, for people.
     pub fn location(&self, origin: Origin) -> Location {
         match origin {
             Origin::Set(i) => Location::Set(Arc::clone(&self.labels[i as usize])),
@@ -200,6 +235,7 @@ impl Doc {
         }
     }
 
+    /// An error at a place.
     pub fn error(
         &self,
         origin: Origin,
@@ -207,10 +243,24 @@ impl Doc {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> ScenarioError {
-        ScenarioError::new(self.location(origin), key, message, help, &self.text)
+        self.error_at(self.location(origin), key, message, help)
+    }
+
+    /// An error at a place that is for people already.
+    pub fn error_at(
+        &self,
+        location: Location,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ScenarioError {
+        ScenarioError::new(location, key, message, help, &self.text)
     }
 
     /// Reads the text into a tree.
+    ///
+    /// # Errors
+    /// It is not TOML.
     pub fn tree(&self) -> Result<Table, ScenarioError> {
         if self.text.len() > u32::MAX as usize {
             return Err(self.error(Origin::Default, "", "the file is larger than 4 GiB", ""));
@@ -221,11 +271,14 @@ impl Doc {
             // The parser's message may have lines of its own.
             let message = e.message().lines().collect::<Vec<_>>().join("; ");
             let help = if e.message().contains("duplicate key") {
-                "a key may be given once in a table; for a list of tables write [[link]], not [link]"
+                let list = self.format.list;
+                format!(
+                    "a key may be given once in a table; for a list of tables write [[{list}]], not [{list}]"
+                )
             } else if e.message().contains("literal") || e.message().contains("invalid") {
-                "texts and quantities stand in quotes: rate = \"10 Mb/s\""
+                "texts and quantities stand in quotes: rate = \"10 Mb/s\"".to_owned()
             } else {
-                ""
+                String::new()
             };
             self.error(at, "", format!("this is not TOML: {message}"), help)
         })?;

@@ -19,9 +19,7 @@ use weir_core::units::{Bytes, Span, Time};
 use weir_core::wire;
 use weir_packet::Name;
 use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
-use weir_scenario::{
-    self as scenario, CachePolicy, Event, Location, ParamValue, Scenario, ScenarioError, SourceRate,
-};
+use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, SourceRate};
 use weir_schemes::{Entry, SCHEMES};
 
 use crate::air::Air;
@@ -128,22 +126,13 @@ fn schemes() -> String {
 fn params_for(scenario: &Scenario, entry: &Entry) -> Result<Params, BuildError> {
     let name = entry.name;
     let given = scenario.scheme_params(name);
-    let values: Vec<_> = given.iter().map(|param| (param.key.as_str(), value_of(&param.value))).collect();
+    let values: Vec<_> = given.iter().map(|param| (param.key.as_str(), Value::from(&param.value))).collect();
     let params = Params::resolve(entry.parameters, values.iter().map(|(key, value)| (*key, value)));
     params.map_err(|error| {
         let param =
             given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
         BuildError::Scenario(scenario.param_error(name, param, &error.message, ""))
     })
-}
-
-fn value_of(value: &ParamValue) -> Value {
-    match value {
-        ParamValue::Bool(value) => Value::Bool(*value),
-        ParamValue::Int(value) => Value::Int(*value),
-        ParamValue::Float(value) => Value::Float(*value),
-        ParamValue::Text(value) => Value::Text(value.clone()),
-    }
 }
 
 impl World {

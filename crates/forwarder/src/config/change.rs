@@ -1,0 +1,135 @@
+//! What a new file changes in a running forwarder.
+
+use weir_core::cs::CsPolicy;
+use weir_core::units::Bytes;
+use weir_packet::Name;
+
+use super::{Config, Face, Faces, Log, Route, RouteFace, StrategyChoice};
+
+/// A face that is in both files, with other options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaceChanged {
+    /// As it was.
+    pub old: Face,
+    /// As it shall be.
+    pub new: Face,
+}
+
+/// The difference of two files, in the order in which it is to be made: routes go before their faces,
+/// faces come before their routes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Routes that are gone: prefix and face.
+    pub routes_removed: Vec<(Name, RouteFace)>,
+    /// Faces that are gone.
+    pub faces_removed: Vec<Face>,
+    /// Faces with other options.
+    pub faces_changed: Vec<FaceChanged>,
+    /// New faces.
+    pub faces_added: Vec<Face>,
+    /// New routes, and those with another cost or other flags.
+    pub routes_set: Vec<Route>,
+    /// Prefixes whose strategy is no longer chosen.
+    pub strategies_unset: Vec<Name>,
+    /// Strategies that are chosen, or chosen anew.
+    pub strategies_set: Vec<StrategyChoice>,
+    /// What faces that peers and management make from now on are like.
+    pub faces: Option<Faces>,
+    /// Bounds of the content store, packets and bytes.
+    pub content_store: Option<(usize, Bytes)>,
+    /// How much is said.
+    pub log: Option<Log>,
+    /// Keys and tables that only a restart changes.
+    pub restart: Vec<&'static str>,
+}
+
+impl Change {
+    /// What is to be done to get from one file to another.
+    pub fn between(old: &Config, new: &Config) -> Change {
+        let mut change = Change { restart: restart(old, new), ..Change::default() };
+        change.faces(old, new);
+        change.routes(old, new);
+        change.strategies(old, new);
+        if old.faces != new.faces {
+            change.faces = Some(new.faces.clone());
+        }
+        let store = |of: &Config| (of.tables.content_store_packets, of.tables.content_store_bytes);
+        if store(old) != store(new) {
+            change.content_store = Some(store(new));
+        }
+        if old.log.level != new.log.level {
+            change.log = Some(new.log);
+        }
+        change
+    }
+
+    /// Whether both files say the same.
+    pub fn is_empty(&self) -> bool {
+        *self == Change::default()
+    }
+
+    fn faces(&mut self, old: &Config, new: &Config) {
+        let missing_in = |all: &[Face], face: &Face| !all.iter().any(|other| other.is_same(face));
+        self.faces_removed = old.face.iter().filter(|face| missing_in(&new.face, face)).cloned().collect();
+        for face in &new.face {
+            match old.face.iter().find(|other| other.is_same(face)) {
+                None => self.faces_added.push(face.clone()),
+                Some(was) if was == face => {}
+                Some(was) => self.faces_changed.push(FaceChanged { old: was.clone(), new: face.clone() }),
+            }
+        }
+    }
+
+    fn routes(&mut self, old: &Config, new: &Config) {
+        let is_same = |a: &Route, b: &Route| (&a.prefix, &a.face) == (&b.prefix, &b.face);
+        let gone = old.routes.iter().filter(|route| !new.routes.iter().any(|other| is_same(route, other)));
+        self.routes_removed = gone.map(|route| (route.prefix.clone(), route.face.clone())).collect();
+        self.routes_set = new.routes.iter().filter(|route| !old.routes.contains(route)).cloned().collect();
+    }
+
+    fn strategies(&mut self, old: &Config, new: &Config) {
+        let is_gone =
+            |choice: &&StrategyChoice| !new.strategies.iter().any(|other| other.prefix == choice.prefix);
+        self.strategies_unset = old.strategies.iter().filter(is_gone).map(|c| c.prefix.clone()).collect();
+        let is_new = |choice: &&StrategyChoice| !old.strategies.contains(choice);
+        self.strategies_set = new.strategies.iter().filter(is_new).cloned().collect();
+    }
+}
+
+/// What only a restart changes.
+fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
+    let unix = |of: &Config| of.faces.unix.as_ref().map(|unix| (unix.path.clone(), unix.mode));
+    let multicast = |of: &Config| {
+        let faces = &of.faces.multicast;
+        (faces.interfaces.clone(), faces.group_ipv4, faces.group_ipv6)
+    };
+    let ethernet = |of: &Config| (of.faces.ethernet.interfaces.clone(), of.faces.ethernet.group);
+    let fixed = |of: &Config| {
+        let tables = of.tables.clone();
+        super::Tables { content_store_packets: 0, content_store_bytes: Bytes::ZERO, ..tables }
+    };
+    let policy = |of: &Config| -> CsPolicy { of.tables.content_store_policy };
+    let others_differ = |old: &Config, new: &Config| {
+        let tables = super::Tables { content_store_policy: policy(new), ..fixed(old) };
+        tables != fixed(new)
+    };
+    [
+        ("faces.unix", unix(old) != unix(new)),
+        ("faces.udp.listen", old.faces.udp.listen != new.faces.udp.listen),
+        ("faces.tcp.listen", old.faces.tcp.listen != new.faces.tcp.listen),
+        ("faces.websocket.listen", old.faces.websocket.listen != new.faces.websocket.listen),
+        ("faces.multicast", multicast(old) != multicast(new)),
+        ("faces.ethernet", ethernet(old) != ethernet(new)),
+        ("scheme", old.scheme != new.scheme || old.schemes != new.schemes),
+        ("tables.content_store_policy", policy(old) != policy(new)),
+        ("tables", others_differ(old, new)),
+        ("management", old.management != new.management),
+        ("metrics", old.metrics != new.metrics),
+        ("capture", old.capture != new.capture),
+        ("record", old.record != new.record),
+        ("log.format", old.log.json != new.log.json),
+    ]
+    .into_iter()
+    .filter_map(|(key, differs)| differs.then_some(key))
+    .collect()
+}

@@ -1,0 +1,517 @@
+//! The forwarder's file: TOML in, a checked [`Config`] out, with errors that say what would be right.
+//!
+//! ```
+//! use weir_forwarder::config::Config;
+//!
+//! let config = Config::parse("[faces.tcp]\nlisten = \"127.0.0.1:7000\"\n", "weir.toml")?;
+//! assert_eq!(config.faces.tcp.listen[0].port(), 7000);
+//! let error = Config::parse("[faces.tcp]\nlisten = 7000\n", "weir.toml").unwrap_err();
+//! assert!(error.to_string().starts_with("weir.toml:2: faces.tcp.listen: 7000 is not an address"));
+//! # Ok::<(), weir_forwarder::config::ConfigError>(())
+//! ```
+//!
+//! The keys, their shapes and defaults are one table (`keys`); the [`reference`](mod@reference) and the
+//! commented default file come from it. A file without a key is the file with its default, and
+//! [`Config::default`] is an empty file.
+
+mod change;
+mod keys;
+mod read;
+pub mod reference;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_core::cs::CsPolicy;
+use weir_core::params::{Params, Value};
+use weir_core::scheme::QueueLimit;
+use weir_core::units::{Bytes, Rate, Span};
+use weir_packet::Name;
+use weir_scenario::ScenarioError;
+use weir_scenario::document::{Doc, Origin, Table};
+use weir_schemes::registry::Entry;
+
+pub use change::{Change, FaceChanged};
+
+use crate::status::FacePersistency;
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// It cannot be read.
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Something in it is wrong: file, line, key, and what would be right.
+    Wrong(ScenarioError),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Read { path, error } => {
+                write!(f, "{}: the file cannot be read: {error}", path.display())
+            }
+            ConfigError::Wrong(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<ScenarioError> for ConfigError {
+    fn from(error: ScenarioError) -> Self {
+        ConfigError::Wrong(error)
+    }
+}
+
+/// What the file says, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where faces come from.
+    pub faces: Faces,
+    /// The faces that are there from the start.
+    pub face: Vec<Face>,
+    /// Routes to them.
+    pub routes: Vec<Route>,
+    /// Strategies by prefix.
+    pub strategies: Vec<StrategyChoice>,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Parameters of every scheme, in the order of the list of schemes.
+    pub schemes: Vec<Scheme>,
+    /// Bounds.
+    pub tables: Tables,
+    /// Commands.
+    pub management: Management,
+    /// Where Prometheus asks, if anywhere.
+    pub metrics: Option<SocketAddr>,
+    /// Where frames are captured, if anywhere.
+    pub capture: Option<File>,
+    /// Where the node's inputs are recorded, if anywhere.
+    pub record: Option<File>,
+    /// Messages.
+    pub log: Log,
+    source: Arc<Source>,
+}
+
+/// The text that it was read from, for errors that show later.
+#[derive(Debug)]
+struct Source {
+    doc: Doc,
+    root: Table,
+}
+
+/// Where faces come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Faces {
+    /// The socket of applications; `None`: there is none.
+    pub unix: Option<UnixFaces>,
+    /// Unicast UDP.
+    pub udp: UdpFaces,
+    /// TCP.
+    pub tcp: StreamFaces,
+    /// WebSocket.
+    pub websocket: StreamFaces,
+    /// UDP multicast.
+    pub multicast: MulticastFaces,
+    /// Ethernet.
+    pub ethernet: EthernetFaces,
+}
+
+/// A kind of face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Unix stream.
+    Unix,
+    /// Unicast UDP.
+    Udp,
+    /// TCP.
+    Tcp,
+    /// WebSocket.
+    WebSocket,
+    /// UDP multicast.
+    Multicast,
+    /// Ethernet.
+    Ethernet,
+}
+
+impl Kind {
+    /// The kind of face that a URI names; `None` if none does.
+    pub fn of_uri(uri: &str) -> Option<Kind> {
+        Some(match uri.split_once("://")?.0 {
+            "udp" | "udp4" | "udp6" => Kind::Udp,
+            "tcp" | "tcp4" | "tcp6" => Kind::Tcp,
+            "unix" | "fd" => Kind::Unix,
+            "ws" | "wsclient" => Kind::WebSocket,
+            "ether" => Kind::Ethernet,
+            _ => return None,
+        })
+    }
+}
+
+impl Faces {
+    /// What faces of a kind are like unless their own table says otherwise.
+    pub fn options(&self, kind: Kind) -> FaceOptions {
+        match kind {
+            Kind::Unix => self.unix.as_ref().map_or_else(FaceOptions::default, |unix| unix.options),
+            Kind::Udp => self.udp.options,
+            Kind::Tcp => self.tcp.options,
+            Kind::WebSocket => self.websocket.options,
+            Kind::Multicast => self.multicast.options,
+            Kind::Ethernet => self.ethernet.options,
+        }
+    }
+}
+
+/// What a face is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaceOptions {
+    /// Rate at which frames leave; `None`: as fast as the socket takes them.
+    pub rate: Option<Rate>,
+    /// Rate at which the other end sends; `None` if nobody says.
+    pub receive_rate: Option<Rate>,
+    /// Bound of the queue in front of it.
+    pub queue: QueueLimit,
+    /// Largest frame, bytes; `None`: the transport's own.
+    pub mtu: Option<u64>,
+    /// NDNLPv2 link reliability.
+    pub reliability: bool,
+    /// Congestion marks by the length of the queue.
+    pub congestion_marking: bool,
+    /// Length of the queue from which on packets are marked.
+    pub marking_threshold: Bytes,
+    /// How long it has to be that, and the time from the first mark to the second.
+    pub marking_interval: Span,
+}
+
+impl Default for FaceOptions {
+    /// Those of an empty file.
+    fn default() -> FaceOptions {
+        FaceOptions {
+            rate: None,
+            receive_rate: None,
+            queue: QueueLimit::Packets(1000),
+            mtu: None,
+            reliability: false,
+            congestion_marking: true,
+            marking_threshold: Bytes::new(65_536),
+            marking_interval: Span::from_millis(100),
+        }
+    }
+}
+
+/// `[faces.unix]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnixFaces {
+    /// Where the socket is.
+    pub path: PathBuf,
+    /// Its file mode: who may connect.
+    pub mode: u32,
+    /// What its faces are like.
+    pub options: FaceOptions,
+}
+
+/// `[faces.udp]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdpFaces {
+    /// Addresses of the sockets.
+    pub listen: Vec<SocketAddr>,
+    /// When a face that a peer made is closed.
+    pub idle_timeout: Span,
+    /// What its faces are like.
+    pub options: FaceOptions,
+}
+
+/// `[faces.tcp]`, `[faces.websocket]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamFaces {
+    /// Addresses of the sockets.
+    pub listen: Vec<SocketAddr>,
+    /// What its faces are like.
+    pub options: FaceOptions,
+}
+
+/// `[faces.multicast]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct MulticastFaces {
+    /// Interfaces.
+    pub interfaces: Vec<String>,
+    /// The group on interfaces with an IPv4 address.
+    pub group_ipv4: SocketAddrV4,
+    /// The group on interfaces with an IPv6 address.
+    pub group_ipv6: SocketAddrV6,
+    /// What its faces are like.
+    pub options: FaceOptions,
+}
+
+/// `[faces.ethernet]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct EthernetFaces {
+    /// Interfaces.
+    pub interfaces: Vec<String>,
+    /// The group.
+    pub group: [u8; 6],
+    /// When a face that a peer made is closed.
+    pub idle_timeout: Span,
+    /// What its faces are like.
+    pub options: FaceOptions,
+}
+
+/// `[[face]]`
+#[derive(Clone, Debug)]
+pub struct Face {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The other end, as the file says it: perhaps with a host's name.
+    pub remote: String,
+    /// This end.
+    pub local: Option<String>,
+    /// Permanent or persistent.
+    pub persistency: FacePersistency,
+    /// What it is like; what its own table does not say is that of its kind.
+    pub options: FaceOptions,
+    /// Parameters of the scheme for its queue, if it has its own.
+    pub scheme: Option<Scheme>,
+}
+
+impl Face {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        Kind::of_uri(&self.remote).expect("checked when read")
+    }
+
+    /// What messages and routes call it.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.remote)
+    }
+
+    /// Whether that is the same face, perhaps with other options.
+    pub fn is_same(&self, other: &Face) -> bool {
+        (&self.remote, &self.local) == (&other.remote, &other.local)
+    }
+}
+
+impl PartialEq for Face {
+    /// The name does not count: it is for the file.
+    fn eq(&self, other: &Face) -> bool {
+        self.is_same(other)
+            && (self.persistency, &self.options, &self.scheme)
+                == (other.persistency, &other.options, &other.scheme)
+    }
+}
+
+/// The face of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteFace {
+    /// A `[[face]]`, by its two ends.
+    Face {
+        /// The other end.
+        remote: String,
+        /// This end.
+        local: Option<String>,
+    },
+    /// The groups of UDP multicast on an interface.
+    Multicast(String),
+    /// The Ethernet group on an interface.
+    Ethernet(String),
+}
+
+/// `[[route]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The prefix.
+    pub prefix: Name,
+    /// Where it leads.
+    pub face: RouteFace,
+    /// The cheapest comes first.
+    pub cost: u64,
+    /// Whether longer prefixes have it too.
+    pub child_inherit: bool,
+    /// Whether routes of shorter prefixes are left out below.
+    pub capture: bool,
+}
+
+/// `[[strategy]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrategyChoice {
+    /// The prefix.
+    pub prefix: Name,
+    /// One of [`strategies`].
+    pub strategy: &'static str,
+}
+
+/// Names of the strategies that can be chosen: two of our own, and that of each scheme.
+pub fn strategies() -> impl Iterator<Item = &'static str> {
+    ["best-route", "multicast"].into_iter().chain(weir_schemes::SCHEMES.iter().map(|scheme| scheme.name))
+}
+
+/// A scheme with its parameters.
+#[derive(Clone)]
+pub struct Scheme {
+    /// The scheme.
+    pub entry: &'static Entry,
+    /// What was given, in the file's order.
+    pub given: Vec<(String, Value)>,
+    /// All parameters.
+    pub params: Params,
+}
+
+impl Scheme {
+    /// Makes it.
+    pub fn build(&self) -> Box<dyn weir_core::scheme::Scheme> {
+        (self.entry.build)(&self.params)
+    }
+}
+
+impl fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheme").field("name", &self.entry.name).field("given", &self.given).finish()
+    }
+}
+
+impl PartialEq for Scheme {
+    fn eq(&self, other: &Scheme) -> bool {
+        (self.entry.name, &self.given) == (other.entry.name, &other.given)
+    }
+}
+
+/// `[tables]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Faces.
+    pub faces: usize,
+    /// Pending Interests.
+    pub pit_entries: usize,
+    /// Prefixes with routes, and so many with strategies.
+    pub fib_entries: usize,
+    /// Dead nonces.
+    pub dead_nonces: usize,
+    /// Data in the content store; 0: there is none.
+    pub content_store_packets: usize,
+    /// Their bytes.
+    pub content_store_bytes: Bytes,
+    /// Which leaves a full one.
+    pub content_store_policy: CsPolicy,
+    /// Fragments of incomplete packets, for each face.
+    pub reassembly_bytes: Bytes,
+}
+
+/// `[management]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Management {
+    /// Whether there are commands.
+    pub enabled: bool,
+    /// Whether neighbours may register prefixes.
+    pub localhop: bool,
+    /// Files with the certificates of those who may.
+    pub trusted_keys: Vec<PathBuf>,
+}
+
+/// `[capture]`, `[record]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The file.
+    pub path: PathBuf,
+    /// How large it gets.
+    pub limit: Bytes,
+}
+
+/// `[log]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// How much is said.
+    pub level: LogLevel,
+    /// A JSON object a line, instead of lines for people.
+    pub json: bool,
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// And what may be a mistake.
+    Warn,
+    /// And what happened.
+    Info,
+    /// And what led to it.
+    Debug,
+    /// And every step.
+    Trace,
+}
+
+impl Default for Config {
+    /// That of an empty file.
+    fn default() -> Config {
+        Config::parse("", "defaults").expect("the defaults are right")
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or the first mistake in it.
+    pub fn load(path: &Path) -> Result<Config, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        Config::parse(&text, &path.to_string_lossy())
+    }
+
+    /// Reads a text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// The first mistake in it.
+    pub fn parse(text: &str, name: &str) -> Result<Config, ConfigError> {
+        read::config(text, name)
+    }
+
+    /// A scheme with the parameters that the file has for it; `None` if there is no such scheme.
+    pub fn scheme_named(&self, name: &str) -> Option<&Scheme> {
+        self.schemes.iter().find(|scheme| scheme.entry.name == name)
+    }
+
+    /// An error at a key, for what shows only later: a port that is in use, for one. The key is dotted,
+    /// items of lists by their place from 0: `face.0.remote`.
+    pub fn error_at(&self, key: &str, message: &str, help: &str) -> ConfigError {
+        let Source { doc, root } = &*self.source;
+        ConfigError::Wrong(doc.error(read::origin(root, key), key, message, help))
+    }
+
+    /// Whether the file itself gives a key, dotted.
+    pub fn gives(&self, key: &str) -> bool {
+        read::origin(&self.source.root, key) != Origin::Default
+    }
+
+    /// What to tell the user if the scheme divides the rates of faces: each table of faces without a
+    /// rate. Faces of applications on this host are left out.
+    pub fn without_rate(&self) -> Vec<ConfigError> {
+        let scheme = self.scheme.entry.name;
+        let say = |key: &str, what: &str| {
+            let message = format!("scheme `{scheme}` divides the rate of a face, and {what} no rate");
+            self.error_at(key, &message, "give it: rate = \"100 Mb/s\"")
+        };
+        let faces = &self.faces;
+        let kinds = [
+            ("faces.udp", !faces.udp.listen.is_empty(), faces.udp.options),
+            ("faces.tcp", !faces.tcp.listen.is_empty(), faces.tcp.options),
+            ("faces.websocket", !faces.websocket.listen.is_empty(), faces.websocket.options),
+            ("faces.multicast", !faces.multicast.interfaces.is_empty(), faces.multicast.options),
+            ("faces.ethernet", !faces.ethernet.interfaces.is_empty(), faces.ethernet.options),
+        ];
+        let kinds = kinds.iter().filter(|(_, used, options)| *used && options.rate.is_none());
+        let kinds = kinds.map(|(key, ..)| say(key, "the faces that peers make here have"));
+        let own = self.face.iter().enumerate().filter(|(_, face)| face.options.rate.is_none());
+        let own = own.map(|(at, face)| say(&format!("face.{at}"), &format!("`{}` has", face.label())));
+        kinds.chain(own).collect()
+    }
+}

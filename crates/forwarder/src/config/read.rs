@@ -1,0 +1,681 @@
+//! From the tree to a checked [`Config`].
+
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weir_core::cs::CsPolicy;
+use weir_core::params::{Params, Value as ParamValue};
+use weir_core::scheme::QueueLimit;
+use weir_packet::Name;
+use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};
+use weir_scenario::{Param, ScenarioError, nearest};
+use weir_schemes::SCHEMES;
+use weir_schemes::registry::Entry as SchemeEntry;
+
+use super::keys::{FORMAT, LISTS};
+use super::{
+    Config, ConfigError, EthernetFaces, Face, FaceOptions, Faces, File, Kind, Log, LogLevel, Management,
+    MulticastFaces, Route, RouteFace, Scheme, Source, StrategyChoice, StreamFaces, Tables, UdpFaces,
+    UnixFaces, strategies,
+};
+use crate::status::FacePersistency;
+
+type Result<T> = core::result::Result<T, ScenarioError>;
+
+/// Smallest frame: a header with every field and some bytes of a fragment.
+const LEAST_MTU: u64 = 256;
+/// Largest frame: what a UDP datagram holds.
+const MOST_MTU: u64 = 65_507;
+
+pub(super) fn config(text: &str, name: &str) -> core::result::Result<Config, ConfigError> {
+    let doc = Doc::new(FORMAT, name, text);
+    let root = doc.tree()?;
+    let file = Reader { doc: &doc, root: &root };
+    file.check_tables()?;
+    let (scheme, schemes) = file.scheme()?;
+    let faces = file.faces()?;
+    let face = file.face_list(&faces, &scheme)?;
+    let mut config = Config {
+        routes: file.routes(&faces, &face)?,
+        faces,
+        face,
+        strategies: file.strategies()?,
+        scheme,
+        schemes,
+        tables: file.tables()?,
+        management: file.management()?,
+        metrics: file.metrics()?,
+        capture: file.output("capture")?,
+        record: file.output("record")?,
+        log: file.log()?,
+        source: Arc::new(Source { doc: Doc::new(FORMAT, name, ""), root: Table::default() }),
+    };
+    file.check_ports(&config)?;
+    file.check_outputs(&config)?;
+    config.source = Arc::new(Source { doc, root });
+    Ok(config)
+}
+
+/// Where a dotted key stands, or the table that would have it; items of lists by their place.
+pub(super) fn origin(root: &Table, key: &str) -> Origin {
+    let mut table = root;
+    let mut parts = key.split('.');
+    let mut found = Origin::Default;
+    while let Some(part) = parts.next() {
+        let Some(mut value) = table.value(part) else { return Origin::Default };
+        if let ValueKind::List(list) = &value.kind
+            && let Some(at) = parts.clone().next().and_then(|at| at.parse::<usize>().ok())
+        {
+            let Some(item) = list.get(at) else { return Origin::Default };
+            value = item;
+            parts.next();
+        }
+        found = value.origin;
+        match &value.kind {
+            ValueKind::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    if parts.next().is_some() { Origin::Default } else { found }
+}
+
+struct Reader<'a> {
+    doc: &'a Doc,
+    root: &'a Table,
+}
+
+/// A table that is not in the file.
+static NO_TABLE: Table = Table(Vec::new());
+
+impl<'a> Reader<'a> {
+    // ---- Tables
+
+    /// Refuses what the file does not have at its top and below `faces`.
+    fn check_tables(&self) -> Result<()> {
+        let tables = |below: &str| -> Vec<&'static str> {
+            let names = FORMAT.sections.iter().map(|section| section.name);
+            names.filter_map(|name| name.strip_prefix(below)).filter(|n| !n.contains(['.', '*'])).collect()
+        };
+        let mut top = tables("");
+        top.insert(0, "faces");
+        self.check_names(self.root, "", &top)?;
+        if let Some(faces) = self.table("faces")? {
+            self.check_names(faces.0, "faces", &tables("faces."))?;
+        }
+        Ok(())
+    }
+
+    fn check_names(&self, table: &Table, path: &str, known: &[&str]) -> Result<()> {
+        let Some(entry) = table.0.iter().find(|entry| !known.contains(&&*entry.key)) else { return Ok(()) };
+        let meant = nearest(&entry.key, known.iter().copied())
+            .map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+        let message = format!("there is no table `{}`{meant}", entry.key);
+        Err(self.doc.error(entry.key_origin, path, message, format!("tables here: {}", known.join(", "))))
+    }
+
+    /// A table at the top, with its place.
+    fn table(&self, name: &str) -> Result<Option<(&'a Table, Origin)>> {
+        let Some(value) = self.root.value(name) else { return Ok(None) };
+        match &value.kind {
+            ValueKind::Table(table) => Ok(Some((table, value.origin))),
+            _ => Err(self.no_table(name, value)),
+        }
+    }
+
+    fn no_table(&self, name: &str, value: &Value) -> ScenarioError {
+        let message = format!("{} is not a table", value.kind_name());
+        self.doc.error(value.origin, name, message, format!("write [{name}] and its keys below it"))
+    }
+
+    /// A table of the format, checked for unknown keys; empty if it is not there.
+    fn item(&self, section: &'static str) -> Result<Item<'a>> {
+        let (mut table, mut origin) = (self.root, Origin::Default);
+        for part in section.split('.') {
+            match table.value(part) {
+                None => (table, origin) = (&NO_TABLE, Origin::Default),
+                Some(value) => match &value.kind {
+                    ValueKind::Table(inner) => (table, origin) = (inner, value.origin),
+                    _ => return Err(self.no_table(section, value)),
+                },
+            }
+        }
+        let item = Item { doc: self.doc, section, path: section, table, origin };
+        if section != "scheme" {
+            item.check_keys()?;
+        }
+        Ok(item)
+    }
+
+    /// Reads each table of a list.
+    fn list<T>(
+        &self,
+        section: &'static str,
+        mut read: impl FnMut(&Item<'_>, &mut Vec<T>) -> Result<()>,
+    ) -> Result<Vec<T>> {
+        debug_assert!(LISTS.contains(&section));
+        let mut all = Vec::new();
+        let Some(value) = self.root.value(section) else { return Ok(all) };
+        let wrong = |origin| {
+            let help = format!("write [[{section}]] and its keys below it, once for each");
+            self.doc.error(origin, section, format!("`{section}` is not a list of tables"), help)
+        };
+        let Some(list) = value.as_list() else { return Err(wrong(value.origin)) };
+        for (at, value) in list.iter().enumerate() {
+            let Some(table) = value.as_table() else { return Err(wrong(value.origin)) };
+            let name = table.value("name").and_then(Value::as_text);
+            let path = name.map_or_else(|| format!("{section}.{at}"), |name| format!("{section}.{name}"));
+            let item = Item { doc: self.doc, section, path: &path, table, origin: value.origin };
+            item.check_keys()?;
+            read(&item, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    // ---- Faces
+
+    fn faces(&self) -> Result<Faces> {
+        Ok(Faces {
+            unix: self.unix()?,
+            udp: {
+                let item = self.item("faces.udp")?;
+                let listen = addresses(&item, "listen")?;
+                UdpFaces { listen, idle_timeout: item.span("idle_timeout")?, options: options(&item, None)? }
+            },
+            tcp: self.stream("faces.tcp")?,
+            websocket: self.stream("faces.websocket")?,
+            multicast: self.multicast()?,
+            ethernet: self.ethernet()?,
+        })
+    }
+
+    fn unix(&self) -> Result<Option<UnixFaces>> {
+        let item = self.item("faces.unix")?;
+        let (path, mode) = (path(&item, "path")?, mode(&item)?);
+        let faces = UnixFaces { path, mode, options: options(&item, None)? };
+        Ok(item.switch("enabled")?.then_some(faces))
+    }
+
+    fn stream(&self, section: &'static str) -> Result<StreamFaces> {
+        let item = self.item(section)?;
+        Ok(StreamFaces { listen: addresses(&item, "listen")?, options: options(&item, None)? })
+    }
+
+    fn multicast(&self) -> Result<MulticastFaces> {
+        let item = self.item("faces.multicast")?;
+        let group_ipv4: SocketAddrV4 = parsed(&item, "group_ipv4")?;
+        let group_ipv6: SocketAddrV6 = parsed(&item, "group_ipv6")?;
+        for (key, is_group) in
+            [("group_ipv4", group_ipv4.ip().is_multicast()), ("group_ipv6", group_ipv6.ip().is_multicast())]
+        {
+            if !is_group {
+                return Err(wrong(&item, key));
+            }
+        }
+        let interfaces = interfaces(&item)?;
+        Ok(MulticastFaces { interfaces, group_ipv4, group_ipv6, options: options(&item, None)? })
+    }
+
+    fn ethernet(&self) -> Result<EthernetFaces> {
+        let item = self.item("faces.ethernet")?;
+        let group = ethernet_address(&item.text("group")?).filter(|group| group[0] & 1 == 1);
+        Ok(EthernetFaces {
+            interfaces: interfaces(&item)?,
+            group: group.ok_or_else(|| wrong(&item, "group"))?,
+            idle_timeout: item.span("idle_timeout")?,
+            options: options(&item, None)?,
+        })
+    }
+
+    fn face_list(&self, faces: &Faces, scheme: &Scheme) -> Result<Vec<Face>> {
+        self.list("face", |item, all: &mut Vec<Face>| {
+            let face = self.face(item, faces, scheme)?;
+            if let Some(other) = all.iter().find(|other| other.is_same(&face)) {
+                let message = format!("there is a face to `{}` already", other.remote);
+                return Err(error(item, "remote", message, "one [[face]] for each remote and local end"));
+            }
+            if face.name.is_some() && all.iter().any(|other| other.name == face.name) {
+                let message = format!("there is a face of the name `{}` already", face.label());
+                return Err(error(item, "name", message, "names are for routes: each has to be another"));
+            }
+            all.push(face);
+            Ok(())
+        })
+    }
+
+    fn face(&self, item: &Item<'_>, faces: &Faces, scheme: &Scheme) -> Result<Face> {
+        let (remote, local) = (item.text("remote")?, item.opt_text("local")?);
+        let kind = Kind::of_uri(&remote);
+        let Some(kind @ (Kind::Udp | Kind::Tcp | Kind::Ethernet)) = kind else {
+            return Err(wrong(item, "remote"));
+        };
+        check_uri(item, kind, &remote, local.as_deref())?;
+        let name = item.opt_text("name")?;
+        if name.as_deref().is_some_and(|name| name.is_empty() || name.contains([':', '/'])) {
+            return Err(error(item, "name", "a name is not empty and has no `:` and no `/`", ""));
+        }
+        let persistency = match item.choice("persistency")? {
+            "permanent" => FacePersistency::Permanent,
+            _ => FacePersistency::Persistent,
+        };
+        let own = match item.given("scheme") {
+            None => None,
+            Some(value) => Some(self.own_scheme(item, value, scheme)?),
+        };
+        let options = options(item, Some(faces.options(kind)))?;
+        Ok(Face { name, remote, local, persistency, options, scheme: own })
+    }
+
+    /// The scheme with parameters of a face over its own.
+    fn own_scheme(&self, item: &Item<'_>, value: &Value, scheme: &Scheme) -> Result<Scheme> {
+        let Some(table) = value.as_table() else { return Err(wrong(item, "scheme")) };
+        let path = item.path_of("scheme");
+        let own = params(self.doc, &path, table)?;
+        let mut given = scheme.given.clone();
+        given.retain(|(key, _)| !own.iter().any(|param| param.key == *key));
+        self.resolve(scheme.entry, &path, given, &own)
+    }
+
+    // ---- Routes and strategies
+
+    fn routes(&self, faces: &Faces, face: &[Face]) -> Result<Vec<Route>> {
+        self.list("route", |item, all: &mut Vec<Route>| {
+            let route = Route {
+                prefix: prefix(item)?,
+                face: route_face(item, faces, face)?,
+                cost: item.whole("cost")?,
+                child_inherit: item.switch("child_inherit")?,
+                capture: item.switch("capture")?,
+            };
+            if all.iter().any(|other| (&other.prefix, &other.face) == (&route.prefix, &route.face)) {
+                let message = format!("there is a route for `{}` to this face already", route.prefix);
+                return Err(error(item, "prefix", message, "one [[route]] for each prefix and face"));
+            }
+            if route.prefix.view().components().next().is_some_and(|first| first.value == b"localhost") {
+                let message = "names under /localhost do not leave this host";
+                return Err(error(item, "prefix", message, "a route leads to another host"));
+            }
+            all.push(route);
+            Ok(())
+        })
+    }
+
+    fn strategies(&self) -> Result<Vec<StrategyChoice>> {
+        self.list("strategy", |item, all: &mut Vec<StrategyChoice>| {
+            let choice = StrategyChoice { prefix: prefix(item)?, strategy: strategy(item)? };
+            if all.iter().any(|other| other.prefix == choice.prefix) {
+                let message = format!("there is a strategy for `{}` already", choice.prefix);
+                return Err(error(item, "prefix", message, "one [[strategy]] for each prefix"));
+            }
+            all.push(choice);
+            Ok(())
+        })
+    }
+
+    // ---- The scheme
+
+    fn scheme(&self) -> Result<(Scheme, Vec<Scheme>)> {
+        let item = self.item("scheme")?;
+        let named = |entry: &Entry| matches!(entry.value.kind, ValueKind::Table(_));
+        for entry in &item.table.0 {
+            let (path, key): (_, &str) = ("scheme", &entry.key);
+            if named(entry) && weir_schemes::find(key).is_none() {
+                return Err(self.doc.error(entry.key_origin, path, no_scheme(key), schemes()));
+            }
+            if !named(entry) && (FORMAT.find)("scheme", key).is_none() {
+                let help = "keys here: name; the parameters of a scheme stand in a table [scheme.NAME]";
+                return Err(self.doc.error(entry.key_origin, path, format!("unknown key `{key}`"), help));
+            }
+        }
+        let all = SCHEMES.iter().map(|entry| {
+            let table = item.table.table(entry.name).unwrap_or(&NO_TABLE);
+            let path = format!("scheme.{}", entry.name);
+            self.resolve(entry, &path, Vec::new(), &params(self.doc, &path, table)?)
+        });
+        let all = all.collect::<Result<Vec<_>>>()?;
+        let name = item.text("name")?;
+        let chosen = all.iter().find(|scheme| scheme.entry.name == name).cloned();
+        let chosen = chosen.ok_or_else(|| error(&item, "name", no_scheme(&name), schemes()))?;
+        Ok((chosen, all))
+    }
+
+    /// A scheme with these parameters and, over them, those that stand at `path`.
+    fn resolve(
+        &self,
+        entry: &'static SchemeEntry,
+        path: &str,
+        mut given: Vec<(String, ParamValue)>,
+        own: &[Param],
+    ) -> Result<Scheme> {
+        given.extend(own.iter().map(|param| (param.key.clone(), ParamValue::from(&param.value))));
+        let values = given.iter().map(|(key, value)| (key.as_str(), value));
+        let params = Params::resolve(entry.parameters, values).map_err(|wrong| {
+            let own = own.iter().find(|param| param.key == wrong.key);
+            let at = own.map_or_else(|| self.doc.location(Origin::Default), |param| param.location.clone());
+            self.doc.error_at(at, format!("{path}.{}", wrong.key), wrong.message, "")
+        })?;
+        Ok(Scheme { entry, given, params })
+    }
+
+    // ---- The rest
+
+    fn tables(&self) -> Result<Tables> {
+        let item = self.item("tables")?;
+        let entries = |key: &str| item.whole(key).map(|n| n as usize);
+        Ok(Tables {
+            faces: entries("faces")?,
+            pit_entries: entries("pit_entries")?,
+            fib_entries: entries("fib_entries")?,
+            dead_nonces: entries("dead_nonces")?,
+            content_store_packets: entries("content_store_packets")?,
+            content_store_bytes: item.size("content_store_bytes")?,
+            content_store_policy: match item.choice("content_store_policy")? {
+                "fifo" => CsPolicy::Fifo,
+                _ => CsPolicy::Lru,
+            },
+            reassembly_bytes: item.size("reassembly_bytes")?,
+        })
+    }
+
+    fn management(&self) -> Result<Management> {
+        let item = self.item("management")?;
+        let enabled = item.switch("enabled")?;
+        let localhop = item.switch("localhop")?;
+        let trusted_keys = item.texts("trusted_keys")?;
+        let trusted_keys: Vec<PathBuf> =
+            trusted_keys.iter().map(|(path, _)| PathBuf::from(&**path)).collect();
+        if localhop && !enabled {
+            return Err(error(&item, "localhop", "management is switched off", "leave `enabled` out"));
+        }
+        if localhop && trusted_keys.is_empty() {
+            let help = "give `trusted_keys`, the files with their certificates";
+            return Err(error(&item, "localhop", "no neighbour's key is trusted", help));
+        }
+        if !localhop && !trusted_keys.is_empty() {
+            let message = "these keys are for neighbours, who may not register prefixes";
+            return Err(error(&item, "trusted_keys", message, "give localhop = true"));
+        }
+        Ok(Management { enabled, localhop, trusted_keys })
+    }
+
+    fn metrics(&self) -> Result<Option<SocketAddr>> {
+        let item = self.item("metrics")?;
+        item.given("listen").map(|_| parsed(&item, "listen")).transpose()
+    }
+
+    /// A file that is written, if the table gives one.
+    fn output(&self, section: &'static str) -> Result<Option<File>> {
+        let item = self.item(section)?;
+        let limit = item.size("limit")?;
+        if limit.as_u64() < LEAST_FILE {
+            let message = format!("{limit} is too small for a file");
+            return Err(error(&item, "limit", message, "at least 64 KiB"));
+        }
+        item.given("path").map(|_| Ok(File { path: path(&item, "path")?, limit })).transpose()
+    }
+
+    fn log(&self) -> Result<Log> {
+        let item = self.item("log")?;
+        let level = match item.choice("level")? {
+            "error" => LogLevel::Error,
+            "warn" => LogLevel::Warn,
+            "debug" => LogLevel::Debug,
+            "trace" => LogLevel::Trace,
+            _ => LogLevel::Info,
+        };
+        Ok(Log { level, json: item.choice("format")? == "json" })
+    }
+
+    /// Two sockets of the same protocol need two ports.
+    fn check_ports(&self, config: &Config) -> Result<()> {
+        let streams = [
+            ("faces.tcp", &config.faces.tcp.listen[..]),
+            ("faces.websocket", &config.faces.websocket.listen),
+            ("metrics", config.metrics.as_slice()),
+        ];
+        for (at, (section, addresses)) in streams.iter().enumerate() {
+            for (other, taken) in &streams[..at] {
+                let both = addresses.iter().find(|address| address.port() != 0 && taken.contains(address));
+                if let Some(address) = both {
+                    let message = format!("{address} is taken by `{other}.listen`");
+                    return Err(error(&self.item(section)?, "listen", message, "give another port"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_outputs(&self, config: &Config) -> Result<()> {
+        match (&config.capture, &config.record) {
+            (Some(capture), Some(record)) if capture.path == record.path => {
+                let item = self.item("record")?;
+                Err(error(&item, "path", "frames are captured to the same file", "give another path"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Smallest limit of a file: less would hold next to nothing.
+const LEAST_FILE: u64 = 64 * 1024;
+
+/// An error at a key that may not have been given.
+fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> ScenarioError {
+    let origin = item.given(key).map_or(item.origin, |value| value.origin);
+    item.doc.error(origin, item.path_of(key), message, help)
+}
+
+/// That a value is not what its key wants.
+fn wrong(item: &Item<'_>, key: &str) -> ScenarioError {
+    match item.value(key) {
+        Ok(value) => item.wrong(key, &value),
+        Err(error) => error,
+    }
+}
+
+/// A text that reads as a `T`.
+fn parsed<T: core::str::FromStr>(item: &Item<'_>, key: &str) -> Result<T> {
+    item.text(key)?.parse().map_err(|_| wrong(item, key))
+}
+
+/// One or several texts, each different and read by `read`.
+fn each<T: PartialEq>(
+    item: &Item<'_>,
+    key: &'static str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    for (text, origin) in item.texts(key)? {
+        let at = |message, help: &str| item.doc.error(origin, item.path_of(key), message, help);
+        let Some(Shape::TextsOf(_, wanted)) = (FORMAT.find)(item.section, key).map(|key| key.shape) else {
+            return Err(wrong(item, key));
+        };
+        let one = read(&text).ok_or_else(|| at(format!("`{text}` is not {wanted}"), ""))?;
+        if all.contains(&one) {
+            return Err(at(format!("`{text}` is there twice"), "each has to be another"));
+        }
+        all.push(one);
+    }
+    Ok(all)
+}
+
+fn addresses(item: &Item<'_>, key: &'static str) -> Result<Vec<SocketAddr>> {
+    each(item, key, |text| text.parse().ok())
+}
+
+fn interfaces(item: &Item<'_>) -> Result<Vec<String>> {
+    each(item, "interfaces", |name| is_interface(name).then(|| name.to_owned()))
+}
+
+/// What Linux takes for an interface's name: 1 to 15 bytes, no blank, no `/` and no `:`.
+fn is_interface(name: &str) -> bool {
+    (1..16).contains(&name.len()) && !name.contains(|c: char| c.is_whitespace() || matches!(c, '/' | ':'))
+}
+
+fn path(item: &Item<'_>, key: &str) -> Result<PathBuf> {
+    let text = item.text(key)?;
+    if text.is_empty() || text.contains('\0') {
+        return Err(wrong(item, key));
+    }
+    Ok(PathBuf::from(text))
+}
+
+fn mode(item: &Item<'_>) -> Result<u32> {
+    let text = item.text("mode")?;
+    let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|digit| (b'0'..b'8').contains(&digit));
+    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+    mode.ok_or_else(|| wrong(item, "mode"))
+}
+
+/// Six bytes in hexadecimal, with `:` between them.
+fn ethernet_address(text: &str) -> Option<[u8; 6]> {
+    let mut parts = text.split(':');
+    let mut address = [0; 6];
+    for byte in &mut address {
+        let part =
+            parts.next().filter(|part| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        *byte = u8::from_str_radix(part, 16).ok()?;
+    }
+    parts.next().is_none().then_some(address)
+}
+
+/// What a table says of its faces; `kind`: what it does not say is taken from there.
+fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
+    let given = |key: &str| item.given(key).is_some() || kind.is_none();
+    let mut options = kind.unwrap_or_default();
+    if let Some(rate) = item.opt_rate("rate")? {
+        // The rate of one's own link is not that of its kind, in either direction.
+        (options.rate, options.receive_rate) = (Some(rate), Some(rate));
+    }
+    if let Some(rate) = item.opt_rate("receive_rate")? {
+        options.receive_rate = Some(rate);
+    }
+    if let Some(mtu) = item.opt_size("mtu")? {
+        if !(LEAST_MTU..=MOST_MTU).contains(&mtu.as_u64()) {
+            let message = format!("{mtu} is no size for a frame");
+            return Err(error(item, "mtu", message, format!("from {LEAST_MTU} B to {MOST_MTU} B")));
+        }
+        options.mtu = Some(mtu.as_u64());
+    }
+    if given("queue") {
+        options.queue = match item.queue("queue")? {
+            weir_scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+            weir_scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+        };
+    }
+    if given("reliability") {
+        options.reliability = item.switch("reliability")?;
+    }
+    if given("congestion_marking") {
+        options.congestion_marking = item.switch("congestion_marking")?;
+    }
+    if given("marking_threshold") {
+        options.marking_threshold = item.size("marking_threshold")?;
+    }
+    if given("marking_interval") {
+        options.marking_interval = item.span("marking_interval")?;
+    }
+    Ok(options)
+}
+
+/// The form of a face's two ends; hosts are looked up when the face is made.
+fn check_uri(item: &Item<'_>, kind: Kind, remote: &str, local: Option<&str>) -> Result<()> {
+    let rest = remote.split_once("://").map_or("", |(_, rest)| rest);
+    if kind == Kind::Ethernet {
+        let address = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        address.and_then(ethernet_address).ok_or_else(|| wrong(item, "remote"))?;
+        let device = local.and_then(|local| local.strip_prefix("dev://"));
+        if !device.is_some_and(is_interface) {
+            let message = "an Ethernet face needs the interface that it is on";
+            return Err(error(item, "local", message, "local = \"dev://eth0\""));
+        }
+        return Ok(());
+    }
+    let with_host = |rest: &str| {
+        let (host, port) =
+            rest.rsplit_once(':').filter(|(host, _)| !host.ends_with(':')).unwrap_or((rest, "6363"));
+        let host_is_right = match host.strip_prefix('[') {
+            Some(host) => host.strip_suffix(']').is_some_and(|host| host.contains(':')),
+            None => {
+                !host.is_empty()
+                    && !host.contains(|c: char| c.is_whitespace() || matches!(c, '/' | ':' | '[' | ']'))
+            }
+        };
+        host_is_right && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    let in_brackets_only = rest.starts_with('[') && rest.ends_with(']') && rest.contains(':');
+    if !in_brackets_only && !with_host(rest) {
+        return Err(wrong(item, "remote"));
+    }
+    match local {
+        Some(local) if Kind::of_uri(local) != Some(kind) => {
+            let message = "both ends of a face are of one kind";
+            Err(error(item, "local", message, format!("`remote` is `{remote}`")))
+        }
+        Some(local) if !with_host(local.split_once("://").map_or("", |(_, rest)| rest)) => {
+            Err(wrong(item, "local"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn prefix(item: &Item<'_>) -> Result<Name> {
+    let uri = item.text("prefix")?;
+    if !uri.starts_with('/') {
+        return Err(wrong(item, "prefix"));
+    }
+    uri.parse().map_err(|why| error(item, "prefix", format!("`{uri}` is not a name: {why}"), ""))
+}
+
+fn route_face(item: &Item<'_>, faces: &Faces, face: &[Face]) -> Result<RouteFace> {
+    let text = item.text("face")?;
+    let group = |kind: &str, interfaces: &[String]| {
+        text.strip_prefix(kind).filter(|name| interfaces.iter().any(|i| i == name)).map(str::to_owned)
+    };
+    if let Some(interface) = group("multicast/", &faces.multicast.interfaces) {
+        return Ok(RouteFace::Multicast(interface));
+    }
+    if let Some(interface) = group("ethernet/", &faces.ethernet.interfaces) {
+        return Ok(RouteFace::Ethernet(interface));
+    }
+    let found = face.iter().find(|face| face.name.as_ref() == Some(&text) || face.remote == text);
+    found.map(|face| RouteFace::Face { remote: face.remote.clone(), local: face.local.clone() }).ok_or_else(
+        || {
+            let multicast = faces.multicast.interfaces.iter().map(|name| format!("multicast/{name}"));
+            let ethernet = faces.ethernet.interfaces.iter().map(|name| format!("ethernet/{name}"));
+            let known: Vec<String> =
+                face.iter().map(|face| face.label().to_owned()).chain(multicast).chain(ethernet).collect();
+            let meant = nearest(&text, known.iter().map(String::as_str));
+            let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            let help = if known.is_empty() {
+                "write a [[face]] with its `remote`, and perhaps a `name`".to_owned()
+            } else {
+                format!("faces: {}", known.join(", "))
+            };
+            error(item, "face", format!("there is no face `{text}`{meant}"), help)
+        },
+    )
+}
+
+fn strategy(item: &Item<'_>) -> Result<&'static str> {
+    let text = item.text("strategy")?;
+    let short = text.strip_prefix("/localhost/nfd/strategy/").unwrap_or(&text);
+    let short = short.split_once("/v=").map_or(short, |(name, _)| name);
+    strategies().find(|name| *name == short).ok_or_else(|| {
+        let meant = nearest(short, strategies());
+        let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+        let known: Vec<_> = strategies().collect();
+        let message = format!("there is no strategy `{text}`{meant}");
+        error(item, "strategy", message, format!("strategies: {}", known.join(", ")))
+    })
+}
+
+fn no_scheme(name: &str) -> String {
+    let meant = nearest(name, SCHEMES.iter().map(|scheme| scheme.name));
+    let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+    format!("there is no scheme `{name}`{meant}")
+}
+
+fn schemes() -> String {
+    format!("schemes: {}", SCHEMES.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", "))
+}
