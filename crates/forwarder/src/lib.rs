@@ -15,11 +15,16 @@
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`config`]: the file.
 
+pub mod clock;
 pub mod codec;
 pub mod config;
 pub mod control;
+pub mod engine;
+pub mod face;
 pub mod link_service;
 pub mod management;
+pub mod node;
+mod operate;
 pub mod status;
 pub mod transport;
 pub mod uri;

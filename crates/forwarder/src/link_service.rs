@@ -72,7 +72,8 @@ impl LinkService {
         if options.reliability {
             fragmenter = fragmenter.with_sequence_always();
         }
-        let bounds = ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
+        let bounds =
+            ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
         // A fragment that is sent again comes a retransmission timeout later, which doubles each time.
         let timeout = if options.reliability { 10_000_000_000 } else { bounds.timeout };
         LinkService {

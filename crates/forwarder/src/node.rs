@@ -1,0 +1,303 @@
+//! The core with the packets of this host: bytes in, actions out.
+
+use std::collections::BTreeMap;
+
+use weir_core::cs::ContentStore;
+use weir_core::forwarder::{Action, CsUse, Forwarder, Input, TableLimits};
+use weir_core::ids::FaceId;
+use weir_core::link::Link;
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::random::Random;
+use weir_core::scheme::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::strategy::{BestRoute, Multicast};
+use weir_core::strategy_choice::StrategyId;
+use weir_core::units::{Rate, Time};
+use weir_packet::{DecodeError, LpHeader, Name, NameRef};
+
+use crate::codec::Decoder;
+use crate::config::{Config, Tables};
+
+/// A strategy that can be chosen.
+struct KnownStrategy {
+    /// As in the configuration.
+    short: &'static str,
+    /// As management says it, without a version.
+    name: Name,
+    version: u64,
+    id: StrategyId,
+}
+
+/// The core, its packets, and its strategies by name.
+pub struct Node {
+    core: Forwarder,
+    pool: PacketPool,
+    decoder: Decoder,
+    hasher: NameHasher,
+    scheme: Box<dyn Scheme>,
+    strategies: Vec<KnownStrategy>,
+    chosen: BTreeMap<Name, Name>,
+    actions: Vec<Action>,
+    seed: u64,
+    faces_made: u64,
+}
+
+/// What a link in front of a face is like.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkConfig {
+    /// Rate at which packets leave; `None`: as fast as they come.
+    pub send_rate: Option<Rate>,
+    /// Rate at which the other end sends.
+    pub receive_rate: Option<Rate>,
+    /// Bound of the queue.
+    pub limit: QueueLimit,
+}
+
+impl Node {
+    /// A node with the strategies, tables and scheme of a configuration. `seed` keys the hashes of names
+    /// and everything random.
+    pub fn new(config: &Config, seed: u64) -> Node {
+        let scheme = config.scheme.build();
+        let hasher = NameHasher::new(seed);
+        let Tables { pit_entries, dead_nonces, .. } = config.tables;
+        let limits = TableLimits { pit_entries, dead_nonces };
+        let random = Random::named(seed, "node");
+        let strategy = scheme.strategy(&NodeConfig::default());
+        let mut core = Forwarder::new(strategy, &limits, hasher, random);
+        core.set_flow_prefix(scheme.flow_prefix());
+        let tables = &config.tables;
+        core.set_content_store(ContentStore::new(
+            tables.content_store_policy,
+            tables.content_store_packets,
+            tables.content_store_bytes.as_u64(),
+        ));
+        let strategies = known_strategies(&mut core, config);
+        let own = strategies.iter().find(|known| known.id == StrategyId::default());
+        let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
+        Node {
+            core,
+            pool: PacketPool::new(),
+            decoder: Decoder::new(hasher, Random::named(seed, "nonces")),
+            hasher,
+            scheme,
+            strategies,
+            chosen,
+            actions: Vec::new(),
+            seed,
+            faces_made: 0,
+        }
+    }
+
+    /// Adds the face of an application on this host.
+    pub fn add_application(&mut self, now: Time) -> FaceId {
+        self.core.add_application(now)
+    }
+
+    /// Adds a face to a neighbour, with the scheme's queue in front of it.
+    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&dyn Scheme>) -> FaceId {
+        let LinkConfig { send_rate, receive_rate, limit } = config;
+        let face = self.core.next_face(now);
+        let scheme = scheme.unwrap_or(&*self.scheme);
+        let queue = scheme.queue(&FaceConfig { face, send_rate, receive_rate, limit });
+        self.faces_made += 1;
+        let random = Random::named(self.seed, &format!("face {}", self.faces_made));
+        self.core.add_link(now, Link::new(queue, send_rate, random))
+    }
+
+    /// Removes a face with its routes.
+    pub fn remove_face(&mut self, now: Time, face: FaceId) {
+        self.core.remove_face(now, face, &mut self.pool, &mut self.actions);
+    }
+
+    /// A face came up or went down.
+    pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) {
+        let input = if up { Input::FaceUp(face) } else { Input::FaceDown(face) };
+        self.core.handle(now, input, &mut self.pool, &mut self.actions);
+    }
+
+    /// A packet came by a face.
+    ///
+    /// # Errors
+    /// It is malformed.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        now: Time,
+        face: FaceId,
+        header: &LpHeader,
+        wire: &[u8],
+    ) -> Result<Kind, DecodeError> {
+        let with_digest = self.core.pit().digest_entries() > 0;
+        let packet = self.decoder.decode(header, wire, with_digest, &mut self.pool)?;
+        let kind = self.pool[packet].kind;
+        let input = Input::Packet { face, packet };
+        self.core.handle(now, input, &mut self.pool, &mut self.actions);
+        Ok(kind)
+    }
+
+    /// Does what was to be done until `now`, each thing at its own time: so that a rate is kept though
+    /// the host wakes us late.
+    #[inline]
+    pub fn run_until(&mut self, now: Time) {
+        loop {
+            let due = self.core.next_deadline();
+            if due > now {
+                return;
+            }
+            self.core.handle(due, Input::Deadline, &mut self.pool, &mut self.actions);
+        }
+    }
+
+    /// When it wants to be called.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.core.next_deadline()
+    }
+
+    /// Takes what is to be done. Give the buffer back with [`Node::recycle`].
+    #[inline]
+    pub fn take_actions(&mut self) -> Vec<Action> {
+        core::mem::take(&mut self.actions)
+    }
+
+    /// Takes back the buffer, emptied.
+    #[inline]
+    pub fn recycle(&mut self, mut actions: Vec<Action>) {
+        if self.actions.is_empty() {
+            actions.clear();
+            self.actions = actions;
+        }
+    }
+
+    /// A packet that an action is about.
+    #[inline]
+    pub fn packet(&self, packet: PacketId) -> &Packet {
+        &self.pool[packet]
+    }
+
+    /// Gives back a packet that an action was about.
+    #[inline]
+    pub fn free(&mut self, packet: PacketId) {
+        self.pool.free(packet);
+    }
+
+    /// The core, to look at.
+    pub fn core(&self) -> &Forwarder {
+        &self.core
+    }
+
+    /// A name with its hashes; `None` if it has too many components.
+    pub fn hashed(&self, name: &Name) -> Option<HashedName> {
+        HashedName::parse(&self.hasher, name.value()).ok()
+    }
+
+    /// Adds a next hop, or changes its cost.
+    pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) {
+        self.core.add_route(prefix, face, cost);
+    }
+
+    /// Takes out a next hop.
+    pub fn remove_route(&mut self, now: Time, prefix: &HashedName, face: FaceId) {
+        self.core.remove_route(now, prefix, face, &mut self.pool, &mut self.actions);
+    }
+
+    /// The full name of a strategy that is called so in the configuration.
+    pub fn strategy_name(&self, short: &str) -> Option<Name> {
+        self.strategies.iter().find(|known| known.short == short).map(KnownStrategy::full_name)
+    }
+
+    /// All strategies, with their versions.
+    pub fn strategy_names(&self) -> Vec<Name> {
+        self.strategies.iter().map(KnownStrategy::full_name).collect()
+    }
+
+    /// Has a strategy forward a prefix; gives its name with the version, or `None` if there is none of
+    /// that name. A version that is not newer than ours will do.
+    pub fn choose_strategy(&mut self, prefix: &Name, hashed: &HashedName, name: &Name) -> Option<Name> {
+        let known = self.strategies.iter().find(|known| known.is_called(name))?;
+        self.core.choose_strategy(hashed, known.id);
+        let name = known.full_name();
+        self.chosen.insert(prefix.clone(), name.clone());
+        Some(name)
+    }
+
+    /// Takes back the choice for a prefix.
+    pub fn unchoose_strategy(&mut self, prefix: &Name, hashed: &HashedName) {
+        self.core.unchoose_strategy(hashed);
+        self.chosen.remove(prefix);
+    }
+
+    /// What is chosen: prefixes and names of strategies.
+    pub fn chosen_strategies(&self) -> &BTreeMap<Name, Name> {
+        &self.chosen
+    }
+
+    /// Changes the rates of a face's link.
+    pub fn set_rates(&mut self, now: Time, face: FaceId, send: Option<Rate>, receive: Option<Rate>) {
+        self.core.set_link_rate(now, face, send);
+        self.core.set_receive_rate(now, face, receive);
+    }
+
+    /// Changes the bound of the content store.
+    pub fn set_content_store_packets(&mut self, packets: usize) {
+        let (_, bytes) = self.core.content_store().limits();
+        self.core.set_content_store_limits(packets, bytes, &mut self.pool);
+    }
+
+    /// Changes what the content store is used for.
+    pub fn use_content_store(&mut self, cs_use: CsUse) {
+        self.core.use_content_store(cs_use);
+    }
+
+    /// Erases Data under a prefix; says how many.
+    pub fn erase_content(&mut self, prefix: &HashedName, limit: usize) -> usize {
+        self.core.erase_content(prefix, limit, &mut self.pool)
+    }
+}
+
+impl KnownStrategy {
+    fn full_name(&self) -> Name {
+        self.name.clone().with_version(self.version)
+    }
+
+    fn is_called(&self, name: &Name) -> bool {
+        let version = name.view().last().and_then(|last| last.version());
+        let bare = name.view().prefix(name.len() - usize::from(version.is_some()));
+        bare == self.name.view() && version.is_none_or(|version| version <= self.version)
+    }
+}
+
+/// The first is what the node does where nothing is chosen, the scheme's own.
+fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy> {
+    let mut known = Vec::new();
+    let own = config.scheme.entry.name;
+    let mut add = |short: &'static str, owner: &str, version, id: Option<StrategyId>| {
+        let name = format!("/localhost/{owner}/strategy/{short}").parse().unwrap_or_default();
+        if let Some(id) = id {
+            known.push(KnownStrategy { short, name, version, id });
+        }
+    };
+    for scheme in &config.schemes {
+        let id = if scheme.entry.name == own {
+            Some(StrategyId::default())
+        } else {
+            core.add_strategy(scheme.build().strategy(&NodeConfig::default()))
+        };
+        add(scheme.entry.name, "weir", 1, id);
+    }
+    // The versions are those of the strategies of NFD that they stand for.
+    add("best-route", "nfd", 5, core.add_strategy(Box::new(BestRoute::default())));
+    add("multicast", "nfd", 5, core.add_strategy(Box::new(Multicast::default())));
+    known
+}
+
+impl core::fmt::Debug for Node {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Node").field("core", &self.core).finish_non_exhaustive()
+    }
+}
+
+/// A name without hashes.
+pub fn plain(name: &HashedName) -> Name {
+    NameRef::from_value(name.wire()).map(|name| name.to_name()).unwrap_or_default()
+}
