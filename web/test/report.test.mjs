@@ -643,6 +643,19 @@ describe("pages over many runs", () => {
       for (const text of await page.locator(".statements tr.fails .mark").allTextContents()) assert.match(text, /^✗ \d of 3$/);
     }));
 
+  test("say what each figure would be in the optimum, and how far each window is from it", () =>
+    openPage("reproduce", async (page) => {
+      const { experiments } = JSON.parse(readFileSync(join(summaries, "reproduce.json"), "utf8"));
+      const cases = experiments.flatMap(({ cases }) => cases);
+      const known = cases.flatMap(({ statements }) => statements).filter(({ optimum }) => optimum !== null);
+      const shown = await page.locator('.statements td[data-label="optimum"]').allTextContents();
+      assert.ok(known.length > 0 && shown.filter((text) => /^[\d.]+ [kM]b\/s$/.test(text)).length === known.length, shown.join());
+      const far = page.locator(".figures").filter({ has: page.locator("th", { hasText: "flows within 5 %" }) });
+      assert.equal(await far.count(), experiments.length);
+      assert.equal(await far.locator("tbody tr").count(), cases.flatMap(({ optimum }) => optimum.windows).length);
+      assert.equal(await far.locator("tbody td").last().textContent(), "50 %");
+    }));
+
   test("lead to the report of a run", async () => {
     for (const name of PAGES) {
       await openPage(name, async (page) => {
