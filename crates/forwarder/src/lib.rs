@@ -11,9 +11,11 @@
 //! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
 //!   may ask of the forwarder.
 //! - [`config`]: the file.
+//! - [`metrics`]: figures for Prometheus.
 //! - [`transport`]: frames in and out of sockets.
 
 pub mod config;
 pub mod control;
+pub mod metrics;
 pub mod status;
 pub mod transport;
