@@ -14,6 +14,7 @@
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`config`]: the file.
+//! - [`metrics`]: figures for Prometheus.
 
 pub mod clock;
 pub mod codec;
@@ -23,6 +24,7 @@ pub mod engine;
 pub mod face;
 pub mod link_service;
 pub mod management;
+pub mod metrics;
 pub mod node;
 mod operate;
 pub mod status;

@@ -1,0 +1,86 @@
+//! As much of HTTP/1.1 as somebody needs who asks for figures: bytes in, one response out.
+//!
+//! One request a connection, GET or HEAD; a request is not longer than [`MAX_REQUEST`].
+
+/// Longest request, bytes: line and header fields.
+pub const MAX_REQUEST: usize = 8192;
+
+/// What the text is, as OpenMetrics wants it said.
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A request that is arriving.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    received: Vec<u8>,
+    answered: bool,
+}
+
+/// What a request asks for.
+enum Asked {
+    /// The figures; the head only, or with its body.
+    Figures { with_body: bool },
+    /// Something that is not there, or cannot be done.
+    Error(u16, &'static str),
+}
+
+impl Request {
+    /// More of it has arrived. Gives the response once it is whole or wrong, and nothing after that.
+    pub fn receive(&mut self, bytes: &[u8], figures: impl FnOnce() -> String) -> Option<Vec<u8>> {
+        if self.answered {
+            return None;
+        }
+        // The end may begin in what was there.
+        let from = self.received.len().saturating_sub(3);
+        let room = MAX_REQUEST - self.received.len();
+        self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let asked = match end_of_head(&self.received, from) {
+            Some(end) => asked(&self.received[..end]),
+            None if bytes.len() >= room => Asked::Error(431, "Request Header Fields Too Large"),
+            None => return None,
+        };
+        self.answered = true;
+        self.received = Vec::new();
+        Some(match asked {
+            Asked::Figures { with_body } => response(200, "OK", CONTENT_TYPE, &figures(), with_body),
+            Asked::Error(status, reason) => {
+                let body = format!("{reason}; the figures are at /metrics\n");
+                response(status, reason, "text/plain; charset=utf-8", &body, true)
+            }
+        })
+    }
+}
+
+/// The end of the request's line and header fields: an empty line.
+fn end_of_head(received: &[u8], from: usize) -> Option<usize> {
+    received[from..].windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at)
+}
+
+fn asked(head: &[u8]) -> Asked {
+    let bad = Asked::Error(400, "Bad Request");
+    let Ok(head) = core::str::from_utf8(head) else { return bad };
+    let mut parts = head.lines().next().unwrap_or_default().split(' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return bad;
+    };
+    let path = target.split('?').next().unwrap_or_default();
+    match (method, path, version) {
+        (_, _, version) if !version.starts_with("HTTP/") => bad,
+        (_, _, version) if !version.starts_with("HTTP/1.") => Asked::Error(505, "HTTP Version Not Supported"),
+        ("GET" | "HEAD", "/metrics", _) => Asked::Figures { with_body: method == "GET" },
+        ("GET" | "HEAD", ..) => Asked::Error(404, "Not Found"),
+        _ => Asked::Error(405, "Method Not Allowed"),
+    }
+}
+
+fn response(status: u16, reason: &str, content_type: &str, body: &str, with_body: bool) -> Vec<u8> {
+    let allow = if status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
+    let length = body.len();
+    let body = if with_body { body } else { "" };
+    format!(
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{allow}\
+         Connection: close\r\n\r\n{body}"
+    )
+    .into_bytes()
+}

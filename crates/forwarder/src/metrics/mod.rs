@@ -1,0 +1,269 @@
+//! Figures for Prometheus: a [`Snapshot`] of the forwarder, taken when they are asked for, as OpenMetrics
+//! text; the HTTP that they travel by ([`http`]); the sockets of that ([`Server`]).
+//!
+//! Nothing here is called for a packet but [`Delays::add`].
+
+pub mod http;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use weir_core::scheme::DropReason;
+use weir_core::units::Span;
+use weir_packet::ServiceClass;
+
+pub use server::Server;
+
+use crate::status::{CsInfo, FaceCounters, FaceStatus, GeneralStatus};
+
+/// How many faces have figures of their own. Peers make faces, and each would be new time series: those
+/// beyond are added up as the face `others`.
+pub const MAX_FACES: usize = 512;
+
+/// The forwarder at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The forwarder as a whole.
+    pub general: GeneralStatus,
+    /// Its content store.
+    pub cs: CsInfo,
+    /// Its faces, by ascending number.
+    pub faces: Vec<FaceStatus>,
+    /// Packets dropped, in the order of [`DropReason::ALL`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// How long packets were queued in front of faces with a rate; empty if nobody has measured.
+    pub delays: Vec<(ServiceClass, Delays)>,
+}
+
+/// How long packets were queued: how many for at most 15.6 us, twice that, and so on to 1 s and more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    counts: [u64; Delays::BOUNDS + 1],
+    sum_ns: u64,
+}
+
+impl Delays {
+    const BOUNDS: usize = 17;
+    /// 1 s, halved for each bound below.
+    const FIRST_NS: u64 = 1_000_000_000 >> (Delays::BOUNDS - 1);
+
+    /// A packet was queued for so long.
+    #[inline]
+    pub fn add(&mut self, queued: Span) {
+        let ns = queued.as_nanos();
+        let at = (0..Delays::BOUNDS).find(|at| ns <= Delays::bound_ns(*at)).unwrap_or(Delays::BOUNDS);
+        self.counts[at] += 1;
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+    }
+
+    /// The packets added.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    const fn bound_ns(at: usize) -> u64 {
+        Delays::FIRST_NS << at
+    }
+
+    /// Upper bounds in seconds, each with the packets above the one before.
+    fn buckets(&self) -> Vec<(f64, u64)> {
+        let bound = |at| if at < Delays::BOUNDS { Delays::bound_ns(at) as f64 / 1e9 } else { f64::MAX };
+        self.counts.iter().enumerate().map(|(at, count)| (bound(at), *count)).collect()
+    }
+}
+
+impl Snapshot {
+    /// As OpenMetrics text.
+    pub fn text(self) -> String {
+        let mut registry = Registry::with_prefix("weir");
+        registry.register_collector(Box::new(self));
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = text::encode(&mut text, &registry);
+        text
+    }
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut out = Out(encoder);
+        self.general(&mut out)?;
+        self.tables(&mut out)?;
+        self.drops(&mut out)?;
+        self.faces(&mut out)?;
+        self.delays(&mut out)
+    }
+}
+
+/// The labels of a face.
+type FaceLabels = [(&'static str, String); 2];
+
+/// Writes metrics with one name.
+struct Out<'a>(DescriptorEncoder<'a>);
+
+impl Out<'_> {
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        ConstCounter::new(value).encode(encoder)
+    }
+
+    fn gauge<V: EncodeGaugeValue>(&mut self, name: &str, help: &str, value: V) -> fmt::Result {
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        encoder.encode_gauge(&value)
+    }
+
+    fn counters<L: EncodeLabelSet>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, u64)>,
+    ) -> fmt::Result {
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        let mut each = values.into_iter();
+        each.try_for_each(|(labels, value)| ConstCounter::new(value).encode(encoder.encode_family(&labels)?))
+    }
+
+    fn gauges<L: EncodeLabelSet>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, u64)>,
+    ) -> fmt::Result {
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let mut each = values.into_iter();
+        each.try_for_each(|(labels, value)| ConstGauge::new(value).encode(encoder.encode_family(&labels)?))
+    }
+}
+
+/// A label's value, in which the encoder takes nothing for its own.
+fn label(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+impl Snapshot {
+    fn general(&self, out: &mut Out<'_>) -> fmt::Result {
+        let general = &self.general;
+        let mut build = out.0.encode_descriptor("build", "The software", None, MetricType::Info)?;
+        build.encode_info(&[("version", label(&general.version))])?;
+        let seconds = |ms: u64| ms as f64 / 1000.0;
+        out.gauge("start_time_seconds", "When it started, since 1970", seconds(general.started_ms))?;
+        let up = general.now_ms.saturating_sub(general.started_ms);
+        out.gauge("uptime_seconds", "Time since it started", seconds(up))?;
+        out.counter("satisfied_interests", "PIT entries that were answered", general.satisfied_interests)?;
+        out.counter("expired_interests", "PIT entries that expired", general.unsatisfied_interests)?;
+        let all = &general.counters;
+        out.counters("received_packets", "Packets that arrived, on all faces", kinds(|k| received(all, k)))?;
+        out.counters("sent_packets", "Packets that left, on all faces", kinds(|k| sent(all, k)))
+    }
+
+    fn tables(&self, out: &mut Out<'_>) -> fmt::Result {
+        out.gauge("pit_entries", "Pending Interests", self.general.pit_entries)?;
+        out.gauge("fib_entries", "Prefixes with routes", self.general.fib_entries)?;
+        out.gauge("cs_packets", "Data in the content store", self.cs.entries)?;
+        out.gauge("cs_capacity_packets", "The most that it holds", self.cs.capacity)?;
+        out.counter("cs_hits", "Interests that the content store answered", self.cs.hits)?;
+        out.counter("cs_misses", "Interests that it did not", self.cs.misses)
+    }
+
+    fn drops(&self, out: &mut Out<'_>) -> fmt::Result {
+        let each = DropReason::ALL.iter().zip(self.drops);
+        let each = each.map(|(reason, count)| ([("reason", reason.words())], count));
+        out.counters("dropped_packets", "Packets dropped, by reason", each)
+    }
+
+    fn faces(&self, out: &mut Out<'_>) -> fmt::Result {
+        let known = &self.faces[..self.faces.len().min(MAX_FACES)];
+        let others = &self.faces[known.len()..];
+        out.gauge("faces", "Faces", self.faces.len())?;
+        // What `of` gives for each face, and its sum over the others.
+        let per_face = |of: &dyn Fn(&FaceStatus) -> u64| -> Vec<(FaceLabels, u64)> {
+            let own =
+                known.iter().map(|face| (face_labels(&face.number.to_string(), &face.remote), of(face)));
+            let rest = (!others.is_empty())
+                .then(|| (face_labels("others", ""), others.iter().map(of).fold(0, u64::saturating_add)));
+            own.chain(rest).collect()
+        };
+        let by_kind = |of: &dyn Fn(&FaceCounters, Kind) -> u64| {
+            let each = Kind::ALL.map(|kind| {
+                let values = per_face(&|face| of(&face.counters, kind));
+                values.into_iter().map(move |(labels, value)| ((labels, kind.label()), value))
+            });
+            each.into_iter().flatten().collect::<Vec<_>>()
+        };
+        out.counters("face_received_packets", "Packets that arrived on a face", by_kind(&received))?;
+        out.counters("face_sent_packets", "Packets that left by a face", by_kind(&sent))?;
+        let mut counter =
+            |name: &str, help: &str, of: &dyn Fn(&FaceStatus) -> u64| out.counters(name, help, per_face(of));
+        counter("face_received_bytes", "Bytes of frames that arrived", &|face| face.counters.in_bytes)?;
+        counter("face_sent_bytes", "Bytes of frames that left", &|face| face.counters.out_bytes)?;
+        counter("face_malformed_frames", "Frames not understood", &|face| face.counters.in_malformed)?;
+        counter("face_dropped_packets", "Packets that were to leave and did not", &|face| {
+            face.counters.out_dropped
+        })?;
+        let mut gauge =
+            |name: &str, help: &str, of: &dyn Fn(&FaceStatus) -> u64| out.gauges(name, help, per_face(of));
+        gauge("face_up", "Whether a face is up; of the others, how many", &|face| u64::from(face.up))?;
+        gauge("face_queue_packets", "Packets queued in front of a face", &|face| face.queued_packets)?;
+        gauge("face_queue_bytes", "Bytes queued in front of a face", &|face| face.queued_bytes)?;
+        let rates = known.iter().filter_map(|face| {
+            Some((face_labels(&face.number.to_string(), &face.remote), face.send_rate_bps?))
+        });
+        out.gauges("face_send_rate_bits_per_second", "Configured rate of a face", rates)
+    }
+
+    fn delays(&self, out: &mut Out<'_>) -> fmt::Result {
+        if self.delays.is_empty() {
+            return Ok(());
+        }
+        let help = "How long packets were queued in front of faces, by service class";
+        let mut encoder =
+            out.0.encode_descriptor("queue_delay_seconds", help, None, MetricType::Histogram)?;
+        for (class, delays) in &self.delays {
+            let labels = [("class", class.name())];
+            let (sum, buckets) = (delays.sum_ns as f64 / 1e9, delays.buckets());
+            let mut family = encoder.encode_family(&labels)?;
+            family.encode_histogram::<[(&str, &str); 0]>(sum, delays.count(), &buckets, None)?;
+        }
+        Ok(())
+    }
+}
+
+fn face_labels(number: &str, remote: &str) -> FaceLabels {
+    [("face", number.to_owned()), ("remote", label(remote))]
+}
+
+/// What kind of packet.
+#[derive(Clone, Copy)]
+enum Kind {
+    Interest,
+    Data,
+    Nack,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Interest, Kind::Data, Kind::Nack];
+
+    fn label(self) -> [(&'static str, &'static str); 1] {
+        [("kind", ["interest", "data", "nack"][self as usize])]
+    }
+}
+
+fn kinds(of: impl Fn(Kind) -> u64) -> [([(&'static str, &'static str); 1], u64); 3] {
+    Kind::ALL.map(|kind| (kind.label(), of(kind)))
+}
+
+fn received(counters: &FaceCounters, kind: Kind) -> u64 {
+    [counters.in_interests, counters.in_data, counters.in_nacks][kind as usize]
+}
+
+fn sent(counters: &FaceCounters, kind: Kind) -> u64 {
+    [counters.out_interests, counters.out_data, counters.out_nacks][kind as usize]
+}

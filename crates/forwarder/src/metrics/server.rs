@@ -1,0 +1,191 @@
+//! The sockets by which figures are asked for, without ever waiting.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Interest, Registry, Token};
+use weir_core::units::{Span, Time};
+
+use super::http::Request;
+
+/// How many may ask at a time; who comes when so many do is sent away.
+const CONNECTIONS: usize = 8;
+/// How long one may take.
+const PATIENCE: Span = Span::from_secs(10);
+/// How much is read at a time: a request is small.
+const CHUNK: usize = 2048;
+/// How much is read of somebody who does not stop sending, in one go.
+const MOST_DRAINED: usize = 1 << 16;
+
+/// Answers those who ask for figures.
+///
+/// It has [`Server::TOKENS`] tokens of the event loop, from the one on that it was registered with.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    first: Token,
+    connections: [Option<Connection>; CONNECTIONS],
+}
+
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    request: Request,
+    response: Vec<u8>,
+    written: usize,
+    until: Time,
+}
+
+/// What becomes of a connection.
+#[derive(PartialEq)]
+enum After {
+    Wait,
+    Close,
+}
+
+impl Server {
+    /// How many tokens it uses.
+    pub const TOKENS: usize = 1 + CONNECTIONS;
+
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// Of the operating system: the port is in use, for one.
+    pub fn bind(address: SocketAddr) -> io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        Ok(Server { listener, address, first: Token(0), connections: Default::default() })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Has the event loop told of its sockets: `first` and the tokens after it are its own.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn register(&mut self, registry: &Registry, first: Token) -> io::Result<()> {
+        self.first = first;
+        registry.register(&mut self.listener, first, Interest::READABLE)
+    }
+
+    /// One of its sockets has something; `figures` is asked for the text if somebody wants it.
+    ///
+    /// # Errors
+    /// No connection could be taken: too many open files, for one. The next one may be.
+    pub fn ready(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+        now: Time,
+        figures: &mut dyn FnMut() -> String,
+    ) -> io::Result<()> {
+        match token.0.wrapping_sub(self.first.0) {
+            0 => self.accept(registry, now),
+            at => {
+                if let Some(slot) = self.connections.get_mut(at - 1)
+                    && let Some(connection) = slot
+                    && connection.ready(figures) == After::Close
+                {
+                    *slot = None;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn accept(&mut self, registry: &Registry, now: Time) -> io::Result<()> {
+        self.handle_deadline(now);
+        loop {
+            let mut stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // The one who asked has gone again.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => return Err(error),
+            };
+            let Some(at) = self.connections.iter().position(Option::is_none) else { continue };
+            let interests = Interest::READABLE | Interest::WRITABLE;
+            registry.register(&mut stream, Token(self.first.0 + 1 + at), interests)?;
+            let until = Time::from_nanos(now.as_nanos().saturating_add(PATIENCE.as_nanos()));
+            let (request, response) = (Request::default(), Vec::new());
+            self.connections[at] = Some(Connection { stream, request, response, written: 0, until });
+        }
+    }
+
+    /// When [`Server::handle_deadline`] wants to be called.
+    pub fn next_deadline(&self) -> Time {
+        self.connections.iter().flatten().map(|connection| connection.until).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Sends away those who take too long.
+    pub fn handle_deadline(&mut self, now: Time) {
+        for slot in &mut self.connections {
+            if slot.as_ref().is_some_and(|connection| connection.until <= now) {
+                *slot = None;
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn ready(&mut self, figures: &mut dyn FnMut() -> String) -> After {
+        if self.response.is_empty() && self.read(figures) == After::Close {
+            return After::Close;
+        }
+        if self.response.is_empty() { After::Wait } else { self.write() }
+    }
+
+    fn read(&mut self, figures: &mut dyn FnMut() -> String) -> After {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return After::Close,
+                Ok(length) => {
+                    if let Some(response) = self.request.receive(&chunk[..length], &mut *figures) {
+                        self.response = response;
+                        return After::Wait;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return After::Wait,
+                Err(_) => return After::Close,
+            }
+        }
+    }
+
+    fn write(&mut self) -> After {
+        while self.written < self.response.len() {
+            match self.stream.write(&self.response[self.written..]) {
+                Ok(0) => return After::Close,
+                Ok(length) => self.written += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return After::Wait,
+                Err(_) => return After::Close,
+            }
+        }
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.drain()
+    }
+
+    /// Waits for the peer to close: closing with unread bytes would reset the connection before the answer
+    /// is read.
+    fn drain(&mut self) -> After {
+        let mut chunk = [0; CHUNK];
+        for _ in 0..MOST_DRAINED / CHUNK {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return After::Close,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return After::Wait,
+                Err(_) => return After::Close,
+            }
+        }
+        After::Close
+    }
+}

@@ -1,0 +1,264 @@
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mio::{Events, Poll, Token};
+use weir_core::units::Time;
+
+use super::http::{MAX_REQUEST, Request};
+use super::*;
+use crate::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
+
+fn face(number: u64, remote: &str) -> FaceStatus {
+    FaceStatus {
+        number,
+        remote: remote.into(),
+        local: "udp4://192.0.2.7:6363".into(),
+        scope: FaceScope::NonLocal,
+        persistency: FacePersistency::OnDemand,
+        link_type: LinkType::PointToPoint,
+        flags: FaceFlags::default(),
+        up: true,
+        mtu: None,
+        base_congestion_marking_interval_ns: None,
+        default_congestion_threshold: None,
+        expires_in_ms: None,
+        send_rate_bps: (number == 2).then_some(20_000_000),
+        queued_packets: number,
+        queued_bytes: 1000 * number,
+        counters: FaceCounters { in_interests: 10 * number, out_data: 7, ..Default::default() },
+    }
+}
+
+fn snapshot() -> Snapshot {
+    let mut delays = Delays::default();
+    delays.add(Span::from_micros(20));
+    delays.add(Span::from_millis(900));
+    delays.add(Span::from_secs(3));
+    let mut drops = [0; DropReason::ALL.len()];
+    drops[DropReason::PitFull as usize] = 5;
+    Snapshot {
+        general: GeneralStatus {
+            version: "weir 0.1.0".into(),
+            started_ms: 1000,
+            now_ms: 3500,
+            pit_entries: 42,
+            satisfied_interests: 9,
+            ..Default::default()
+        },
+        cs: CsInfo { capacity: 100, entries: 3, hits: 4, misses: 5, ..Default::default() },
+        faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
+        drops,
+        delays: vec![(ServiceClass::Ef, delays)],
+    }
+}
+
+/// The value of a line of the text.
+#[track_caller]
+fn value<'a>(text: &'a str, name: &str) -> &'a str {
+    let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+    line.unwrap_or_else(|| panic!("no {name} in\n{text}")).rsplit(' ').next().unwrap_or_default()
+}
+
+#[test]
+fn every_figure_has_its_line() {
+    let text = snapshot().text();
+    assert_eq!(value(&text, "weir_build_info{version=\"weir 0.1.0\"}"), "1");
+    assert_eq!(value(&text, "weir_uptime_seconds"), "2.5");
+    assert_eq!(value(&text, "weir_pit_entries"), "42");
+    assert_eq!(value(&text, "weir_satisfied_interests_total"), "9");
+    assert_eq!(value(&text, "weir_cs_hits_total"), "4");
+    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"PIT full\"}"), "5");
+    let second = "face=\"2\",remote=\"udp4://192.0.2.1:6363\"";
+    let of_kind = |kind: &str| format!("weir_face_received_packets_total{{{second},kind=\"{kind}\"}}");
+    assert_eq!((value(&text, &of_kind("interest")), value(&text, &of_kind("data"))), ("20", "0"));
+    assert_eq!(value(&text, &format!("weir_face_queue_bytes{{{second}}}")), "2000");
+    assert_eq!(value(&text, &format!("weir_face_send_rate_bits_per_second{{{second}}}")), "20000000");
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn a_peers_name_ends_no_label() {
+    let text = snapshot().text();
+    let line = text.lines().find(|line| line.starts_with("weir_face_up{face=\"1\"")).unwrap();
+    assert_eq!(line, r#"weir_face_up{face="1",remote="unix://a\"b\\c\nd"} 1"#);
+}
+
+#[test]
+fn no_name_stands_twice_and_every_line_has_one() {
+    let text = snapshot().text();
+    let names: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
+    let mut unique = names.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(names.len(), unique.len());
+    assert!(names.len() > 25, "{names:?}");
+    let mut lines: Vec<&str> = text.lines().filter(|l| !l.starts_with('#')).collect();
+    for line in &lines {
+        let name = line.split([' ', '{']).next().unwrap();
+        assert!(names.iter().any(|n| name.starts_with(n.split(' ').next().unwrap())), "{line}");
+    }
+    let all = lines.len();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), all);
+}
+
+#[test]
+fn delays_are_counted_up_to_their_bounds() {
+    let text = snapshot().text();
+    let bucket = |bound: &str| format!("weir_queue_delay_seconds_bucket{{le=\"{bound}\",class=\"EF\"}}");
+    assert_eq!(value(&text, &bucket("0.000015258")), "0");
+    assert_eq!(value(&text, &bucket("0.000030516")), "1");
+    assert_eq!(value(&text, &bucket("0.999948288")), "2");
+    assert_eq!(value(&text, &bucket("+Inf")), "3");
+    assert_eq!(value(&text, "weir_queue_delay_seconds_count{class=\"EF\"}"), "3");
+}
+
+#[test]
+fn many_faces_are_no_more_figures_than_some() {
+    let lines = |faces: u64| {
+        let faces = (0..faces).map(|number| face(number, "udp4://192.0.2.1:6363")).collect();
+        Snapshot { faces, ..snapshot() }.text()
+    };
+    let (some, many) = (lines(MAX_FACES as u64), lines(4 * MAX_FACES as u64));
+    let per_face = 12;
+    assert_eq!(many.lines().count(), some.lines().count() + per_face);
+    let others = "weir_face_up{face=\"others\",remote=\"\"}";
+    assert_eq!(value(&many, others), (3 * MAX_FACES).to_string());
+}
+
+// ---- HTTP
+
+fn ask(request: &str) -> String {
+    let response = Request::default().receive(request.as_bytes(), || "weir_pit_entries 1\n".into());
+    String::from_utf8(response.expect("it is whole")).unwrap()
+}
+
+#[test]
+fn the_figures_are_at_one_path() {
+    let response = ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(
+        response.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"),
+        "{response}"
+    );
+    assert!(
+        response.ends_with("Content-Length: 19\r\nConnection: close\r\n\r\nweir_pit_entries 1\n"),
+        "{response}"
+    );
+    assert!(ask("GET /metrics?x=y HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 "));
+    let head = ask("HEAD /metrics HTTP/1.1\r\n\r\n");
+    assert!(head.contains("Content-Length: 19") && head.ends_with("\r\n\r\n"), "{head}");
+    for (request, status) in [
+        ("GET / HTTP/1.1\r\n\r\n", "404"),
+        ("GET /metrics/x HTTP/1.1\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+        ("GET /metrics\r\n\r\n", "400"),
+        ("GET  /metrics HTTP/1.1\r\n\r\n", "400"),
+        ("GET /metrics SPDY/3\r\n\r\n", "400"),
+        ("GET /metrics HTTP/2.0\r\n\r\n", "505"),
+        ("\r\n\r\n", "400"),
+    ] {
+        assert_eq!(&ask(request)[9..12], status, "{request:?}");
+    }
+}
+
+#[test]
+fn a_request_may_come_byte_by_byte() {
+    let text = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut request = Request::default();
+    for byte in &text[..text.len() - 1] {
+        assert!(request.receive(&[*byte], || unreachable!("it is not whole")).is_none());
+    }
+    assert!(request.receive(&text[text.len() - 1..], String::new).is_some());
+    assert!(request.receive(text, || unreachable!("it is answered")).is_none());
+}
+
+#[test]
+fn a_request_without_end_is_refused() {
+    let mut request = Request::default();
+    let mut sent = 0;
+    let response = loop {
+        sent += 1000;
+        if let Some(response) = request.receive(&[b'x'; 1000], String::new) {
+            break response;
+        }
+    };
+    assert!(response.starts_with(b"HTTP/1.1 431 "));
+    assert!((MAX_REQUEST..MAX_REQUEST + 1000).contains(&sent));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_request_makes_it_panic(pieces: Vec<Vec<u8>>) {
+        let mut request = Request::default();
+        let answers = pieces.iter().filter(|piece| request.receive(piece, String::new).is_some()).count();
+        proptest::prop_assert!(answers <= 1);
+    }
+}
+
+// ---- Sockets
+
+/// Runs the event loop until `done`.
+fn run(poll: &mut Poll, server: &mut Server, now: Time, text: &str, mut done: impl FnMut(&Server) -> bool) {
+    let mut events = Events::with_capacity(64);
+    for _ in 0..200 {
+        if done(server) {
+            return;
+        }
+        poll.poll(&mut events, Some(Duration::from_millis(10))).unwrap();
+        for event in &events {
+            server.ready(poll.registry(), event.token(), now, &mut || text.to_owned()).unwrap();
+        }
+    }
+    panic!("it takes too long");
+}
+
+fn server() -> (Poll, Server) {
+    let poll = Poll::new().unwrap();
+    let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    server.register(poll.registry(), Token(100)).unwrap();
+    (poll, server)
+}
+
+#[test]
+fn a_response_larger_than_the_sockets_buffers_arrives_whole() {
+    let (mut poll, mut server) = server();
+    let address = server.address();
+    let text = "x".repeat(20_000_000);
+    let client = std::thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).unwrap();
+        all.len()
+    });
+    run(&mut poll, &mut server, Time::ZERO, &text, |_| client.is_finished());
+    assert!(client.join().unwrap() > text.len());
+    run(&mut poll, &mut server, Time::ZERO, &text, |server| server.next_deadline() == Time::NEVER);
+}
+
+#[test]
+fn those_who_never_ask_keep_nobody_from_asking_for_long() {
+    let (mut poll, mut server) = server();
+    let address = server.address();
+    let idle: Vec<_> = (0..CONNECTIONS_TRIED).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let is_full = |server: &Server| server.next_deadline() != Time::NEVER;
+    run(&mut poll, &mut server, Time::ZERO, "", is_full);
+    let deadline = server.next_deadline();
+    server.handle_deadline(deadline);
+    assert_eq!(server.next_deadline(), Time::NEVER);
+    let client = std::thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        all
+    });
+    run(&mut poll, &mut server, deadline, "figures", |_| client.is_finished());
+    assert!(client.join().unwrap().ends_with("figures"));
+    drop(idle);
+}
+
+/// More than are served at a time.
+const CONNECTIONS_TRIED: usize = 20;
