@@ -9,6 +9,7 @@ pub mod stream;
 pub mod tcp;
 pub mod udp;
 pub mod unix;
+pub mod websocket;
 
 use std::io;
 
@@ -43,7 +44,8 @@ pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::R
     match (remote, local) {
         (FaceUri::Tcp(end), None) => tcp::connect(end, options),
         (FaceUri::Unix(path), None) => unix::connect(path, options),
-        (FaceUri::Tcp(_) | FaceUri::Unix(_), Some(_)) => Err(io::Error::new(
+        (FaceUri::WebSocket(end), None) => websocket::connect(end, options),
+        (FaceUri::Tcp(_) | FaceUri::Unix(_) | FaceUri::WebSocket(_), Some(_)) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("{}:// chooses its local end itself: leave it out", remote.scheme()),
         )),

@@ -129,6 +129,19 @@ impl Outbox {
         Sent::Taken
     }
 
+    /// Takes as many bytes as there is room for.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`]: there is none.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.limit - self.bytes.len());
+        if taken == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.bytes.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+
     /// Takes a frame: into the socket if nothing waits, and what that does not take into the box.
     ///
     /// # Errors

@@ -45,16 +45,18 @@ impl StreamSocket for TcpStream {
 /// There is no route, or the operating system refuses.
 pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
     let uri = FaceUri::Tcp(remote.clone()).to_string();
-    let addr = remote.socket_addr()?;
-    let begin = || {
-        let socket = TcpStream::connect(addr)?;
-        prepare(&socket)?;
-        let local = socket.local_addr()?;
-        Ok((socket, local))
-    };
-    let (socket, local) = begin().map_err(|error| not_connected(&uri, &error))?;
+    let (socket, addr, local) = begin(remote).map_err(|error| not_connected(&uri, &error))?;
     let ends = Ends { remote: uri, local: FaceUri::Tcp(local.into()).to_string(), scope: scope(addr, local) };
     Ok(Box::new(Stream::new(socket, false, options.buffer, ends)))
+}
+
+/// A socket that is connecting, and the addresses of both ends.
+pub(super) fn begin(remote: &Endpoint) -> io::Result<(TcpStream, SocketAddr, SocketAddr)> {
+    let addr = remote.socket_addr()?;
+    let socket = TcpStream::connect(addr)?;
+    prepare(&socket)?;
+    let local = socket.local_addr()?;
+    Ok((socket, addr, local))
 }
 
 /// Frames leave at once, little waits in the kernel, and a peer that is gone is noticed.

@@ -1,0 +1,7 @@
+//! Transports on real sockets.
+
+mod files;
+mod side;
+mod stream;
+mod unix;
+mod websocket;
