@@ -37,7 +37,7 @@ use crate::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 use authority::{Authority, sign};
 use events::Events;
 use segments::{Datasets, MAX_DATA};
-use verbs::{ANNOUNCE, COMMANDS, DATASETS, EVENTS, Refused, announce, asks_for_version, refused};
+use verbs::{ANNOUNCE, COMMANDS, DATASETS, Dataset, EVENTS, Refused, announce, asks_for_version, refused};
 
 /// First component of what only this host may ask.
 const LOCALHOST: Component<'static> = Component::generic(b"localhost");
@@ -299,12 +299,7 @@ impl Management {
         command(self, request, parameters, control)
     }
 
-    fn dataset(
-        &mut self,
-        request: &Request<'_>,
-        make: fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>,
-        control: &dyn Control,
-    ) -> Option<Vec<u8>> {
+    fn dataset(&mut self, request: &Request<'_>, make: Dataset, control: &dyn Control) -> Option<Vec<u8>> {
         let name = request.interest.name;
         let content = match request.interest.can_be_prefix {
             true => make(self, request, control),

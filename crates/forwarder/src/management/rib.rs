@@ -272,7 +272,12 @@ impl Rib {
         let names = from_here.map(|(name, _)| name);
         let names: Vec<Name> =
             names.take_while(|name| name.view().starts_with(prefix.view())).cloned().collect();
-        names.iter().fold(Ok(()), |first, name| first.and(self.update_one(name, control)))
+        let mut result = Ok(());
+        for name in names {
+            let updated = self.update_one(&name, control);
+            result = result.and(updated);
+        }
+        result
     }
 
     /// Tells the FIB what is different at one prefix.

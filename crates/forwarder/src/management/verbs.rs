@@ -20,7 +20,8 @@ use crate::status::{FaceNumber, FacePersistency, FaceRequest};
 pub(super) type Refused = Box<ControlResponse>;
 type Answer = Result<ControlParameters, Refused>;
 type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Answer;
-type Dataset = fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
+/// What makes a dataset.
+pub(super) type Dataset = fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
 
 /// Commands whose parameters are a component of the name.
 pub(super) const COMMANDS: [(Module, &str, Command); 11] = [
