@@ -3,6 +3,7 @@
 mod batch;
 mod beside;
 mod compare;
+mod forward;
 mod list;
 mod load;
 mod optimum;
@@ -34,6 +35,7 @@ enum Command {
     Compare(compare::Args),
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
+    Forward(forward::Args),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
+        Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

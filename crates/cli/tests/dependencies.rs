@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-schemes", &["weir-core", "weir-packet"]),
     ("weir-scenario", &["weir-core", "weir-packet"]),
     ("weir-optimum", &["weir-core", "weir-packet", "weir-scenario"]),
+    ("weir-forwarder", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario"]),
     ("weir-results", &["weir-core", "weir-packet"]),
     ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
 ];

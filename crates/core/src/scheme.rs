@@ -32,6 +32,11 @@ pub trait Scheme {
         Box::new(BestRoute::default())
     }
 
+    /// Whether it divides the rates of links: then somebody has to say them. Default: it does not.
+    fn needs_rates(&self) -> bool {
+        false
+    }
+
     /// What flows are: default, a FIB entry's prefix and a class.
     fn flow_prefix(&self) -> FlowPrefix {
         FlowPrefix::FibEntry

@@ -20,6 +20,7 @@ pub mod clock;
 pub mod codec;
 pub mod config;
 pub mod control;
+pub mod daemon;
 pub mod engine;
 pub mod face;
 pub mod link_service;

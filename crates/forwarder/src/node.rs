@@ -238,7 +238,12 @@ impl Node {
         self.core.set_receive_rate(now, face, receive);
     }
 
-    /// Changes the bound of the content store.
+    /// Changes the bounds of the content store.
+    pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64) {
+        self.core.set_content_store_limits(packets, bytes, &mut self.pool);
+    }
+
+    /// Changes the bound of the content store in packets.
     pub fn set_content_store_packets(&mut self, packets: usize) {
         let (_, bytes) = self.core.content_store().limits();
         self.core.set_content_store_limits(packets, bytes, &mut self.pool);

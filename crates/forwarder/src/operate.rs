@@ -12,11 +12,12 @@ use weir_core::units::{Span, Time};
 use weir_packet::Name;
 
 use crate::clock::wall_ms;
-use crate::config::{FaceOptions, Kind};
+use crate::config::{FaceOptions, Kind, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Engine, FACES, SOCKETS};
 use crate::face::{Channel, Face, Place, UdpPeer};
 use crate::link_service::{LinkOptions, LinkService, Marking};
+use crate::metrics::Snapshot;
 use crate::node::LinkConfig;
 use crate::status::{
     CsInfo, FaceChange, FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceRequest, FaceScope,
@@ -75,15 +76,11 @@ impl Engine {
         options: &FaceOptions,
         mtu: Option<usize>,
     ) -> Face {
-        let marking = options.congestion_marking.then_some(Marking {
-            threshold: options.marking_threshold.as_u64(),
-            interval: options.marking_interval,
-        });
         let link = LinkOptions {
             mtu,
             reassembly_bytes: self.limits.reassembly_bytes,
             reliability: options.reliability,
-            marking,
+            marking: marking(options),
         };
         Face {
             number,
@@ -365,13 +362,59 @@ impl Engine {
         faces.fold(self.past, |total, face| sum(total, face.counters))
     }
 
-    /// Changes the rates of a face.
-    pub(crate) fn set_rates(&mut self, place: Place, options: &FaceOptions) {
+    /// Gives a face of the configuration other options.
+    pub(crate) fn change_options(
+        &mut self,
+        number: FaceNumber,
+        persistency: FacePersistency,
+        options: &FaceOptions,
+    ) {
+        let Some(place) = self.faces.of_number(number) else { return };
+        let mtu = options.mtu.map(|mtu| mtu as usize);
         let Some(face) = self.faces.get_mut(place) else { return };
+        face.persistency = persistency;
         face.send_rate = options.rate;
+        let link = LinkOptions {
+            mtu: mtu.or(face.link.options().mtu),
+            reliability: options.reliability,
+            marking: marking(options),
+            ..face.link.options()
+        };
+        face.link.set_options(link, first_sequence());
         let core = face.core;
+        if link.reliability {
+            self.timed.insert(place);
+        }
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
     }
+
+    /// The face of a group that a route of the file means.
+    pub(crate) fn group_face(&self, face: &RouteFace) -> Option<FaceNumber> {
+        let local = match face {
+            RouteFace::Multicast(interface) | RouteFace::Ethernet(interface) => format!("dev://{interface}"),
+            RouteFace::Face { .. } => return None,
+        };
+        let is_ethernet = matches!(face, RouteFace::Ethernet(_));
+        let is_it = |face: &&Face| {
+            face.link_type == LinkType::MultiAccess
+                && face.local == local
+                && face.remote.starts_with("ether://") == is_ethernet
+        };
+        self.faces.places().filter_map(|place| self.faces.get(place)).find(is_it).map(|face| face.number)
+    }
+
+    /// The forwarder at this moment, for Prometheus.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
+        Snapshot { general, cs, faces, drops: self.drops, delays: Vec::new() }
+    }
+}
+
+fn marking(options: &FaceOptions) -> Option<Marking> {
+    options.congestion_marking.then_some(Marking {
+        threshold: options.marking_threshold.as_u64(),
+        interval: options.marking_interval,
+    })
 }
 
 /// Numbers of fragments differ from start to start, so that a peer does not confuse them.

@@ -11,6 +11,7 @@
 //! them.
 
 mod authority;
+mod certificate;
 pub mod dataset;
 mod events;
 pub mod parameters;
@@ -26,6 +27,7 @@ use weir_packet::{
 };
 
 pub use authority::{KnownKey, Module, Policy, Refusal, Trust};
+pub use certificate::known_key;
 pub use dataset::RouteFlags;
 pub use parameters::{ControlParameters, ControlResponse};
 pub use rib::{Rib, Route, origin};

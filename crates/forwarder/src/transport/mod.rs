@@ -26,9 +26,10 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Assumed: 128 KiB, 10 ms at 100 Mb/s. What shall wait longer waits in the scheme's queue.
+    /// Assumed: 4 MiB, a window of 500 of the largest packets. Applications have no other queue; frames of
+    /// neighbours wait in the scheme's, which is paced.
     fn default() -> Options {
-        Options { buffer: 128 << 10 }
+        Options { buffer: 4 << 20 }
     }
 }
 

@@ -377,6 +377,10 @@ impl Scheme for Qsccp {
         Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, Bytes::new(default_data_bits / 8)))
     }
 
+    fn needs_rates(&self) -> bool {
+        true
+    }
+
     fn flow_prefix(&self) -> FlowPrefix {
         self.settings.flow_prefix
     }

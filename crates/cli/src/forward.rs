@@ -1,0 +1,69 @@
+//! `weir forward`: the forwarder.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use tracing::level_filters::LevelFilter;
+use weir_forwarder::config::{Config, Log, LogLevel};
+use weir_forwarder::daemon::Daemon;
+
+use crate::Failure;
+
+/// Forward NDN packets of this host and its neighbours
+///
+/// Without a file it listens for applications at /run/nfd/nfd.sock, and on UDP and TCP port 6363 of the
+/// loopback address. It reads the file again on SIGHUP, and stops on SIGTERM and SIGINT.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The forwarder's file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Only check the file
+    #[arg(long)]
+    check: bool,
+}
+
+/// Forwards until it is stopped.
+pub fn forward(args: &Args) -> Result<(), Failure> {
+    let config = match &args.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    let needs_rates = config.scheme.build().needs_rates();
+    let warnings = if needs_rates { config.without_rate() } else { Vec::new() };
+    if args.check {
+        for warning in &warnings {
+            println!("warning: {warning}");
+        }
+        println!("{}: nothing is wrong with it", name(args));
+        return Ok(());
+    }
+    log(config.log);
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    Daemon::start(config, args.config.clone())?.run()?;
+    Ok(())
+}
+
+fn name(args: &Args) -> String {
+    args.config.as_ref().map_or("the defaults".to_owned(), |path| path.display().to_string())
+}
+
+/// Messages go to standard error.
+fn log(log: Log) {
+    let level = match log.level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let messages =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    if log.json {
+        messages.json().init();
+    } else {
+        messages.init();
+    }
+}
