@@ -14,8 +14,9 @@
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`config`]: the file.
-//! - [`metrics`]: figures for Prometheus.
+//! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark.
 
+pub mod capture;
 pub mod clock;
 pub mod codec;
 pub mod config;
@@ -27,6 +28,7 @@ pub mod management;
 pub mod metrics;
 pub mod node;
 mod operate;
+mod output;
 pub mod status;
 pub mod transport;
 pub mod uri;
