@@ -14,7 +14,8 @@
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`config`]: the file.
-//! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark.
+//! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
+//!   [`record`]: all that the core is told, to be run again.
 
 pub mod capture;
 pub mod clock;
@@ -29,6 +30,7 @@ pub mod metrics;
 pub mod node;
 mod operate;
 mod output;
+pub mod record;
 pub mod status;
 pub mod transport;
 pub mod uri;
