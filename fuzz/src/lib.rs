@@ -2,5 +2,6 @@
 
 mod input;
 pub mod node;
+pub mod observation;
 pub mod packet;
 pub mod scheme;

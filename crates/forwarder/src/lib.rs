@@ -14,8 +14,10 @@
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`config`]: the file.
-//! - [`metrics`]: figures for Prometheus.
+//! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
+//!   [`record`]: all that the core is told, to be run again.
 
+pub mod capture;
 pub mod clock;
 pub mod codec;
 pub mod config;
@@ -28,6 +30,8 @@ pub mod management;
 pub mod metrics;
 pub mod node;
 mod operate;
+mod output;
+pub mod record;
 pub mod status;
 pub mod transport;
 pub mod uri;

@@ -177,8 +177,8 @@ const KEYS: &[Key] = &[
         "mtu",
         Shape::Size,
         NONE,
-        "Largest frame, from 256 B to 65507 B; longer packets go in fragments. Without it 8800 B on UDP, that of the \
-         interface on Ethernet, and no bound on streams.",
+        "Largest frame, from 256 B to 65507 B; longer packets go in fragments. Without it 8800 B on UDP over IPv4, 1400 B \
+         over IPv6, that of the interface on Ethernet, and no bound on streams.",
     ),
     key(
         SHARED,

@@ -39,6 +39,7 @@ use weir_schemes::registry::Entry;
 pub use change::{Change, FaceChanged};
 
 use crate::status::FacePersistency;
+use crate::uri::Mac;
 
 /// What is wrong with a file.
 #[derive(Debug)]
@@ -259,7 +260,7 @@ pub struct EthernetFaces {
     /// Interfaces.
     pub interfaces: Vec<String>,
     /// The group.
-    pub group: [u8; 6],
+    pub group: Mac,
     /// When a face that a peer made is closed.
     pub idle_timeout: Span,
     /// What its faces are like.
@@ -271,7 +272,7 @@ pub struct EthernetFaces {
 pub struct Face {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// The other end, as the file says it: perhaps with a host's name.
+    /// The other end, as a face URI with its port: canonical, or with a host's name.
     pub remote: String,
     /// This end.
     pub local: Option<String>,

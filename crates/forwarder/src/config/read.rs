@@ -20,6 +20,7 @@ use super::{
     UnixFaces, strategies,
 };
 use crate::status::FacePersistency;
+use crate::uri::{FaceUri, FaceUriError, Mac};
 
 type Result<T> = core::result::Result<T, ScenarioError>;
 
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
 
     fn ethernet(&self) -> Result<EthernetFaces> {
         let item = self.item("faces.ethernet")?;
-        let group = ethernet_address(&item.text("group")?).filter(|group| group[0] & 1 == 1);
+        let group = ethernet_address(&item.text("group")?).filter(|group| group.is_multicast());
         Ok(EthernetFaces {
             interfaces: interfaces(&item)?,
             group: group.ok_or_else(|| wrong(&item, "group"))?,
@@ -244,12 +245,9 @@ impl<'a> Reader<'a> {
     }
 
     fn face(&self, item: &Item<'_>, faces: &Faces, scheme: &Scheme) -> Result<Face> {
-        let (remote, local) = (item.text("remote")?, item.opt_text("local")?);
-        let kind = Kind::of_uri(&remote);
-        let Some(kind @ (Kind::Udp | Kind::Tcp | Kind::Ethernet)) = kind else {
-            return Err(wrong(item, "remote"));
-        };
-        check_uri(item, kind, &remote, local.as_deref())?;
+        let remote = uri(item, "remote")?;
+        let local = item.given("local").map(|_| uri(item, "local")).transpose()?;
+        let kind = check_ends(item, &remote, local.as_ref())?;
         let name = item.opt_text("name")?;
         if name.as_deref().is_some_and(|name| name.is_empty() || name.contains([':', '/'])) {
             return Err(error(item, "name", "a name is not empty and has no `:` and no `/`", ""));
@@ -263,6 +261,7 @@ impl<'a> Reader<'a> {
             Some(value) => Some(self.own_scheme(item, value, scheme)?),
         };
         let options = options(item, Some(faces.options(kind)))?;
+        let (remote, local) = (remote.to_string(), local.map(|local| local.to_string()));
         Ok(Face { name, remote, local, persistency, options, scheme: own })
     }
 
@@ -507,9 +506,8 @@ fn interfaces(item: &Item<'_>) -> Result<Vec<String>> {
     each(item, "interfaces", |name| is_interface(name).then(|| name.to_owned()))
 }
 
-/// What Linux takes for an interface's name: 1 to 15 bytes, no blank, no `/` and no `:`.
 fn is_interface(name: &str) -> bool {
-    (1..16).contains(&name.len()) && !name.contains(|c: char| c.is_whitespace() || matches!(c, '/' | ':'))
+    matches!(format!("dev://{name}").parse(), Ok(FaceUri::Device(_)))
 }
 
 fn path(item: &Item<'_>, key: &str) -> Result<PathBuf> {
@@ -527,16 +525,11 @@ fn mode(item: &Item<'_>) -> Result<u32> {
     mode.ok_or_else(|| wrong(item, "mode"))
 }
 
-/// Six bytes in hexadecimal, with `:` between them.
-fn ethernet_address(text: &str) -> Option<[u8; 6]> {
-    let mut parts = text.split(':');
-    let mut address = [0; 6];
-    for byte in &mut address {
-        let part =
-            parts.next().filter(|part| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        *byte = u8::from_str_radix(part, 16).ok()?;
+fn ethernet_address(text: &str) -> Option<Mac> {
+    match format!("ether://[{text}]").parse() {
+        Ok(FaceUri::Ethernet(mac)) => Some(mac),
+        _ => None,
     }
-    parts.next().is_none().then_some(address)
 }
 
 /// What a table says of its faces; `kind`: what it does not say is taken from there.
@@ -578,44 +571,39 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
     Ok(options)
 }
 
-/// The form of a face's two ends; hosts are looked up when the face is made.
-fn check_uri(item: &Item<'_>, kind: Kind, remote: &str, local: Option<&str>) -> Result<()> {
-    let rest = remote.split_once("://").map_or("", |(_, rest)| rest);
-    if kind == Kind::Ethernet {
-        let address = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        address.and_then(ethernet_address).ok_or_else(|| wrong(item, "remote"))?;
-        let device = local.and_then(|local| local.strip_prefix("dev://"));
-        if !device.is_some_and(is_interface) {
-            let message = "an Ethernet face needs the interface that it is on";
-            return Err(error(item, "local", message, "local = \"dev://eth0\""));
-        }
-        return Ok(());
-    }
-    let with_host = |rest: &str| {
-        let (host, port) =
-            rest.rsplit_once(':').filter(|(host, _)| !host.ends_with(':')).unwrap_or((rest, "6363"));
-        let host_is_right = match host.strip_prefix('[') {
-            Some(host) => host.strip_suffix(']').is_some_and(|host| host.contains(':')),
-            None => {
-                !host.is_empty()
-                    && !host.contains(|c: char| c.is_whitespace() || matches!(c, '/' | ':' | '[' | ']'))
-            }
-        };
-        host_is_right && port.parse::<u16>().is_ok_and(|port| port > 0)
+/// A face URI; hosts are looked up when the face is made.
+fn uri(item: &Item<'_>, key: &str) -> Result<FaceUri> {
+    item.text(key)?.parse().map_err(|why: FaceUriError| error(item, key, why.to_string(), ""))
+}
+
+/// Whether there can be such a face, and of which kind it is.
+fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Result<Kind> {
+    let group = match remote {
+        FaceUri::Udp(end) if end.ip().is_multicast() => Some("faces.multicast"),
+        FaceUri::Ethernet(mac) if mac.is_multicast() => Some("faces.ethernet"),
+        _ => None,
     };
-    let in_brackets_only = rest.starts_with('[') && rest.ends_with(']') && rest.contains(':');
-    if !in_brackets_only && !with_host(rest) {
-        return Err(wrong(item, "remote"));
+    if let Some(table) = group {
+        let help = format!("give the interface in [{table}]");
+        return Err(error(item, "remote", format!("`{remote}` is a group"), help));
     }
-    match local {
-        Some(local) if Kind::of_uri(local) != Some(kind) => {
+    let kind = Kind::of_uri(&remote.to_string());
+    let Some(kind @ (Kind::Udp | Kind::Tcp | Kind::Ethernet)) = kind else {
+        let message = format!("no face can be made to `{remote}`");
+        return Err(error(item, "remote", message, "faces are made by udp, tcp and ether"));
+    };
+    match (kind, local) {
+        (Kind::Ethernet, Some(FaceUri::Device(_))) => Ok(kind),
+        (Kind::Ethernet, _) => {
+            let message = "an Ethernet face needs the interface that it is on";
+            Err(error(item, "local", message, "local = \"dev://eth0\""))
+        }
+        (_, None) => Ok(kind),
+        (_, Some(local)) if Kind::of_uri(&local.to_string()) == Some(kind) => Ok(kind),
+        _ => {
             let message = "both ends of a face are of one kind";
             Err(error(item, "local", message, format!("`remote` is `{remote}`")))
         }
-        Some(local) if !with_host(local.split_once("://").map_or("", |(_, rest)| rest)) => {
-            Err(wrong(item, "local"))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -638,7 +626,9 @@ fn route_face(item: &Item<'_>, faces: &Faces, face: &[Face]) -> Result<RouteFace
     if let Some(interface) = group("ethernet/", &faces.ethernet.interfaces) {
         return Ok(RouteFace::Ethernet(interface));
     }
-    let found = face.iter().find(|face| face.name.as_ref() == Some(&text) || face.remote == text);
+    let remote = text.parse().map(|uri: FaceUri| uri.to_string());
+    let is_it = |face: &&Face| face.name.as_ref() == Some(&text) || Ok(&face.remote) == remote.as_ref();
+    let found = face.iter().find(is_it);
     found.map(|face| RouteFace::Face { remote: face.remote.clone(), local: face.local.clone() }).ok_or_else(
         || {
             let multicast = faces.multicast.interfaces.iter().map(|name| format!("multicast/{name}"));

@@ -29,7 +29,7 @@ fn without_a_file_there_are_the_usual_sockets() {
     assert_eq!(config.faces.tcp.listen, ["127.0.0.1:6363".parse().unwrap()]);
     assert!(config.faces.websocket.listen.is_empty() && config.faces.multicast.interfaces.is_empty());
     assert_eq!(config.faces.udp.idle_timeout, Span::from_secs(600));
-    assert_eq!(config.faces.ethernet.group, [1, 0, 0x5e, 0, 0x17, 0xaa]);
+    assert_eq!(config.faces.ethernet.group, crate::uri::NDN_GROUP_ETHERNET);
     assert_eq!(config.tables.content_store_packets, 65_536);
     assert_eq!(config.scheme.entry.name, "fixed");
     assert!(config.management.enabled && !config.management.localhop);
@@ -256,33 +256,26 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
 #[test]
 fn a_face_is_checked_before_it_is_made() {
     let face = |rest: &str| format!("[[face]]\n{rest}\n");
-    for right in [
-        "udp://router.example:6363",
-        "udp4://192.0.2.1",
-        "udp6://[2001:db8::1]",
-        "udp6://[2001:db8::1%eth0]:6363",
-        "tcp://localhost:1",
-        "tcp4://192.0.2.1:6363",
+    for (given, canonical) in [
+        ("udp://router.example", "udp://router.example:6363"),
+        ("udp4://192.0.2.1", "udp4://192.0.2.1:6363"),
+        ("udp://192.0.2.1:7000", "udp4://192.0.2.1:7000"),
+        ("udp6://[2001:db8::1]", "udp6://[2001:db8::1]:6363"),
+        ("tcp4://192.0.2.1:1", "tcp4://192.0.2.1:1"),
     ] {
-        assert_eq!(parse(&face(&format!("remote = \"{right}\""))).face[0].remote, right);
+        assert_eq!(parse(&face(&format!("remote = \"{given}\""))).face[0].remote, canonical);
     }
-    for wrong in [
-        "192.0.2.1:6363",
-        "udp4://",
-        "udp4://192.0.2.1:0",
-        "udp4://192.0.2.1:66666",
-        "udp4://a b",
-        "udp6://2001:db8::1",
-        "udp6://[]:1",
-        "unix:///run/nfd/nfd.sock",
-        "ether://08:00:27:01:02:03",
-        "http://x",
+    for (wrong, said) in [
+        (
+            "192.0.2.1:6363",
+            "`192.0.2.1:6363` is no face URI: it has no `://`; write for example udp4://192.0.2.1:6363",
+        ),
+        ("unix:///run/nfd/nfd.sock", "no face can be made to `unix:///run/nfd/nfd.sock`"),
+        ("ws://192.0.2.1", "no face can be made to `ws://192.0.2.1:9696`"),
+        ("udp4://224.0.23.170", "`udp4://224.0.23.170:56363` is a group"),
+        ("ether://[01:00:5e:00:17:aa]", "`ether://[01:00:5e:00:17:aa]` is a group"),
     ] {
-        let (said, _) = mistake(&face(&format!("remote = \"{wrong}\"")));
-        assert_eq!(
-            said,
-            format!("2: face.0.remote: `{wrong}` is not a face URI, such as \"udp4://192.0.2.1:6363\"")
-        );
+        assert_eq!(mistake(&face(&format!("remote = \"{wrong}\""))).0, format!("2: face.0.remote: {said}"));
     }
     assert_mistake("[[face]]\n", "1: face.0: the key `remote` is missing", "a face URI");
     let ethernet = "remote = \"ether://[08:00:27:01:02:03]\"";
@@ -298,7 +291,11 @@ fn a_face_is_checked_before_it_is_made() {
         "udp4://192.0.2.1",
     );
     let two = "[[face]]\nname = \"a\"\nremote = \"udp4://192.0.2.1\"\n[[face]]\nname = \"b\"\nremote = \"udp4://192.0.2.1\"\n";
-    assert_mistake(two, "6: face.b.remote: there is a face to `udp4://192.0.2.1` already", "one [[face]]");
+    assert_mistake(
+        two,
+        "6: face.b.remote: there is a face to `udp4://192.0.2.1:6363` already",
+        "one [[face]]",
+    );
     assert_mistake(
         &two.replace("\"b\"\nremote = \"udp4://192.0.2.1\"", "\"a\"\nremote = \"udp4://192.0.2.2\""),
         "5: face.a.name: there is a face of the name `a` already",
@@ -445,7 +442,7 @@ fn faces_without_a_rate_are_named_for_a_scheme_that_divides_rates() {
         said(&text),
         [
             "weir.toml:5: faces.udp: scheme `qsccp` divides the rate of a face, and the faces that peers make here have no rate",
-            "weir.toml:7: face.0: scheme `qsccp` divides the rate of a face, and `udp4://192.0.2.1` has no rate",
+            "weir.toml:7: face.0: scheme `qsccp` divides the rate of a face, and `udp4://192.0.2.1:6363` has no rate",
         ]
     );
     // The rate of its kind is that of the face.
@@ -461,8 +458,9 @@ fn the_same_file_changes_nothing() {
 
 #[test]
 fn a_change_says_what_is_to_be_done() {
-    let face =
-        |name: &str, rest: &str| format!("[[face]]\nname = \"{name}\"\nremote = \"udp4://{name}\"\n{rest}\n");
+    let face = |name: &str, rest: &str| {
+        format!("[[face]]\nname = \"{name}\"\nremote = \"udp://{name}.example\"\n{rest}\n")
+    };
     let route = |prefix: &str, face: &str, cost: u64| {
         format!("[[route]]\nprefix = \"{prefix}\"\nface = \"{face}\"\ncost = {cost}\n")
     };

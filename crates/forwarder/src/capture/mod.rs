@@ -1,0 +1,274 @@
+//! Frames written to a file in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and its
+//! like.
+//!
+//! Each face is an interface of the file, of the link type Ethernet, and each frame stands in an Ethernet
+//! frame with NDN's EtherType 0x8624, whatever it travelled in: that is the one form which every tool opens,
+//! and which NDN's dissector for Wireshark takes on its own. The addresses are made up, of the kind that
+//! nobody owns: `02:00:00:00:00:00` is the forwarder, `02:01` and the number of the face are its peer.
+//!
+//! ```text
+//!   file:   Section Header, Interface Description, Packet, Packet, Interface Description, Packet, ...
+//!   packet: interface, time in ns since 1970, Ethernet header, frame, direction
+//! ```
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::output::Output;
+use crate::status::FaceNumber;
+
+/// Which way a frame went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It arrived.
+    Received = 1,
+    /// It left.
+    Sent = 2,
+}
+
+/// What a capture has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureCounters {
+    /// Frames written.
+    pub frames: u64,
+    /// Frames that were not: the file failed, or their face was never named.
+    pub lost: u64,
+    /// Files begun.
+    pub files: u64,
+    /// Errors of the operating system.
+    pub errors: u64,
+}
+
+/// A capture to a file.
+///
+/// A file that has grown to its limit becomes `PATH.1`, in place of the one before, and a new one begins
+/// with all faces. When a file cannot be written it ends after its last whole block, and frames are
+/// counted as lost.
+#[derive(Debug)]
+pub struct Capture {
+    path: PathBuf,
+    limit: u64,
+    software: String,
+    output: Output,
+    /// By ascending number.
+    faces: Vec<Face>,
+    interfaces: u32,
+    counters: CaptureCounters,
+}
+
+#[derive(Debug)]
+struct Face {
+    number: FaceNumber,
+    name: String,
+    interface: u32,
+}
+
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
+const LINKTYPE_ETHERNET: u16 = 1;
+
+const OPT_END: u16 = 0;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_TSRESOL: u16 = 9;
+const EPB_FLAGS: u16 = 2;
+
+/// 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+const ETHERTYPE_NDN: u16 = 0x8624;
+const ETHERNET_HEADER: usize = 14;
+/// Our address.
+const FORWARDER: [u8; 6] = [2, 0, 0, 0, 0, 0];
+
+impl Capture {
+    /// Begins a capture; `software` is what the file says that it was written by. A file that is there
+    /// already becomes `PATH.1`.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn create(path: &Path, limit: u64, software: &str) -> io::Result<Capture> {
+        if path.exists() {
+            std::fs::rename(path, older(path))?;
+        }
+        let mut capture = Capture {
+            path: path.to_owned(),
+            limit,
+            software: software.to_owned(),
+            output: Output::create(path)?,
+            faces: Vec::new(),
+            interfaces: 0,
+            counters: CaptureCounters::default(),
+        };
+        capture.begin();
+        Ok(capture)
+    }
+
+    /// A face is there: its frames may come.
+    pub fn add_face(&mut self, number: FaceNumber, remote: &str) {
+        let name = format!("{number} {remote}");
+        let at = self.faces.partition_point(|face| face.number < number);
+        if self.faces.get(at).is_some_and(|face| face.number == number) {
+            return;
+        }
+        self.faces.insert(at, Face { number, name, interface: 0 });
+        self.describe(at);
+    }
+
+    /// A face is gone.
+    pub fn remove_face(&mut self, number: FaceNumber) {
+        self.faces.retain(|face| face.number != number);
+    }
+
+    /// A frame passed a face, at a time in ns since 1970.
+    pub fn frame(&mut self, unix_ns: u64, face: FaceNumber, direction: Direction, frame: &[u8]) {
+        let Ok(at) = self.faces.binary_search_by_key(&face, |face| face.number) else {
+            self.counters.lost += 1;
+            return;
+        };
+        if self.output.len() >= self.limit {
+            self.rotate();
+        }
+        let interface = self.faces[at].interface;
+        let taken = self.output.append(|out| packet(out, interface, unix_ns, face, direction, frame));
+        *(if taken { &mut self.counters.frames } else { &mut self.counters.lost }) += 1;
+    }
+
+    /// Writes what is kept in memory: now and then, and at the end.
+    pub fn flush(&mut self) {
+        self.output.flush();
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> CaptureCounters {
+        CaptureCounters { errors: self.counters.errors + self.output.errors(), ..self.counters }
+    }
+
+    fn begin(&mut self) {
+        self.counters.files += 1;
+        self.interfaces = 0;
+        let software = &self.software;
+        self.output.append(|out| {
+            block(out, SECTION_HEADER, |out| {
+                put32(out, BYTE_ORDER_MAGIC);
+                put16(out, 1);
+                put16(out, 0);
+                // The length of the section: not known.
+                out.extend_from_slice(&u64::MAX.to_le_bytes());
+                option(out, SHB_USERAPPL, software.as_bytes());
+                option(out, OPT_END, &[]);
+            });
+        });
+        (0..self.faces.len()).for_each(|at| self.describe(at));
+    }
+
+    fn describe(&mut self, at: usize) {
+        let face = &mut self.faces[at];
+        face.interface = self.interfaces;
+        self.interfaces += 1;
+        let name = &face.name;
+        self.output.append(|out| {
+            block(out, INTERFACE_DESCRIPTION, |out| {
+                put16(out, LINKTYPE_ETHERNET);
+                put16(out, 0);
+                // The longest frame: no bound.
+                put32(out, 0);
+                option(out, IF_NAME, name.as_bytes());
+                option(out, IF_TSRESOL, &[NANOSECONDS]);
+                option(out, OPT_END, &[]);
+            });
+        });
+    }
+
+    fn rotate(&mut self) {
+        self.output.flush();
+        // One that has failed stays as it is: another would fail too.
+        if !self.output.is_open() {
+            return;
+        }
+        let next = std::fs::rename(&self.path, older(&self.path)).and_then(|()| Output::create(&self.path));
+        match next {
+            Ok(output) => {
+                self.counters.errors += self.output.errors();
+                self.output = output;
+                self.begin();
+            }
+            Err(_) => self.output.fail(),
+        }
+    }
+}
+
+/// `PATH.1`
+fn older(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    PathBuf::from(name)
+}
+
+fn packet(
+    out: &mut Vec<u8>,
+    interface: u32,
+    unix_ns: u64,
+    face: FaceNumber,
+    direction: Direction,
+    frame: &[u8],
+) {
+    block(out, ENHANCED_PACKET, |out| {
+        put32(out, interface);
+        put32(out, (unix_ns >> 32) as u32);
+        put32(out, unix_ns as u32);
+        let length = (ETHERNET_HEADER + frame.len()) as u32;
+        put32(out, length);
+        put32(out, length);
+        let [.., a, b, c, d] = face.to_be_bytes();
+        let peer = [2, 1, a, b, c, d];
+        let (to, from) = match direction {
+            Direction::Received => (FORWARDER, peer),
+            Direction::Sent => (peer, FORWARDER),
+        };
+        out.extend_from_slice(&to);
+        out.extend_from_slice(&from);
+        out.extend_from_slice(&ETHERTYPE_NDN.to_be_bytes());
+        out.extend_from_slice(frame);
+        pad(out, length as usize);
+        option(out, EPB_FLAGS, &(direction as u32).to_le_bytes());
+        option(out, OPT_END, &[]);
+    });
+}
+
+/// A block: its type, its length, what is in it, its length again.
+fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let from = out.len();
+    put32(out, kind);
+    put32(out, 0);
+    body(out);
+    let length = (out.len() - from + 4) as u32;
+    out[from + 4..from + 8].copy_from_slice(&length.to_le_bytes());
+    put32(out, length);
+}
+
+fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    // What is longer than an option can be is a name: its beginning does.
+    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    put16(out, code);
+    put16(out, value.len() as u16);
+    out.extend_from_slice(value);
+    pad(out, value.len());
+}
+
+/// Zeros after `length` bytes, to a multiple of four.
+fn pad(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(&[0; 3][..length.next_multiple_of(4) - length]);
+}
+
+fn put16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}

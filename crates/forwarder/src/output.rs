@@ -1,0 +1,91 @@
+//! A file that grows while the forwarder runs: buffered, bounded, and its errors never anybody else's.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// How much is kept before it is written.
+const BUFFER: usize = 256 * 1024;
+
+/// A file to which whole blocks are appended.
+///
+/// A block is in the file whole or not at all: if one cannot be written, the file is cut after the last
+/// one that was, and nothing more is taken.
+#[derive(Debug)]
+pub(crate) struct Output {
+    file: Option<File>,
+    buffer: Vec<u8>,
+    /// Bytes in the file.
+    written: u64,
+    errors: u64,
+}
+
+impl Output {
+    /// Makes the file, empty, for its owner only: packets are nobody else's.
+    pub(crate) fn create(path: &Path) -> io::Result<Output> {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(Output { file: Some(file), buffer: Vec::with_capacity(BUFFER), written: 0, errors: 0 })
+    }
+
+    /// Whether blocks are still taken.
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Bytes in the file and in the buffer.
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Errors of the operating system.
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// Appends a block; says whether it was taken.
+    #[inline]
+    pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        if self.file.is_none() {
+            return false;
+        }
+        write(&mut self.buffer);
+        if self.buffer.len() >= BUFFER {
+            self.flush();
+        }
+        true
+    }
+
+    /// Writes what is kept.
+    pub(crate) fn flush(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        match file.write_all(&self.buffer) {
+            Ok(()) => self.written += self.buffer.len() as u64,
+            Err(_) => {
+                self.errors += 1;
+                // A device cannot be cut, and need not be.
+                let _ = file.set_len(self.written);
+                self.file = None;
+            }
+        }
+        self.buffer.clear();
+    }
+
+    /// Writes what is kept, and takes nothing more.
+    pub(crate) fn close(&mut self) {
+        self.flush();
+        self.file = None;
+    }
+
+    /// Counts an error of another kind, and takes nothing more.
+    pub(crate) fn fail(&mut self) {
+        self.close();
+        self.errors += 1;
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

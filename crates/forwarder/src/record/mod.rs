@@ -1,0 +1,310 @@
+//! A recording of all that a node is told: the inputs of the core and the changes of its tables, with a
+//! running hash of what it answered. Replayed on a node made as the header says, the same hashes come out;
+//! that is how a forwarder is shown to run what the simulator runs.
+//!
+//! ```text
+//!   file:   "weir-rec", version (2 bytes), header, entry, entry, ..., End
+//!   header: length (4 bytes), fields
+//!   entry:  length (4 bytes), kind (1 byte), time since the entry before, fields
+//! ```
+//!
+//! Numbers of fixed length are little endian; others are LEB128. An entry is written whole, so one that is
+//! cut, or zeros that a crash of the machine left, is the end of a recording: what stands before is good.
+//!
+//! Names stand as the value of a Name element, a packet as the NDNLPv2 packet that would carry what entered
+//! the core: its header and the whole bare packet.
+
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+
+use weir_core::cs::CsPolicy;
+use weir_core::forwarder::Action;
+use weir_core::packet::{Packet, PacketPool};
+use weir_core::params::Value;
+use weir_core::scheme::QueueLimit;
+use weir_core::units::Time;
+use weir_packet::{NameRef, Signal};
+
+pub use decode::{Entries, RecordError, Recorded, Recording};
+pub use encode::encode;
+
+use crate::output::Output;
+
+/// What every recording begins with.
+pub const MAGIC: &[u8; 8] = b"weir-rec";
+/// The version of the format; another one is not read.
+pub const VERSION: u16 = 1;
+
+/// How the node was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Name and version of the software.
+    pub software: String,
+    /// When its clock was 0, ns since 1970.
+    pub started_unix_ns: u64,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// Seed of its names' hashes.
+    pub name_seed: u64,
+    /// The scheme that runs.
+    pub scheme: String,
+    /// Parameters that were given, by scheme.
+    pub schemes: Vec<(String, Vec<(String, Value)>)>,
+    /// Bound of pending Interests.
+    pub pit_entries: u64,
+    /// Bound of dead nonces.
+    pub dead_nonces: u64,
+    /// Bound of prefixes with routes.
+    pub fib_entries: u64,
+}
+
+/// Something that the node was told. Faces are the core's, by number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// A packet arrived.
+    Packet {
+        /// The face.
+        face: u32,
+        /// The NDNLPv2 packet with its header, or the bare packet.
+        frame: &'a [u8],
+    },
+    /// The deadline is reached.
+    Deadline,
+    /// A face came up.
+    FaceUp(u32),
+    /// A face went down.
+    FaceDown(u32),
+    /// The last packet of a face on a shared medium has left.
+    Sent(u32),
+    /// A face with a link.
+    AddLink {
+        /// The number that it got.
+        face: u32,
+        /// Rate at which packets leave, bit/s.
+        send_rate: Option<u64>,
+        /// Rate at which they arrive, bit/s.
+        receive_rate: Option<u64>,
+        /// Bound of its queue.
+        limit: QueueLimit,
+        /// Parameters of the scheme for its queue alone.
+        params: Vec<(&'a str, Value)>,
+    },
+    /// The face of an application.
+    AddApplication(u32),
+    /// A face is gone.
+    RemoveFace(u32),
+    /// A next hop.
+    AddRoute {
+        /// The prefix.
+        prefix: NameRef<'a>,
+        /// Where to.
+        face: u32,
+        /// The cheapest comes first.
+        cost: u64,
+    },
+    /// A next hop is gone.
+    RemoveRoute {
+        /// The prefix.
+        prefix: NameRef<'a>,
+        /// Where it led.
+        face: u32,
+    },
+    /// A strategy is chosen.
+    SetStrategy {
+        /// The prefix.
+        prefix: NameRef<'a>,
+        /// The strategy, as files call it.
+        strategy: &'a str,
+    },
+    /// It is no longer chosen.
+    UnsetStrategy {
+        /// The prefix.
+        prefix: NameRef<'a>,
+    },
+    /// The content store's bounds.
+    ConfigureStore {
+        /// Packets.
+        packets: u64,
+        /// Bytes.
+        bytes: u64,
+        /// Which leaves a full one.
+        policy: CsPolicy,
+        /// Whether Data are stored.
+        admit: bool,
+        /// Whether Interests are answered from it.
+        serve: bool,
+    },
+    /// Data are erased from the content store.
+    EraseStore {
+        /// The prefix.
+        prefix: NameRef<'a>,
+        /// At most so many.
+        limit: u64,
+    },
+    /// The rate of a link changes, bit/s.
+    SetRate {
+        /// The face.
+        face: u32,
+        /// The rate at which packets leave.
+        rate: Option<u64>,
+    },
+    /// The rate of the other end of a link changes, bit/s.
+    SetReceiveRate {
+        /// The face.
+        face: u32,
+        /// The rate at which packets arrive.
+        rate: Option<u64>,
+    },
+    /// The hash of all that the node has answered so far.
+    ActionsHash(u64),
+    /// The recording ends here as it should: the forwarder ended, or the file is full.
+    End,
+}
+
+/// What a recorder has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounters {
+    /// Entries written.
+    pub entries: u64,
+    /// Whether it has ended: the file is full, or failed.
+    pub ended: bool,
+    /// Errors of the operating system.
+    pub errors: u64,
+}
+
+/// A recording to a file.
+///
+/// It ends when the file has grown to its limit, or cannot be written: a recording with a hole would not
+/// replay.
+#[derive(Debug)]
+pub struct Recorder {
+    output: Output,
+    limit: u64,
+    last: Time,
+    entries: u64,
+}
+
+impl Recorder {
+    /// Begins a recording, in place of what the file has.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn create(path: &Path, limit: u64, header: &Header) -> io::Result<Recorder> {
+        let mut output = Output::create(path)?;
+        output.append(|out| encode::header(header, out));
+        Ok(Recorder { output, limit, last: Time::ZERO, entries: 0 })
+    }
+
+    /// The node was told something.
+    #[inline]
+    pub fn record(&mut self, now: Time, entry: &Entry<'_>) {
+        if self.output.len() >= self.limit {
+            return self.finish();
+        }
+        let last = std::mem::replace(&mut self.last, now);
+        self.entries += u64::from(self.output.append(|out| encode(entry, last, now, out)));
+    }
+
+    /// Writes what is kept in memory: now and then.
+    pub fn flush(&mut self) {
+        self.output.flush();
+    }
+
+    /// Ends the recording.
+    pub fn finish(&mut self) {
+        let last = self.last;
+        self.entries += u64::from(self.output.append(|out| encode(&Entry::End, last, last, out)));
+        self.output.close();
+    }
+
+    /// Whether entries are still taken.
+    pub fn is_on(&self) -> bool {
+        self.output.is_open()
+    }
+
+    /// What it has done.
+    pub fn counters(&self) -> RecordCounters {
+        let (entries, ended) = (self.entries, !self.is_on());
+        RecordCounters { entries, ended, errors: self.output.errors() }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// A running hash of actions: equal for equal actions on nodes with the same seed of names' hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActionsHash(u64);
+
+impl Default for ActionsHash {
+    fn default() -> ActionsHash {
+        ActionsHash(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl ActionsHash {
+    /// The hash so far.
+    pub const fn value(&self) -> u64 {
+        self.0
+    }
+
+    /// An action that is going to be done.
+    pub fn add(&mut self, action: &Action, pool: &PacketPool) {
+        match *action {
+            Action::Transmit { face, packet, until, waited } => {
+                self.words([1, u64::from(face.0), until.as_nanos(), waited.as_nanos()]);
+                self.packet(&pool[packet]);
+            }
+            Action::Deliver { face, packet } => {
+                self.words([2, u64::from(face.0)]);
+                self.packet(&pool[packet]);
+            }
+            Action::Drop { face, packet, reason } => {
+                self.words([3, u64::from(face.0), reason as u64]);
+                self.packet(&pool[packet]);
+            }
+        }
+    }
+
+    /// The packet, with all that the core may write into it.
+    fn packet(&mut self, packet: &Packet) {
+        let header = packet.header();
+        self.words([packet.kind as u64, packet.name.hash(), u64::from(packet.nonce)]);
+        self.words([u64::from(packet.net_len), packet.hop_limit.map_or(256, u64::from)]);
+        self.words([header.congestion_mark, u64::from(header.non_discovery)]);
+        self.optional(header.nack.map(|reason| reason.value()));
+        self.optional(header.incoming_face_id);
+        self.optional(header.next_hop_face_id);
+        self.optional(header.cache_policy.map(|policy| policy.value()));
+        let token = header.pit_token.bytes();
+        self.words([token.len() as u64]);
+        for chunk in token.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.words([u64::from_le_bytes(word)]);
+        }
+        for signal in Signal::ALL {
+            self.optional(header.signals.value(signal));
+        }
+    }
+
+    fn optional(&mut self, value: Option<u64>) {
+        self.words([u64::from(value.is_some()), value.unwrap_or(0)]);
+    }
+
+    #[inline]
+    fn words<const N: usize>(&mut self, words: [u64; N]) {
+        for word in words {
+            // Odd, so that no two states become one.
+            self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+}
