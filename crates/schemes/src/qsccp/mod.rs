@@ -42,8 +42,9 @@
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
 //!    period.
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
-//!    It counts what a flow has waiting beyond one Interest, as a part of its virtual queue or, if that
-//!    is less, of its equal share of a delay-tolerant class's room among the flows with something
+//!    It counts what a flow has waiting as a part of its virtual queue, one Interest less where its
+//!    class's waiting flows have more on average; or, if that is more, what it has beyond one Interest as
+//!    a part of its equal share of a delay-tolerant class's room among the flows with something
 //!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last
 //!    period. A flow may fill its class's room
 //!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
