@@ -719,8 +719,13 @@ impl Cds {
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
             let told = &self.classes[FIRST_DT + i].told;
-            let (is_limited, least_told) = (told.is_limited(), told.least());
-            Claim { weight: s.omega[i], demand: demands[FIRST_DT + i], is_limited, least_told }
+            Claim {
+                weight: s.omega[i],
+                demand: demands[FIRST_DT + i],
+                is_limited: told.is_limited(),
+                is_new: told.is_new(),
+                least_told: told.least(),
+            }
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
@@ -831,8 +836,14 @@ impl Flow {
 
     fn load(&self) -> FlowLoad {
         let Flow { weight, phi, told, .. } = *self;
-        let (is_limited, least_told) = (told.is_limited(), told.least());
-        FlowLoad { weight, phi, demand: self.demand.rate(), is_limited, least_told }
+        FlowLoad {
+            weight,
+            phi,
+            demand: self.demand.rate(),
+            is_limited: told.is_limited(),
+            is_new: told.is_new(),
+            least_told: told.least(),
+        }
     }
 }
 
