@@ -198,12 +198,13 @@ impl Class {
         (self.room / self.waiting_flows.max(1)).max(1)
     }
 
-    /// σ(x) for the part x of its room that a flow has taken, of its class's if that is less, or of what
-    /// its rate serves in good time. Where all wait for their turns, one Interest that waits for its own
-    /// is no sign of too many.
+    /// σ(x) for the part x of its virtual queue that a flow has filled; or of its part of the class's room
+    /// or what its rate serves in good time, where these are less. One Interest does not count there,
+    /// since where all wait for their turns it is no sign of too many. In the virtual queue it does, unless
+    /// the others have more: else flows that began together would wait behind each other for ever.
     fn discount(&self, flow: &Flow) -> f64 {
-        let more = flow.queue.len().saturating_sub(1);
-        if more == 0 {
+        let waiting = flow.queue.len();
+        if waiting == 0 {
             return pecn::UNDISCOUNTED;
         }
         if flow.is_punished() {
@@ -211,7 +212,15 @@ impl Class {
         }
         let part = if self.limiter.is_some() { u32::MAX } else { self.part_of_room() };
         let in_time = flow.rate.unwrap_or(f64::INFINITY) * LONG_WAIT.as_secs_f64() / flow.data_bits as f64;
-        pecn::occupancy_discount(f64::from(more) / f64::from(self.flow_room.min(part)).min(in_time))
+        let more = f64::from(waiting - 1) / f64::from(part).min(in_time);
+        let counted = if self.others_wait_more(waiting) { waiting - 1 } else { waiting };
+        pecn::occupancy_discount(more.max(f64::from(counted) / f64::from(self.flow_room)))
+    }
+
+    /// Whether its waiting flows have more than so many Interests waiting, on average.
+    fn others_wait_more(&self, waiting: u32) -> bool {
+        let all = self.queued - u32::from(self.head.is_some());
+        u64::from(waiting) * u64::from(self.waiting_flows) < u64::from(all)
     }
 
     /// Why there is no room for another Interest of a flow.
@@ -710,8 +719,13 @@ impl Cds {
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
             let told = &self.classes[FIRST_DT + i].told;
-            let (is_limited, least_told) = (told.is_limited(), told.least());
-            Claim { weight: s.omega[i], demand: demands[FIRST_DT + i], is_limited, least_told }
+            Claim {
+                weight: s.omega[i],
+                demand: demands[FIRST_DT + i],
+                is_limited: told.is_limited(),
+                is_new: told.is_new(),
+                least_told: told.least(),
+            }
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
@@ -822,8 +836,14 @@ impl Flow {
 
     fn load(&self) -> FlowLoad {
         let Flow { weight, phi, told, .. } = *self;
-        let (is_limited, least_told) = (told.is_limited(), told.least());
-        FlowLoad { weight, phi, demand: self.demand.rate(), is_limited, least_told }
+        FlowLoad {
+            weight,
+            phi,
+            demand: self.demand.rate(),
+            is_limited: told.is_limited(),
+            is_new: told.is_new(),
+            least_told: told.least(),
+        }
     }
 }
 

@@ -18,7 +18,9 @@
 //!    reconstructed from the authors' published code, with the one threshold γ for flows and classes
 //!    where the code has three; the threshold for idle classes, 0.05, is the code's. What is spare is
 //!    divided until all is taken, so that rates are the weighted max-min share: who is offered more
-//!    than it takes for half a second is limited elsewhere, and leaves the rest to others.
+//!    than it takes for half a second is limited elsewhere, and leaves the rest to others. Who is new is
+//!    high-demand until it has taken what it was told, or had half a second to: else what it has not
+//!    asked for yet is told to others, who fill their queues with it.
 //! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
 //!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
 //!    more than 1 % of it. It is half of η·B at least, since Interests leave half to Data that wait
@@ -42,8 +44,9 @@
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
 //!    period.
 //! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
-//!    It counts what a flow has waiting beyond one Interest, as a part of its virtual queue or, if that
-//!    is less, of its equal share of a delay-tolerant class's room among the flows with something
+//!    It counts what a flow has waiting as a part of its virtual queue, one Interest less where its
+//!    class's waiting flows have more on average; or, if that is more, what it has beyond one Interest as
+//!    a part of its equal share of a delay-tolerant class's room among the flows with something
 //!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last
 //!    period. A flow may fill its class's room
 //!    while the others leave it, and only a punished one is held to its virtual queue: an Interest

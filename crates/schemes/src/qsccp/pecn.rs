@@ -32,15 +32,18 @@ pub(super) struct Claim {
     pub(super) demand: f64,
     /// Whether it has not taken what it was offered for so long that something else must limit it.
     pub(super) is_limited: bool,
+    /// Whether it came so lately that it cannot have followed what it was told.
+    pub(super) is_new: bool,
     /// The least that it was told of late, bit/s.
     pub(super) least_told: f64,
 }
 
 impl Claim {
     /// (5), (7) High-demand: asks for γ of its base rate or more; or of what it was told, if that was
-    /// less. Who keeps to a rate that a full queue has lowered has not left the rest to others.
+    /// less. Who keeps to a rate that a full queue has lowered has not left the rest to others; nor has
+    /// who is new and on its way up.
     fn is_high(self, base: f64, gamma: f64) -> bool {
-        self.takes(self.least_told.min(base * self.weight), gamma)
+        self.is_new && self.demand > 0.0 || self.takes(self.least_told.min(base * self.weight), gamma)
     }
 
     fn takes(self, share: f64, gamma: f64) -> bool {
@@ -65,11 +68,13 @@ pub(super) struct Told {
     window: u32,
     /// For how many periods it has taken less than γ of it.
     untaken: u32,
+    /// Whether it has taken it once, or had the time to.
+    is_known: bool,
 }
 
 impl Default for Told {
     fn default() -> Told {
-        Told { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0 }
+        Told { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0, is_known: false }
     }
 }
 
@@ -78,6 +83,7 @@ impl Told {
     pub(super) fn note(&mut self, demand: f64, rate: f64, discount: f64, gamma: f64) {
         let told = rate * discount;
         self.untaken = if demand < gamma * told { (self.untaken + 1).min(PATIENCE) } else { 0 };
+        self.is_known |= self.untaken == 0 || self.untaken == PATIENCE;
         if self.window == WINDOW {
             *self =
                 Told { least: [f64::INFINITY, self.least[0]], most: [0.0, self.most[0]], window: 0, ..*self };
@@ -90,6 +96,11 @@ impl Told {
     /// Whether something else must limit it.
     pub(super) fn is_limited(&self) -> bool {
         self.untaken == PATIENCE
+    }
+
+    /// Whether it may not have had the time to follow.
+    pub(super) fn is_new(&self) -> bool {
+        !self.is_known
     }
 
     /// The least that it was told: nobody can be expected to ask for more.
@@ -267,15 +278,16 @@ pub(super) struct FlowLoad {
     pub(super) phi: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
-    /// As [`Claim::is_limited`] and [`Claim::least_told`].
+    /// As those of a [`Claim`].
     pub(super) is_limited: bool,
+    pub(super) is_new: bool,
     pub(super) least_told: f64,
 }
 
 impl FlowLoad {
     fn claim(&self) -> Claim {
-        let FlowLoad { weight, demand, is_limited, least_told, .. } = *self;
-        Claim { weight, demand, is_limited, least_told }
+        let FlowLoad { weight, demand, is_limited, is_new, least_told, .. } = *self;
+        Claim { weight, demand, is_limited, is_new, least_told }
     }
 }
 
@@ -341,11 +353,18 @@ mod tests {
     const GAMMA: f64 = 0.95;
 
     fn class(weight: f64, demand: f64) -> Claim {
-        Claim { weight, demand, is_limited: false, least_told: f64::INFINITY }
+        Claim { weight, demand, is_limited: false, is_new: false, least_told: f64::INFINITY }
     }
 
     fn flow(demand: f64) -> FlowLoad {
-        FlowLoad { weight: 1.0, phi: 1.0, demand, is_limited: false, least_told: f64::INFINITY }
+        FlowLoad {
+            weight: 1.0,
+            phi: 1.0,
+            demand,
+            is_limited: false,
+            is_new: false,
+            least_told: f64::INFINITY,
+        }
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -414,6 +433,28 @@ mod tests {
         let drained = FlowLoad { least_told: 2e6, ..flow(2e6) };
         let share = ClassShare::new(6e6, GAMMA, [drained, flow(3e6)].iter().copied());
         assert!(near(share.rate_of(&drained), 3e6) && near(share.rate_of(&flow(3e6)), 3e6));
+    }
+
+    #[test]
+    fn who_is_new_has_left_nothing_to_others() {
+        // All have just come: each is told its share, whatever it asks for by now.
+        let new = |weight, demand| Claim { is_new: true, ..class(weight, demand) };
+        let rates = class_rates(9e6, GAMMA, &[new(3.0, 0.1e6), new(2.0, 2e6), class(4.0, 0.0)]);
+        assert!(near(rates[0], 5.4e6) && near(rates[1], 3.6e6), "{rates:?}");
+        let flows = [FlowLoad { is_new: true, ..flow(0.1e6) }, flow(9e6)];
+        let share = ClassShare::new(6e6, GAMMA, flows.iter().copied());
+        assert!(flows.iter().all(|flow| near(share.rate_of(flow), 3e6)));
+    }
+
+    #[test]
+    fn nobody_is_new_any_more_who_took_what_it_was_told_or_had_the_time_to() {
+        let mut told = Told::default();
+        (1..PATIENCE).for_each(|_| told.note(1e6, 3e6, 1.0, GAMMA));
+        let mut follows = told;
+        assert!(told.is_new());
+        told.note(1e6, 3e6, 1.0, GAMMA);
+        follows.note(3e6, 3e6, 1.0, GAMMA);
+        assert!(!told.is_new() && told.is_limited() && !follows.is_new() && !follows.is_limited());
     }
 
     #[test]
