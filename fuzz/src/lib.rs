@@ -4,3 +4,4 @@ mod input;
 pub mod node;
 pub mod packet;
 pub mod scheme;
+pub mod transport;

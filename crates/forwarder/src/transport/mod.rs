@@ -190,10 +190,11 @@ pub trait Listener {
     /// Of the operating system.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// The next peer that has connected; `None` if there is no more.
+    /// The next peer that has connected; `None` if there is no more. The event loop tells only of what is new:
+    /// call until `None`, also after an error.
     ///
     /// # Errors
-    /// Of the operating system: too many open files, for one. Listening goes on.
+    /// Of the operating system: too many open files, for one. Listening goes on, and errors come to an end.
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>>;
 
     /// Where it listens, as a face URI.
