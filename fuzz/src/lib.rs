@@ -5,3 +5,4 @@ pub mod node;
 pub mod observation;
 pub mod packet;
 pub mod scheme;
+pub mod transport;

@@ -141,6 +141,20 @@ impl Endpoint {
         self.port
     }
 
+    /// The same on the link of a network interface: a zone is only for IPv6 addresses that need one.
+    #[must_use]
+    pub fn in_zone(mut self, device: &str) -> Endpoint {
+        let needs_one = match self.ip {
+            IpAddr::V4(_) => false,
+            // Interface-local and link-local groups have the scopes 1 and 2 (RFC 4291, section 2.7).
+            IpAddr::V6(ip) => {
+                ip.is_unicast_link_local() || matches!(ip.octets(), [0xFF, scope, ..] if scope & 15 <= 2)
+            }
+        };
+        self.zone = needs_one.then(|| device.to_owned());
+        self
+    }
+
     /// The address that sockets take.
     ///
     /// # Errors

@@ -5,15 +5,19 @@
 //! datagrams. Unicast UDP has many faces on one socket and is apart, in [`udp`].
 
 mod accept;
+mod device;
+pub mod ethernet;
 pub mod stream;
 pub mod tcp;
 pub mod udp;
+mod udp_multicast;
 pub mod unix;
 pub mod websocket;
 
 use std::io;
 
 use mio::{Registry, Token};
+use nix::libc;
 
 use crate::status::{FaceScope, LinkType};
 use crate::uri::FaceUri;
@@ -36,21 +40,55 @@ impl Default for Options {
 /// Connects to the far end of a face. Nothing blocks: what takes time goes on when the event loop calls,
 /// and frames that are sent meanwhile wait in the transport's buffer.
 ///
-/// `local` is this host's end where there is a choice.
+/// `local` is this host's end where there is a choice: the network interface, as `dev://` URI, of a face
+/// on Ethernet or to a multicast group.
 ///
 /// # Errors
-/// [`io::ErrorKind::Unsupported`]: no face can be made to such an end. [`io::ErrorKind::InvalidInput`]: `remote` is not
-/// canonical, or `local` does not go with it. Else what the operating system says.
+/// [`io::ErrorKind::Unsupported`]: no face can be connected to such an end. [`io::ErrorKind::InvalidInput`]: `local`
+/// does not go with `remote`. Else what the operating system says.
 pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::Result<Box<dyn Transport>> {
     match (remote, local) {
         (FaceUri::Tcp(end), None) => tcp::connect(end, options),
         (FaceUri::Unix(path), None) => unix::connect(path, options),
         (FaceUri::WebSocket(end), None) => websocket::connect(end, options),
-        (FaceUri::Tcp(_) | FaceUri::Unix(_) | FaceUri::WebSocket(_), Some(_)) => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{}:// chooses its local end itself: leave it out", remote.scheme()),
-        )),
-        _ => Err(io::Error::new(io::ErrorKind::Unsupported, format!("no face can be connected to {remote}"))),
+        (FaceUri::Tcp(_) | FaceUri::Unix(_) | FaceUri::WebSocket(_), Some(_)) => {
+            Err(device::invalid(format!("{}:// chooses its local end itself: leave it out", remote.scheme())))
+        }
+        (FaceUri::Udp(end), local) if end.ip().is_multicast() => udp_multicast::connect(end, local),
+        (FaceUri::Ethernet(mac), Some(local)) => ethernet::connect(*mac, local),
+        (FaceUri::Ethernet(_), None) => Err(device::invalid(format!(
+            "{remote}: on which network interface? Give dev://eth0 as local end"
+        ))),
+        _ => Err(unsupported(remote)),
+    }
+}
+
+/// Why no face can be connected to this end.
+fn unsupported(remote: &FaceUri) -> io::Error {
+    let why = match remote {
+        FaceUri::Host(_) => "a host by its name: it has to be resolved first",
+        FaceUri::Udp(_) => "unicast UDP: its faces share the socket of a channel",
+        FaceUri::WebSocketClient(_) => "a client that connects by itself; a server is ws://",
+        FaceUri::Device(_) => "a network interface: it is a local end; the far end is ether:// or udp4://",
+        _ => "nothing to connect to",
+    };
+    io::Error::new(io::ErrorKind::Unsupported, format!("no face can be made: {remote} is {why}"))
+}
+
+/// What became of a datagram that was given to a socket.
+fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent> {
+    loop {
+        let error = match send() {
+            Ok(_) => return Ok(Sent::Taken),
+            Err(error) => error,
+        };
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            // The socket's buffer is full, or the queue of the network interface.
+            Some(libc::EAGAIN | libc::ENOBUFS) => return Ok(Sent::Full),
+            Some(libc::EMSGSIZE) => return Ok(Sent::TooLong),
+            _ => return Err(error),
+        }
     }
 }
 
@@ -153,10 +191,11 @@ pub trait Listener {
     /// Of the operating system.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// The next peer that has connected; `None` if there is no more.
+    /// The next peer that has connected; `None` if there is no more. The event loop tells only of what is new:
+    /// call until `None`, also after an error.
     ///
     /// # Errors
-    /// Of the operating system: too many open files, for one. Listening goes on.
+    /// Of the operating system: too many open files, for one. Listening goes on, and errors come to an end.
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>>;
 
     /// Where it listens, as a face URI.

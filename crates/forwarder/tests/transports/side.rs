@@ -64,6 +64,11 @@ impl Side {
         assert_eq!(self.received.len(), count, "{:?}", self.end);
     }
 
+    /// Waits for more frames than there were.
+    pub fn until_received_more(&mut self, than: usize) {
+        self.until("a frame", |side| side.received.len() > than || side.end.is_some());
+    }
+
     /// Waits for the end of the face.
     pub fn ended(&mut self) -> io::Error {
         self.until("the end", |side| side.end.is_some());
@@ -137,14 +142,18 @@ pub fn frame(number: u32, more: usize) -> Vec<u8> {
     frame
 }
 
-/// Ten thousand frames of all sizes each way, in order, with neither side waiting for the other.
-pub fn exchange(a: &mut Side, b: &mut Side, largest: usize) {
+/// Ten thousand frames of all sizes each way, in order; `window` frames at most are under way.
+pub fn exchange(a: &mut Side, b: &mut Side, largest: usize, window: usize) {
     const COUNT: u32 = 10_000;
     let frame = |number: u32| frame(number, (number as usize * 37) % (largest - 12));
     let (mut next_a, mut next_b) = (0, 0);
     while a.received.len() < COUNT as usize || b.received.len() < COUNT as usize {
-        for (side, next) in [(&mut *a, &mut next_a), (&mut *b, &mut next_b)] {
-            while *next < COUNT && side.send(&frame(*next)) == Sent::Taken {
+        let arrived = [b.received.len(), a.received.len()];
+        for ((side, next), arrived) in
+            [(&mut *a, &mut next_a), (&mut *b, &mut next_b)].into_iter().zip(arrived)
+        {
+            let most = (arrived + window).min(COUNT as usize) as u32;
+            while *next < most && side.send(&frame(*next)) == Sent::Taken {
                 *next += 1;
             }
             side.step(Duration::from_millis(1));

@@ -85,7 +85,7 @@ fn read_message(socket: &mut TcpStream) -> (u8, Vec<u8>) {
 #[test]
 fn ten_thousand_frames_go_each_way_in_order() {
     let (mut client, mut server) = door().pair();
-    exchange(&mut client, &mut server, MAX_PACKET_SIZE);
+    exchange(&mut client, &mut server, MAX_PACKET_SIZE, 10_000);
 }
 
 #[test]

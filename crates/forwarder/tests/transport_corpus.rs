@@ -1,0 +1,57 @@
+//! Replays the corpus of the transports' fuzz targets, and gives the same harnesses random bytes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../../fuzz/src/transport.rs"]
+mod harness;
+
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+
+fn replay(target: &str, harness: fn(&[u8]), at_least: usize) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).expect("the corpus is beside the fuzz targets") {
+        harness(&fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= at_least, "{count} files in {}", folder.display());
+}
+
+#[test]
+fn the_corpus_of_streams_breaks_no_promise() {
+    replay("forwarder_stream", harness::stream, 9);
+}
+
+#[test]
+fn the_corpus_of_face_uris_breaks_no_promise() {
+    replay("forwarder_face_uri", harness::face_uri, 14);
+}
+
+/// A stream of frames with now and then a byte that is wrong.
+fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        8 => (any::<u8>(), 0..9000u16).prop_map(|(typ, len)| {
+            let mut frame = Vec::new();
+            weir_packet::tlv::put_element(&mut frame, u32::from(typ), &vec![typ; usize::from(len)]);
+            frame
+        }),
+        1 => prop::collection::vec(any::<u8>(), 0..4),
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn arbitrary_streams_break_no_promise(head: [u8; 32], body in nearly_frames()) {
+        harness::stream(&[&head[..], &body].concat());
+    }
+
+    #[test]
+    fn arbitrary_texts_break_no_promise(bytes: Vec<u8>, text in "[a-z46]{2,8}://[\\[\\]a-f0-9:.%/]{0,24}") {
+        harness::face_uri(&bytes);
+        harness::face_uri(text.as_bytes());
+    }
+}

@@ -1,0 +1,102 @@
+//! Harnesses for the forwarder's transports: what strangers write into streams, and face URIs.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+
+use weir_forwarder::transport::stream::{FrameReader, Outbox};
+use weir_forwarder::transport::{Flushed, Received, Sent};
+use weir_forwarder::uri::FaceUri;
+use weir_packet::{MAX_PACKET_SIZE, tlv};
+
+/// A socket that gives and takes so many bytes a call as a list says; where it says 0, and at the list's
+/// end, it would block.
+struct Trickle<'a> {
+    steps: VecDeque<usize>,
+    input: &'a [u8],
+    output: Vec<u8>,
+}
+
+impl Trickle<'_> {
+    fn step(&mut self, most: usize) -> io::Result<usize> {
+        match self.steps.pop_front() {
+            None | Some(0) => Err(io::ErrorKind::WouldBlock.into()),
+            Some(step) => Ok(step.min(most)),
+        }
+    }
+}
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.step(buffer.len().min(self.input.len()))?;
+        let (read, rest) = self.input.split_at(count);
+        buffer[..count].copy_from_slice(read);
+        self.input = rest;
+        Ok(count)
+    }
+}
+
+impl Write for Trickle<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.step(bytes.len())?;
+        self.output.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A stream in pieces whose lengths the first 32 bytes say, in units of their own square: the frames are what the
+/// stream begins with, each is one element, and after the end there is no more. What is received is sent on
+/// through a box: what leaves are the frames that it took.
+pub fn stream(bytes: &[u8]) {
+    let (head, input) = bytes.split_at(bytes.len().min(32));
+    let steps = |skip| head.iter().skip(skip).map(|&step| usize::from(step) * usize::from(step)).collect();
+    let mut source = Trickle { steps: steps(0), input, output: Vec::new() };
+    let mut sink = Trickle { steps: steps(1), input: &[], output: Vec::new() };
+    let (mut reader, mut outbox) = (FrameReader::default(), Outbox::new(0));
+    let (mut received, mut taken) = (Vec::new(), Vec::new());
+    let budget = head.first().map_or(1, |&budget| usize::from(budget % 5) + 1);
+    while !source.steps.is_empty() {
+        let mut frames = 0;
+        let result = reader.receive(&mut source, budget, &mut |frame| {
+            frames += 1;
+            assert_eq!(tlv::stream_frame_len(frame), Ok(Some(frame.len())));
+            received.extend_from_slice(frame);
+            let room = outbox.has_room(frame.len());
+            match outbox.send(&mut sink, frame).expect("it blocks, and never fails") {
+                Sent::Taken => taken.extend_from_slice(frame),
+                Sent::Full => assert!(!room),
+                Sent::TooLong => panic!("no frame that was received is"),
+            }
+            assert!(outbox.len() <= 2 * MAX_PACKET_SIZE);
+        });
+        assert!(frames <= budget);
+        match result {
+            Ok(Received::More) => assert_eq!(frames, budget),
+            Ok(Received::Drained) => {}
+            Err(error) => {
+                assert!(matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof));
+                break;
+            }
+        }
+    }
+    assert!(input.starts_with(&received));
+    sink.steps = [usize::MAX; 4].into();
+    assert_eq!(outbox.flush(&mut sink).ok(), Some(Flushed::Done));
+    assert_eq!(sink.output, taken);
+}
+
+/// A text as face URI: one canonical form, or an error on one line.
+pub fn face_uri(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    match text.parse::<FaceUri>() {
+        Ok(uri) => {
+            let written = uri.to_string();
+            assert_eq!(written.parse::<FaceUri>().as_ref(), Ok(&uri), "{written}");
+            assert!(written.starts_with(uri.scheme()));
+        }
+        Err(error) => assert!(!error.to_string().contains(char::is_control), "{error}"),
+    }
+}
