@@ -13,9 +13,11 @@
 //! - [`codec`], [`link_service`]: between packets, frames and bytes.
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
+//! - [`client`]: what asks a forwarder by that protocol.
 //! - [`config`]: the file.
 //! - [`metrics`]: figures for Prometheus.
 
+pub mod client;
 pub mod clock;
 pub mod codec;
 pub mod config;
