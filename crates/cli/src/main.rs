@@ -3,12 +3,18 @@
 mod batch;
 mod beside;
 mod compare;
+mod cs;
+mod face;
 mod list;
 mod load;
+mod manage;
 mod optimum;
 mod out;
 mod reproduce;
+mod route;
 mod run;
+mod status;
+mod strategy;
 mod terminal;
 
 use std::error::Error;
@@ -34,6 +40,11 @@ enum Command {
     Compare(compare::Args),
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
+    Status(status::Args),
+    Face(face::Args),
+    Route(route::Args),
+    Strategy(strategy::Args),
+    Cs(cs::Args),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +55,11 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
+        Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
+        Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
+        Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
+        Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),
+        Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

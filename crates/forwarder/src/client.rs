@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use weir_packet::tlv::stream_frame_len;
 use weir_packet::{
@@ -15,6 +15,7 @@ use weir_packet::{
     SignatureType, Signer, Verifier, decode_frame,
 };
 
+use crate::clock::wall_ms;
 use crate::management::dataset::{
     FaceQueryFilter, ListedFace, RibStatus, decode_channels, decode_cs_info, decode_faces, decode_fib,
     decode_general, decode_rib, decode_strategy_choices,
@@ -524,16 +525,9 @@ fn verb_name(module: Module, verb: &str) -> Name {
     parts.iter().fold(Name::new(), |name, part| name.with(Component::generic(part.as_bytes())))
 }
 
-#[allow(clippy::disallowed_methods, reason = "a client waits by the clock")]
+#[expect(clippy::disallowed_methods, reason = "a client waits by the clock")]
 fn now() -> Instant {
     Instant::now()
-}
-
-/// Milliseconds since 1970.
-#[allow(clippy::disallowed_methods, reason = "commands carry the time")]
-fn wall_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
