@@ -13,11 +13,13 @@
 //! - [`codec`], [`link_service`]: between packets, frames and bytes.
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
+//! - [`client`]: what asks a forwarder by that protocol.
 //! - [`config`]: the file.
 //! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
 //!   [`record`]: all that the core is told, to be run again.
 
 pub mod capture;
+pub mod client;
 pub mod clock;
 pub mod codec;
 pub mod config;

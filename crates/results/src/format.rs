@@ -102,7 +102,7 @@ fn without_zeros(text: String) -> String {
 }
 
 /// A rate with three decimals at most: `4.502 Mb/s`.
-pub(crate) fn rate(bps: f64) -> String {
+pub fn rate(bps: f64) -> String {
     if !bps.is_finite() {
         return NONE.to_owned();
     }

@@ -23,7 +23,7 @@ pub use files::{
     WriteError, to_json, write_all, write_comparison, write_html, write_json, write_parquet,
     write_reproduction,
 };
-pub use format::{grouped, kind_of_source};
+pub use format::{grouped, kind_of_source, rate};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, Bound, CaseOptimumRow, CaseRow, ClassRow, ComparedScheme,
@@ -37,7 +37,7 @@ pub use series::{
     TopologyLink, TopologyMedium, TopologyNode,
 };
 pub use stats::{DelayHistogram, jain, unfairness};
-pub use table::{summary, terminal_width};
+pub use table::{summary, table, terminal_width};
 
 #[cfg(test)]
 use crate as results;

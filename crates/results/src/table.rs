@@ -83,7 +83,7 @@ fn wrapped(sentence: &str, width: Option<u16>) -> String {
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A table with these headings, in which the columns of `numbers` stand at the right.
-pub(crate) fn table(header: &[&str], numbers: impl IntoIterator<Item = usize>, width: Option<u16>) -> Table {
+pub fn table(header: &[&str], numbers: impl IntoIterator<Item = usize>, width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(header.to_vec());

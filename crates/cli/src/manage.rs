@@ -1,0 +1,219 @@
+//! What the commands share that ask a running forwarder.
+
+use std::io::ErrorKind;
+use std::str::FromStr;
+use std::time::Duration;
+
+use weir_core::units::Span;
+use weir_forwarder::client::{Client, ClientError, Endpoint};
+use weir_forwarder::management::{ControlParameters, Module};
+use weir_forwarder::status::{FaceNumber, FaceStatus};
+use weir_forwarder::uri::FaceUri;
+use weir_results::to_json;
+
+use crate::{Failure, terminal};
+
+/// Which forwarder, and how to print what it says.
+#[derive(Debug, clap::Args)]
+pub struct Connection {
+    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT
+    /// or client.conf says, or else unix:///run/nfd/nfd.sock
+    #[arg(long, value_name = "URI", global = true)]
+    socket: Option<Endpoint>,
+    /// How long to wait for each answer
+    #[arg(long, value_name = "TIME", default_value = "4s", global = true)]
+    timeout: Span,
+    /// Print it as JSON and nothing else
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl Connection {
+    /// Connects.
+    pub fn open(&self) -> Result<Forwarder<'_>, Failure> {
+        let endpoint = match &self.socket {
+            Some(endpoint) => endpoint.clone(),
+            None => Endpoint::of_environment()?,
+        };
+        let timeout = Duration::from_nanos(self.timeout.as_nanos().max(1));
+        let client = Client::connect(&endpoint, timeout).map_err(with_advice)?;
+        Ok(Forwarder { client, connection: self })
+    }
+}
+
+/// What to do about a forwarder that cannot be reached.
+fn with_advice(error: ClientError) -> Failure {
+    let advice = match &error {
+        ClientError::Unreachable(_, cause) if cause.kind() == ErrorKind::PermissionDenied => {
+            "this user may not open it: ask as the user that the forwarder runs as, or as root"
+        }
+        _ => "is one running? Where it listens is said with --socket or NDN_CLIENT_TRANSPORT",
+    };
+    format!("{error}\n  {advice}").into()
+}
+
+/// A forwarder that answers.
+pub struct Forwarder<'a> {
+    /// The connection to it.
+    pub client: Client,
+    connection: &'a Connection,
+}
+
+impl Forwarder<'_> {
+    /// Prints rows as JSON if that is wanted, else as text.
+    pub fn print<T: serde::Serialize>(
+        &self,
+        rows: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        terminal::print(&if self.connection.json { to_json(rows) } else { text(rows) })
+    }
+
+    /// Gives a command.
+    pub fn command(
+        &mut self,
+        module: Module,
+        verb: &str,
+        parameters: &ControlParameters,
+    ) -> Result<ControlParameters, Failure> {
+        Ok(self.client.command(module, verb, parameters)?)
+    }
+
+    /// All faces.
+    pub fn faces(&mut self) -> Result<Vec<FaceStatus>, Failure> {
+        Ok(self.client.faces()?.into_iter().map(|face| face.status).collect())
+    }
+
+    /// The number of a face that there is.
+    pub fn find(&mut self, face: &FaceName) -> Result<FaceNumber, Failure> {
+        let uri = match face {
+            FaceName::Number(number) => return Ok(*number),
+            FaceName::Uri(uri) => uri,
+        };
+        let canonical = canonical(uri)?;
+        let faces = self.faces()?;
+        let mut found = faces.iter().filter(|face| face.remote == canonical || face.remote == *uri);
+        match (found.next(), found.next()) {
+            (Some(face), None) => Ok(face.number),
+            (None, _) => Err(format!("there is no face to {canonical}\n  `weir face` lists them").into()),
+            (Some(one), Some(other)) => Err(format!(
+                "faces {} and {} both go to {canonical}: say which, by its number",
+                one.number, other.number
+            )
+            .into()),
+        }
+    }
+
+    /// The number of a face, which is made if there is none.
+    pub fn find_or_create(&mut self, face: &FaceName) -> Result<FaceNumber, Failure> {
+        let uri = match face {
+            FaceName::Number(number) => return Ok(*number),
+            FaceName::Uri(uri) => uri,
+        };
+        let wanted = ControlParameters { uri: Some(canonical(uri)?), ..ControlParameters::default() };
+        let made = match self.client.command(Module::Faces, "create", &wanted) {
+            Err(ClientError::Refused(response)) if response.code == 409 && response.body.is_some() => {
+                response.body.unwrap_or_default()
+            }
+            made => made?,
+        };
+        made.face.ok_or_else(|| "the forwarder does not say which face it made".into())
+    }
+}
+
+/// The form of a face URI that forwarders compare; a host's name becomes an address.
+pub fn canonical(uri: &str) -> Result<String, Failure> {
+    Ok(uri.parse::<FaceUri>()?.resolve()?.to_string())
+}
+
+/// A face as the user names it.
+#[derive(Clone, Debug)]
+pub enum FaceName {
+    /// By its number.
+    Number(FaceNumber),
+    /// By the URI of its other end.
+    Uri(String),
+}
+
+impl FromStr for FaceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FaceName, String> {
+        if text.contains("://") {
+            return Ok(FaceName::Uri(text.to_owned()));
+        }
+        let wanted =
+            || format!("{text:?} is no face: wanted its number or URI, such as 7 or udp4://192.0.2.1:6363");
+        text.parse().map(FaceName::Number).map_err(|_| wanted())
+    }
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// Flags and their mask, of switches that are each given or not, the first one bit 0.
+pub fn flags<const N: usize>(switches: [Option<Switch>; N]) -> (Option<u64>, Option<u64>) {
+    let (mut flags, mut mask) = (0, 0);
+    for (bit, switch) in switches.into_iter().enumerate() {
+        mask |= u64::from(switch.is_some()) << bit;
+        flags |= u64::from(switch == Some(Switch::On)) << bit;
+    }
+    if mask == 0 { (None, None) } else { (Some(flags), Some(mask)) }
+}
+
+/// Milliseconds as the largest two units: `2 h 3 min`.
+pub fn duration(ms: u64) -> String {
+    let (s, min, h) = (ms / 1000, ms / 60_000, ms / 3_600_000);
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..60_000 => format!("{s} s"),
+        60_000..3_600_000 => format!("{min} min {} s", s % 60),
+        3_600_000..86_400_000 => format!("{h} h {} min", min % 60),
+        _ => format!("{} d {} h", h / 24, h % 24),
+    }
+}
+
+/// A number in a table.
+pub fn count(number: u64) -> String {
+    weir_results::grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// A table as text.
+pub fn text(table: &comfy_table::Table) -> String {
+    format!("{}\n", table.trim_fmt())
+}
+
+/// Whole milliseconds of a span.
+pub fn millis(span: Span) -> u64 {
+    span.as_nanos() / Span::from_millis(1).as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_the_switches_that_are_given() {
+        assert_eq!(flags([None, None, None]), (None, None));
+        assert_eq!(flags([Some(Switch::Off), None, Some(Switch::On)]), (Some(0b100), Some(0b101)));
+    }
+
+    #[test]
+    fn a_duration_has_its_largest_two_units() {
+        let written = [0, 999, 59_999, 60_000, 3_723_000, 90_000_000].map(duration);
+        assert_eq!(written, ["0 ms", "999 ms", "59 s", "1 min 0 s", "1 h 2 min", "1 d 1 h"]);
+    }
+
+    #[test]
+    fn a_face_is_a_number_or_a_uri() {
+        assert!(matches!("7".parse(), Ok(FaceName::Number(7))));
+        assert!(matches!("udp4://192.0.2.1".parse(), Ok(FaceName::Uri(_))));
+        assert!("eth0".parse::<FaceName>().unwrap_err().contains("wanted its number or URI"));
+    }
+}

@@ -1,0 +1,286 @@
+//! `weir route`: the routes of a running forwarder.
+
+use std::str::FromStr;
+
+use clap::Subcommand;
+use serde::Serialize;
+use weir_core::units::Span;
+use weir_forwarder::management::{ControlParameters, Module, RouteFlags, origin};
+use weir_forwarder::status::{FaceNumber, FaceStatus};
+use weir_packet::Name;
+use weir_results::{table, terminal_width};
+
+use crate::Failure;
+use crate::manage::{Connection, FaceName, count, duration, millis, text};
+
+/// List, add and remove the routes of a running forwarder
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the routes (the RIB); what `weir route` alone does, too
+    List {
+        /// Only routes to this prefix and longer ones
+        prefix: Option<Name>,
+        /// The FIB instead: the next hops that follow from the routes
+        #[arg(long)]
+        fib: bool,
+    },
+    /// Add a route, or change the one with this prefix, face and origin
+    Add {
+        /// The prefix
+        prefix: Name,
+        /// The next hop: a face's number, or a URI, to which a face is made if there is none
+        face: FaceName,
+        /// Cost: the less, the better
+        #[arg(long, default_value_t = 0)]
+        cost: u64,
+        /// Who makes it: app, client, autoreg, autoconf, nlsr, prefixann, static, or a number
+        #[arg(long, default_value = "static")]
+        origin: Origin,
+        /// Longer prefixes that have routes of their own do not use this one besides
+        #[arg(long)]
+        no_inherit: bool,
+        /// Neither this prefix nor longer ones use routes of shorter prefixes
+        #[arg(long)]
+        capture: bool,
+        /// Remove it after this time, such as 10min
+        #[arg(long, value_name = "TIME")]
+        expires: Option<Span>,
+    },
+    /// Remove a route
+    Remove {
+        /// The prefix
+        prefix: Name,
+        /// The next hop: a face's number, or the URI of its other end
+        face: FaceName,
+        /// Who made it, as in `weir route`
+        #[arg(long, default_value = "static")]
+        origin: Origin,
+    },
+}
+
+/// Names of origins, as others have them.
+const ORIGINS: [(u64, &str); 7] = [
+    (origin::APP, "app"),
+    (origin::AUTOREG, "autoreg"),
+    (origin::CLIENT, "client"),
+    (origin::AUTOCONF, "autoconf"),
+    (origin::NLSR, "nlsr"),
+    (origin::PREFIX_ANNOUNCEMENT, "prefixann"),
+    (origin::STATIC, "static"),
+];
+
+/// Who made a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin(u64);
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Origin, String> {
+        let named = ORIGINS.iter().find(|(_, name)| *name == text).map(|(number, _)| *number);
+        named.or_else(|| text.parse().ok()).map(Origin).ok_or_else(|| {
+            let names = ORIGINS.map(|(_, name)| name).join(", ");
+            format!("{text:?} is no origin: wanted a number or one of {names}")
+        })
+    }
+}
+
+impl core::fmt::Display for Origin {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match ORIGINS.iter().find(|(number, _)| *number == self.0) {
+            Some((_, name)) => f.pad(name),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// A route.
+#[derive(Debug, Serialize)]
+struct Row {
+    prefix: String,
+    face: FaceNumber,
+    remote: Option<String>,
+    origin: String,
+    cost: u64,
+    child_inherit: bool,
+    capture: bool,
+    expires_in_ms: Option<u64>,
+}
+
+/// A next hop.
+#[derive(Debug, Serialize)]
+struct HopRow {
+    prefix: String,
+    face: FaceNumber,
+    remote: Option<String>,
+    cost: u64,
+}
+
+/// Does what is asked.
+pub fn route(args: &Args) -> Result<(), Failure> {
+    let mut forwarder = args.connection.open()?;
+    let everything = Command::List { prefix: None, fib: false };
+    match args.command.as_ref().unwrap_or(&everything) {
+        Command::List { prefix, fib } => {
+            let faces = forwarder.faces()?;
+            let is_wanted =
+                |name: &Name| prefix.as_ref().is_none_or(|prefix| name.view().starts_with(prefix.view()));
+            if *fib {
+                let entries = forwarder.client.fib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
+                let rows: Vec<HopRow> = entries.flat_map(|entry| hop_rows(&entry, &faces)).collect();
+                return forwarder.print(&rows, |rows| list_hops(rows));
+            }
+            let entries = forwarder.client.rib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
+            let rows: Vec<Row> = entries.flat_map(|entry| rows(&entry, &faces)).collect();
+            forwarder.print(&rows, |rows| list(rows))
+        }
+        Command::Add { prefix, face, cost, origin, no_inherit, capture, expires } => {
+            let flags = RouteFlags { child_inherit: !no_inherit, capture: *capture };
+            let wanted = ControlParameters {
+                name: Some(prefix.clone()),
+                face: Some(forwarder.find_or_create(face)?),
+                cost: Some(*cost),
+                origin: Some(origin.0),
+                flags: Some(flags.bits()),
+                expiration_period_ms: expires.map(millis),
+                ..ControlParameters::default()
+            };
+            let done = forwarder.command(Module::Rib, "register", &wanted)?;
+            let faces = forwarder.faces()?;
+            let row = Row::of(&wanted, &done, &faces);
+            forwarder.print(&row, |row| format!("Added the route {}.\n", row.sentence()))
+        }
+        Command::Remove { prefix, face, origin } => {
+            let number = forwarder.find(face)?;
+            let entries = forwarder.client.rib()?;
+            let routes: Vec<_> = entries.iter().filter(|entry| entry.prefix == *prefix).collect();
+            let mut routes = routes.iter().flat_map(|entry| &entry.routes);
+            if !routes.clone().any(|route| (route.face, route.origin) == (number, origin.0)) {
+                let there = routes.find(|route| route.face == number).map_or_else(
+                    || "`weir route` lists them".to_owned(),
+                    |route| format!("there is one with --origin {}", Origin(route.origin)),
+                );
+                let error =
+                    format!("there is no route to {prefix} by face {number} of origin {origin}\n  {there}");
+                return Err(error.into());
+            }
+            let wanted = ControlParameters {
+                name: Some(prefix.clone()),
+                face: Some(number),
+                origin: Some(origin.0),
+                ..ControlParameters::default()
+            };
+            forwarder.command(Module::Rib, "unregister", &wanted)?;
+            let removed = Removed { prefix: prefix.to_string(), face: number, origin: origin.to_string() };
+            forwarder.print(&removed, |removed| {
+                format!(
+                    "Removed the route to {} by face {} of origin {}.\n",
+                    removed.prefix, removed.face, removed.origin
+                )
+            })
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Removed {
+    prefix: String,
+    face: FaceNumber,
+    origin: String,
+}
+
+fn remote(face: FaceNumber, faces: &[FaceStatus]) -> Option<String> {
+    faces.iter().find(|status| status.number == face).map(|status| status.remote.clone())
+}
+
+impl Row {
+    /// What was asked, with what the forwarder says of it.
+    fn of(wanted: &ControlParameters, done: &ControlParameters, faces: &[FaceStatus]) -> Row {
+        let face = done.face.or(wanted.face).unwrap_or_default();
+        let flags = RouteFlags::from_bits(done.flags.or(wanted.flags).unwrap_or_default());
+        let name = done.name.as_ref().or(wanted.name.as_ref());
+        Row {
+            prefix: name.map(Name::to_string).unwrap_or_default(),
+            face,
+            remote: remote(face, faces),
+            origin: Origin(done.origin.or(wanted.origin).unwrap_or_default()).to_string(),
+            cost: done.cost.or(wanted.cost).unwrap_or_default(),
+            child_inherit: flags.child_inherit,
+            capture: flags.capture,
+            expires_in_ms: done.expiration_period_ms,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let remote = self.remote.as_ref().map(|remote| format!(" ({remote})")).unwrap_or_default();
+        format!(
+            "to {} by face {}{remote}, cost {}, origin {}",
+            self.prefix, self.face, self.cost, self.origin
+        )
+    }
+
+    fn options(&self) -> String {
+        let options = [(self.child_inherit, "child-inherit"), (self.capture, "capture")];
+        let options: Vec<&str> =
+            options.into_iter().filter(|option| option.0).map(|option| option.1).collect();
+        options.join(", ")
+    }
+}
+
+fn rows(entry: &weir_forwarder::management::dataset::RibStatus, faces: &[FaceStatus]) -> Vec<Row> {
+    let row = |route: &weir_forwarder::management::dataset::RouteStatus| Row {
+        prefix: entry.prefix.to_string(),
+        face: route.face,
+        remote: remote(route.face, faces),
+        origin: Origin(route.origin).to_string(),
+        cost: route.cost,
+        child_inherit: route.flags.child_inherit,
+        capture: route.flags.capture,
+        expires_in_ms: route.expires_in_ms,
+    };
+    entry.routes.iter().map(row).collect()
+}
+
+fn hop_rows(entry: &weir_forwarder::status::FibStatus, faces: &[FaceStatus]) -> Vec<HopRow> {
+    let row = |&(face, cost): &(FaceNumber, u64)| HopRow {
+        prefix: entry.prefix.to_string(),
+        face,
+        remote: remote(face, faces),
+        cost,
+    };
+    entry.next_hops.iter().map(row).collect()
+}
+
+fn list(rows: &[Row]) -> String {
+    let header = ["prefix", "face", "remote", "cost", "origin", "options", "expires in"];
+    let mut table = table(&header, [1, 3], terminal_width());
+    for row in rows {
+        table.add_row([
+            row.prefix.clone(),
+            row.face.to_string(),
+            row.remote.clone().unwrap_or_default(),
+            count(row.cost),
+            row.origin.clone(),
+            row.options(),
+            row.expires_in_ms.map(duration).unwrap_or_default(),
+        ]);
+    }
+    text(&table)
+}
+
+fn list_hops(rows: &[HopRow]) -> String {
+    let mut table = table(&["prefix", "face", "remote", "cost"], [1, 3], terminal_width());
+    for row in rows {
+        let remote = row.remote.clone().unwrap_or_default();
+        table.add_row([row.prefix.clone(), row.face.to_string(), remote, count(row.cost)]);
+    }
+    text(&table)
+}

@@ -1,0 +1,113 @@
+//! `weir strategy`: which strategy of a running forwarder is for which prefix.
+
+use std::str::FromStr;
+
+use clap::Subcommand;
+use serde::Serialize;
+use weir_forwarder::management::{ControlParameters, Module};
+use weir_packet::{Component, Name};
+use weir_results::{table, terminal_width};
+
+use crate::Failure;
+use crate::manage::{Connection, text};
+
+/// List, set and unset the strategies of a running forwarder
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what is chosen; what `weir strategy` alone does, too
+    List,
+    /// Choose a strategy for a prefix and all longer ones without a choice of their own
+    Set {
+        /// The prefix
+        prefix: Name,
+        /// The strategy: its short name, such as best-route, or its name
+        strategy: StrategyName,
+    },
+    /// Take back the choice for a prefix; that for / can only be changed
+    Unset {
+        /// The prefix
+        prefix: Name,
+    },
+}
+
+/// The name of a strategy.
+#[derive(Clone, Debug)]
+struct StrategyName(Name);
+
+impl FromStr for StrategyName {
+    type Err = weir_packet::UriError;
+
+    /// What has no slash is a component below `/localhost/nfd/strategy`.
+    fn from_str(text: &str) -> Result<StrategyName, Self::Err> {
+        if text.contains('/') {
+            return text.parse().map(StrategyName);
+        }
+        let mut name: Name = strategies().parse()?;
+        name.push(Component::generic(text.as_bytes()));
+        Ok(StrategyName(name))
+    }
+}
+
+const fn strategies() -> &'static str {
+    "/localhost/nfd/strategy"
+}
+
+/// A choice.
+#[derive(Debug, Serialize)]
+struct Row {
+    prefix: String,
+    strategy: String,
+}
+
+/// Does what is asked.
+pub fn strategy(args: &Args) -> Result<(), Failure> {
+    let mut forwarder = args.connection.open()?;
+    match args.command.as_ref().unwrap_or(&Command::List) {
+        Command::List => {
+            let row = |choice: weir_forwarder::status::StrategyStatus| Row {
+                prefix: choice.prefix.to_string(),
+                strategy: choice.strategy.to_string(),
+            };
+            let rows: Vec<Row> = forwarder.client.strategies()?.into_iter().map(row).collect();
+            forwarder.print(&rows, |rows| list(rows))
+        }
+        Command::Set { prefix, strategy } => {
+            let wanted = ControlParameters {
+                name: Some(prefix.clone()),
+                strategy: Some(strategy.0.clone()),
+                ..ControlParameters::default()
+            };
+            let done = forwarder.command(Module::StrategyChoice, "set", &wanted)?;
+            let strategy = done.strategy.as_ref().unwrap_or(&strategy.0).to_string();
+            let row = Row { prefix: prefix.to_string(), strategy };
+            forwarder.print(&row, |row| format!("The strategy for {} is {}.\n", row.prefix, row.strategy))
+        }
+        Command::Unset { prefix } => {
+            let wanted = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
+            forwarder.command(Module::StrategyChoice, "unset", &wanted)?;
+            let unset = Unset { prefix: prefix.to_string() };
+            forwarder.print(&unset, |unset| format!("{} has no strategy of its own.\n", unset.prefix))
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Unset {
+    prefix: String,
+}
+
+fn list(rows: &[Row]) -> String {
+    let mut table = table(&["prefix", "strategy"], [], terminal_width());
+    for row in rows {
+        table.add_row([row.prefix.clone(), row.strategy.clone()]);
+    }
+    text(&table)
+}
