@@ -3,12 +3,9 @@
 mod batch;
 mod beside;
 mod compare;
-<<<<<<< HEAD
-mod forward;
-=======
 mod cs;
 mod face;
->>>>>>> fw-mgmt
+mod forward;
 mod list;
 mod load;
 mod manage;
@@ -44,15 +41,12 @@ enum Command {
     Compare(compare::Args),
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
-<<<<<<< HEAD
     Forward(forward::Args),
-=======
     Status(status::Args),
     Face(face::Args),
     Route(route::Args),
     Strategy(strategy::Args),
     Cs(cs::Args),
->>>>>>> fw-mgmt
 }
 
 fn main() -> ExitCode {
@@ -63,15 +57,12 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args).map(|()| ExitCode::SUCCESS),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
-<<<<<<< HEAD
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
-=======
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
         Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
         Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),
         Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
->>>>>>> fw-mgmt
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");
