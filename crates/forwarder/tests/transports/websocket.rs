@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
+use proptest::prelude::*;
 use weir_forwarder::status::FaceScope;
 use weir_forwarder::transport::Options;
 use weir_forwarder::transport::Sent;
@@ -183,6 +184,25 @@ fn what_is_no_message_or_too_long_ends_the_face() {
         let _ = socket.write_all(&garbage);
         assert_eq!(side.ended().kind(), ErrorKind::InvalidData, "{:?}", &garbage[..4]);
         assert_eq!(side.received, [frame(1, 1)]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn whatever_a_stranger_writes_the_face_ends_when_it_closes(
+        messages in prop::collection::vec((any::<u8>(), prop::collection::vec(any::<u8>(), 0..300)), 0..6),
+        garbage: Vec<u8>,
+    ) {
+        let (mut socket, mut side) = stranger(&mut door());
+        let messages: Vec<u8> = messages.iter().flat_map(|(first, payload)| message(*first, payload)).collect();
+        // The face may have ended before all of it is written.
+        let _ = socket.write_all(&[messages, garbage].concat());
+        drop(socket);
+        let end = side.ended().kind();
+        let expected = [ErrorKind::InvalidData, ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+        prop_assert!(expected.contains(&end), "{:?}", end);
     }
 }
 
