@@ -12,7 +12,7 @@ use weir_core::units::Time;
 use weir_packet::Name;
 
 use crate::clock::{Clock, Timer, wall_ms};
-use crate::config::{Change, Config, ConfigError, Face as FaceConfig, Route, RouteFace};
+use crate::config::{Change, Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
 use crate::management::{Management, ManagementConfig, Policy, RouteFlags, Trust, known_key, origin};
@@ -22,7 +22,7 @@ use crate::status::{FaceNumber, FacePersistency};
 use crate::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
-use crate::uri::FaceUri;
+use crate::uri::{Endpoint, FaceUri};
 
 const TIMER: Token = Token(0);
 const SIGNALS: Token = Token(1);
@@ -166,6 +166,7 @@ impl Daemon {
                     .map_err(|e| config.error_at("management", &e.to_string(), ""))?;
             }
         }
+        self.add_groups(&config)?;
         for (at, face) in config.face.iter().enumerate() {
             self.add_face(face)
                 .map_err(|(message, help)| config.error_at(&format!("face.{at}.remote"), &message, help))?;
@@ -178,6 +179,39 @@ impl Daemon {
             self.choose_strategy(&choice.prefix, choice.strategy);
         }
         Ok(())
+    }
+
+    /// Faces to the groups of multicast: on every interface that the file names.
+    fn add_groups(&mut self, config: &Config) -> Result<(), DaemonError> {
+        let (multicast, ethernet) = (&config.faces.multicast, &config.faces.ethernet);
+        for interface in &multicast.interfaces {
+            let groups: [SocketAddr; 2] = [multicast.group_ipv4.into(), multicast.group_ipv6.into()];
+            let opened = groups.map(|group| {
+                self.add_group(FaceUri::Udp(Endpoint::from(group)), interface, multicast.options)
+            });
+            if let [Err(error), Err(_)] = opened {
+                let help = "name an interface of this host that is up and has an address";
+                return Err(config.error_at("faces.multicast.interfaces", &error.to_string(), help).into());
+            }
+        }
+        for interface in &ethernet.interfaces {
+            let group = FaceUri::Ethernet(ethernet.group);
+            self.add_group(group, interface, ethernet.options).map_err(|error| {
+                let help = "name an interface of this host; raw Ethernet needs the capability CAP_NET_RAW";
+                config.error_at("faces.ethernet.interfaces", &error.to_string(), help)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_group(
+        &mut self,
+        group: FaceUri,
+        interface: &str,
+        options: FaceOptions,
+    ) -> Result<(), ControlError> {
+        let local = format!("dev://{interface}");
+        self.engine.open(&group, Some(&local), FacePersistency::Permanent, options, false, None).map(|_| ())
     }
 
     fn add_face(&mut self, face: &FaceConfig) -> Result<(), (String, &'static str)> {

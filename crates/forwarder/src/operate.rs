@@ -325,7 +325,9 @@ impl Engine {
             self.timed.remove(&place);
         }
         let Ok(remote) = face.remote.parse::<FaceUri>() else { return };
-        let connected = transport::connect(&remote, None, transport::Options::default());
+        // Where there was a choice it was an interface.
+        let local = face.local.starts_with("dev://").then_some(face.local.as_str());
+        let connected = transport::connect(&remote, local, transport::Options::default());
         let registered = connected.and_then(|mut transport| {
             transport.register(&self.registry, Token(FACES + place as usize)).map(|()| transport)
         });

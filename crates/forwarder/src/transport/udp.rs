@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 
@@ -60,9 +61,7 @@ impl Socket {
         let io: UdpSocket = socket.into();
         let reference = UdpSockRef::from(&io);
         let state = UdpSocketState::new(reference)?;
-        // More than the kernel gives is no error.
-        let _ = state.set_recv_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER);
-        let _ = state.set_send_buffer_size(UdpSockRef::from(&io), KERNEL_BUFFER);
+        set_kernel_buffers(&io);
         if local.is_ipv4() {
             // NDN packets of up to 8800 bytes travel in datagrams that IP may split.
             set_ip_mtu_discover(&io, Ipv4PathMtuDiscovery::DONT)?;
@@ -135,6 +134,17 @@ impl Socket {
         batch.bytes.clear();
         batch.lengths.clear();
         refused
+    }
+}
+
+/// Asks for large buffers: beyond the system's bound where we have the privilege, else up to it.
+fn set_kernel_buffers(io: &UdpSocket) {
+    let size = KERNEL_BUFFER;
+    if setsockopt(io, sockopt::RcvBufForce, &size).is_err() {
+        let _ = setsockopt(io, sockopt::RcvBuf, &size);
+    }
+    if setsockopt(io, sockopt::SndBufForce, &size).is_err() {
+        let _ = setsockopt(io, sockopt::SndBuf, &size);
     }
 }
 
