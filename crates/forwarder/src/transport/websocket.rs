@@ -344,11 +344,6 @@ impl WebSocketListener {
         })
     }
 
-    /// Peers whose handshake is not done.
-    pub fn handshakes(&self) -> usize {
-        self.handshakes.len()
-    }
-
     /// Does what there is to do; says whether there was anything.
     fn work(&mut self) -> io::Result<bool> {
         self.poll.poll(&mut self.events, Some(Duration::ZERO))?;
