@@ -427,8 +427,8 @@ impl Engine {
                 Ok(Some(transport)) => self.add_accepted(transport),
                 Ok(None) => return,
                 Err(error) => {
+                    // Others may wait behind the one that failed, and nobody tells of them again.
                     info!(%error, at = self.listeners[at].uri(), "cannot accept");
-                    return;
                 }
             }
         }
