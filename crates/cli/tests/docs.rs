@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use weir_core::params::{Parameter, ParameterKind};
+use weir_forwarder::client::TRANSPORT_VARIABLE;
 use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtins};
 use weir_schemes::SCHEMES;
@@ -49,6 +51,45 @@ fn generated(page: &str, part: &str, text: &str) {
 }
 
 // ---- The command line
+
+/// A forwarder for the pages whose commands ask one; it is stopped with this.
+struct Forwarder(Child);
+
+impl Forwarder {
+    /// Where those in a folder listen.
+    fn socket(folder: &Path) -> String {
+        format!("unix://{}/nfd.sock", folder.display())
+    }
+
+    /// Starts one in a folder if the page has such commands.
+    fn start(page: &str, folder: &Path) -> Option<Forwarder> {
+        let asks = ["status", "face", "route", "strategy", "cs"];
+        if !asks.iter().any(|command| page.contains(&format!("\nweir {command}"))) {
+            return None;
+        }
+        let socket = folder.join("nfd.sock");
+        let _ = fs::remove_file(&socket);
+        let file = folder.join("forwarder.toml");
+        let text = format!(
+            "[faces.unix]\npath = {socket:?}\n[faces.udp]\nlisten = \"127.0.0.1:0\"\n[faces.tcp]\nlisten = []\n"
+        );
+        fs::write(&file, text).expect("the forwarder's file is written");
+        let started = weir().arg("forward").arg("--config").arg(&file).stderr(Stdio::null()).spawn();
+        let mut child = started.expect("the forwarder starts");
+        while !socket.exists() {
+            assert!(child.try_wait().expect("the forwarder is watched").is_none(), "the forwarder stopped");
+            #[expect(clippy::disallowed_methods, reason = "another process has to begin to listen")]
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(Forwarder(child))
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
 
 fn weir() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
@@ -388,6 +429,7 @@ fn commands_shown_are_accepted() {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the folder is made");
         std::os::unix::fs::symlink(root().join("scenarios"), folder.join("scenarios")).expect("linked");
+        let _forwarder = Forwarder::start(&text, &folder);
         for block in blocks(&text, "sh") {
             for line in block.lines() {
                 let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
@@ -400,6 +442,7 @@ fn commands_shown_are_accepted() {
                     }
                     ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
                         let mut command = weir();
+                        command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
                         command.current_dir(&folder).args(shortened(rest, &path));
                         let output = command.output().expect("weir runs");
                         let error = String::from_utf8_lossy(&output.stderr);
@@ -449,10 +492,13 @@ fn outputs_and_numbers_are_those_of_the_runs() {
             let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
             (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
         });
+        let _forwarder = Forwarder::start(&text, &folder);
         for (command, wanted) in blocks.chain(numbers) {
             let output = outputs.entry(command.clone()).or_insert_with(|| {
                 let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
-                let output = weir().current_dir(&folder).args(arguments).output().expect("weir runs");
+                let mut command = weir();
+                command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
+                let output = command.current_dir(&folder).args(arguments).output().expect("weir runs");
                 // Thousands stand apart by a narrow blank.
                 String::from_utf8(output.stdout).expect("output is text").replace('\u{202f}', " ")
             });

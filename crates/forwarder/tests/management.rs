@@ -432,6 +432,9 @@ fn a_face_is_destroyed_with_its_routes_and_once_more_without_an_error() {
     assert_eq!(world.command("faces/destroy", &ControlParameters::default()).code, 400);
     let zero = ControlParameters { face: Some(0), ..ControlParameters::default() };
     assert_eq!(world.command("faces/destroy", &zero).code, 400);
+    world.mock.faces.insert(9, face(9, "internal://", FaceScope::Local));
+    let own = ControlParameters { face: Some(9), ..ControlParameters::default() };
+    assert_eq!(world.command("faces/destroy", &own).code, 409);
 }
 
 #[test]

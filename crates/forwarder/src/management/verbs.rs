@@ -338,6 +338,8 @@ fn destroy_face(
     }
     if control.destroy_face(face) {
         management.rib.remove_face(face, control);
+    } else if control.face(face).is_some() {
+        return Err(refused(409, "this face stays: the forwarder itself is behind it"));
     }
     Ok(ControlParameters { face: Some(face), ..ControlParameters::default() })
 }

@@ -131,7 +131,8 @@ impl Control for Mock {
     }
 
     fn destroy_face(&mut self, face: FaceNumber) -> bool {
-        self.faces.remove(&face).is_some()
+        let stays = self.faces.get(&face).is_some_and(|face| face.remote == "internal://");
+        !stays && self.faces.remove(&face).is_some()
     }
 
     fn channels(&self) -> Vec<String> {
