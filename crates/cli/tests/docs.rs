@@ -111,8 +111,24 @@ fn the_reference_of_the_command_line_is_its_help() {
         let title = [&["weir"], arguments].concat().join(" ");
         format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
     };
-    let commands = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
-    let text: String = commands.into_iter().map(section).collect();
+    let simulation = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
+    let forwarder: [&[&str]; 14] = [
+        &["forward"],
+        &["status"],
+        &["face"],
+        &["face", "create"],
+        &["face", "update"],
+        &["route"],
+        &["route", "list"],
+        &["route", "add"],
+        &["route", "remove"],
+        &["strategy"],
+        &["strategy", "set"],
+        &["cs"],
+        &["cs", "config"],
+        &["cs", "erase"],
+    ];
+    let text: String = simulation.into_iter().chain(forwarder).map(section).collect();
     generated("docs/reference/cli.md", "help", &text);
 }
 
