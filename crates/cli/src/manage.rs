@@ -151,9 +151,7 @@ impl FromStr for FaceName {
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Switch {
-    /// On.
     On,
-    /// Off.
     Off,
 }
 
