@@ -7,7 +7,8 @@ use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// Simulate a scenario under several schemes, and print their figures side by side
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,8 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
             return Err(format!("--schemes: {scheme} is given twice").into());
         }
     }
-    let dir = out::folder(args.out.as_deref(), args.json, &format!("compare-{}", out::stem(&scenario.name)))?;
+    let name = format!("compare-{}", out::stem(&scenario.name));
+    let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let seeds = args.seeds.list();
     let job = |scheme: &String, seed: u64| Job {
         scenario: &scenario,
@@ -50,7 +52,7 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         setup: Setup {
             scheme: Some(scheme.clone()),
             seed,
-            with_series: dir.is_some() && seed == seeds[0],
+            with_series: out.dir().is_some() && seed == seeds[0],
             ..Setup::default()
         },
     };
@@ -61,22 +63,23 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
         }
-        if let Some(dir) = dir.as_ref().filter(|_| jobs[at].setup.with_series) {
-            write_all(&report, dir.join(&report.document.scheme))?;
+        if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
+            out.note(write_all(&report, dir.join(&report.document.scheme)));
         }
         Ok(report.document)
     })?;
     let schemes: Vec<Vec<RunDocument>> = runs.chunks(seeds.len()).map(<[_]>::to_vec).collect();
     let mut document = ComparisonDocument::of(&scenario.title, &schemes);
-    if let Some(dir) = &dir {
+    if let Some(dir) = out.dir() {
         for compared in &mut document.schemes {
             compared.report = Some(format!("{}/report.html", compared.scheme));
         }
-        write_comparison(&document, dir)?;
+        out.note(write_comparison(&document, dir));
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = dir.filter(|_| !args.json) {
+    if let Some(dir) = out.complete().filter(|_| !args.json) {
         text += &format!("\nPage: {}\n", dir.join("compare.html").display());
     }
-    terminal::print(&text)
+    terminal::print(&text)?;
+    out.close()
 }

@@ -13,7 +13,8 @@ use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// What `weir reproduce` leaves out unless it is named.
 const EXAMPLES: &str = "examples";
@@ -90,38 +91,39 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     let names = experiments(&args.names)?;
     let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
     let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
-    let dir = out::folder(args.out.as_deref(), args.json, &default_name(&args.names))?;
     let seeds = args.seeds.list();
     let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
     if cases.is_empty() {
         return Err(nothing_stated(&names, args.scheme.as_deref()).into());
     }
-    let rows = simulate(&cases, &seeds, dir.as_deref())?;
+    let out = Out::open(args.out.as_deref(), args.json, &default_name(&args.names))?;
+    let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
     let experiment = |experiment: &Experiment| {
         let cases = of_cases.by_ref().take(experiment.cases().len());
-        experiment.row(cases.map(|(case, rows)| case.row(rows, dir.is_some())).collect())
+        experiment.row(cases.map(|(case, rows)| case.row(rows, out.dir().is_some())).collect())
     };
     let experiments = experiments.iter().map(experiment).collect();
     let document = ReproductionDocument { seeds, experiments };
-    if let Some(dir) = &dir {
-        write_reproduction(&document, dir)?;
+    if let Some(dir) = out.dir() {
+        out.note(write_reproduction(&document, dir));
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = dir.filter(|_| !args.json) {
+    if let Some(dir) = out.complete().filter(|_| !args.json) {
         text += &format!("\nPage: {}\n", dir.join("reproduce.html").display());
     }
     terminal::print(&text)?;
+    out.close()?;
     let (held, all) = document.held();
     Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// All runs: for each case one a seed. The first of each case is written.
-fn simulate(cases: &[Case<'_>], seeds: &[u64], dir: Option<&Path>) -> Result<Vec<Kept>, Failure> {
+fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, Failure> {
     let job = |case: &Case<'_>, seed: u64| Setup {
         scheme: Some(case.scheme.to_owned()),
         seed,
-        with_series: dir.is_some() && seed == seeds[0],
+        with_series: out.dir().is_some() && seed == seeds[0],
         ..Setup::default()
     };
     let of_case = |case| seeds.iter().map(move |seed| (case, *seed));
@@ -139,8 +141,8 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], dir: Option<&Path>) -> Result<Vec
         if let Some(optimum) = &case.point.optimum {
             optimum.add_to(&mut report.document);
         }
-        if let Some(dir) = dir.filter(|_| jobs[at].setup.with_series) {
-            write_all(&report, dir.join(&case.folder))?;
+        if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
+            out.note(write_all(&report, dir.join(&case.folder)));
         }
         Ok(Kept::of(report.document))
     })

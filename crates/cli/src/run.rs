@@ -6,11 +6,12 @@ use weir_results::{
     ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
 };
 use weir_scenario::Scenario;
-use weir_sim::Setup;
+use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
 #[derive(Debug, clap::Args)]
@@ -53,8 +54,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
+    scheme_for(&scenario, scheme)?;
     let name = format!("{}-{scheme}", out::stem(&scenario.name));
-    let dir = out::folder(args.out.as_deref(), args.json, &name)?;
+    let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let job = |&seed: &u64| Job {
         scenario: &scenario,
         set: &args.set,
@@ -62,7 +64,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             scheme: args.scheme.clone(),
             seed,
             windows: windows.clone(),
-            with_series: dir.is_some(),
+            with_series: out.dir().is_some(),
             check_wire: args.check_wire,
         },
     };
@@ -72,13 +74,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
         }
-        if let Some(dir) = &dir {
-            write_all(&report, run_dir(dir, report.document.seed, jobs.len()))?;
+        if let Some(dir) = out.dir() {
+            out.note(write_all(&report, run_dir(dir, report.document.seed, jobs.len())));
         }
         report.series = Series::default();
         Ok(report)
     })?;
-    terminal::print(&render(&scenario, &reports, dir.as_deref(), args))
+    terminal::print(&render(&scenario, &reports, out.complete(), args))?;
+    out.close()
 }
 
 fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Args) -> String {

@@ -492,6 +492,36 @@ fn an_out_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_said_before_anything_runs() {
+    for command in [
+        &["run", "qsccp/dumbbell"][..],
+        &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixed"],
+        &["reproduce", "qsccp/dumbbell"],
+    ] {
+        let args = [command, &["--out", "/proc/weir/results"]].concat();
+        refused(&args, &["/proc/weir/results", "name another folder with --out"]);
+    }
+}
+
+#[test]
+fn what_was_measured_is_printed_though_it_could_not_be_written() {
+    let minimal = "examples/minimal";
+    for (name, args, table) in [
+        ("report.html", &["run", minimal][..], "Classes, whole run"),
+        ("compare.html", &["compare", minimal, "--schemes", "qsccp", "--seeds", "1"], "goodput"),
+        ("reproduce.html", &["reproduce", minimal, "--seeds", "1"], "utilisation"),
+    ] {
+        let out = folder("unwritten");
+        fs::create_dir(out.join(name)).unwrap();
+        let output = weir(&[args, &["--out", out.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stdout).contains(table), "{args:?}: {}", text(&output.stdout));
+        assert!(!text(&output.stdout).contains(".html"), "{args:?}: it names no page that is not there");
+        assert!(text(&output.stderr).contains(name), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn list_names_every_scenario_and_scheme_and_what_can_be_set() {
     let all = printed(&weir(&["list"]));
     for word in ["qsccp/dumbbell", "examples/random-200", "qsccp", "fixed"] {
