@@ -236,10 +236,15 @@ fn descending<Row>(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<usize> {
     order
 }
 
-/// The fastest flows of each class, the slowest, and those with most loss.
+/// The fastest flows of each class, the slowest, and those with most loss. Where flows end, the fastest are
+/// the first to: over a run, goodput says how much each fetched.
 fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
     let flows = &document.flows;
-    let fastest = descending(flows, |row| row.goodput_bps);
+    let ends = flows.iter().any(|row| row.completion_s.is_some());
+    let fastest = descending(flows, |row| match row.completion_s {
+        completion if ends => -completion.unwrap_or(f64::INFINITY),
+        _ => row.goodput_bps,
+    });
     let slowest = fastest.iter().rev().copied().collect();
     let of = |class: &str| fastest.iter().copied().filter(|&i| flows[i].class == class).collect();
     let mut orders: Vec<Vec<usize>> = document.classes.iter().map(|row| of(&row.class)).collect();
