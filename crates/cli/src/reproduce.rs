@@ -92,10 +92,16 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
     let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
     let seeds = args.seeds.list();
-    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
-    if cases.is_empty() {
-        return Err(nothing_stated(&names, args.scheme.as_deref()).into());
+    // Of a paper's experiments some may state nothing about a scheme; who names one asks for what it states.
+    let silent =
+        experiments.iter().zip(&names).filter(|(one, _)| one.cases().is_empty()).map(|(_, name)| name);
+    let silent: Vec<String> = silent.cloned().collect();
+    if silent.len() == names.len() || silent.iter().any(|name| args.names.contains(name)) {
+        return Err(nothing_stated(&silent, args.scheme.as_deref()).into());
     }
+    let experiments: Vec<Experiment> =
+        experiments.into_iter().filter(|one| !one.cases().is_empty()).collect();
+    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
     let out = Out::open(args.out.as_deref(), args.json, &default_name(&args.names))?;
     let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));

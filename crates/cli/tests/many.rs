@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use common::{folder, keys, printed, refused, text, weir};
+use common::{changed, folder, keys, printed, refused, text, weir};
 
 mod common;
 
@@ -261,6 +261,10 @@ fn what_cannot_be_reproduced_is_refused_with_what_can() {
         &["reproduce", "examples/minimal", "--scheme", "qsccp"],
         &["nothing is stated about scheme qsccp"],
     );
+    let silent = changed("reproduce-silent", "Two nodes", "Silent nodes");
+    let text = fs::read_to_string(&silent).unwrap();
+    fs::write(&silent, text.split_once("[[expectation]]").unwrap().0).unwrap();
+    refused(&["reproduce", "examples/minimal", &silent], &["nothing is stated in", &silent]);
     for seeds in ["0", "-1", "1001", "x"] {
         refused(&["reproduce", "examples/minimal", "--seeds", seeds], &["--seeds", seeds]);
     }
