@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use weir_core::units::Span;
 use weir_results::{
-    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, ReproductionDocument,
-    RunDocument, StatementRow, TheoryRow, WindowDistanceRow, WindowRow, kind_of_source, terminal_width,
-    to_json, write_all, write_reproduction,
+    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, OptimumRow,
+    ReproductionDocument, RunDocument, StatementRow, TheoryRow, WindowDistanceRow, kind_of_source,
+    terminal_width, to_json, write_all, write_reproduction,
 };
 use weir_scenario::{self as scenario, Axis, Expectation, Scenario, builtin, builtins, nearest};
 use weir_sim::{Setup, scheme_for};
@@ -73,14 +74,16 @@ struct Case<'a> {
 /// What a case keeps of a run.
 struct Kept {
     expectations: Vec<ExpectationRow>,
-    /// How far it is from the optimum in each of the scenario's windows; empty where that is not known.
+    /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
+    /// where that is not known.
     distances: Vec<DistanceRow>,
 }
 
 impl Kept {
     fn of(document: RunDocument) -> Kept {
-        let distance = |window: &WindowRow| Some(window.optimum.as_ref()?.distance);
-        let distances = document.windows.iter().filter_map(distance).collect();
+        let windows = document.windows.iter().map(|window| &window.optimum);
+        let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
+        let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
         Kept { expectations: document.expectations, distances }
     }
 }
@@ -325,15 +328,21 @@ impl Case<'_> {
 
     /// What is best, and how far the runs are from it.
     fn optimum_row(&self, optimum: &Beside, runs: &[Kept]) -> CaseOptimumRow {
-        let row = |(at, window): (usize, &scenario::Window)| {
+        let scenario = &self.point.scenario;
+        let row = |(at, (from, to)): (usize, &(Span, Span))| {
             let distances: Vec<DistanceRow> =
                 runs.iter().filter_map(|run| run.distances.get(at).copied()).collect();
-            WindowDistanceRow::of((window.from.as_secs_f64(), window.to.as_secs_f64()), &distances)
+            WindowDistanceRow::of((from.as_secs_f64(), to.as_secs_f64()), &distances)
         };
+        let mut windows: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
+        if windows.is_empty() {
+            windows.push((Span::ZERO, scenario.duration));
+        }
         CaseOptimumRow {
             objective: optimum.objective().to_owned(),
             utilisation: optimum.utilisation(),
-            windows: self.point.scenario.windows.iter().enumerate().map(row).collect(),
+            windows: windows.iter().enumerate().map(row).collect(),
+            note: optimum.note().unwrap_or_default().to_owned(),
         }
     }
 }

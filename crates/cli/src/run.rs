@@ -73,6 +73,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
+            report.notes.extend(optimum.note().map(str::to_owned));
         }
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, run_dir(dir, report.document.seed, jobs.len())));

@@ -247,6 +247,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "groups",
         "links",
         "windows",
+        "optimum",
         "expectations",
     ];
     assert_eq!(keys(&document), sorted(top));
@@ -256,11 +257,11 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
-    class.push("class");
+    class.extend(["class", "completion_mean_s"]);
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
     let mut group = figures.to_vec();
-    group.push("group");
+    group.extend(["group", "completion_mean_s"]);
     group.sort_unstable();
     assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
@@ -274,7 +275,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     let optimum = &document["windows"][0]["optimum"];
     assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
     assert_eq!(keys(&optimum["flows"][0]), ["class", "consumer", "goodput_bps", "prefix"]);
-    assert_eq!(keys(&optimum["distance"]), ["largest", "mean", "within_5_percent"]);
+    assert_eq!(keys(&optimum["distance"]), ["highest", "largest", "lowest", "mean", "within_5_percent"]);
     let row = ["what", "source", "unit", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
@@ -283,6 +284,32 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(document["flows"].as_array().unwrap().len(), 40);
     let last = document["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+#[test]
+fn a_run_without_windows_says_how_far_it_is_from_the_optimum() {
+    let none = changed("no-window", "[[window]]", "[[window]]");
+    let whole = fs::read_to_string(&none).unwrap();
+    fs::write(&none, whole.split_once("[[window]]").unwrap().0).unwrap();
+    let document: Value = serde_json::from_str(&printed(&weir(&["run", &none, "--json"]))).unwrap();
+    assert_eq!(document["windows"], json!([]));
+    let [best, got] =
+        [&document["optimum"]["flows"][0], &document["flows"][0]].map(|row| number(row, "goodput_bps"));
+    let lowest = number(&document["optimum"]["distance"], "lowest");
+    assert!((got / best - 1.0 - lowest).abs() < 1e-9 && (-0.2..0.0).contains(&lowest), "{lowest}");
+    let text = printed(&weir(&["run", &none, "--out", folder("no-window-out").to_str().unwrap()]));
+    assert!(text.contains("Distance from the optimum"), "{text}");
+}
+
+#[test]
+fn the_optimum_says_that_it_knows_nothing_of_greed_where_flows_are() {
+    let said = |set: &[&str]| {
+        printed(&weir(
+            &[&["run", "examples/minimal", "--out", folder("greed").to_str().unwrap()], set].concat(),
+        ))
+    };
+    let greedy = said(&["--set", "flow.video.source_rate=20 Mb/s", "--set", "flow.video.unresponsive=true"]);
+    assert!(greedy.contains("knows nothing of greed") && !said(&[]).contains("greed:"), "{greedy}");
 }
 
 /// In the dumbbell the flows of a class are one group.

@@ -290,8 +290,17 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     let period = &document["periods"][0];
     assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
     let rows = period["classes"].as_array().unwrap();
-    let figures =
-        ["completion_s", "delay_ms", "goodput_bps", "jain", "lost", "name", "retransmitted", "scheme"];
+    let figures = [
+        "completion_mean_s",
+        "completion_s",
+        "delay_ms",
+        "goodput_bps",
+        "jain",
+        "lost",
+        "name",
+        "retransmitted",
+        "scheme",
+    ];
     assert_eq!(keys(&rows[0]), figures);
     assert_eq!(rows.len(), 8);
     assert_eq!((&rows[0]["name"], &rows[0]["scheme"]), (&json!("EF"), &json!("qsccp")));

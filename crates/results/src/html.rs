@@ -267,7 +267,10 @@ fn notes(report: &Report) -> Vec<String> {
         let optimum = window.optimum.as_ref()?;
         Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum.sentence()))
     };
-    report.document.windows.iter().filter_map(sentence).chain(report.notes.iter().cloned()).collect()
+    let document = &report.document;
+    let whole = document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum.sentence()));
+    let windows = document.windows.iter().filter_map(sentence);
+    whole.into_iter().chain(windows).chain(report.notes.iter().cloned()).collect()
 }
 
 /// The document with these rows of flows and links and no others; the page shows no groups.
@@ -295,6 +298,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         scenario: document.scenario.clone(),
         scheme: document.scheme.clone(),
         set: document.set.clone(),
+        optimum: document.optimum.as_ref().map(optimum),
         flows: flow_rows(&document.flows),
         classes: document.classes.clone(),
         groups: Vec::new(),

@@ -62,6 +62,8 @@ impl WindowDistanceRow {
             to_s,
             mean: mean(|run| run.mean),
             largest: mean(|run| run.largest),
+            lowest: mean(|run| run.lowest),
+            highest: mean(|run| run.highest),
             within_5_percent: mean(|run| run.within_5_percent),
         }
     }
@@ -140,6 +142,10 @@ impl ReproductionDocument {
         if all == 0 {
             notes.push("No paper states anything that was measured here.".to_owned());
         }
+        let unknown = experiment.cases.iter().filter_map(|case| Some(&case.optimum.as_ref()?.note));
+        let mut unknown: Vec<String> = unknown.filter(|note| !note.is_empty()).cloned().collect();
+        unknown.dedup();
+        notes.extend(unknown);
         let is_alone = experiment.cases.len() == 1;
         let report = |case: &CaseRow| {
             let name = if is_alone { case.scheme.clone() } else { name_of(case) };
@@ -216,12 +222,12 @@ impl ReproductionDocument {
         let mut columns = vec![words("window")];
         columns.extend(by_point.then_some(words("at")));
         columns.extend(by_scheme.then_some(words("scheme")));
-        columns.extend(["mean", "largest", "flows within 5 %"].map(numbers));
+        columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
         let row = |case: &CaseRow, window: &WindowDistanceRow| -> Vec<Cell> {
             let mut cells: Vec<Cell> = vec![format!("{} s to {} s", window.from_s, window.to_s).into()];
             cells.extend(by_point.then(|| point(case).into()));
             cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
-            let figures = [&window.mean, &window.largest, &window.within_5_percent];
+            let figures = [&window.mean, &window.lowest, &window.highest, &window.within_5_percent];
             let part =
                 |part: &Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());
             cells.extend(figures.map(|figure| part(figure).into()));
@@ -450,8 +456,13 @@ mod tests {
 
     #[test]
     fn each_window_says_how_far_the_seeds_are_from_the_optimum() {
-        let distance =
-            |mean| DistanceRow { mean: Some(mean), largest: Some(0.2), within_5_percent: Some(1.0) };
+        let distance = |mean| DistanceRow {
+            mean: Some(mean),
+            largest: Some(0.2),
+            lowest: Some(-0.2),
+            highest: Some(0.1),
+            within_5_percent: Some(1.0),
+        };
         let row = row(Some(1e6), true);
         let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 2);
         document.experiments[0].cases[0].optimum = Some(CaseOptimumRow {
@@ -461,12 +472,15 @@ mod tests {
                 WindowDistanceRow::of((20.0, 120.0), &[distance(0.01), distance(0.03)]),
                 WindowDistanceRow::of((5.0, 6.0), &[distance(0.01), DistanceRow::default()]),
             ],
+            note: "It knows nothing of greed.".to_owned(),
         });
         let text = document.text(None);
         let title = "Distance of flows' goodput from the optimum (link-fair, 99 % of links)";
         assert!(text.contains(&format!("\n{title}\n")), "{text}");
-        assert_eq!(line(&text, "20 s to"), "20 s to 120 s 2 ± 13 % 20 % 100 %");
-        assert_eq!(line(&text, "5 s to"), "5 s to 6 s 1 % (1 of 2) 20 % (1 of 2) 100 % (1 of 2)");
+        assert!(text.contains("\nIt knows nothing of greed.\n"), "{text}");
+        assert_eq!(line(&text, "20 s to"), "20 s to 120 s 2 ± 13 % -20 % 10 % 100 %");
+        let one_knows = "5 s to 6 s 1 % (1 of 2) -20 % (1 of 2) 10 % (1 of 2) 100 % (1 of 2)";
+        assert_eq!(line(&text, "5 s to"), one_knows);
         assert!(document.html().contains("<th scope=\"row\">20 s to 120 s</th>"));
     }
 
