@@ -527,7 +527,7 @@ function provenance(): HTMLElement {
       "Lost counts Data packets dropped in the network.",
     ),
     rows.some(([key]) => key.includes("{"))
-      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario}`), " has each by itself.")
+      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario} --all`), " has each by itself.")
       : null,
     rows.length > 0
       ? h("dl", { class: "provenance" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))

@@ -24,6 +24,9 @@ pub struct Args {
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
     /// Where to write compare.html, compare.json and the report of each scheme's run with seed 1, over
     /// those of an earlier run; by default out/compare-SCENARIO
     #[arg(long, value_name = "DIR")]
@@ -35,6 +38,7 @@ pub struct Args {
 
 /// Compares them.
 pub fn compare(args: &Args) -> Result<(), Failure> {
+    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     for (at, scheme) in args.schemes.iter().enumerate() {
@@ -52,13 +56,14 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         setup: Setup {
             scheme: Some(scheme.clone()),
             seed,
+            windows: windows.clone(),
             with_series: out.dir().is_some() && seed == seeds[0],
             ..Setup::default()
         },
     };
     let jobs: Vec<Job<'_>> =
         args.schemes.iter().flat_map(|scheme| seeds.iter().map(move |seed| job(scheme, *seed))).collect();
-    let optimum = Beside::of(&scenario, &[]);
+    let optimum = Beside::of(&scenario, &windows);
     let runs = batch::simulate(&jobs, |at, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);

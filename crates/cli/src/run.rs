@@ -1,5 +1,6 @@
 //! `weir run`: one scenario under one scheme.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use weir_results::{
@@ -70,11 +71,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
     let optimum = Beside::of(&scenario, &windows);
+    let shared = shared_prefixes(&scenario);
     let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
             report.notes.extend(optimum.note().map(str::to_owned));
         }
+        report.notes.extend(shared.iter().cloned());
         if let Some(dir) = out.dir() {
             out.note(write_all(&report, run_dir(dir, report.document.seed, jobs.len())));
         }
@@ -83,6 +86,23 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })?;
     terminal::print(&render(&scenario, &reports, out.complete(), args))?;
     out.close()
+}
+
+/// Flows of a consumer that fetch the same content, which is hardly ever meant.
+fn shared_prefixes(scenario: &Scenario) -> Vec<String> {
+    let mut flows: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for flow in &scenario.flows {
+        let consumer = scenario.nodes[flow.consumer.index()].name.as_str();
+        *flows.entry((consumer, flow.prefix.as_str())).or_default() += 1;
+    }
+    let several = flows.into_iter().filter(|(_, count)| *count > 1);
+    let note = |((consumer, prefix), count): ((&str, &str), usize)| {
+        format!(
+            "{count} flows of {consumer} fetch the same content below {prefix}: a Data comes once and counts for \
+             each. With `{{}}` in the prefix each flow of a `count` has content of its own."
+        )
+    };
+    several.map(note).take(3).collect()
 }
 
 fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Args) -> String {

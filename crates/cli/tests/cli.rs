@@ -562,6 +562,50 @@ fn list_names_every_scenario_and_scheme_and_what_can_be_set() {
 }
 
 #[test]
+fn what_many_nodes_or_links_have_in_common_is_listed_once_unless_all_is_asked_for() {
+    let [short, all] =
+        [&["list", "qsccp/geant"][..], &["list", "qsccp/geant", "--all"]].map(|args| printed(&weir(args)));
+    assert!(short.contains("  node.*.cache = 0  (all 46)\n") && !short.contains("node.n3.cache "), "{short}");
+    assert!(short.contains("  node.*.position = (46 values for 46: see them with --all)\n"), "{short}");
+    assert!(short.lines().count() < 200 && all.lines().count() > 600);
+    assert!(all.contains("  node.n3.cache = 0\n") && !all.contains("node.*"), "{all}");
+    // Few flows keep their order, each with its keys.
+    let flow = |list: &str| {
+        list.lines().filter(|line| line.starts_with("  flow.")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(flow(&short), flow(&all));
+}
+
+#[test]
+fn a_name_that_is_nearly_one_is_answered_with_it() {
+    let meant = "did you mean `qsccp/dumbbell`?";
+    for name in ["qsccp/dumbel", "dumbbell", "dumbel"] {
+        for command in ["run", "list", "optimum"] {
+            refused(&[command, name], &[meant]);
+        }
+    }
+    refused(&["list", "qscp"], &["did you mean the scheme `qsccp`?"]);
+    refused(&["run", "examples/minimal", "--set", "scheme.qsccp.gama=0.9"], &["did you mean `gamma`?"]);
+    let none = changed(
+        "no-scheme",
+        "[scheme]\ndefault = \"fixed\"\n\n[scheme.fixed]\nwindow = 32\nsource = \"assumed: enough to fill 10 Mb/s over 20 ms there and back\"",
+        "",
+    );
+    refused(&["run", &none], &["`weir list` shows the names"]);
+}
+
+#[test]
+fn flows_that_fetch_the_same_are_pointed_out() {
+    let run = |prefix: &str| {
+        let scenario =
+            changed("same-content", "prefix = \"/video\"", &format!("prefix = \"{prefix}\"\ncount = 2"));
+        printed(&weir(&["run", &scenario, "--out", folder("same-content-out").to_str().unwrap()]))
+    };
+    assert!(run("/video").contains("Note: 2 flows of alice fetch the same content below /video"));
+    assert!(!run("/video/{}").contains("the same content"));
+}
+
+#[test]
 fn a_closed_pipe_ends_it_quietly() {
     for args in [&["list", "qsccp/dumbbell"][..], &[SHORT, &["--json"]].concat(), &["--help"]] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))

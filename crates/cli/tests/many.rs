@@ -318,6 +318,15 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
 
 /// A scheme's figures are the means of those that its runs have one by one.
 #[test]
+fn a_comparison_has_further_windows() {
+    let output = weir(&[COMPARE, &["--seeds", "1", "--json", "--window", "500ms:1s"]].concat());
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let last = document["periods"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["from_s"], &last["to_s"]), (&json!(0.5), &json!(1.0)));
+    refused(&[COMPARE, &["--window", "1"]].concat(), &["--window 1: a window is two times"]);
+}
+
+#[test]
 fn a_comparison_has_the_means_of_the_runs() {
     let loss = ["--set", "link.R2-R3.loss=0.05", "--json"];
     let compared: Value =
