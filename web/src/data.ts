@@ -43,7 +43,7 @@ export interface Rows {
   flows: FlowRow[];
   classes: ClassRow[];
   links: LinkRow[];
-  /** Only of windows. */
+  /** Of windows, or of the whole run where there are none. */
   optimum?: Optimum | null;
 }
 

@@ -221,7 +221,7 @@ function trafficPanels(rows: { goodput_bps: number | null }[]): { panels: Panel[
     scale: unit.scale,
     panels: [
       { id: "goodput", title: "Goodput", unit: unit.name, height: 210, fromZero: true },
-      { id: "delay", title: "Delay", unit: "ms", height: 210, fromZero: false },
+      { id: "delay", title: "Delay", unit: "ms", height: 210, fromZero: false, weight: "goodput" },
       {
         id: "lost",
         title: "Lost",
@@ -273,7 +273,10 @@ function traffic(): HTMLElement {
   const isPlotted = (i: number) => Boolean(page.flows[i]);
   const by = (order: (row: FlowRow) => number) =>
     doc.flows.map((_, i) => i).filter(isPlotted).sort((a, b) => order(doc.flows[b]!) - order(doc.flows[a]!) || a - b);
-  const fastest = by((row) => row.goodput_bps ?? 0);
+  // Over a run in which flows end, goodput says how much a flow fetched and not how fast.
+  const ends = doc.flows.some((row) => row.completion_s !== null);
+  const fastest = by((row) => (ends ? -(row.completion_s ?? Infinity) : (row.goodput_bps ?? 0)));
+  const [quick, slow] = ends ? ["first to complete", "last to complete"] : ["fastest", "slowest"];
   const all = doc.flows.map((_, i) => i).filter(isPlotted);
   const inOrder = (flows: number[]) => [...flows].sort((a, b) => a - b);
   const sets = new Map<string, [text: string, flows: () => number[]]>();
@@ -281,19 +284,19 @@ function traffic(): HTMLElement {
   if (classes.length > 1) {
     const each = Math.max(1, Math.floor(TOP / classes.length));
     sets.set("each", [
-      `${each} fastest of each class`,
+      `${each} ${quick} of each class`,
       () => inOrder(classes.flatMap((name) => fastest.filter((i) => doc.flows[i]!.class === name).slice(0, each))),
     ]);
   }
   if (all.length > TOP) {
-    sets.set("fastest", [`${TOP} fastest`, () => fastest.slice(0, TOP)]);
-    sets.set("slowest", [`${TOP} slowest`, () => fastest.slice(-TOP).reverse()]);
+    sets.set("fastest", [`${TOP} ${quick}`, () => fastest.slice(0, TOP)]);
+    sets.set("slowest", [`${TOP} ${slow}`, () => fastest.slice(-TOP).reverse()]);
     sets.set("lossy", [`${TOP} with most loss`, () => by((row) => row.lost).slice(0, TOP)]);
   }
   for (const name of classes) {
     const members = fastest.filter((i) => doc.flows[i]!.class === name);
     if (members.length === 0) continue;
-    const text = members.length > MOST ? `class ${name}, ${MOST} fastest of ${members.length}` : `class ${name} (${members.length})`;
+    const text = members.length > MOST ? `class ${name}, ${MOST} ${quick} of ${members.length}` : `class ${name} (${members.length})`;
     sets.set(`class ${name}`, [text, () => inOrder(members.slice(0, MOST))]);
   }
   const firstSet = sets.has("all") && all.length <= TOP ? "all" : sets.has("each") ? "each" : "fastest";
@@ -305,7 +308,7 @@ function traffic(): HTMLElement {
     if (filter) {
       const fitting = fastest.filter((i) => flowName(i).toLowerCase().includes(filter));
       flows = inOrder(fitting.slice(0, MOST));
-      status.textContent = fitting.length > MOST ? `${MOST} fastest of ${fitting.length}` : `${fitting.length} flows`;
+      status.textContent = fitting.length > MOST ? `${MOST} ${quick} of ${fitting.length}` : `${fitting.length} flows`;
     } else {
       status.textContent = "";
     }
@@ -520,11 +523,11 @@ function provenance(): HTMLElement {
     h(
       "p",
       {},
-      "Goodput counts Data content delivered to applications. Delay runs from the first sending of an Interest to its Data. ",
+      "Goodput counts Data content delivered to applications, over the whole run or window, also where a flow was done before its end. Delay runs from the first sending of an Interest to its Data. ",
       "Lost counts Data packets dropped in the network.",
     ),
     rows.some(([key]) => key.includes("{"))
-      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario}`), " has each by itself.")
+      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario} --all`), " has each by itself.")
       : null,
     rows.length > 0
       ? h("dl", { class: "provenance" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))

@@ -34,6 +34,8 @@ export interface Panel {
   top?: number;
   /** Counts are drawn in steps and read as sums; all else as lines and means. */
   counts?: boolean;
+  /** Of a mean over packets: the panel whose values are as many in each step. Its mean over a range is over all of these. */
+  weight?: string;
   /** Stands in place of the plot where every line is zero. */
   none?: string;
 }
@@ -393,8 +395,9 @@ export class Board {
     fadeEdges(box, () => {
       const row = body.rows[0]?.offsetHeight ?? 0;
       const seen = row > 0 ? Math.floor((box.clientHeight - body.offsetTop) / row) : lines;
-      rows.textContent = seen < lines ? `${seen} of ${lines} lines in view: scroll` : "";
-      rows.hidden = seen >= lines;
+      const hides = box.scrollHeight - box.clientHeight > 2 && seen < lines;
+      rows.textContent = hides ? `${seen} of ${lines} lines in view: scroll` : "";
+      rows.hidden = !hides;
     });
     this.readings.replaceChildren(box, rows);
     this.paintSwatches();
@@ -417,15 +420,18 @@ export class Board {
     // The steps that are read, whose ends are known no finer.
     const { start, step } = this.range;
     const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
+    const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: of all Data`);
+    const over = ` (${[...weighted, "counts: sum"].join("; ")})`;
     this.caption.textContent =
       this.cursor === null
-        ? `mean (counts: sum) over ${edge(first)} to ${edge(end)} s`
+        ? `mean${over} over ${edge(first)} to ${edge(end)} s`
         : `at ${seconds(this.times[this.cursor]!)} s`;
     this.lines.forEach((line, i) => {
       this.panels.forEach((panel, p) => {
         const values = line.values[p]!;
+        const weights = line.values[this.panels.findIndex((other) => other.id === panel.weight)];
         const value =
-          this.cursor === null ? summary(values, first, end, panel.counts ?? false) : values[this.cursor];
+          this.cursor === null ? summary(values, first, end, panel.counts ?? false, weights) : values[this.cursor];
         this.cells[i]![p]!.textContent = panel.counts ? count(value) : significant(value, 4);
       });
     });
@@ -446,14 +452,16 @@ function swatch(): SVGSVGElement {
   return svg;
 }
 
-function summary(values: Values, first: number, end: number, sum: boolean): number | null {
+/** A sum, or a mean: of steps, or by the weight that each has. */
+function summary(values: Values, first: number, end: number, sum: boolean, weights?: Values): number | null {
   let total = 0;
   let n = 0;
   for (let k = Math.max(0, first); k < end; k++) {
     const value = values[k];
     if (isNumber(value)) {
-      total += value;
-      n++;
+      const weight = weights ? (weights[k] ?? 0) : 1;
+      total += value * weight;
+      n += weight;
     }
   }
   if (sum) return total;

@@ -69,7 +69,8 @@ export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[],
   fadeEdges(box, () => {
     const row = body.rows[0]?.offsetHeight ?? 0;
     const seen = row > 0 ? Math.floor((box.clientHeight - header.offsetHeight) / row) : rows.length;
-    inView.textContent = seen < rows.length ? `${seen} of ${count(rows.length)} rows in view: scroll, or sort by a column. ` : "";
+    const hides = box.scrollHeight - box.clientHeight > 2 && seen < rows.length;
+    inView.textContent = hides ? `${seen} of ${count(rows.length)} rows in view: scroll, or sort by a column. ` : "";
     note.hidden = inView.textContent === "" && left === "";
   });
   return h("div", {}, box, note);

@@ -189,6 +189,36 @@ describe("the report", () => {
       assert.match(await page.locator("#board-links caption").textContent(), /^at [\d.]+ s$/);
     }));
 
+  test("gives the mean delay of the tables beside the plots", () =>
+    open(async (page) => {
+      const cells = (selector, column) =>
+        page.locator(`${selector} tbody tr`).evaluateAll(
+          (rows, column) => rows.map((row) => [row.querySelector("th").innerText.trim().split(/\s/)[0], Number(row.cells[column].innerText)]),
+          column,
+        );
+      const board = await firstBoard(page);
+      if (board !== "classes") return;
+      const table = new Map(await cells("#classes", 2));
+      const legend = await cells("#board-classes .readings", 2);
+      assert.equal(legend.length, table.size);
+      for (const [name, mean] of legend) {
+        const stated = table.get(name);
+        assert.ok(Math.abs(mean / stated - 1) < 0.005, `${name}: ${mean} beside the plot, ${stated} in the table`);
+      }
+    }));
+
+  test("says that there is more to scroll only where there is", () =>
+    open(
+      async (page) => {
+        for (const box of await page.locator(".readings").all()) {
+          if (!(await box.isVisible())) continue;
+          const [more, hidden] = await box.evaluate((box) => [box.querySelector(".box"), box.querySelector(".more").hidden].map((one) => (one === true || one === false ? one : one.scrollHeight - one.clientHeight > 2)));
+          assert.ok(more || hidden, "it hints at nothing");
+        }
+      },
+      { viewport: { width: 1000, height: 760 } },
+    ));
+
   test("works from the keyboard", () =>
     open(async (page) => {
       const board = await firstBoard(page);

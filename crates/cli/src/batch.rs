@@ -1,5 +1,6 @@
 //! Runs side by side: every command that simulates does it here.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -49,9 +50,10 @@ pub fn simulate<T: Send>(
     keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
     let bar = progress_bar(jobs);
+    let log = Log::new();
     let done = AtomicUsize::new(0);
     let kept = jobs.par_iter().enumerate().map(|(at, job)| {
-        let kept = keep(at, simulate_one(job, &bar)?)?;
+        let kept = keep(at, simulate_one(job, &bar, &log)?)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         if jobs.len() > 1 {
             bar.set_message(format!("{done} of {} runs", jobs.len()));
@@ -64,7 +66,7 @@ pub fn simulate<T: Send>(
 }
 
 /// One run, with its time on the clock.
-fn simulate_one(job: &Job<'_>, bar: &ProgressBar) -> Result<Report, Failure> {
+fn simulate_one(job: &Job<'_>, bar: &ProgressBar, log: &Log) -> Result<Report, Failure> {
     let begun = now();
     let mut world = World::build(job.scenario, &job.setup)?;
     let mut shown = Time::ZERO;
@@ -73,6 +75,7 @@ fn simulate_one(job: &Job<'_>, bar: &ProgressBar) -> Result<Report, Failure> {
         if advanced >= Span::from_millis(500) {
             shown = progress.now;
             bar.inc(advanced.as_nanos() / 1_000_000);
+            log.say(bar);
         }
     };
     world.run(&mut show)?;
@@ -92,6 +95,31 @@ fn simulate_one(job: &Job<'_>, bar: &ProgressBar) -> Result<Report, Failure> {
 #[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// Where there is no terminal for a bar: a line now and then, so that who waits knows for what.
+struct Log {
+    /// When there is the next one; none on a terminal.
+    next: Option<Mutex<Instant>>,
+}
+
+impl Log {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn new() -> Log {
+        Log { next: (!terminal::has_progress()).then(|| Mutex::new(now() + Log::EVERY)) }
+    }
+
+    /// Says how far all runs are, if it is time to.
+    fn say(&self, bar: &ProgressBar) {
+        let Some(mut next) = self.next.as_ref().and_then(|next| next.try_lock().ok()) else { return };
+        if now() < *next {
+            return;
+        }
+        *next = now() + Log::EVERY;
+        let part = 100 * bar.position() / bar.length().unwrap_or(1).max(1);
+        eprintln!("{}: {part} %", bar.message());
+    }
 }
 
 /// Simulated milliseconds of all runs together; shown on a terminal only.

@@ -2,10 +2,16 @@
 
 use weir_core::units::Span;
 use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Theory};
-use weir_results::{OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
-use weir_scenario::{DirectedLink, Expectation, Flow, FlowId, Metric, Scenario, Select};
+use weir_results::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
+use weir_scenario::{
+    DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
+};
 
 use crate::terminal;
+
+/// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
+/// who wants it names a window.
+const FEW_FLOWS: usize = 300;
 
 /// The optimum of a scenario, for what runs measure.
 pub struct Beside {
@@ -13,15 +19,20 @@ pub struct Beside {
     utilisation: f64,
     /// Of each window, in the order of the document's.
     windows: Vec<Vec<OptimumFlowRow>>,
+    /// Of the whole run, where there is no window.
+    whole: Option<Vec<OptimumFlowRow>>,
+    /// What it does not know of the scenario.
+    note: Option<&'static str>,
     /// For each of the scenario's expectations what it would be, where the optimum says so.
     figures: Vec<Option<f64>>,
 }
 
 impl Beside {
-    /// In the scenario's windows and further ones; none where theory does not know it.
+    /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where theory does not know it.
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<Beside> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
-        has_windows.then(|| waited_for(|| Beside::compute(scenario, further, &[])).ok()).flatten()
+        let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
+        is_known.then(|| waited_for(|| Beside::compute(scenario, further, &[])).ok()).flatten()
     }
 
     /// In the scenario's windows and for its expectations; none where theory does not know it.
@@ -37,6 +48,9 @@ impl Beside {
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
         let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
         let shown = windows.len();
+        if shown == 0 {
+            windows.push((Span::ZERO, scenario.duration));
+        }
         for expectation in expectations.iter().filter(|expectation| is_of_rates(expectation.metric)) {
             if !windows.contains(&expectation.window) {
                 windows.push(expectation.window);
@@ -58,6 +72,8 @@ impl Beside {
             objective: options.objective,
             utilisation: theory.utilisation(),
             windows: optima[..shown].iter().map(|optimum| flow_rows(scenario, optimum)).collect(),
+            whole: (shown == 0).then(|| flow_rows(scenario, &optima[0])),
+            note: has_greedy_flows(scenario).then_some(NOTHING_OF_GREED),
             figures: expectations.iter().map(figure).collect(),
         })
     }
@@ -78,13 +94,33 @@ impl Beside {
         &self.figures
     }
 
-    /// Adds it to each window of a run.
-    pub fn add_to(&self, document: &mut RunDocument) {
-        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
-            let row = OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), &window.flows);
-            window.optimum = Some(row);
-        }
+    /// What it does not know of the scenario, in a sentence.
+    pub fn note(&self) -> Option<&'static str> {
+        self.note
     }
+
+    /// Adds it to each window of a run, or to the run if it has none.
+    pub fn add_to(&self, document: &mut RunDocument) {
+        let row = |best: &Vec<OptimumFlowRow>, measured: &[FlowRow]| {
+            OptimumRow::new(self.objective.name(), self.utilisation, best.clone(), measured)
+        };
+        for (window, best) in document.windows.iter_mut().zip(&self.windows) {
+            window.optimum = Some(row(best, &window.flows));
+        }
+        document.optimum = self.whole.as_ref().map(|best| row(best, &document.flows));
+    }
+}
+
+/// Greedy flows are those that no scheme can have its optimum with.
+const NOTHING_OF_GREED: &str = "The optimum knows nothing of greed: it divides as though every flow kept to what it \
+    is given. Where a scheme punishes a greedy flow, that one is below it and others are above.";
+
+/// Whether a flow pays no heed to its scheme, from its start or from an event on.
+fn has_greedy_flows(scenario: &Scenario) -> bool {
+    let is_greedy = |source: &SourceRate| matches!(source, SourceRate::Unresponsive(_));
+    let turns =
+        |event: &TimedEvent| matches!(&event.what, Event::FlowSource { source, .. } if is_greedy(source));
+    scenario.flows.iter().any(|flow| is_greedy(&flow.source)) || scenario.events.iter().any(turns)
 }
 
 /// What a terminal is told to wait for.

@@ -7,7 +7,8 @@ use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// Simulate a scenario under several schemes, and print their figures side by side
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,9 @@ pub struct Args {
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
     /// Where to write compare.html, compare.json and the report of each scheme's run with seed 1, over
     /// those of an earlier run; by default out/compare-SCENARIO
     #[arg(long, value_name = "DIR")]
@@ -34,6 +38,7 @@ pub struct Args {
 
 /// Compares them.
 pub fn compare(args: &Args) -> Result<(), Failure> {
+    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     for (at, scheme) in args.schemes.iter().enumerate() {
@@ -42,7 +47,8 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
             return Err(format!("--schemes: {scheme} is given twice").into());
         }
     }
-    let dir = out::folder(args.out.as_deref(), args.json, &format!("compare-{}", out::stem(&scenario.name)))?;
+    let name = format!("compare-{}", out::stem(&scenario.name));
+    let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let seeds = args.seeds.list();
     let job = |scheme: &String, seed: u64| Job {
         scenario: &scenario,
@@ -50,33 +56,35 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         setup: Setup {
             scheme: Some(scheme.clone()),
             seed,
-            with_series: dir.is_some() && seed == seeds[0],
+            windows: windows.clone(),
+            with_series: out.dir().is_some() && seed == seeds[0],
             ..Setup::default()
         },
     };
     let jobs: Vec<Job<'_>> =
         args.schemes.iter().flat_map(|scheme| seeds.iter().map(move |seed| job(scheme, *seed))).collect();
-    let optimum = Beside::of(&scenario, &[]);
+    let optimum = Beside::of(&scenario, &windows);
     let runs = batch::simulate(&jobs, |at, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
         }
-        if let Some(dir) = dir.as_ref().filter(|_| jobs[at].setup.with_series) {
-            write_all(&report, dir.join(&report.document.scheme))?;
+        if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
+            out.note(write_all(&report, dir.join(&report.document.scheme)));
         }
         Ok(report.document)
     })?;
     let schemes: Vec<Vec<RunDocument>> = runs.chunks(seeds.len()).map(<[_]>::to_vec).collect();
     let mut document = ComparisonDocument::of(&scenario.title, &schemes);
-    if let Some(dir) = &dir {
+    if let Some(dir) = out.dir() {
         for compared in &mut document.schemes {
             compared.report = Some(format!("{}/report.html", compared.scheme));
         }
-        write_comparison(&document, dir)?;
+        out.note(write_comparison(&document, dir));
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = dir.filter(|_| !args.json) {
+    if let Some(dir) = out.complete().filter(|_| !args.json) {
         text += &format!("\nPage: {}\n", dir.join("compare.html").display());
     }
-    terminal::print(&text)
+    terminal::print(&text)?;
+    out.close()
 }

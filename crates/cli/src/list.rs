@@ -1,9 +1,10 @@
 //! `weir list`: what there is to run, and what can be set.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use weir_scenario::{builtin, builtins};
+use weir_scenario::{Setting, builtin, builtins, nearest};
 use weir_schemes::{SCHEMES, find};
 
 use crate::{Failure, load, terminal};
@@ -13,6 +14,9 @@ use crate::{Failure, load, terminal};
 pub struct Args {
     /// A scenario or a scheme: list what `--set` can change in it, each with its value and source
     name: Option<String>,
+    /// List every node, link and flow by itself, also where many have the same value
+    #[arg(long, requires = "name")]
+    all: bool,
 }
 
 /// Prints the list.
@@ -21,7 +25,7 @@ pub fn list(args: &Args) -> Result<(), Failure> {
         None => everything(),
         Some(name) => match find(name) {
             Some(_) => parameters(name),
-            None => settings(name).map_err(|error| or_scheme(name, &*error))?,
+            None => settings(name, args.all).map_err(|error| or_scheme(name, &*error))?,
         },
     };
     terminal::print(&text)
@@ -55,16 +59,18 @@ fn or_scheme(name: &str, error: &dyn Error) -> String {
     if Path::new(name).exists() || builtin(name).is_some() {
         return error.to_string();
     }
-    format!("{error}\n  schemes: {}", schemes.join(", "))
+    let near = nearest(name, schemes.iter().copied());
+    let near = near.map_or(String::new(), |near| format!("; did you mean the scheme `{near}`?"));
+    format!("{error}\n  schemes: {}{near}", schemes.join(", "))
 }
 
-fn settings(name: &str) -> Result<String, Failure> {
+fn settings(name: &str, all: bool) -> Result<String, Failure> {
     let scenario = load::scenario(name, &[])?;
     let mut text = format!("{}: {}\n\n", scenario.name, scenario.title);
-    for setting in &scenario.settings {
-        let source = setting.source.as_deref().map(|s| format!("  [{s}]")).unwrap_or_default();
-        let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
-        text += &format!("  {} = {value}{source}\n", setting.path);
+    let each: Vec<Line> = scenario.settings.iter().map(Line::of).collect();
+    for line in if all { each } else { shortened(each) } {
+        let source = line.source.map(|s| format!("  [{s}]")).unwrap_or_default();
+        text += &format!("  {} = {}{source}\n", line.path, line.value);
     }
     if !scenario.axes.is_empty() {
         text += "\nAxes\n";
@@ -75,4 +81,79 @@ fn settings(name: &str) -> Result<String, Failure> {
         text += &format!("  axis.{name} = {value}  [values: {values}; sets {sets}]\n");
     }
     Ok(text + "\nChange one with `weir run SCENARIO --set KEY=VALUE`; `*` stands for every name.\n")
+}
+
+/// A row of the list.
+#[derive(Clone)]
+struct Line {
+    path: String,
+    value: String,
+    source: Option<String>,
+}
+
+impl Line {
+    fn of(setting: &Setting) -> Line {
+        let value = if setting.value.is_empty() { "(not set)" } else { &setting.value };
+        Line { path: setting.path.clone(), value: value.to_owned(), source: setting.source.clone() }
+    }
+
+    fn says(&self) -> (&str, Option<&str>) {
+        (&self.value, self.source.as_deref())
+    }
+
+    /// What it is of all nodes, links or flows: `node.*.cache` of `node.R1.cache`.
+    fn family(&self) -> Option<String> {
+        let (section, rest) = self.path.split_once('.')?;
+        let (_, key) = rest.rsplit_once('.')?;
+        matches!(section, "node" | "link" | "flow").then(|| format!("{section}.*.{key}"))
+    }
+}
+
+/// So many rows of a family are shown at most, one of which may be for many.
+const ROWS_OF_FAMILY: usize = 8;
+
+/// What many nodes, links or flows have in common in one row, where the first of them is.
+fn shortened(each: Vec<Line>) -> Vec<Line> {
+    let mut families: BTreeMap<String, Vec<&Line>> = BTreeMap::new();
+    for line in &each {
+        if let Some(family) = line.family() {
+            families.entry(family).or_default().push(line);
+        }
+    }
+    let mut rows: BTreeMap<String, Vec<Line>> = families
+        .into_iter()
+        .filter(|(_, lines)| lines.len() > ROWS_OF_FAMILY)
+        .map(|(family, lines)| (family.clone(), of_family(&family, &lines)))
+        .collect();
+    // The rows of a family are there once; what comes after is in them.
+    let row = |line: &Line| match line.family().and_then(|family| rows.get_mut(&family)) {
+        Some(rows) => std::mem::take(rows),
+        None => vec![line.clone()],
+    };
+    each.iter().flat_map(row).collect()
+}
+
+/// Of a family with many rows: the one that most have, and the others if they are few.
+fn of_family(family: &str, lines: &[&Line]) -> Vec<Line> {
+    let all = lines.len();
+    let mut values: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
+    for line in lines {
+        *values.entry(line.says()).or_default() += 1;
+    }
+    let Some((&most, &count)) = values.iter().max_by_key(|(_, count)| **count) else { return Vec::new() };
+    let row = |value: String, source: Option<&str>| Line {
+        path: family.to_owned(),
+        value,
+        source: source.map(str::to_owned),
+    };
+    let (value, source) = most;
+    match all - count {
+        0 => vec![row(format!("{value}  (all {all})"), source)],
+        few if few < ROWS_OF_FAMILY => {
+            let first = row(format!("{value}  ({count} of {all}, the others below)"), source);
+            let others = lines.iter().filter(|line| line.says() != most).map(|line| (*line).clone());
+            [first].into_iter().chain(others).collect()
+        }
+        _ => vec![row(format!("({} values for {all}: see them with --all)", values.len()), None)],
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use weir_core::units::Span;
-use weir_scenario::{Override, Scenario, builtin, builtins};
+use weir_scenario::{Override, Scenario, builtin, builtins, nearest};
 
 use crate::{Failure, terminal};
 
@@ -38,8 +38,10 @@ fn file(name: &str) -> Result<String, String> {
     match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
+            let meant =
+                meant(name, &names).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             return Err(format!(
-                "there is no scenario and no file called `{name}`\n  built-in scenarios: {}",
+                "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
                 names.join(", ")
             ));
         }
@@ -54,6 +56,17 @@ fn file(name: &str) -> Result<String, String> {
         let line = 1 + error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
         format!("{name}:{line}: this is not text: byte {at} of the file is not UTF-8")
     })
+}
+
+/// The one of some built-in scenarios that was probably meant, by its name with its folder or without.
+fn meant<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let short = |full: &&'a str| full.rsplit('/').next().map(|short| (short, *full));
+    let shorts: Vec<(&str, &str)> = names.iter().filter_map(short).collect();
+    let of_short = |name: &str| {
+        let near = nearest(name, shorts.iter().map(|(short, _)| *short))?;
+        shorts.iter().find(|(short, _)| *short == near).map(|(_, full)| *full)
+    };
+    nearest(name, names.iter().copied()).or_else(|| of_short(name))
 }
 
 /// What is said of a folder, with the scenarios in it.

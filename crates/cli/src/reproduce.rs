@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use weir_core::units::Span;
 use weir_results::{
-    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, ReproductionDocument,
-    RunDocument, StatementRow, TheoryRow, WindowDistanceRow, WindowRow, kind_of_source, terminal_width,
-    to_json, write_all, write_reproduction,
+    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, OptimumRow,
+    ReproductionDocument, RunDocument, StatementRow, TheoryRow, WindowDistanceRow, kind_of_source,
+    terminal_width, to_json, write_all, write_reproduction,
 };
 use weir_scenario::{self as scenario, Axis, Expectation, Scenario, builtin, builtins, nearest};
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// What `weir reproduce` leaves out unless it is named.
 const EXAMPLES: &str = "examples";
@@ -72,14 +74,16 @@ struct Case<'a> {
 /// What a case keeps of a run.
 struct Kept {
     expectations: Vec<ExpectationRow>,
-    /// How far it is from the optimum in each of the scenario's windows; empty where that is not known.
+    /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
+    /// where that is not known.
     distances: Vec<DistanceRow>,
 }
 
 impl Kept {
     fn of(document: RunDocument) -> Kept {
-        let distance = |window: &WindowRow| Some(window.optimum.as_ref()?.distance);
-        let distances = document.windows.iter().filter_map(distance).collect();
+        let windows = document.windows.iter().map(|window| &window.optimum);
+        let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
+        let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
         Kept { expectations: document.expectations, distances }
     }
 }
@@ -90,38 +94,45 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     let names = experiments(&args.names)?;
     let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
     let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
-    let dir = out::folder(args.out.as_deref(), args.json, &default_name(&args.names))?;
     let seeds = args.seeds.list();
-    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
-    if cases.is_empty() {
-        return Err(nothing_stated(&names, args.scheme.as_deref()).into());
+    // Of a paper's experiments some may state nothing about a scheme; who names one asks for what it states.
+    let silent =
+        experiments.iter().zip(&names).filter(|(one, _)| one.cases().is_empty()).map(|(_, name)| name);
+    let silent: Vec<String> = silent.cloned().collect();
+    if silent.len() == names.len() || silent.iter().any(|name| args.names.contains(name)) {
+        return Err(nothing_stated(&silent, args.scheme.as_deref()).into());
     }
-    let rows = simulate(&cases, &seeds, dir.as_deref())?;
+    let experiments: Vec<Experiment> =
+        experiments.into_iter().filter(|one| !one.cases().is_empty()).collect();
+    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
+    let out = Out::open(args.out.as_deref(), args.json, &default_name(&args.names))?;
+    let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
     let experiment = |experiment: &Experiment| {
         let cases = of_cases.by_ref().take(experiment.cases().len());
-        experiment.row(cases.map(|(case, rows)| case.row(rows, dir.is_some())).collect())
+        experiment.row(cases.map(|(case, rows)| case.row(rows, out.dir().is_some())).collect())
     };
     let experiments = experiments.iter().map(experiment).collect();
     let document = ReproductionDocument { seeds, experiments };
-    if let Some(dir) = &dir {
-        write_reproduction(&document, dir)?;
+    if let Some(dir) = out.dir() {
+        out.note(write_reproduction(&document, dir));
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
-    if let Some(dir) = dir.filter(|_| !args.json) {
+    if let Some(dir) = out.complete().filter(|_| !args.json) {
         text += &format!("\nPage: {}\n", dir.join("reproduce.html").display());
     }
     terminal::print(&text)?;
+    out.close()?;
     let (held, all) = document.held();
     Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// All runs: for each case one a seed. The first of each case is written.
-fn simulate(cases: &[Case<'_>], seeds: &[u64], dir: Option<&Path>) -> Result<Vec<Kept>, Failure> {
+fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, Failure> {
     let job = |case: &Case<'_>, seed: u64| Setup {
         scheme: Some(case.scheme.to_owned()),
         seed,
-        with_series: dir.is_some() && seed == seeds[0],
+        with_series: out.dir().is_some() && seed == seeds[0],
         ..Setup::default()
     };
     let of_case = |case| seeds.iter().map(move |seed| (case, *seed));
@@ -139,8 +150,8 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], dir: Option<&Path>) -> Result<Vec
         if let Some(optimum) = &case.point.optimum {
             optimum.add_to(&mut report.document);
         }
-        if let Some(dir) = dir.filter(|_| jobs[at].setup.with_series) {
-            write_all(&report, dir.join(&case.folder))?;
+        if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
+            out.note(write_all(&report, dir.join(&case.folder)));
         }
         Ok(Kept::of(report.document))
     })
@@ -317,15 +328,21 @@ impl Case<'_> {
 
     /// What is best, and how far the runs are from it.
     fn optimum_row(&self, optimum: &Beside, runs: &[Kept]) -> CaseOptimumRow {
-        let row = |(at, window): (usize, &scenario::Window)| {
+        let scenario = &self.point.scenario;
+        let row = |(at, (from, to)): (usize, &(Span, Span))| {
             let distances: Vec<DistanceRow> =
                 runs.iter().filter_map(|run| run.distances.get(at).copied()).collect();
-            WindowDistanceRow::of((window.from.as_secs_f64(), window.to.as_secs_f64()), &distances)
+            WindowDistanceRow::of((from.as_secs_f64(), to.as_secs_f64()), &distances)
         };
+        let mut windows: Vec<_> = scenario.windows.iter().map(|window| (window.from, window.to)).collect();
+        if windows.is_empty() {
+            windows.push((Span::ZERO, scenario.duration));
+        }
         CaseOptimumRow {
             objective: optimum.objective().to_owned(),
             utilisation: optimum.utilisation(),
-            windows: self.point.scenario.windows.iter().enumerate().map(row).collect(),
+            windows: windows.iter().enumerate().map(row).collect(),
+            note: optimum.note().unwrap_or_default().to_owned(),
         }
     }
 }

@@ -1,16 +1,18 @@
 //! `weir run`: one scenario under one scheme.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use weir_results::{
     ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
 };
 use weir_scenario::Scenario;
-use weir_sim::Setup;
+use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job};
 use crate::beside::Beside;
-use crate::{Failure, load, out, terminal};
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
 #[derive(Debug, clap::Args)]
@@ -53,8 +55,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
+    scheme_for(&scenario, scheme)?;
     let name = format!("{}-{scheme}", out::stem(&scenario.name));
-    let dir = out::folder(args.out.as_deref(), args.json, &name)?;
+    let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let job = |&seed: &u64| Job {
         scenario: &scenario,
         set: &args.set,
@@ -62,23 +65,44 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             scheme: args.scheme.clone(),
             seed,
             windows: windows.clone(),
-            with_series: dir.is_some(),
+            with_series: out.dir().is_some(),
             check_wire: args.check_wire,
         },
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
     let optimum = Beside::of(&scenario, &windows);
+    let shared = shared_prefixes(&scenario);
     let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
+            report.notes.extend(optimum.note().map(str::to_owned));
         }
-        if let Some(dir) = &dir {
-            write_all(&report, run_dir(dir, report.document.seed, jobs.len()))?;
+        report.notes.extend(shared.iter().cloned());
+        if let Some(dir) = out.dir() {
+            out.note(write_all(&report, run_dir(dir, report.document.seed, jobs.len())));
         }
         report.series = Series::default();
         Ok(report)
     })?;
-    terminal::print(&render(&scenario, &reports, dir.as_deref(), args))
+    terminal::print(&render(&scenario, &reports, out.complete(), args))?;
+    out.close()
+}
+
+/// Flows of a consumer that fetch the same content, which is hardly ever meant.
+fn shared_prefixes(scenario: &Scenario) -> Vec<String> {
+    let mut flows: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for flow in &scenario.flows {
+        let consumer = scenario.nodes[flow.consumer.index()].name.as_str();
+        *flows.entry((consumer, flow.prefix.as_str())).or_default() += 1;
+    }
+    let several = flows.into_iter().filter(|(_, count)| *count > 1);
+    let note = |((consumer, prefix), count): ((&str, &str), usize)| {
+        format!(
+            "{count} flows of {consumer} fetch the same content below {prefix}: a Data comes once and counts for \
+             each. With `{{}}` in the prefix each flow of a `count` has content of its own."
+        )
+    };
+    several.map(note).take(3).collect()
 }
 
 fn render(scenario: &Scenario, reports: &[Report], dir: Option<&Path>, args: &Args) -> String {

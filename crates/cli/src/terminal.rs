@@ -18,9 +18,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Whether there is a terminal to show progress on.
+pub fn has_progress() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Where progress is shown: on a terminal, else nowhere.
 pub fn progress() -> ProgressDrawTarget {
-    if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+    if has_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
 /// Says on the terminal what is waited for, and for how long, until it is cleared.

@@ -247,6 +247,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "groups",
         "links",
         "windows",
+        "optimum",
         "expectations",
     ];
     assert_eq!(keys(&document), sorted(top));
@@ -256,11 +257,11 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     flow.sort_unstable();
     assert_eq!(keys(&document["flows"][0]), flow);
     let mut class = figures.to_vec();
-    class.push("class");
+    class.extend(["class", "completion_mean_s"]);
     class.sort_unstable();
     assert_eq!(keys(&document["classes"][0]), class);
     let mut group = figures.to_vec();
-    group.push("group");
+    group.extend(["group", "completion_mean_s"]);
     group.sort_unstable();
     assert_eq!(keys(&document["groups"][0]), group);
     assert_eq!(keys(&document["flows"][0]["delay_ms"]), ["mean", "p50", "p95", "p99"]);
@@ -274,7 +275,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     let optimum = &document["windows"][0]["optimum"];
     assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
     assert_eq!(keys(&optimum["flows"][0]), ["class", "consumer", "goodput_bps", "prefix"]);
-    assert_eq!(keys(&optimum["distance"]), ["largest", "mean", "within_5_percent"]);
+    assert_eq!(keys(&optimum["distance"]), ["highest", "largest", "lowest", "mean", "within_5_percent"]);
     let row = ["what", "source", "unit", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));
     assert_eq!((document["seed"].as_u64(), document["simulated_s"].as_f64()), (Some(1), Some(2.0)));
@@ -283,6 +284,32 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     assert_eq!(document["flows"].as_array().unwrap().len(), 40);
     let last = document["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["from_s"].as_f64(), last["to_s"].as_f64()), (Some(1.0), Some(2.0)));
+}
+
+#[test]
+fn a_run_without_windows_says_how_far_it_is_from_the_optimum() {
+    let none = changed("no-window", "[[window]]", "[[window]]");
+    let whole = fs::read_to_string(&none).unwrap();
+    fs::write(&none, whole.split_once("[[window]]").unwrap().0).unwrap();
+    let document: Value = serde_json::from_str(&printed(&weir(&["run", &none, "--json"]))).unwrap();
+    assert_eq!(document["windows"], json!([]));
+    let [best, got] =
+        [&document["optimum"]["flows"][0], &document["flows"][0]].map(|row| number(row, "goodput_bps"));
+    let lowest = number(&document["optimum"]["distance"], "lowest");
+    assert!((got / best - 1.0 - lowest).abs() < 1e-9 && (-0.2..0.0).contains(&lowest), "{lowest}");
+    let text = printed(&weir(&["run", &none, "--out", folder("no-window-out").to_str().unwrap()]));
+    assert!(text.contains("Distance from the optimum"), "{text}");
+}
+
+#[test]
+fn the_optimum_says_that_it_knows_nothing_of_greed_where_flows_are() {
+    let said = |set: &[&str]| {
+        printed(&weir(
+            &[&["run", "examples/minimal", "--out", folder("greed").to_str().unwrap()], set].concat(),
+        ))
+    };
+    let greedy = said(&["--set", "flow.video.source_rate=20 Mb/s", "--set", "flow.video.unresponsive=true"]);
+    assert!(greedy.contains("knows nothing of greed") && !said(&[]).contains("greed:"), "{greedy}");
 }
 
 /// In the dumbbell the flows of a class are one group.
@@ -492,6 +519,36 @@ fn an_out_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_said_before_anything_runs() {
+    for command in [
+        &["run", "qsccp/dumbbell"][..],
+        &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixed"],
+        &["reproduce", "qsccp/dumbbell"],
+    ] {
+        let args = [command, &["--out", "/proc/weir/results"]].concat();
+        refused(&args, &["/proc/weir/results", "name another folder with --out"]);
+    }
+}
+
+#[test]
+fn what_was_measured_is_printed_though_it_could_not_be_written() {
+    let minimal = "examples/minimal";
+    for (name, args, table) in [
+        ("report.html", &["run", minimal][..], "Classes, whole run"),
+        ("compare.html", &["compare", minimal, "--schemes", "qsccp", "--seeds", "1"], "goodput"),
+        ("reproduce.html", &["reproduce", minimal, "--seeds", "1"], "utilisation"),
+    ] {
+        let out = folder("unwritten");
+        fs::create_dir(out.join(name)).unwrap();
+        let output = weir(&[args, &["--out", out.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stdout).contains(table), "{args:?}: {}", text(&output.stdout));
+        assert!(!text(&output.stdout).contains(".html"), "{args:?}: it names no page that is not there");
+        assert!(text(&output.stderr).contains(name), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn list_names_every_scenario_and_scheme_and_what_can_be_set() {
     let all = printed(&weir(&["list"]));
     for word in ["qsccp/dumbbell", "examples/random-200", "qsccp", "fixed"] {
@@ -502,6 +559,50 @@ fn list_names_every_scenario_and_scheme_and_what_can_be_set() {
         assert!(settings.contains(word), "no {word} in:\n{settings}");
     }
     assert!(printed(&weir(&["list", "qsccp"])).contains("scheme.qsccp.gamma = 0.95"));
+}
+
+#[test]
+fn what_many_nodes_or_links_have_in_common_is_listed_once_unless_all_is_asked_for() {
+    let [short, all] =
+        [&["list", "qsccp/geant"][..], &["list", "qsccp/geant", "--all"]].map(|args| printed(&weir(args)));
+    assert!(short.contains("  node.*.cache = 0  (all 46)\n") && !short.contains("node.n3.cache "), "{short}");
+    assert!(short.contains("  node.*.position = (46 values for 46: see them with --all)\n"), "{short}");
+    assert!(short.lines().count() < 200 && all.lines().count() > 600);
+    assert!(all.contains("  node.n3.cache = 0\n") && !all.contains("node.*"), "{all}");
+    // Few flows keep their order, each with its keys.
+    let flow = |list: &str| {
+        list.lines().filter(|line| line.starts_with("  flow.")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(flow(&short), flow(&all));
+}
+
+#[test]
+fn a_name_that_is_nearly_one_is_answered_with_it() {
+    let meant = "did you mean `qsccp/dumbbell`?";
+    for name in ["qsccp/dumbel", "dumbbell", "dumbel"] {
+        for command in ["run", "list", "optimum"] {
+            refused(&[command, name], &[meant]);
+        }
+    }
+    refused(&["list", "qscp"], &["did you mean the scheme `qsccp`?"]);
+    refused(&["run", "examples/minimal", "--set", "scheme.qsccp.gama=0.9"], &["did you mean `gamma`?"]);
+    let none = changed(
+        "no-scheme",
+        "[scheme]\ndefault = \"fixed\"\n\n[scheme.fixed]\nwindow = 32\nsource = \"assumed: enough to fill 10 Mb/s over 20 ms there and back\"",
+        "",
+    );
+    refused(&["run", &none], &["`weir list` shows the names"]);
+}
+
+#[test]
+fn flows_that_fetch_the_same_are_pointed_out() {
+    let run = |prefix: &str| {
+        let scenario =
+            changed("same-content", "prefix = \"/video\"", &format!("prefix = \"{prefix}\"\ncount = 2"));
+        printed(&weir(&["run", &scenario, "--out", folder("same-content-out").to_str().unwrap()]))
+    };
+    assert!(run("/video").contains("Note: 2 flows of alice fetch the same content below /video"));
+    assert!(!run("/video/{}").contains("the same content"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use common::{folder, keys, printed, refused, text, weir};
+use common::{changed, folder, keys, printed, refused, text, weir};
 
 mod common;
 
@@ -261,6 +261,10 @@ fn what_cannot_be_reproduced_is_refused_with_what_can() {
         &["reproduce", "examples/minimal", "--scheme", "qsccp"],
         &["nothing is stated about scheme qsccp"],
     );
+    let silent = changed("reproduce-silent", "Two nodes", "Silent nodes");
+    let text = fs::read_to_string(&silent).unwrap();
+    fs::write(&silent, text.split_once("[[expectation]]").unwrap().0).unwrap();
+    refused(&["reproduce", "examples/minimal", &silent], &["nothing is stated in", &silent]);
     for seeds in ["0", "-1", "1001", "x"] {
         refused(&["reproduce", "examples/minimal", "--seeds", seeds], &["--seeds", seeds]);
     }
@@ -286,8 +290,17 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
     let period = &document["periods"][0];
     assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
     let rows = period["classes"].as_array().unwrap();
-    let figures =
-        ["completion_s", "delay_ms", "goodput_bps", "jain", "lost", "name", "retransmitted", "scheme"];
+    let figures = [
+        "completion_mean_s",
+        "completion_s",
+        "delay_ms",
+        "goodput_bps",
+        "jain",
+        "lost",
+        "name",
+        "retransmitted",
+        "scheme",
+    ];
     assert_eq!(keys(&rows[0]), figures);
     assert_eq!(rows.len(), 8);
     assert_eq!((&rows[0]["name"], &rows[0]["scheme"]), (&json!("EF"), &json!("qsccp")));
@@ -304,6 +317,15 @@ fn a_comparison_is_one_document_with_the_stated_keys() {
 }
 
 /// A scheme's figures are the means of those that its runs have one by one.
+#[test]
+fn a_comparison_has_further_windows() {
+    let output = weir(&[COMPARE, &["--seeds", "1", "--json", "--window", "500ms:1s"]].concat());
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let last = document["periods"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["from_s"], &last["to_s"]), (&json!(0.5), &json!(1.0)));
+    refused(&[COMPARE, &["--window", "1"]].concat(), &["--window 1: a window is two times"]);
+}
+
 #[test]
 fn a_comparison_has_the_means_of_the_runs() {
     let loss = ["--set", "link.R2-R3.loss=0.05", "--json"];

@@ -103,6 +103,12 @@ impl Link {
         }
     }
 
+    /// On a shared medium: what the face could have ([`Queue::on_fair_rate`]). It is told before the rate
+    /// that goes with it.
+    pub fn set_fair_rate(&mut self, now: Time, rate: Rate) {
+        self.queue.on_fair_rate(rate, now);
+    }
+
     fn start_or_stop(&mut self, now: Time, rate: Option<Rate>) {
         if rate == Some(Rate::ZERO) {
             self.busy_until = Time::NEVER;

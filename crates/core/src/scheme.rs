@@ -425,6 +425,11 @@ pub trait Queue {
     /// Packets arrive on this face at another rate from now on.
     fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
+    /// On a shared medium, what [`Queue::on_receive_rate`] says follows use. This is what it would be if the
+    /// face asked for all that it can get: limits that are parts of a capacity are parts of this. It is no
+    /// promise, since others may be using it.
+    fn on_fair_rate(&mut self, _rate: Rate, _now: Time) {}
+
     /// A prefix is forgotten: its number comes to mean another.
     fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 

@@ -60,8 +60,9 @@ struct Part<'a> {
 /// The whole run, or from 1 on one of its windows.
 fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
     let Some(at) = at.checked_sub(1) else {
-        let RunDocument { simulated_s, flows, classes, groups, links, .. } = run;
-        return Some(Part { from_s: 0.0, to_s: *simulated_s, flows, classes, groups, links, optimum: None });
+        let RunDocument { simulated_s, flows, classes, groups, links, optimum, .. } = run;
+        let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
+        return Some(Part { from_s, to_s, flows, classes, groups, links, optimum });
     };
     let WindowRow { from_s, to_s, flows, classes, groups, links, optimum } = run.windows.get(at)?;
     Some(Part { from_s: *from_s, to_s: *to_s, flows, classes, groups, links, optimum: optimum.as_ref() })
@@ -105,6 +106,8 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
         objective: known.first()?.objective.clone(),
         mean: mean(|row| row.mean),
         largest: mean(|row| row.largest),
+        lowest: mean(|row| row.lowest),
+        highest: mean(|row| row.highest),
         within_5_percent: mean(|row| row.within_5_percent),
     })
 }
@@ -118,6 +121,7 @@ struct Figures {
     retransmitted: u64,
     jain: Option<f64>,
     completion_s: Option<f64>,
+    completion_mean_s: Option<f64>,
 }
 
 fn figures_of_class(row: &ClassRow, flows: &[FlowRow]) -> Option<Figures> {
@@ -129,6 +133,7 @@ fn figures_of_class(row: &ClassRow, flows: &[FlowRow]) -> Option<Figures> {
         retransmitted: row.retransmitted,
         jain: fairness(flows, |flow| flow.class == row.class),
         completion_s: row.completion_s,
+        completion_mean_s: row.completion_mean_s,
     })
 }
 
@@ -141,6 +146,7 @@ fn figures_of_group(row: &GroupRow, flows: &[FlowRow]) -> Option<Figures> {
         retransmitted: row.retransmitted,
         jain: fairness(flows, |flow| flow.group == row.group),
         completion_s: row.completion_s,
+        completion_mean_s: row.completion_mean_s,
     })
 }
 
@@ -167,6 +173,7 @@ fn traffic(
         retransmitted: mean(|run| Some(run.retransmitted as f64)),
         jain: mean(|run| run.jain),
         completion_s: mean(|run| run.completion_s),
+        completion_mean_s: mean(|run| run.completion_mean_s),
     }
 }
 
@@ -263,7 +270,8 @@ impl ComparisonDocument {
         columns.extend(self.scheme_column());
         let figures = ["goodput", "delay mean", "delay p99", "lost", "retransmitted", "Jain"];
         columns.extend(figures.map(numbers));
-        columns.extend(completes.then_some(numbers("completion")));
+        let completion = ["completion mean", "last"].map(numbers);
+        columns.extend(completion.into_iter().filter(|_| completes));
         let row = |(at, row): (usize, &TrafficComparison)| {
             let mut cells = self.heads(at, &row.name, &row.scheme);
             cells.extend([
@@ -274,7 +282,8 @@ impl ComparisonDocument {
                 self.cell(Quantity::Count, row.retransmitted),
                 self.cell(Quantity::Plain, row.jain),
             ]);
-            cells.extend(completes.then(|| self.cell(Quantity::Seconds, row.completion_s)));
+            let completion = [row.completion_mean_s, row.completion_s].into_iter().filter(|_| completes);
+            cells.extend(completion.map(|time| self.cell(Quantity::Seconds, time)));
             cells
         };
         let shown: Vec<Vec<Cell>> = rows.iter().take(MOST * self.each()).enumerate().map(row).collect();
@@ -313,10 +322,10 @@ impl ComparisonDocument {
         let objective = rows.first().map_or("", |row| &row.objective);
         let mut columns = vec![words("optimum")];
         columns.extend(self.scheme_column());
-        columns.extend(["mean", "largest", "flows within 5 %"].map(numbers));
+        columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
         let row = |(at, row): (usize, &DistanceComparison)| {
             let mut cells = self.heads(at, &row.objective, &row.scheme);
-            let figures = [row.mean, row.largest, row.within_5_percent];
+            let figures = [row.mean, row.lowest, row.highest, row.within_5_percent];
             cells.extend(figures.map(|figure| self.cell(Quantity::Percent, figure)));
             cells
         };
@@ -450,6 +459,7 @@ mod tests {
         let mut runs = samples::runs(&sample::dumbbell(8, 50));
         for (at, run) in runs[0].iter_mut().enumerate() {
             run.classes[0].completion_s = [Some(4.0), None, Some(6.0)][at];
+            run.classes[0].completion_mean_s = [Some(3.0), None, Some(4.0)][at];
         }
         let text = ComparisonDocument::of("", &runs).text(None);
         let line = text.lines().find(|line| line.starts_with(" EF")).unwrap();

@@ -429,6 +429,7 @@ mod tests {
             "classes",
             "groups",
             "links",
+            "optimum",
             "expectations",
             "what",
             "source",
@@ -443,10 +444,10 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 14);
+        assert_eq!(value.as_object().unwrap().len(), 15);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
-        assert_eq!(value["classes"][0].as_object().unwrap().len(), 7);
-        assert_eq!(value["groups"][0].as_object().unwrap().len(), 7);
+        assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
+        assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
         assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());

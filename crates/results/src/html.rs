@@ -236,10 +236,15 @@ fn descending<Row>(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<usize> {
     order
 }
 
-/// The fastest flows of each class, the slowest, and those with most loss.
+/// The fastest flows of each class, the slowest, and those with most loss. Where flows end, the fastest are
+/// the first to: over a run, goodput says how much each fetched.
 fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
     let flows = &document.flows;
-    let fastest = descending(flows, |row| row.goodput_bps);
+    let ends = flows.iter().any(|row| row.completion_s.is_some());
+    let fastest = descending(flows, |row| match row.completion_s {
+        completion if ends => -completion.unwrap_or(f64::INFINITY),
+        _ => row.goodput_bps,
+    });
     let slowest = fastest.iter().rev().copied().collect();
     let of = |class: &str| fastest.iter().copied().filter(|&i| flows[i].class == class).collect();
     let mut orders: Vec<Vec<usize>> = document.classes.iter().map(|row| of(&row.class)).collect();
@@ -262,7 +267,10 @@ fn notes(report: &Report) -> Vec<String> {
         let optimum = window.optimum.as_ref()?;
         Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum.sentence()))
     };
-    report.document.windows.iter().filter_map(sentence).chain(report.notes.iter().cloned()).collect()
+    let document = &report.document;
+    let whole = document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum.sentence()));
+    let windows = document.windows.iter().filter_map(sentence);
+    whole.into_iter().chain(windows).chain(report.notes.iter().cloned()).collect()
 }
 
 /// The document with these rows of flows and links and no others; the page shows no groups.
@@ -290,6 +298,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         scenario: document.scenario.clone(),
         scheme: document.scheme.clone(),
         set: document.set.clone(),
+        optimum: document.optimum.as_ref().map(optimum),
         flows: flow_rows(&document.flows),
         classes: document.classes.clone(),
         groups: Vec::new(),

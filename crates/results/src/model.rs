@@ -36,6 +36,9 @@ pub struct RunDocument {
     pub links: Vec<LinkRow>,
     /// The same rows over parts of the run.
     pub windows: Vec<WindowRow>,
+    /// What theory says is best over the whole run, where the run has no window; `None` where that is not known.
+    #[serde(default)]
+    pub optimum: Option<OptimumRow>,
     /// What the scenario states should come out, beside what did.
     pub expectations: Vec<ExpectationRow>,
 }
@@ -84,6 +87,9 @@ pub struct ClassRow {
     pub timeouts: u64,
     /// When the last flow of the class was done, s after its start; `None` unless all are.
     pub completion_s: Option<f64>,
+    /// Mean over the flows of the class of the time that each took, s; `None` unless all are done.
+    #[serde(default)]
+    pub completion_mean_s: Option<f64>,
 }
 
 /// The same figures of a group of flows, those of one `[[flow]]` table.
@@ -104,6 +110,9 @@ pub struct GroupRow {
     pub timeouts: u64,
     /// When the last flow of the group was done, s after its start; `None` unless all are.
     pub completion_s: Option<f64>,
+    /// Mean over the flows of the group of the time that each took, s; `None` unless all are done.
+    #[serde(default)]
+    pub completion_mean_s: Option<f64>,
 }
 
 /// Mean and percentiles of a delay, ms; `None` without samples.
@@ -198,8 +207,14 @@ pub struct OptimumFlowRow {
 pub struct DistanceRow {
     /// Mean of their absolute values.
     pub mean: Option<f64>,
-    /// The largest.
+    /// The largest of these.
     pub largest: Option<f64>,
+    /// Of the flow that is furthest below its optimum, or least above: negative below.
+    #[serde(default)]
+    pub lowest: Option<f64>,
+    /// Of the flow that is furthest above, or least below.
+    #[serde(default)]
+    pub highest: Option<f64>,
     /// The part of the flows that are within 5 %.
     pub within_5_percent: Option<f64>,
 }
@@ -300,6 +315,12 @@ pub struct DistanceComparison {
     pub mean: Option<Estimate>,
     /// The largest.
     pub largest: Option<Estimate>,
+    /// Of the flow that is furthest below, or least above: negative below.
+    #[serde(default)]
+    pub lowest: Option<Estimate>,
+    /// Of the flow that is furthest above, or least below.
+    #[serde(default)]
+    pub highest: Option<Estimate>,
     /// The part of the flows that are within 5 %.
     pub within_5_percent: Option<Estimate>,
 }
@@ -323,6 +344,9 @@ pub struct TrafficComparison {
     pub jain: Option<Estimate>,
     /// When its last flow was done, s after the flow's start; over the seeds in which all were.
     pub completion_s: Option<Estimate>,
+    /// Mean over its flows of the time that each took, s; over the seeds in which all were done.
+    #[serde(default)]
+    pub completion_mean_s: Option<Estimate>,
 }
 
 /// One direction of a link under one scheme.
@@ -400,8 +424,11 @@ pub struct CaseOptimumRow {
     pub objective: String,
     /// The part of links' rates that it may use, 0 to 1.
     pub utilisation: f64,
-    /// A row a measuring window of the scenario.
+    /// A row a measuring window of the scenario, or one for the whole run where it has none.
     pub windows: Vec<WindowDistanceRow>,
+    /// What it does not know of the scenario, in words; empty if nothing.
+    #[serde(default)]
+    pub note: String,
 }
 
 /// How far the goodputs of flows are from those of the optimum over a window, each as a part of the latter.
@@ -415,6 +442,12 @@ pub struct WindowDistanceRow {
     pub mean: Option<Estimate>,
     /// The largest.
     pub largest: Option<Estimate>,
+    /// Of the flow that is furthest below, or least above: negative below.
+    #[serde(default)]
+    pub lowest: Option<Estimate>,
+    /// Of the flow that is furthest above, or least below.
+    #[serde(default)]
+    pub highest: Option<Estimate>,
     /// The part of the flows that are within 5 %.
     pub within_5_percent: Option<Estimate>,
 }

@@ -25,12 +25,14 @@ impl OptimumRow {
         measured: &[FlowRow],
     ) -> OptimumRow {
         let pairs = flows.iter().zip(measured).filter(|(best, _)| best.goodput_bps > 0.0);
-        let apart: Vec<f64> =
-            pairs.map(|(best, flow)| (flow.goodput_bps / best.goodput_bps - 1.0).abs()).collect();
+        let signed: Vec<f64> = pairs.map(|(best, flow)| flow.goodput_bps / best.goodput_bps - 1.0).collect();
+        let apart: Vec<f64> = signed.iter().map(|apart| apart.abs()).collect();
         let mean = |values: f64| (!apart.is_empty()).then(|| values / apart.len() as f64);
         let distance = DistanceRow {
             mean: mean(apart.iter().sum()),
             largest: apart.iter().copied().reduce(f64::max),
+            lowest: signed.iter().copied().reduce(f64::min),
+            highest: signed.iter().copied().reduce(f64::max),
             within_5_percent: mean(apart.iter().filter(|apart| **apart <= NEAR).count() as f64),
         };
         OptimumRow { objective: objective.to_owned(), utilisation, flows, distance }
@@ -40,13 +42,18 @@ impl OptimumRow {
     pub(crate) fn sentence(&self) -> String {
         let percent =
             |value: Option<f64>| value.map_or(NONE.to_owned(), |value| Quantity::Percent.format(value));
-        let DistanceRow { mean, largest, within_5_percent } = self.distance;
+        let signed = |value: Option<f64>| {
+            let side = if value.is_some_and(|value| value > 0.0) { "above" } else { "below" };
+            format!("{} {side}", percent(value.map(f64::abs)))
+        };
+        let DistanceRow { mean, lowest, highest, within_5_percent, .. } = self.distance;
         format!(
-            "Distance from the optimum ({}, {} of links): mean {}, largest {}; {} of flows within 5 %",
+            "Distance from the optimum ({}, {} of links): mean {}, flows from {} to {}; {} of them within 5 %",
             self.objective,
             Quantity::Percent.format(self.utilisation),
             percent(mean),
-            percent(largest),
+            signed(lowest),
+            signed(highest),
             percent(within_5_percent),
         )
     }
@@ -245,13 +252,14 @@ mod tests {
         let (mut best, measured) = flows(&[0.98e6, 1.03e6, 1.2e6, 5.0]);
         best[3].goodput_bps = 0.0;
         let row = OptimumRow::new("link-fair", 0.99, best, &measured);
-        let DistanceRow { mean, largest, within_5_percent } = row.distance;
+        let DistanceRow { mean, largest, lowest, highest, within_5_percent } = row.distance;
+        assert!((lowest.unwrap() + 0.02).abs() < 1e-9 && (highest.unwrap() - 0.2).abs() < 1e-9);
         assert!((mean.unwrap() - 0.25 / 3.0).abs() < 1e-9 && (largest.unwrap() - 0.2).abs() < 1e-9);
         assert!((within_5_percent.unwrap() - 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(
             row.sentence(),
-            "Distance from the optimum (link-fair, 99 % of links): mean 8.333 %, largest 20 %; 66.67 % of flows \
-             within 5 %"
+            "Distance from the optimum (link-fair, 99 % of links): mean 8.333 %, flows from 2 % below to 20 % \
+             above; 66.67 % of them within 5 %"
         );
         assert_eq!(OptimumRow::new("link-fair", 1.0, Vec::new(), &[]).distance, DistanceRow::default());
     }

@@ -62,6 +62,8 @@ impl WindowDistanceRow {
             to_s,
             mean: mean(|run| run.mean),
             largest: mean(|run| run.largest),
+            lowest: mean(|run| run.lowest),
+            highest: mean(|run| run.highest),
             within_5_percent: mean(|run| run.within_5_percent),
         }
     }
@@ -73,12 +75,25 @@ impl ReproductionDocument {
         held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
     }
 
+    /// The same of what theory, files and assumptions expect.
+    pub fn others_held(&self) -> (usize, usize) {
+        held(self.experiments.iter().flat_map(|experiment| &experiment.cases), is_other)
+    }
+
     /// For a terminal of so many columns, if that is given.
     pub fn text(&self, width: Option<u16>) -> String {
-        let text = self.sheet().text(width);
-        let (held, all) = self.held();
-        let line = format!("\n{}\n", verdict(held, all, "statements of papers", self.seeds.len()));
-        if self.experiments.len() > 1 && all > 0 { text + &line } else { text }
+        let mut text = self.sheet().text(width);
+        if self.experiments.len() > 1 {
+            text.push('\n');
+            for ((held, all), of) in
+                [(self.held(), "statements of papers"), (self.others_held(), "other expectations")]
+            {
+                if all > 0 {
+                    text += &format!("{}\n", verdict(held, all, of, self.seeds.len()));
+                }
+            }
+        }
+        text
     }
 
     /// The page, one file.
@@ -87,12 +102,16 @@ impl ReproductionDocument {
     }
 
     fn sheet(&self) -> Sheet {
-        let (held, all) = self.held();
         let mut facts = vec![("seeds", seeds(&self.seeds))];
-        if all > 0 {
-            facts.push(("statements of papers", format!("{held} of {all} hold")));
+        for ((held, all), of) in
+            [(self.held(), "statements of papers"), (self.others_held(), "other expectations")]
+        {
+            if all > 0 {
+                facts.push((of, format!("{held} of {all} hold")));
+            }
         }
         let mut sections: Vec<Section> = self.experiments.iter().map(|one| self.section(one)).collect();
+        sections.extend(self.failures());
         if let Some(section) = sections.last_mut()
             && self.seeds.len() > 1
         {
@@ -123,6 +142,10 @@ impl ReproductionDocument {
         if all == 0 {
             notes.push("No paper states anything that was measured here.".to_owned());
         }
+        let unknown = experiment.cases.iter().filter_map(|case| Some(&case.optimum.as_ref()?.note));
+        let mut unknown: Vec<String> = unknown.filter(|note| !note.is_empty()).cloned().collect();
+        unknown.dedup();
+        notes.extend(unknown);
         let is_alone = experiment.cases.len() == 1;
         let report = |case: &CaseRow| {
             let name = if is_alone { case.scheme.clone() } else { name_of(case) };
@@ -137,6 +160,38 @@ impl ReproductionDocument {
             notes,
             reports: experiment.cases.iter().filter_map(report).collect(),
         }
+    }
+
+    /// What does not hold, of several experiments together.
+    fn failures(&self) -> Option<Section> {
+        let row = |experiment: &ExperimentRow, case: &CaseRow, row: &StatementRow| {
+            let name = [experiment.scenario.clone(), point(case), case.scheme.clone()];
+            let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
+            let by = row.kind.as_str().into();
+            vec![name.join(", ").into(), self.what(row), by, stated(row), self.measured(row), self.holds(row)]
+        };
+        let of_case = |experiment: &ExperimentRow, case: &CaseRow| {
+            let failing = case.statements.iter().filter(|statement| !statement.holds);
+            failing.map(|statement| row(experiment, case, statement)).collect::<Vec<_>>()
+        };
+        let of_experiment = |experiment: &ExperimentRow| {
+            experiment.cases.iter().flat_map(|case| of_case(experiment, case)).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<Cell>> = self.experiments.iter().flat_map(of_experiment).collect();
+        if rows.is_empty() || self.experiments.len() < 2 {
+            return None;
+        }
+        let columns = vec![
+            words("experiment"),
+            words("what"),
+            words("by"),
+            numbers("states"),
+            numbers("measured"),
+            words("holds"),
+        ];
+        let title = "In all experiments together".to_owned();
+        let grid = Grid { title, form: Form::Statements, columns, rows, in_text: None };
+        Some(Section { title: "What does not hold".to_owned(), grids: vec![grid], ..Section::default() })
     }
 
     fn stated_by_paper(&self, experiment: &ExperimentRow) -> Grid {
@@ -154,7 +209,6 @@ impl ReproductionDocument {
 
     fn stated_by_others(&self, experiment: &ExperimentRow) -> Grid {
         let own = [words("by"), numbers("states"), numbers("measured")];
-        let is_other = |row: &StatementRow| !row.is_of_paper();
         let (held, all) = held(&experiment.cases, is_other);
         let title = format!("What else is expected: {held} of {all} hold");
         self.grid(&title, experiment, &own, is_other, |row| {
@@ -168,12 +222,12 @@ impl ReproductionDocument {
         let mut columns = vec![words("window")];
         columns.extend(by_point.then_some(words("at")));
         columns.extend(by_scheme.then_some(words("scheme")));
-        columns.extend(["mean", "largest", "flows within 5 %"].map(numbers));
+        columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
         let row = |case: &CaseRow, window: &WindowDistanceRow| -> Vec<Cell> {
             let mut cells: Vec<Cell> = vec![format!("{} s to {} s", window.from_s, window.to_s).into()];
             cells.extend(by_point.then(|| point(case).into()));
             cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
-            let figures = [&window.mean, &window.largest, &window.within_5_percent];
+            let figures = [&window.mean, &window.lowest, &window.highest, &window.within_5_percent];
             let part =
                 |part: &Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());
             cells.extend(figures.map(|figure| part(figure).into()));
@@ -245,6 +299,10 @@ impl ReproductionDocument {
         };
         Cell { holds: Some(row.holds), ..text.into() }
     }
+}
+
+fn is_other(row: &StatementRow) -> bool {
+    !row.is_of_paper()
 }
 
 /// The paper of a scenario: `qsccp` of `qsccp/dumbbell`.
@@ -349,6 +407,35 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_of_several_experiments_is_named_and_counted_in_the_end() {
+        let statement = |what: &str, source: &str, holds: bool| {
+            let row =
+                ExpectationRow { what: what.to_owned(), source: source.to_owned(), ..row(Some(1e6), holds) };
+            StatementRow::of(&[&row], Vec::new(), None)
+        };
+        let one = vec![
+            statement("stated", "paper: Fig. 1", true),
+            statement("derived", "theory: by hand", false),
+            statement("believed", "assumed: so", true),
+        ];
+        let mut document = document(one.clone(), 1);
+        assert_eq!((document.held(), document.others_held()), ((1, 1), (1, 2)));
+        assert!(!document.text(None).contains("What does not hold"), "its table is right there");
+        document.experiments.push(document.experiments[0].clone());
+        document.experiments[1].scenario = "paper/two".to_owned();
+        let text = document.text(None);
+        let (_, failures) = text.split_once("\nWhat does not hold\n").unwrap();
+        for said in ["paper/one, qsccp derived theory 1 Mb/s", "paper/two, qsccp derived theory 1 Mb/s"] {
+            assert!(line(failures, &said[..9]).starts_with(said), "{failures}");
+        }
+        assert!(!failures.contains("believed") && !failures.contains("stated "), "{failures}");
+        let last = "\n2 of 2 statements of papers hold\n2 of 4 other expectations hold\n";
+        assert!(failures.ends_with(last), "{failures}");
+        let html = document.html();
+        assert!(html.contains("other expectations") && html.contains("2 of 4 hold"));
+    }
+
+    #[test]
     fn what_theory_allows_stands_beside_what_the_paper_states() {
         let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
         let row = row(Some(0.98e6), true);
@@ -369,8 +456,13 @@ mod tests {
 
     #[test]
     fn each_window_says_how_far_the_seeds_are_from_the_optimum() {
-        let distance =
-            |mean| DistanceRow { mean: Some(mean), largest: Some(0.2), within_5_percent: Some(1.0) };
+        let distance = |mean| DistanceRow {
+            mean: Some(mean),
+            largest: Some(0.2),
+            lowest: Some(-0.2),
+            highest: Some(0.1),
+            within_5_percent: Some(1.0),
+        };
         let row = row(Some(1e6), true);
         let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 2);
         document.experiments[0].cases[0].optimum = Some(CaseOptimumRow {
@@ -380,12 +472,15 @@ mod tests {
                 WindowDistanceRow::of((20.0, 120.0), &[distance(0.01), distance(0.03)]),
                 WindowDistanceRow::of((5.0, 6.0), &[distance(0.01), DistanceRow::default()]),
             ],
+            note: "It knows nothing of greed.".to_owned(),
         });
         let text = document.text(None);
         let title = "Distance of flows' goodput from the optimum (link-fair, 99 % of links)";
         assert!(text.contains(&format!("\n{title}\n")), "{text}");
-        assert_eq!(line(&text, "20 s to"), "20 s to 120 s 2 ± 13 % 20 % 100 %");
-        assert_eq!(line(&text, "5 s to"), "5 s to 6 s 1 % (1 of 2) 20 % (1 of 2) 100 % (1 of 2)");
+        assert!(text.contains("\nIt knows nothing of greed.\n"), "{text}");
+        assert_eq!(line(&text, "20 s to"), "20 s to 120 s 2 ± 13 % -20 % 10 % 100 %");
+        let one_knows = "5 s to 6 s 1 % (1 of 2) -20 % (1 of 2) 10 % (1 of 2) 100 % (1 of 2)";
+        assert_eq!(line(&text, "5 s to"), one_knows);
         assert!(document.html().contains("<th scope=\"row\">20 s to 120 s</th>"));
     }
 
@@ -408,16 +503,17 @@ mod tests {
         let document = samples::reproduction(&sample::dumbbell(8, 300));
         let text = document.text(None);
         let (swept, single) = text.split_once("sample/single: ").unwrap();
+        let (single, _) = single.split_once("What does not hold").unwrap();
         assert!(swept.contains(" at ") && swept.contains("rate = 20 Mb/s"), "{swept}");
         assert!(!single.contains("rate = "), "{single}");
         assert!(!text.contains(" scheme "), "{text}");
         let (held, all) = document.held();
         assert!(
-            text.ends_with(&format!("{held} of {all} statements of papers hold in all 3 seeds\n")),
+            text.contains(&format!("\n\n{held} of {all} statements of papers hold in all 3 seeds\n")),
             "{text}"
         );
         let page = document.html();
-        assert_eq!(page.matches("<section>").count(), 2);
+        assert_eq!(page.matches("<section>").count(), 3);
         assert_eq!(page.matches(">rate = 10 Mb/s, qsccp</a>").count(), 1);
     }
 }

@@ -2,11 +2,13 @@
 //! the same text goes to a terminal, a pipe and a file.
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
-use crate::model::{ClassRow, ExpectationRow, LinkRow, RunDocument};
+use crate::model::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
+/// Flows that are done, likewise.
+const FLOWS_SHOWN: usize = 12;
 
 /// The width of the terminal that standard output is, in columns; `None` if it is none.
 pub fn terminal_width() -> Option<u16> {
@@ -29,6 +31,10 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }
     text += &section("Classes, whole run", classes(&document.classes, width));
+    if let Some(optimum) = &document.optimum {
+        text.push_str(&format!("{}\n", wrapped(&optimum.sentence(), width)));
+    }
+    text += &completions(document, width);
     for window in &document.windows {
         let title = format!("Classes, {} s to {} s", window.from_s, window.to_s);
         text += &section(&title, classes(&window.classes, width));
@@ -120,6 +126,36 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
     Some(table)
 }
 
+/// When flows were done that end, the last first, and what their goodput is then.
+fn completions(document: &RunDocument, width: Option<u16>) -> String {
+    let mut done: Vec<(&FlowRow, f64)> =
+        document.flows.iter().filter_map(|row| Some((row, row.completion_s?))).collect();
+    if done.is_empty() {
+        return String::new();
+    }
+    done.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mean = done.iter().map(|(_, time)| time).sum::<f64>() / done.len() as f64;
+    let mut table = table(&["consumer", "prefix", "class", "completion", "goodput until then"], 3..5, width);
+    for (row, time) in done.iter().take(FLOWS_SHOWN) {
+        let names = [&row.consumer, &row.prefix, &row.class].map(String::clone);
+        let until_then = row.goodput_bps * document.simulated_s / time.max(1e-9);
+        table.add_row(names.into_iter().chain([Quantity::Seconds.format(*time), rate(until_then)]));
+    }
+    let title = match done.len() {
+        all if all > FLOWS_SHOWN => format!("Completion, the {FLOWS_SHOWN} last of {all} flows"),
+        _ => "Completion".to_owned(),
+    };
+    let sentence = format!(
+        "{} of {} flows were done, in {} on the mean and {} at the most. Elsewhere goodput is over the whole run, \
+         also after that.",
+        done.len(),
+        document.flows.len(),
+        Quantity::Seconds.format(mean),
+        Quantity::Seconds.format(done[0].1),
+    );
+    section(&title, Some(table)) + &format!("{}\n", wrapped(&sentence, width))
+}
+
 /// The most used links, most used first, and how many others there are.
 fn busiest(rows: &[LinkRow]) -> (Vec<&LinkRow>, usize) {
     let mut shown: Vec<&LinkRow> = rows.iter().collect();
@@ -189,6 +225,27 @@ mod tests {
         assert_eq!(verdicts, report.document.expectations.len());
         assert!(text.contains("R3 → R2"));
         assert!(!text.contains('\x1b'), "colour codes in a text that may go to a file");
+    }
+
+    #[test]
+    fn flows_that_end_say_when_and_what_their_goodput_is() {
+        let mut report = sample::dumbbell(20, 50);
+        assert!(!summary(&report.document, None).contains("Completion"));
+        for (at, row) in report.document.flows.iter_mut().enumerate().take(16) {
+            row.completion_s = Some(at as f64);
+            row.goodput_bps = 1e6;
+        }
+        report.document.simulated_s = 60.0;
+        let text = summary(&report.document, None);
+        let (_, after) = text.split_once("\nCompletion, the 12 last of 16 flows\n").unwrap();
+        let (table, _) = after.split_once("\nLinks").unwrap();
+        let last = table.lines().nth(2).unwrap();
+        assert!(
+            last.contains("15.00 s") && last.contains(" 4 Mb/s") && !table.contains(" 3.00 s"),
+            "{table}"
+        );
+        let said = "16 of 20 flows were done, in 7.50 s on the mean and 15.00 s at the most.";
+        assert!(table.contains(said), "{table}");
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl<'a> Loader<'a> {
                 Origin::Default,
                 "scheme",
                 "the table `[scheme]` is missing",
-                "write [scheme] and below it default = \"NAME\"; the names are in the list of schemes",
+                "write [scheme] and below it default = \"NAME\"; `weir list` shows the names",
             ));
         };
         let mut own = value.as_table().cloned().unwrap_or_default();

@@ -68,12 +68,14 @@ impl World {
                 self.input(node, Input::Sent(face));
                 self.settle(node);
             }
-            AirAction::Rate { link, rate } => {
+            AirAction::Rate { link, rate, fair } => {
                 let (node, face) = sender(link);
                 self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
                 self.settle(node);
                 let (node, face) = self.channels[(first_channel + link) as usize].to;
-                self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+                let forwarder = &mut self.nodes[node as usize].forwarder;
+                forwarder.set_fair_rate(self.now, face, fair);
+                forwarder.set_receive_rate(self.now, face, Some(rate));
                 self.settle(node);
             }
         }

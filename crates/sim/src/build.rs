@@ -131,7 +131,10 @@ fn params_for(scenario: &Scenario, entry: &Entry) -> Result<Params, BuildError> 
     params.map_err(|error| {
         let param =
             given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
-        BuildError::Scenario(scenario.param_error(name, param, &error.message, ""))
+        let is_known = entry.parameters.iter().any(|declared| declared.key == param.key);
+        let meant = scenario::nearest(&param.key, entry.parameters.iter().map(|declared| declared.key));
+        let meant = meant.filter(|_| !is_known).map_or(String::new(), |key| format!("did you mean `{key}`?"));
+        BuildError::Scenario(scenario.param_error(name, param, &error.message, &meant))
     })
 }
 

@@ -488,6 +488,7 @@ impl Measurements {
             groups: self.group_rows(whole),
             links: self.link_rows(whole),
             windows: windows.collect(),
+            optimum: None,
             expectations: expect::rows(&self.plan.probes, &self.intervals, &self.completion),
         };
         let mut series = self.series;
@@ -547,6 +548,7 @@ impl Measurements {
                 retransmitted: sum.retransmitted,
                 timeouts: sum.timeouts,
                 completion_s: sum.completion_s,
+                completion_mean_s: sum.completion_mean_s,
             }
         };
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
@@ -558,6 +560,8 @@ impl Measurements {
         let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
         let completions: Option<Vec<_>> =
             flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
+        let seconds = |all: &[Span]| all.iter().map(|after| after.as_secs_f64()).sum::<f64>();
+        let mean = |all: &Vec<Span>| (!all.is_empty()).then(|| seconds(all) / all.len() as f64);
         ClassRow {
             class: String::new(),
             goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
@@ -565,6 +569,7 @@ impl Measurements {
             lost: sum(|t| t.lost),
             retransmitted: sum(|t| t.counters.retransmitted),
             timeouts: sum(|t| t.counters.timeouts),
+            completion_mean_s: completions.as_ref().and_then(mean),
             completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
         }
     }

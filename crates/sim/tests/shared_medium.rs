@@ -115,6 +115,51 @@ fn light_flows_have_what_they_ask_for_and_leave_the_rest_to_others() {
     assert_eq!(report.document.flows.iter().map(|f| f.lost).sum::<u64>(), 0);
 }
 
+/// bit/s of content in the middle of a run, of flows with a class and perhaps a rate of their own: `("EF", "500 kb/s")`.
+fn of_classes(stations: usize, classes: &[(&str, &str)]) -> Vec<f64> {
+    let consumers: Vec<String> = (1..=stations).map(|n| format!("N{n}")).collect();
+    let flows: Vec<(&str, &str)> = consumers
+        .iter()
+        .flat_map(|consumer| classes.iter().map(|_| (consumer.as_str(), "S")))
+        .chain([("N1", "S")])
+        .collect();
+    let mut set = Vec::new();
+    for (n, (class, rate)) in (0..stations).flat_map(|_| classes).enumerate() {
+        set.push(format!("flow.f{n}.class={class}"));
+        if !rate.is_empty() {
+            set.push(format!("flow.f{n}.source_rate={rate}"));
+        }
+    }
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let setup = Setup { windows: vec![window(5, 20)], ..Setup::default() };
+    let report = run(&wifi(stations, &flows, &set, ""), &setup);
+    assert_eq!(report.document.flows.iter().map(|f| f.lost + f.retransmitted).sum::<u64>(), 0);
+    steady(&report).flows.iter().map(|flow| flow.goodput_bps).collect()
+}
+
+#[test]
+fn a_delay_sensitive_flow_has_what_it_asks_for_where_that_is_within_its_part_of_the_medium() {
+    for class in ["CS7", "CS6", "EF"] {
+        let rates = of_classes(2, &[(class, "500 kb/s")]);
+        // Of 1107 bytes 1024 are content.
+        for rate in &rates[..2] {
+            assert!((rate / 462.5e3 - 1.0).abs() < 0.01, "{class}: {rates:?}");
+        }
+    }
+}
+
+#[test]
+fn a_delay_sensitive_class_has_its_part_of_the_medium_and_no_more() {
+    // Each station has a third, and of that CS7 and CS6 have 0.2 each, EF 0.3 and BE the rest.
+    let rates = of_classes(3, &[("CS7", ""), ("CS6", ""), ("EF", ""), ("BE", "")]);
+    let part = promised(4, 0.0, MBPS_24) / 3.0;
+    for station in rates[..12].chunks(4) {
+        for (rate, delta) in station.iter().zip([0.2, 0.2, 0.3]) {
+            assert!((rate / (delta * part) - 1.0).abs() < 0.05, "{rate} of {}: {rates:?}", delta * part);
+        }
+    }
+}
+
 #[test]
 fn one_that_begins_has_its_share_soon_and_one_that_ends_leaves_it() {
     let set = ["flow.f1.start=6 s", "flow.f1.stop=12 s"];

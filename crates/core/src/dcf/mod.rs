@@ -158,6 +158,9 @@ pub enum AirAction {
         link: u32,
         /// Bits of packets a second.
         rate: Rate,
+        /// What it would be if this direction wanted all that it can get: its max-min fair part. Others may
+        /// be using what is above `rate`.
+        fair: Rate,
     },
 }
 

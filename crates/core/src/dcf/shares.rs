@@ -17,6 +17,9 @@
 //!   divided equally. So promises to directions in use never add up to more than there is. One that
 //!   is not in use is told what it would get if it were; with its first Interest it is, and all are
 //!   told anew.
+//! - **Fair part.** What a direction would have in this division if it wanted all that it can get. It is
+//!   no promise, since others may use it meanwhile; but what somebody may have *at most* is a part of it:
+//!   a part of a promise that follows use would keep that use where it is.
 //! - **Rate.** A share is turned into bit/s of Data by what its Data and their Interests cost, and the
 //!   Interests that arrive beside them are added. It falls at once and rises by half the difference.
 
@@ -106,10 +109,11 @@ struct Direction {
     is_hungry: bool,
     /// Whether it was in use when it was last told.
     was_in_use: bool,
-    /// What it is promised, bit/s of Data; and what its faces are told.
+    /// What it is promised, bit/s of Data; and what its faces are told, with its fair part.
     promised: f64,
     told: Rate,
-    /// Whether that is another rate than before.
+    told_fair: Rate,
+    /// Whether either is another rate than before.
     has_news: bool,
 }
 
@@ -212,7 +216,8 @@ impl Shares {
         self.due = self.period_ends;
         for (link, direction) in self.directions.iter_mut().enumerate() {
             if core::mem::take(&mut direction.has_news) {
-                actions.push(AirAction::Rate { link: link as u32, rate: direction.told });
+                let Direction { told: rate, told_fair: fair, .. } = *direction;
+                actions.push(AirAction::Rate { link: link as u32, rate, fair });
             }
         }
     }
@@ -260,9 +265,15 @@ impl Shares {
         for (&d, want) in in_use.iter().zip(&wants) {
             shares[d] = want.min(level) + spare / in_use.len() as f64;
         }
-        for (direction, (share, cost)) in self.directions.iter_mut().zip(shares.iter().zip(&costs)) {
-            let rate = share / cost * 8.0 * direction.data.size;
-            direction.tell(rate, direction.is_in_use(now));
+        let mut fair = vec![level_of_another(&wants); links.len()];
+        for (at, &d) in in_use.iter().enumerate() {
+            let others = [&wants[..at], &wants[at + 1..]].concat();
+            fair[d] = level_of_another(&others);
+        }
+        for (d, direction) in self.directions.iter_mut().enumerate() {
+            let rate = |share: f64| share / costs[d] * 8.0 * direction.data.size;
+            let (promised, fair) = (rate(shares[d]), rate(fair[d]));
+            direction.tell(promised, fair, direction.is_in_use(now));
         }
         !in_use.is_empty()
     }
@@ -283,6 +294,11 @@ fn divide(total: f64, wants: &[f64]) -> (f64, f64) {
     (total, left)
 }
 
+/// What one gets that wants all it can get, beside others.
+fn level_of_another(others: &[f64]) -> f64 {
+    divide(TARGET, &[others, &[f64::INFINITY]].concat()).0
+}
+
 impl Direction {
     fn new(stations: [u32; 2]) -> Direction {
         Direction {
@@ -299,6 +315,7 @@ impl Direction {
             was_in_use: false,
             promised: 0.0,
             told: Rate::ZERO,
+            told_fair: Rate::ZERO,
             has_news: false,
         }
     }
@@ -330,12 +347,14 @@ impl Direction {
         self.share * if self.is_hungry { 2.0 } else { HEADROOM }
     }
 
-    fn tell(&mut self, promised: f64, is_in_use: bool) {
+    fn tell(&mut self, promised: f64, fair: f64, is_in_use: bool) {
         let was_in_use = core::mem::replace(&mut self.was_in_use, is_in_use);
         let smoothly = was_in_use && is_in_use && promised > self.promised;
         self.promised = if smoothly { (self.promised + promised) / 2.0 } else { promised };
         let rate = Rate::from_bps_f64(self.promised + self.reverse_interests);
+        let fair = Rate::from_bps_f64(fair + self.reverse_interests);
         self.has_news |= rate != core::mem::replace(&mut self.told, rate);
+        self.has_news |= fair != core::mem::replace(&mut self.told_fair, fair);
     }
 }
 
@@ -381,6 +400,35 @@ mod tests {
         shares.handle_deadline(Time::ZERO, &links, &mut Vec::new());
         let all = TARGET * 8.0 * 200.0 / cost(2, 200, USUAL_INTEREST as u64);
         assert_eq!(shares.rate(0), Rate::from_bps_f64(all));
+    }
+
+    #[test]
+    fn the_fair_part_of_who_uses_little_is_an_equal_part_beside_who_uses_all() {
+        let links = mesh(2);
+        let mut shares = Shares::new(&links);
+        let (mut actions, mut now) = (Vec::new(), Time::ZERO);
+        for millis in 0..2000_u64 {
+            now = Time::ZERO + Span::from_millis(millis);
+            if millis % 100 == 0 {
+                shares.on_interest(now, 1, None);
+                shares.on_received(1, Bytes::new(100), true, RATE);
+                shares.on_received(0, Bytes::new(1100), false, RATE);
+            }
+            shares.on_interest(now, 0, None);
+            shares.on_received(0, Bytes::new(100), true, RATE);
+            shares.on_received(1, Bytes::new(1100), false, RATE);
+            while shares.next_deadline() <= now {
+                shares.handle_deadline(now, &links, &mut actions);
+            }
+        }
+        let [light, heavy] = [&shares.directions[0], &shares.directions[1]];
+        assert!(light.is_in_use(now) && heavy.is_in_use(now));
+        let all = TARGET * 8.0 * 1100.0 / cost(2, 1100, 100);
+        let part = (light.told_fair.as_bps_f64() - light.reverse_interests) / all;
+        assert!((0.49..0.51).contains(&part), "{part}");
+        assert!(light.promised < 0.06 * all, "the promise keeps to what is used");
+        assert!(heavy.promised > 0.94 * all, "the rest is promised to who uses it");
+        assert!(heavy.told_fair.as_bps_f64() > 0.94 * all);
     }
 
     proptest! {

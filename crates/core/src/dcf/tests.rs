@@ -408,8 +408,9 @@ fn check(history: &[(Time, AirAction)], offered: usize) {
                 assert_eq!(now, air_free, "the sender waits for the acknowledgement");
                 done.extend(lost);
             }
-            AirAction::Rate { rate, .. } => {
+            AirAction::Rate { rate, fair, .. } => {
                 assert!(rate > Rate::ZERO && rate < Rate::from_mbps(54), "{rate}");
+                assert!(fair > Rate::ZERO && fair < Rate::from_mbps(54), "{fair}");
             }
         }
     }

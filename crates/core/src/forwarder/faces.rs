@@ -111,6 +111,14 @@ impl Forwarder {
         }
     }
 
+    /// Tells the queue of a face on a shared medium what the face could have; the rate that goes with it
+    /// comes after ([`Forwarder::set_receive_rate`]).
+    pub fn set_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
+        if let Some((_, link)) = self.link_of(face) {
+            link.set_fair_rate(now, rate);
+        }
+    }
+
     /// What waits at a face's link; nothing at an application's.
     pub fn backlog(&self, face: FaceId) -> Backlog {
         match self.faces[face.0 as usize].way {

@@ -111,6 +111,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             groups: Vec::new(),
             links,
             windows: vec![window],
+            optimum: None,
             expectations: Vec::new(),
         },
         series,

@@ -147,6 +147,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                 retransmitted: members().map(|row| row.retransmitted).sum(),
                 timeouts: members().map(|row| row.timeouts).sum(),
                 completion_s: None,
+                completion_mean_s: None,
             }
         })
         .collect();
@@ -205,6 +206,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             groups,
             links,
             windows: vec![window],
+            optimum: None,
             expectations,
         },
         series,
@@ -323,5 +325,6 @@ fn group_row(row: &ClassRow) -> GroupRow {
         retransmitted: row.retransmitted,
         timeouts: row.timeouts,
         completion_s: row.completion_s,
+        completion_mean_s: row.completion_mean_s,
     }
 }

@@ -60,7 +60,9 @@ pub fn reproduction(report: &Report) -> ReproductionDocument {
 fn optimum(runs: &[RunDocument]) -> CaseOptimumRow {
     let distance = |run: &RunDocument| {
         let mean = 0.1 - 0.02 * run.seed as f64;
-        DistanceRow { mean: Some(mean), largest: Some(2.0 * mean), within_5_percent: Some(0.5) }
+        let largest = Some(2.0 * mean);
+        let (lowest, highest) = (largest.map(|far| -far), Some(mean));
+        DistanceRow { mean: Some(mean), largest, lowest, highest, within_5_percent: Some(0.5) }
     };
     let distances: Vec<DistanceRow> = runs.iter().map(distance).collect();
     let windows = runs[0].windows.iter();
@@ -70,6 +72,7 @@ fn optimum(runs: &[RunDocument]) -> CaseOptimumRow {
         windows: windows
             .map(|window| WindowDistanceRow::of((window.from_s, window.to_s), &distances))
             .collect(),
+        note: String::new(),
     }
 }
 

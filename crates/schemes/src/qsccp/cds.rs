@@ -145,8 +145,10 @@ struct Class {
 #[derive(Debug)]
 pub(super) struct Cds {
     settings: Settings,
-    /// B: the rate at which Data comes back on this face.
+    /// B: the rate at which Data comes back on this face. On a shared medium, what the face may count on,
+    /// and what it could have if it asked for all.
     capacity: f64,
+    fair_capacity: Option<f64>,
     /// B_I of the last period.
     reverse_interests: f64,
     flows: Vec<Flow>,
@@ -270,6 +272,7 @@ impl Cds {
         let mut cds = Cds {
             settings: settings.clone(),
             capacity,
+            fair_capacity: None,
             reverse_interests: 0.0,
             flows: Vec::new(),
             free_flows: Vec::new(),
@@ -706,15 +709,17 @@ impl Cds {
     fn share_capacity(&mut self, now: Time) {
         let s = self.settings.clone();
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, self.reverse_interests);
+        let whole = self.whole_capacity();
         let demands: [f64; CLASSES] = core::array::from_fn(|c| {
             self.classes[c].flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
         });
         // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
-        // through than that.
+        // through than that. On a shared medium the limits are parts of more than there is at the moment,
+        // so each class also leaves what more urgent ones use.
         let mut rates = [0.0; CLASSES];
         let mut delay_sensitive = 0.0;
         for c in 0..FIRST_DT {
-            rates[c] = data_capacity * s.delta[c];
+            rates[c] = (whole * s.delta[c]).min((data_capacity - delay_sensitive).max(0.0));
             delay_sensitive += demands[c].min(rates[c]);
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
@@ -729,7 +734,7 @@ impl Cds {
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
         rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
-        self.set_limits(now, data_capacity);
+        self.set_limits(now, data_capacity, whole);
         for (class, rate) in self.classes.iter_mut().zip(rates) {
             class.rate = rate;
             let loads = class.flows.iter().map(|&id| self.flows[id as usize].load());
@@ -741,6 +746,13 @@ impl Cds {
             class.flow_room = room(s.virtual_queue, rate, usual);
         }
         self.suggest_rates();
+    }
+
+    /// What δ_c is a part of. On a shared medium what a face may count on follows what it uses; a part of
+    /// that would keep a class at what it has.
+    fn whole_capacity(&self) -> f64 {
+        let whole = self.fair_capacity.map_or(self.capacity, |fair| fair.max(self.capacity));
+        pecn::data_capacity(self.settings.eta, whole, self.reverse_interests)
     }
 
     /// (9): R_f of every flow.
@@ -770,7 +782,7 @@ impl Cds {
     }
 
     /// The limiters follow what the Interests of the other direction leave.
-    fn set_limits(&mut self, now: Time, limit: f64) {
+    fn set_limits(&mut self, now: Time, limit: f64, whole: f64) {
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
         // While the link sends a Data, tokens gather for the Interests that wait.
@@ -781,7 +793,7 @@ impl Cds {
         self.total.set_depth(self.settings.burst_bits.max(2 * largest) + gathered);
         for (class, delta) in self.classes.iter_mut().zip(self.settings.delta) {
             if let Some(limiter) = &mut class.limiter {
-                limiter.set_rate(now, Rate::from_bps_f64(limit * delta));
+                limiter.set_rate(now, Rate::from_bps_f64((whole * delta).min(limit)));
             }
         }
     }
@@ -901,6 +913,10 @@ impl Queue for Cds {
     fn on_receive_rate(&mut self, rate: Option<Rate>, now: Time) {
         self.capacity = rate.unwrap_or(self.settings.unknown_capacity).as_bps_f64();
         self.share_capacity(now);
+    }
+
+    fn on_fair_rate(&mut self, rate: Rate, _now: Time) {
+        self.fair_capacity = Some(rate.as_bps_f64());
     }
 
     fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {

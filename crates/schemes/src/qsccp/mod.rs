@@ -111,6 +111,9 @@
 //! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest
 //!     that
 //!     began it.
+//! 23. On a shared medium the rate that a face may count on follows what it uses, so that δ_c of it
+//!     would keep a delay-sensitive class at what it has. There a class's limit is δ_c of what the face
+//!     could have if it asked for all, but no more than B' less what more urgent classes use.
 //!
 //! # Valid where
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
