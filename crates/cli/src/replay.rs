@@ -136,7 +136,9 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     }
     let cut = match (document.is_cut, document.bytes_cut) {
         (false, _) => String::new(),
-        (true, bytes) => format!("The recording was cut: {} at its end are no whole entry.\n", bytes_of(bytes)),
+        (true, bytes) => {
+            format!("The recording was cut: {} at its end are no whole entry.\n", bytes_of(bytes))
+        }
     };
     let verdict = match &document.difference {
         None => format!(

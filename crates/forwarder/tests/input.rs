@@ -11,7 +11,8 @@ use weir_packet::{
 };
 
 fn some_name() -> impl Strategy<Value = Name> {
-    let known = prop::sample::select(vec!["/", "/a", "/a/b", "/a/b/c", "/b", "/localhost/nfd", "/localhop/x"]);
+    let known =
+        prop::sample::select(vec!["/", "/a", "/a/b", "/a/b/c", "/b", "/localhost/nfd", "/localhop/x"]);
     (known, 0..5usize).prop_map(|(uri, more)| {
         let name: Name = uri.parse().unwrap();
         (0..[0, 0, 1, 5, 200][more]).fold(name, |name, number| name.with_segment(number))

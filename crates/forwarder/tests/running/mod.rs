@@ -89,6 +89,11 @@ impl Running {
         Client::connect(&Endpoint::Unix(self.unix.clone()), 10 * SECOND).unwrap()
     }
 
+    /// As [`Running::client`], where it may be refused.
+    pub fn try_client(&self) -> Option<Client> {
+        Client::connect(&Endpoint::Unix(self.unix.clone()), SECOND).ok()
+    }
+
     /// Stops it, and waits until it has.
     pub fn stop(mut self) {
         self.end().expect("it has not panicked");
