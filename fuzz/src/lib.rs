@@ -1,5 +1,6 @@
 //! Harnesses of the fuzz targets.
 
+pub mod forwarder;
 mod input;
 pub mod node;
 pub mod observation;

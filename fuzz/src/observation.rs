@@ -4,6 +4,7 @@ use weir_core::Time;
 use weir_forwarder::config::{Change, Config};
 use weir_forwarder::metrics::http::{MAX_REQUEST, Request};
 use weir_forwarder::record::{Recording, encode};
+use weir_forwarder::replay::replay;
 
 /// A file of the forwarder: an error with its place, or what is the same when it is read again.
 pub fn config(bytes: &[u8]) {
@@ -18,9 +19,12 @@ pub fn config(bytes: &[u8]) {
     }
 }
 
-/// A recording: what is read of it is what its entries, written again, are read as.
+/// A recording: what is read of it is what its entries, written again, are read as. Run, it has an answer.
 pub fn recording(bytes: &[u8]) {
     let Ok(recording) = Recording::read(bytes) else { return };
+    if let Ok(replayed) = replay(recording.clone()) {
+        assert!(replayed.difference.is_none_or(|difference| difference.entry == replayed.entries));
+    }
     let mut entries = recording.entries;
     let mut last = Time::ZERO;
     let start = bytes.len() - entries.rest();

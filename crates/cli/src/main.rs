@@ -11,6 +11,7 @@ mod load;
 mod manage;
 mod optimum;
 mod out;
+mod replay;
 mod reproduce;
 mod route;
 mod run;
@@ -42,6 +43,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
     Forward(forward::Args),
+    Replay(replay::Args),
     Status(status::Args),
     Face(face::Args),
     Route(route::Args),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),
         Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),

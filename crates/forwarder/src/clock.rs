@@ -13,13 +13,20 @@ use weir_core::units::Time;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
+    start_unix_ns: u64,
 }
 
 impl Clock {
     /// A clock that starts now.
     pub fn start() -> Clock {
         #[expect(clippy::disallowed_methods, reason = "this is the world's clock")]
-        Clock { start: Instant::now() }
+        let (start, unix) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH));
+        Clock { start, start_unix_ns: unix.map_or(0, |since| since.as_nanos() as u64) }
+    }
+
+    /// Its zero, ns since 1970.
+    pub fn start_unix_ns(&self) -> u64 {
+        self.start_unix_ns
     }
 
     /// The time.

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Token};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -11,6 +12,7 @@ use tracing::{error, info, warn};
 use weir_core::units::Time;
 use weir_packet::Name;
 
+use crate::capture::Capture;
 use crate::clock::{Clock, Timer, wall_ms};
 use crate::config::{Change, Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
@@ -18,6 +20,7 @@ use crate::engine::{Asked, Engine, LISTENERS, Limits};
 use crate::management::{Management, ManagementConfig, Policy, RouteFlags, Trust, known_key, origin};
 use crate::metrics::Server;
 use crate::node::Node;
+use crate::record::{Header, Recorder};
 use crate::status::{FaceNumber, FacePersistency};
 use crate::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
@@ -84,14 +87,26 @@ impl Daemon {
         let timer = Timer::new(poll.registry(), TIMER)?;
         let signals = Signals::watch(poll.registry())?;
         let clock = Clock::start();
-        let node = Node::new(&config, seed());
+        let seed = seed();
+        let mut node = Node::new(&config, seed);
+        if let Some(file) = &config.record {
+            let header = Header::of(&config, seed, clock.start_unix_ns());
+            let recorder = Recorder::create(&file.path, file.limit.as_u64(), &header);
+            node.record(recorder.map_err(|error| cannot_write(&config, "record.path", &error))?);
+        }
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,
             reassembly_bytes: config.tables.reassembly_bytes.as_u64() as usize,
         };
         let registry = poll.registry().try_clone()?;
-        let engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
+        let mut engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
+        if let Some(file) = &config.capture {
+            let software = concat!("weir ", env!("CARGO_PKG_VERSION"));
+            let capture = Capture::create(&file.path, file.limit.as_u64(), software);
+            let capture = capture.map_err(|error| cannot_write(&config, "capture.path", &error))?;
+            engine.capture = Some(Box::new(capture));
+        }
         let management = Management::new(management_config(&config)?);
         let mut daemon = Daemon {
             poll,
@@ -219,10 +234,9 @@ impl Daemon {
             face.remote.parse().map_err(|error| (format!("{error}"), "for example udp4://192.0.2.1:6363"))?;
         let uri =
             uri.resolve().map_err(|error| (error.to_string(), "give its address, or one that is known"))?;
-        let scheme = face.scheme.as_ref().map(|scheme| scheme.build());
         let local = face.local.as_deref();
         let (persistency, options) = (face.persistency, face.options);
-        let opened = self.engine.open(&uri, local, persistency, options, false, scheme.as_deref());
+        let opened = self.engine.open(&uri, local, persistency, options, false, face.scheme.as_ref());
         match opened {
             Ok(_) => Ok(()),
             Err(error)
@@ -262,10 +276,24 @@ impl Daemon {
     /// # Errors
     /// Of the event loop.
     pub fn run(&mut self) -> Result<(), DaemonError> {
+        self.run_while(None, &mut || true)
+    }
+
+    /// Forwards until it is told to stop, or is no longer to go on: which is asked after each round, and a
+    /// round takes no longer than `longest` where that is given.
+    ///
+    /// # Errors
+    /// Of the event loop.
+    pub fn run_while(
+        &mut self,
+        longest: Option<Duration>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), DaemonError> {
         let mut events = Events::with_capacity(1024);
-        loop {
+        while go_on() {
             let now = self.engine.clock.now();
             let wait = self.timer.wait(now, self.next_deadline())?;
+            let wait = longest.map_or(wait, |longest| Some(wait.map_or(longest, |wait| wait.min(longest))));
             match self.poll.poll(&mut events, wait) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled?,
@@ -286,12 +314,13 @@ impl Daemon {
                 Some(SIGHUP) => self.reload(),
                 Some(_) => {
                     info!("stopping");
-                    self.engine.drain();
-                    return Ok(());
+                    break;
                 }
                 None => {}
             }
         }
+        self.engine.drain();
+        Ok(())
     }
 
     fn next_deadline(&self) -> Time {
@@ -449,6 +478,10 @@ fn seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let random = foldhash::quality::RandomState::default().build_hasher().finish();
     random ^ wall_ms().rotate_left(32) ^ u64::from(std::process::id())
+}
+
+fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {
+    config.error_at(key, &error.to_string(), "give a file in a folder that is there and may be written")
 }
 
 fn free_port(address: SocketAddr) -> String {

@@ -14,12 +14,14 @@ use weir_core::ids::FaceId;
 use weir_core::packet::{Kind, PacketId};
 use weir_core::scheme::DropReason;
 use weir_core::units::{Span, Time};
-use weir_packet::LpHeader;
+use weir_packet::{LpHeader, LpPacket, ServiceClass};
 
+use crate::capture::{Capture, Direction};
 use crate::clock::Clock;
 use crate::codec::{net_packet, trusted};
 use crate::config::Faces as FaceConfigs;
 use crate::face::{Channel, Face, FaceTable, Place, UdpPeer};
+use crate::metrics::Delays;
 use crate::node::Node;
 use crate::status::{FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus};
 use crate::transport::udp::{Socket, Source};
@@ -76,6 +78,9 @@ pub struct Engine {
     /// Counters of faces that are gone.
     pub(crate) past: FaceCounters,
     pub(crate) drops: [u64; DropReason::ALL.len()],
+    /// How long packets were queued in front of faces with a rate, by service class.
+    pub(crate) delays: [Delays; ServiceClass::ALL.len()],
+    pub(crate) capture: Option<Box<Capture>>,
     next_sweep: Time,
     /// Faces with deadlines of their own: link reliability, or to be connected again.
     pub(crate) timed: BTreeSet<Place>,
@@ -125,6 +130,8 @@ impl Engine {
             gone: Vec::new(),
             past: FaceCounters::default(),
             drops: [0; DropReason::ALL.len()],
+            delays: Default::default(),
+            capture: None,
             next_sweep: now + SWEEP,
             timed: BTreeSet::new(),
             net: Vec::new(),
@@ -156,6 +163,7 @@ impl Engine {
         self.link_deadlines();
         if self.now >= self.next_sweep {
             self.close_idle();
+            self.flush_files();
             self.next_sweep = self.now + SWEEP;
         }
     }
@@ -248,8 +256,12 @@ impl Engine {
     #[inline]
     fn receive(&mut self, place: Place, peer: u64, frame: &[u8]) {
         let Some(face) = self.faces.get_mut(place) else { return };
-        let Face { link, counters, core, local_fields, last_used, .. } = face;
+        let Face { number, link, counters, core, local_fields, last_used, .. } = face;
         counters.in_bytes += frame.len() as u64;
+        if let Some(capture) = &mut self.capture {
+            let unix_ns = self.clock.start_unix_ns() + self.now.as_nanos();
+            capture.frame(unix_ns, *number, Direction::Received, frame);
+        }
         *last_used = self.now;
         let (node, now) = (&mut self.node, self.now);
         let mut malformed = 0;
@@ -281,7 +293,12 @@ impl Engine {
             }
             for action in &actions {
                 match *action {
-                    Action::Transmit { face, packet, .. } | Action::Deliver { face, packet } => {
+                    Action::Transmit { face, packet, waited, .. } => {
+                        self.note_delay(face, packet, waited);
+                        self.send(face, packet);
+                        self.node.free(packet);
+                    }
+                    Action::Deliver { face, packet } => {
                         self.send(face, packet);
                         self.node.free(packet);
                     }
@@ -292,6 +309,15 @@ impl Engine {
                 }
             }
             self.node.recycle(actions);
+        }
+    }
+
+    /// A packet was queued for so long: counts where a face has a rate, others queue nothing.
+    #[inline]
+    fn note_delay(&mut self, core: FaceId, id: PacketId, waited: Span) {
+        let face = self.faces.of_core(core).and_then(|place| self.faces.get(place));
+        if face.is_some_and(|face| face.send_rate.is_some()) {
+            self.delays[self.node.packet(id).class() as usize].add(waited);
         }
     }
 
@@ -312,7 +338,10 @@ impl Engine {
         let net = net_packet(packet, &mut self.net);
         let Some(face) = self.faces.get_mut(place) else { return };
         header.incoming_face_id = incoming.filter(|_| face.local_fields);
-        let Face { link, channel, counters, is_dirty, .. } = face;
+        let Face { number, link, channel, counters, is_dirty, .. } = face;
+        let number = *number;
+        let unix_ns = self.clock.start_unix_ns() + self.now.as_nanos();
+        let capture = &mut self.capture;
         let mut bytes = 0;
         let mut refused = 0;
         let scratch = &mut self.frame;
@@ -320,6 +349,7 @@ impl Engine {
         let sent = match channel {
             Channel::Udp(udp) => link.send(self.now, &header, net, queued, &mut |frame| {
                 bytes += udp.batch.push(|out| frame.encode(out)) as u64;
+                captured(capture, unix_ns, number, frame);
             }),
             Channel::Transport(transport) => {
                 let queued = queued + transport.waiting() as u64;
@@ -327,7 +357,10 @@ impl Engine {
                     scratch.clear();
                     frame.encode(scratch);
                     match transport.send(scratch) {
-                        Ok(crate::transport::Sent::Taken) => bytes += scratch.len() as u64,
+                        Ok(crate::transport::Sent::Taken) => {
+                            bytes += scratch.len() as u64;
+                            captured(capture, unix_ns, number, frame);
+                        }
                         Ok(_) => refused += 1,
                         Err(error) => failure = Some(error),
                     }
@@ -388,22 +421,35 @@ impl Engine {
                 self.reconnect(place);
                 continue;
             }
-            let Face { link, channel, is_dirty, counters, .. } = face;
+            let Face { number, link, channel, is_dirty, counters, .. } = face;
             let (scratch, mut failure) = (&mut self.frame, None);
-            link.on_deadline(now, &mut |frame| match channel {
-                Channel::Udp(udp) => counters.out_bytes += udp.batch.push(|out| frame.encode(out)) as u64,
-                Channel::Transport(transport) => {
-                    scratch.clear();
-                    frame.encode(scratch);
-                    counters.out_bytes += scratch.len() as u64;
-                    failure = transport.send(scratch).err();
+            let unix_ns = self.clock.start_unix_ns() + now.as_nanos();
+            let capture = &mut self.capture;
+            link.on_deadline(now, &mut |frame| {
+                match channel {
+                    Channel::Udp(udp) => counters.out_bytes += udp.batch.push(|out| frame.encode(out)) as u64,
+                    Channel::Transport(transport) => {
+                        scratch.clear();
+                        frame.encode(scratch);
+                        counters.out_bytes += scratch.len() as u64;
+                        failure = transport.send(scratch).err();
+                    }
+                    Channel::Internal | Channel::Down => return,
                 }
-                Channel::Internal | Channel::Down => {}
+                captured(capture, unix_ns, *number, frame);
             });
             if matches!(channel, Channel::Udp(_)) && !core::mem::replace(is_dirty, true) {
                 self.dirty.push(place);
             }
             self.failed.extend(failure.map(|error| (place, error)));
+        }
+    }
+
+    /// Writes what of capture and recording is kept in memory.
+    fn flush_files(&mut self) {
+        self.node.flush_recording();
+        if let Some(capture) = &mut self.capture {
+            capture.flush();
         }
     }
 
@@ -448,11 +494,20 @@ impl Engine {
     /// Waits until what transports have kept is out, or they take no more.
     pub fn drain(&mut self) {
         self.end();
+        self.flush_files();
         for place in self.faces.places().collect::<Vec<_>>() {
             if let Some(Face { channel: Channel::Transport(transport), .. }) = self.faces.get_mut(place) {
                 let _: io::Result<Flushed> = transport.flush();
             }
         }
+    }
+}
+
+/// A frame leaves.
+#[inline]
+fn captured(capture: &mut Option<Box<Capture>>, unix_ns: u64, face: FaceNumber, frame: &LpPacket<'_>) {
+    if let Some(capture) = capture {
+        capture.frame(unix_ns, face, Direction::Sent, &frame.to_vec());
     }
 }
 

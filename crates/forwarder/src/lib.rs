@@ -16,7 +16,7 @@
 //! - [`client`]: what asks a forwarder by that protocol.
 //! - [`config`]: the file.
 //! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
-//!   [`record`]: all that the core is told, to be run again.
+//!   [`record`]: all that the core is told, and [`replay`]: that, run again.
 
 pub mod capture;
 pub mod client;
@@ -34,6 +34,7 @@ pub mod node;
 mod operate;
 mod output;
 pub mod record;
+pub mod replay;
 pub mod status;
 pub mod transport;
 pub mod uri;

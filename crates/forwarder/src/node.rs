@@ -16,7 +16,8 @@ use weir_core::units::{Rate, Time};
 use weir_packet::{DecodeError, LpHeader, Name, NameRef};
 
 use crate::codec::Decoder;
-use crate::config::{Config, Tables};
+use crate::config::{Config, Scheme as SchemeConfig, Tables};
+use crate::record::{Entry, RecordCounters, Recorder};
 
 /// A strategy that can be chosen.
 struct KnownStrategy {
@@ -40,6 +41,7 @@ pub struct Node {
     actions: Vec<Action>,
     seed: u64,
     faces_made: u64,
+    recorder: Option<Box<Recorder>>,
 }
 
 /// What a link in front of a face is like.
@@ -85,20 +87,56 @@ impl Node {
             actions: Vec::new(),
             seed,
             faces_made: 0,
+            recorder: None,
+        }
+    }
+
+    /// Records all that it is told from now on; it has been told nothing yet.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.recorder = Some(Box::new(recorder));
+    }
+
+    /// Writes what of the recording is kept in memory; says what has been recorded.
+    pub fn flush_recording(&mut self) -> Option<RecordCounters> {
+        let recorder = self.recorder.as_mut()?;
+        recorder.flush();
+        Some(recorder.counters())
+    }
+
+    /// It is told something at a time.
+    #[inline]
+    fn note(&mut self, now: Time, entry: &Entry<'_>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(now, entry);
+        }
+    }
+
+    /// It is told something that has no time: the time is that of what it was told last.
+    fn note_change<'a>(&mut self, name: &'a HashedName, entry: impl FnOnce(NameRef<'a>) -> Entry<'a>) {
+        if let (Some(recorder), Ok(name)) = (&mut self.recorder, NameRef::from_value(name.wire())) {
+            recorder.record(recorder.last(), &entry(name));
         }
     }
 
     /// Adds the face of an application on this host.
     pub fn add_application(&mut self, now: Time) -> FaceId {
-        self.core.add_application(now)
+        let face = self.core.add_application(now);
+        self.note(now, &Entry::AddApplication(face.0));
+        face
     }
 
-    /// Adds a face to a neighbour, with the scheme's queue in front of it.
-    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&dyn Scheme>) -> FaceId {
+    /// Adds a face to a neighbour, with the queue of a scheme in front of it; `None`: the node's own.
+    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&SchemeConfig>) -> FaceId {
         let LinkConfig { send_rate, receive_rate, limit } = config;
         let face = self.core.next_face(now);
-        let scheme = scheme.unwrap_or(&*self.scheme);
-        let queue = scheme.queue(&FaceConfig { face, send_rate, receive_rate, limit });
+        if self.recorder.is_some() {
+            self.note(now, &link_entry(face, config, scheme));
+        }
+        let face_config = FaceConfig { face, send_rate, receive_rate, limit };
+        let queue = match scheme {
+            Some(scheme) => scheme.build().queue(&face_config),
+            None => self.scheme.queue(&face_config),
+        };
         self.faces_made += 1;
         let random = Random::named(self.seed, &format!("face {}", self.faces_made));
         self.core.add_link(now, Link::new(queue, send_rate, random))
@@ -106,12 +144,14 @@ impl Node {
 
     /// Removes a face with its routes.
     pub fn remove_face(&mut self, now: Time, face: FaceId) {
+        self.note(now, &Entry::RemoveFace(face.0));
         self.core.remove_face(now, face, &mut self.pool, &mut self.actions);
     }
 
     /// A face came up or went down.
     pub fn set_up(&mut self, now: Time, face: FaceId, up: bool) {
         let input = if up { Input::FaceUp(face) } else { Input::FaceDown(face) };
+        self.note(now, &if up { Entry::FaceUp(face.0) } else { Entry::FaceDown(face.0) });
         self.core.handle(now, input, &mut self.pool, &mut self.actions);
     }
 
@@ -130,6 +170,9 @@ impl Node {
         let with_digest = self.core.pit().digest_entries() > 0;
         let packet = self.decoder.decode(header, wire, with_digest, &mut self.pool)?;
         let kind = self.pool[packet].kind;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.packet(now, face, header, wire);
+        }
         let input = Input::Packet { face, packet };
         self.core.handle(now, input, &mut self.pool, &mut self.actions);
         Ok(kind)
@@ -139,13 +182,17 @@ impl Node {
     /// the host wakes us late.
     #[inline]
     pub fn run_until(&mut self, now: Time) {
-        loop {
-            let due = self.core.next_deadline();
-            if due > now {
-                return;
-            }
-            self.core.handle(due, Input::Deadline, &mut self.pool, &mut self.actions);
+        while self.core.next_deadline() <= now {
+            self.run_once();
         }
+    }
+
+    /// Does what is to be done next, at its own time.
+    #[inline]
+    pub(crate) fn run_once(&mut self) {
+        let due = self.core.next_deadline();
+        self.note(due, &Entry::Deadline);
+        self.core.handle(due, Input::Deadline, &mut self.pool, &mut self.actions);
     }
 
     /// When it wants to be called.
@@ -157,7 +204,11 @@ impl Node {
     /// Takes what is to be done. Give the buffer back with [`Node::recycle`].
     #[inline]
     pub fn take_actions(&mut self) -> Vec<Action> {
-        core::mem::take(&mut self.actions)
+        let actions = core::mem::take(&mut self.actions);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.actions(&actions, &self.pool);
+        }
+        actions
     }
 
     /// Takes back the buffer, emptied.
@@ -173,6 +224,11 @@ impl Node {
     #[inline]
     pub fn packet(&self, packet: PacketId) -> &Packet {
         &self.pool[packet]
+    }
+
+    /// The packets.
+    pub(crate) fn pool(&self) -> &PacketPool {
+        &self.pool
     }
 
     /// Gives back a packet that an action was about.
@@ -193,11 +249,13 @@ impl Node {
 
     /// Adds a next hop, or changes its cost.
     pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) {
+        self.note_change(prefix, |prefix| Entry::AddRoute { prefix, face: face.0, cost });
         self.core.add_route(prefix, face, cost);
     }
 
     /// Takes out a next hop.
     pub fn remove_route(&mut self, now: Time, prefix: &HashedName, face: FaceId) {
+        self.note_change(prefix, |prefix| Entry::RemoveRoute { prefix, face: face.0 });
         self.core.remove_route(now, prefix, face, &mut self.pool, &mut self.actions);
     }
 
@@ -215,14 +273,16 @@ impl Node {
     /// that name. A version that is not newer than ours will do.
     pub fn choose_strategy(&mut self, prefix: &Name, hashed: &HashedName, name: &Name) -> Option<Name> {
         let known = self.strategies.iter().find(|known| known.is_called(name))?;
-        self.core.choose_strategy(hashed, known.id);
-        let name = known.full_name();
+        let (strategy, id, name) = (known.short, known.id, known.full_name());
+        self.note_change(hashed, |prefix| Entry::SetStrategy { prefix, strategy });
+        self.core.choose_strategy(hashed, id);
         self.chosen.insert(prefix.clone(), name.clone());
         Some(name)
     }
 
     /// Takes back the choice for a prefix.
     pub fn unchoose_strategy(&mut self, prefix: &Name, hashed: &HashedName) {
+        self.note_change(hashed, |prefix| Entry::UnsetStrategy { prefix });
         self.core.unchoose_strategy(hashed);
         self.chosen.remove(prefix);
     }
@@ -234,28 +294,52 @@ impl Node {
 
     /// Changes the rates of a face's link.
     pub fn set_rates(&mut self, now: Time, face: FaceId, send: Option<Rate>, receive: Option<Rate>) {
-        self.core.set_link_rate(now, face, send);
-        self.core.set_receive_rate(now, face, receive);
+        self.set_send_rate(now, face, send);
+        self.set_receive_rate(now, face, receive);
+    }
+
+    /// Changes the rate at which packets leave by a face.
+    pub fn set_send_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+        self.note(now, &Entry::SetRate { face: face.0, rate: rate.map(Rate::as_bps) });
+        self.core.set_link_rate(now, face, rate);
+    }
+
+    /// Changes the rate at which the other end of a face sends.
+    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+        self.note(now, &Entry::SetReceiveRate { face: face.0, rate: rate.map(Rate::as_bps) });
+        self.core.set_receive_rate(now, face, rate);
     }
 
     /// Changes the bounds of the content store.
     pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64) {
         self.core.set_content_store_limits(packets, bytes, &mut self.pool);
+        self.note_store();
     }
 
     /// Changes the bound of the content store in packets.
     pub fn set_content_store_packets(&mut self, packets: usize) {
         let (_, bytes) = self.core.content_store().limits();
-        self.core.set_content_store_limits(packets, bytes, &mut self.pool);
+        self.set_content_store_limits(packets, bytes);
     }
 
     /// Changes what the content store is used for.
     pub fn use_content_store(&mut self, cs_use: CsUse) {
         self.core.use_content_store(cs_use);
+        self.note_store();
+    }
+
+    fn note_store(&mut self) {
+        let (packets, bytes) = self.core.content_store().limits();
+        let CsUse { admit, serve } = self.core.content_store_use();
+        if let Some(recorder) = &mut self.recorder {
+            let entry = Entry::ConfigureStore { packets: packets as u64, bytes, admit, serve };
+            recorder.record(recorder.last(), &entry);
+        }
     }
 
     /// Erases Data under a prefix; says how many.
     pub fn erase_content(&mut self, prefix: &HashedName, limit: usize) -> usize {
+        self.note_change(prefix, |prefix| Entry::EraseStore { prefix, limit: limit as u64 });
         self.core.erase_content(prefix, limit, &mut self.pool)
     }
 }
@@ -269,6 +353,29 @@ impl KnownStrategy {
         let version = name.view().last().and_then(|last| last.version());
         let bare = name.view().prefix(name.len() - usize::from(version.is_some()));
         bare == self.name.view() && version.is_none_or(|version| version <= self.version)
+    }
+}
+
+impl Drop for Node {
+    /// A recording ends with the hash of all actions.
+    fn drop(&mut self) {
+        if let Some(mut recorder) = self.recorder.take() {
+            recorder.actions(&self.actions, &self.pool);
+            recorder.finish_whole();
+        }
+    }
+}
+
+fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a SchemeConfig>) -> Entry<'a> {
+    let params = |scheme: &'a SchemeConfig| {
+        scheme.given.iter().map(|(key, value)| (key.as_str(), value.clone())).collect()
+    };
+    Entry::AddLink {
+        face: face.0,
+        send_rate: config.send_rate.map(Rate::as_bps),
+        receive_rate: config.receive_rate.map(Rate::as_bps),
+        limit: config.limit,
+        scheme: scheme.map(|scheme| (scheme.entry.name, params(scheme))),
     }
 }
 

@@ -7,12 +7,11 @@ use mio::Token;
 use tracing::{debug, info, warn};
 use weir_core::forwarder::CsUse;
 use weir_core::ids::FaceId;
-use weir_core::scheme::Scheme;
 use weir_core::units::{Span, Time};
-use weir_packet::Name;
+use weir_packet::{Name, ServiceClass};
 
 use crate::clock::wall_ms;
-use crate::config::{FaceOptions, Kind, RouteFace};
+use crate::config::{FaceOptions, Kind, RouteFace, Scheme as SchemeConfig};
 use crate::control::{Control, ControlError};
 use crate::engine::{Engine, FACES, SOCKETS};
 use crate::face::{Channel, Face, Place, UdpPeer};
@@ -50,7 +49,7 @@ struct NewFace<'a> {
     idle_timeout: Option<Span>,
     local_fields: bool,
     mtu: Option<usize>,
-    scheme: Option<&'a dyn Scheme>,
+    scheme: Option<&'a SchemeConfig>,
 }
 
 impl Engine {
@@ -140,6 +139,13 @@ impl Engine {
     fn tell(&mut self, kind: FaceEventKind, place: Place) {
         if let Some(status) = self.status_at(place) {
             info!(face = status.number, remote = %status.remote, "face {}", words(kind));
+            if let Some(capture) = &mut self.capture {
+                match kind {
+                    FaceEventKind::Created => capture.add_face(status.number, &status.remote),
+                    FaceEventKind::Destroyed => capture.remove_face(status.number),
+                    FaceEventKind::Up | FaceEventKind::Down => {}
+                }
+            }
             self.events.push((kind, status));
         }
     }
@@ -209,7 +215,7 @@ impl Engine {
         persistency: FacePersistency,
         options: FaceOptions,
         local_fields: bool,
-        scheme: Option<&dyn Scheme>,
+        scheme: Option<&SchemeConfig>,
     ) -> Result<Place, ControlError> {
         if self.faces.len() >= self.limits.faces {
             return Err(ControlError::Full("table of faces"));
@@ -408,7 +414,8 @@ impl Engine {
     /// The forwarder at this moment, for Prometheus.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
-        Snapshot { general, cs, faces, drops: self.drops, delays: Vec::new() }
+        let delays = ServiceClass::ALL.into_iter().zip(self.delays).filter(|(_, of)| of.count() > 0);
+        Snapshot { general, cs, faces, drops: self.drops, delays: delays.collect() }
     }
 }
 

@@ -126,7 +126,6 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         software: fields.text()?.to_owned(),
         started_unix_ns: fields.number()?,
         seed: fields.number()?,
-        name_seed: fields.number()?,
         scheme: fields.text()?.to_owned(),
         schemes: {
             let count = fields.number()?;
@@ -139,7 +138,9 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         },
         pit_entries: fields.number()?,
         dead_nonces: fields.number()?,
-        fib_entries: fields.number()?,
+        store_packets: fields.number()?,
+        store_bytes: fields.number()?,
+        store_policy: if fields.switch()? { CsPolicy::Fifo } else { CsPolicy::Lru },
     };
     fields.0.is_empty().then_some(header)
 }
@@ -152,7 +153,6 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
         kind::DEADLINE => Entry::Deadline,
         kind::FACE_UP => Entry::FaceUp(fields.face()?),
         kind::FACE_DOWN => Entry::FaceDown(fields.face()?),
-        kind::SENT => Entry::Sent(fields.face()?),
         kind::ADD_LINK => Entry::AddLink {
             face: fields.face()?,
             send_rate: fields.optional()?,
@@ -161,7 +161,10 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
                 false => QueueLimit::Packets(fields.number()?.try_into().ok()?),
                 true => QueueLimit::Bytes(Bytes::new(fields.number()?)),
             },
-            params: fields.parameters()?,
+            scheme: match fields.switch()? {
+                false => None,
+                true => Some((fields.text()?, fields.parameters()?)),
+            },
         },
         kind::ADD_APPLICATION => Entry::AddApplication(fields.face()?),
         kind::REMOVE_FACE => Entry::RemoveFace(fields.face()?),
@@ -174,7 +177,6 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
         kind::CONFIGURE_STORE => Entry::ConfigureStore {
             packets: fields.number()?,
             bytes: fields.number()?,
-            policy: if fields.switch()? { CsPolicy::Fifo } else { CsPolicy::Lru },
             admit: fields.switch()?,
             serve: fields.switch()?,
         },

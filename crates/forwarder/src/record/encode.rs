@@ -13,20 +13,19 @@ pub(super) mod kind {
     pub const DEADLINE: u8 = 2;
     pub const FACE_UP: u8 = 3;
     pub const FACE_DOWN: u8 = 4;
-    pub const SENT: u8 = 5;
-    pub const ADD_LINK: u8 = 6;
-    pub const ADD_APPLICATION: u8 = 7;
-    pub const REMOVE_FACE: u8 = 8;
-    pub const ADD_ROUTE: u8 = 9;
-    pub const REMOVE_ROUTE: u8 = 10;
-    pub const SET_STRATEGY: u8 = 11;
-    pub const UNSET_STRATEGY: u8 = 12;
-    pub const CONFIGURE_STORE: u8 = 13;
-    pub const ERASE_STORE: u8 = 14;
-    pub const SET_RATE: u8 = 15;
-    pub const SET_RECEIVE_RATE: u8 = 16;
-    pub const ACTIONS_HASH: u8 = 17;
-    pub const END: u8 = 18;
+    pub const ADD_LINK: u8 = 5;
+    pub const ADD_APPLICATION: u8 = 6;
+    pub const REMOVE_FACE: u8 = 7;
+    pub const ADD_ROUTE: u8 = 8;
+    pub const REMOVE_ROUTE: u8 = 9;
+    pub const SET_STRATEGY: u8 = 10;
+    pub const UNSET_STRATEGY: u8 = 11;
+    pub const CONFIGURE_STORE: u8 = 12;
+    pub const ERASE_STORE: u8 = 13;
+    pub const SET_RATE: u8 = 14;
+    pub const SET_RECEIVE_RATE: u8 = 15;
+    pub const ACTIONS_HASH: u8 = 16;
+    pub const END: u8 = 17;
 }
 
 /// Appends an entry: `last` is the time of the one before, 0 for the first.
@@ -48,7 +47,6 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     bytes(header.software.as_bytes(), out);
     number(header.started_unix_ns, out);
     number(header.seed, out);
-    number(header.name_seed, out);
     bytes(header.scheme.as_bytes(), out);
     number(header.schemes.len() as u64, out);
     for (scheme, params) in &header.schemes {
@@ -57,7 +55,9 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     }
     number(header.pit_entries, out);
     number(header.dead_nonces, out);
-    number(header.fib_entries, out);
+    number(header.store_packets, out);
+    number(header.store_bytes, out);
+    out.push(u8::from(header.store_policy == CsPolicy::Fifo));
     set_length(from, out);
 }
 
@@ -73,7 +73,6 @@ fn kind_of(entry: &Entry<'_>) -> u8 {
         Entry::Deadline => kind::DEADLINE,
         Entry::FaceUp(_) => kind::FACE_UP,
         Entry::FaceDown(_) => kind::FACE_DOWN,
-        Entry::Sent(_) => kind::SENT,
         Entry::AddLink { .. } => kind::ADD_LINK,
         Entry::AddApplication(_) => kind::ADD_APPLICATION,
         Entry::RemoveFace(_) => kind::REMOVE_FACE,
@@ -99,10 +98,9 @@ fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
         }
         Entry::FaceUp(face)
         | Entry::FaceDown(face)
-        | Entry::Sent(face)
         | Entry::AddApplication(face)
         | Entry::RemoveFace(face) => number(u64::from(*face), out),
-        Entry::AddLink { face, send_rate, receive_rate, limit, params } => {
+        Entry::AddLink { face, send_rate, receive_rate, limit, scheme } => {
             number(u64::from(*face), out);
             optional(*send_rate, out);
             optional(*receive_rate, out);
@@ -112,7 +110,11 @@ fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
             };
             out.push(u8::from(is_bytes));
             number(limit, out);
-            parameters(params.iter().map(|(key, value)| (*key, value)), out);
+            out.push(u8::from(scheme.is_some()));
+            if let Some((name, params)) = scheme {
+                bytes(name.as_bytes(), out);
+                parameters(params.iter().map(|(key, value)| (*key, value)), out);
+            }
         }
         Entry::AddRoute { prefix, face, cost } => {
             bytes(prefix.value(), out);
@@ -128,10 +130,10 @@ fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
             bytes(strategy.as_bytes(), out);
         }
         Entry::UnsetStrategy { prefix } => bytes(prefix.value(), out),
-        Entry::ConfigureStore { packets, bytes, policy, admit, serve } => {
+        Entry::ConfigureStore { packets, bytes, admit, serve } => {
             number(*packets, out);
             number(*bytes, out);
-            out.extend([u8::from(*policy == CsPolicy::Fifo), u8::from(*admit), u8::from(*serve)]);
+            out.extend([u8::from(*admit), u8::from(*serve)]);
         }
         Entry::EraseStore { prefix, limit } => {
             bytes(prefix.value(), out);

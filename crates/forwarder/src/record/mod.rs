@@ -24,15 +24,17 @@ use std::path::Path;
 
 use weir_core::cs::CsPolicy;
 use weir_core::forwarder::Action;
+use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketPool};
 use weir_core::params::Value;
 use weir_core::scheme::QueueLimit;
 use weir_core::units::Time;
-use weir_packet::{NameRef, Signal};
+use weir_packet::{LpHeader, LpPacket, NameRef, Signal};
 
 pub use decode::{Entries, RecordError, Recorded, Recording};
 pub use encode::encode;
 
+use crate::config::Config;
 use crate::output::Output;
 
 /// What every recording begins with.
@@ -47,10 +49,8 @@ pub struct Header {
     pub software: String,
     /// When its clock was 0, ns since 1970.
     pub started_unix_ns: u64,
-    /// Seed of its random streams.
+    /// Seed of its random streams and of its names' hashes.
     pub seed: u64,
-    /// Seed of its names' hashes.
-    pub name_seed: u64,
     /// The scheme that runs.
     pub scheme: String,
     /// Parameters that were given, by scheme.
@@ -59,8 +59,35 @@ pub struct Header {
     pub pit_entries: u64,
     /// Bound of dead nonces.
     pub dead_nonces: u64,
-    /// Bound of prefixes with routes.
-    pub fib_entries: u64,
+    /// Bound of the content store, packets.
+    pub store_packets: u64,
+    /// Bound of the content store, bytes.
+    pub store_bytes: u64,
+    /// Which leaves a full one.
+    pub store_policy: CsPolicy,
+}
+
+impl Header {
+    /// What makes a node as this configuration and seed do.
+    pub fn of(config: &Config, seed: u64, started_unix_ns: u64) -> Header {
+        let tables = &config.tables;
+        Header {
+            software: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
+            started_unix_ns,
+            seed,
+            scheme: config.scheme.entry.name.to_owned(),
+            schemes: config
+                .schemes
+                .iter()
+                .map(|scheme| (scheme.entry.name.to_owned(), scheme.given.clone()))
+                .collect(),
+            pit_entries: tables.pit_entries as u64,
+            dead_nonces: tables.dead_nonces as u64,
+            store_packets: tables.content_store_packets as u64,
+            store_bytes: tables.content_store_bytes.as_u64(),
+            store_policy: tables.content_store_policy,
+        }
+    }
 }
 
 /// Something that the node was told. Faces are the core's, by number.
@@ -79,8 +106,6 @@ pub enum Entry<'a> {
     FaceUp(u32),
     /// A face went down.
     FaceDown(u32),
-    /// The last packet of a face on a shared medium has left.
-    Sent(u32),
     /// A face with a link.
     AddLink {
         /// The number that it got.
@@ -91,8 +116,8 @@ pub enum Entry<'a> {
         receive_rate: Option<u64>,
         /// Bound of its queue.
         limit: QueueLimit,
-        /// Parameters of the scheme for its queue alone.
-        params: Vec<(&'a str, Value)>,
+        /// The scheme of its queue with the parameters that were given; `None`: the node's.
+        scheme: Option<(&'a str, Vec<(&'a str, Value)>)>,
     },
     /// The face of an application.
     AddApplication(u32),
@@ -126,14 +151,12 @@ pub enum Entry<'a> {
         /// The prefix.
         prefix: NameRef<'a>,
     },
-    /// The content store's bounds.
+    /// The content store's bounds and use.
     ConfigureStore {
         /// Packets.
         packets: u64,
         /// Bytes.
         bytes: u64,
-        /// Which leaves a full one.
-        policy: CsPolicy,
         /// Whether Data are stored.
         admit: bool,
         /// Whether Interests are answered from it.
@@ -187,7 +210,15 @@ pub struct Recorder {
     limit: u64,
     last: Time,
     entries: u64,
+    hash: ActionsHash,
+    /// Inputs since a hash was written.
+    unhashed: u32,
+    /// Reused between packets.
+    frame: Vec<u8>,
 }
+
+/// A hash of the actions is written after so many inputs: a difference is known to lie between two.
+const INPUTS_A_HASH: u32 = 64;
 
 impl Recorder {
     /// Begins a recording, in place of what the file has.
@@ -197,7 +228,45 @@ impl Recorder {
     pub fn create(path: &Path, limit: u64, header: &Header) -> io::Result<Recorder> {
         let mut output = Output::create(path)?;
         output.append(|out| encode::header(header, out));
-        Ok(Recorder { output, limit, last: Time::ZERO, entries: 0 })
+        Ok(Recorder {
+            output,
+            limit,
+            last: Time::ZERO,
+            entries: 0,
+            hash: ActionsHash::default(),
+            unhashed: 0,
+            frame: Vec::new(),
+        })
+    }
+
+    /// A packet enters the core.
+    pub fn packet(&mut self, now: Time, face: FaceId, header: &LpHeader, wire: &[u8]) {
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        LpPacket::new(*header, wire).encode(&mut frame);
+        self.record(now, &Entry::Packet { face: face.0, frame: &frame });
+        self.frame = frame;
+    }
+
+    /// The node has answered all that it was told with these actions, after those of before.
+    pub fn actions(&mut self, actions: &[Action], pool: &PacketPool) {
+        actions.iter().for_each(|action| self.hash.add(action, pool));
+        if self.unhashed >= INPUTS_A_HASH {
+            self.write_hash();
+        }
+    }
+
+    fn write_hash(&mut self) {
+        self.record(self.last, &Entry::ActionsHash(self.hash.value()));
+        self.unhashed = 0;
+    }
+
+    /// Ends the recording with the hash of all that was answered: [`Recorder::actions`] has been told.
+    pub fn finish_whole(&mut self) {
+        if self.is_on() {
+            self.write_hash();
+        }
+        self.finish();
     }
 
     /// The node was told something.
@@ -207,7 +276,13 @@ impl Recorder {
             return self.finish();
         }
         let last = std::mem::replace(&mut self.last, now);
+        self.unhashed += 1;
         self.entries += u64::from(self.output.append(|out| encode(entry, last, now, out)));
+    }
+
+    /// The time of the last entry.
+    pub fn last(&self) -> Time {
+        self.last
     }
 
     /// Writes what is kept in memory: now and then.
@@ -218,8 +293,10 @@ impl Recorder {
     /// Ends the recording.
     pub fn finish(&mut self) {
         let last = self.last;
-        self.entries += u64::from(self.output.append(|out| encode(&Entry::End, last, last, out)));
-        self.output.close();
+        if self.is_on() {
+            self.entries += u64::from(self.output.append(|out| encode(&Entry::End, last, last, out)));
+            self.output.close();
+        }
     }
 
     /// Whether entries are still taken.
@@ -274,7 +351,7 @@ impl ActionsHash {
         }
     }
 
-    /// The packet, with all that the core may write into it.
+    /// The packet: what came, and all that the core may write into it.
     fn packet(&mut self, packet: &Packet) {
         let header = packet.header();
         self.words([packet.kind as u64, packet.name.hash(), u64::from(packet.nonce)]);
@@ -285,14 +362,19 @@ impl ActionsHash {
         self.optional(header.next_hop_face_id);
         self.optional(header.cache_policy.map(|policy| policy.value()));
         let token = header.pit_token.bytes();
-        self.words([token.len() as u64]);
-        for chunk in token.chunks(8) {
+        self.bytes(token);
+        for signal in Signal::ALL {
+            self.optional(header.signals.value(signal));
+        }
+        self.bytes(&packet.wire);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.words([bytes.len() as u64]);
+        for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.words([u64::from_le_bytes(word)]);
-        }
-        for signal in Signal::ALL {
-            self.optional(header.signals.value(signal));
         }
     }
 

@@ -1,0 +1,358 @@
+//! A recording, run again: the core is told what it was told then, and has to answer the same.
+//!
+//! What is compared: the hashes of all actions, every time at which the node wants to be called, and the
+//! numbers that faces get. The first difference ends it.
+
+use core::fmt;
+use std::collections::BTreeSet;
+
+use weir_core::forwarder::{Action, CsUse};
+use weir_core::ids::FaceId;
+use weir_core::params::{Params, Value};
+use weir_core::scheme::DropReason;
+use weir_core::units::{Bytes, Rate, Time};
+use weir_packet::{LpPacket, NameRef};
+
+use crate::config::{Config, Scheme};
+use crate::node::{LinkConfig, Node};
+use crate::record::{ActionsHash, Entries, Entry, Header, RecordError, Recorded, Recording};
+
+/// Why a recording cannot be run at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayError {
+    /// It has a scheme that is not known here.
+    NoScheme(String),
+    /// A parameter of a scheme is not as the scheme wants it here: its words.
+    Parameter(String),
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::NoScheme(name) => {
+                write!(f, "the recording has the scheme `{name}`, which this version of weir does not know")
+            }
+            ReplayError::Parameter(why) => {
+                write!(f, "the recording does not fit this version of weir: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// What came of a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replayed {
+    /// Entries that were read, hashes among them.
+    pub entries: u64,
+    /// Packets that entered the core.
+    pub packets: u64,
+    /// Deadlines.
+    pub deadlines: u64,
+    /// Changes of faces, routes, strategies, rates and content store.
+    pub changes: u64,
+    /// Packets that left by links.
+    pub transmitted: u64,
+    /// Packets that were given to applications.
+    pub delivered: u64,
+    /// Packets dropped, in the order of [`DropReason::ALL`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// Hashes of actions that were compared.
+    pub hashes: u64,
+    /// When the first entry was made, and the last one.
+    pub span: Option<(Time, Time)>,
+    /// Whether the recording has its end; if not, it was cut.
+    pub is_ended: bool,
+    /// Bytes at its end that are no whole entry.
+    pub rest: usize,
+    /// Where it first differs; `None`: it is identical.
+    pub difference: Option<Difference>,
+}
+
+impl Replayed {
+    /// All actions.
+    pub fn actions(&self) -> u64 {
+        self.transmitted + self.delivered + self.drops.iter().sum::<u64>()
+    }
+}
+
+/// Where a replay first differs from its recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Number of the entry, from 1.
+    pub entry: u64,
+    /// Its time.
+    pub at: Time,
+    /// What differs.
+    pub kind: DifferenceKind,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DifferenceKind {
+    /// The actions since an entry: up to that one they were the same.
+    Actions {
+        /// Its number; 0 if there is none.
+        since: u64,
+    },
+    /// The node wants to be called at another time than it was.
+    Deadline(Time),
+    /// A face gets another number.
+    Face(u32),
+    /// The node cannot be told that: why.
+    Impossible(String),
+    /// The entry cannot be read.
+    Damaged(RecordError),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { entry, at, kind } = self;
+        match kind {
+            DifferenceKind::Actions { since } => {
+                write!(f, "the actions differ between entries {since} and {entry}, at {}", seconds(*at))
+            }
+            DifferenceKind::Deadline(Time::NEVER) => {
+                write!(f, "entry {entry} is a deadline at {}, and the node has none", seconds(*at))
+            }
+            DifferenceKind::Deadline(wanted) => {
+                let (at, wanted) = (seconds(*at), seconds(*wanted));
+                write!(f, "entry {entry} is a deadline at {at}, and the node's is at {wanted}")
+            }
+            DifferenceKind::Face(face) => {
+                write!(f, "entry {entry} at {} makes a face, and it gets the number {face}", seconds(*at))
+            }
+            DifferenceKind::Impossible(why) => write!(f, "entry {entry} at {}: {why}", seconds(*at)),
+            DifferenceKind::Damaged(why) => write!(f, "entry {entry}: {why}"),
+        }
+    }
+}
+
+fn seconds(at: Time) -> String {
+    let ns = at.as_nanos();
+    format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// Runs a recording until its end, or its first difference.
+///
+/// # Errors
+/// The node that it is of cannot be made.
+pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
+    let node = Node::new(&config(&recording.header)?, recording.header.seed);
+    let mut replay = Replay {
+        node,
+        hash: ActionsHash::default(),
+        same_until: 0,
+        faces: BTreeSet::new(),
+        done: Replayed::default(),
+    };
+    let mut entries = recording.entries;
+    replay.done.difference = replay.run(&mut entries);
+    replay.done.is_ended = entries.is_ended();
+    replay.done.rest = if replay.done.difference.is_some() { 0 } else { entries.rest() };
+    Ok(replay.done)
+}
+
+/// What makes the node that a recording is of.
+fn config(header: &Header) -> Result<Config, ReplayError> {
+    let own = |(name, given): &(String, Vec<(String, Value)>)| scheme(name, given);
+    let schemes: Vec<Scheme> = header.schemes.iter().map(own).collect::<Result<_, _>>()?;
+    let chosen = schemes.iter().find(|scheme| scheme.entry.name == header.scheme).cloned();
+    let mut config = Config::default();
+    config.scheme = chosen.ok_or_else(|| ReplayError::NoScheme(header.scheme.clone()))?;
+    config.schemes = schemes;
+    let tables = &mut config.tables;
+    tables.pit_entries = size(header.pit_entries);
+    tables.dead_nonces = size(header.dead_nonces);
+    tables.content_store_packets = size(header.store_packets);
+    tables.content_store_bytes = Bytes::new(header.store_bytes);
+    tables.content_store_policy = header.store_policy;
+    Ok(config)
+}
+
+fn scheme(name: &str, given: &[(String, Value)]) -> Result<Scheme, ReplayError> {
+    let entry = weir_schemes::find(name).ok_or_else(|| ReplayError::NoScheme(name.to_owned()))?;
+    let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (key.as_str(), value)))
+        .map_err(|error| ReplayError::Parameter(format!("scheme.{name}.{}: {}", error.key, error.message)))?;
+    Ok(Scheme { entry, given: given.to_vec(), params })
+}
+
+fn size(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+struct Replay {
+    node: Node,
+    hash: ActionsHash,
+    /// The entry up to which the actions were the same.
+    same_until: u64,
+    /// The faces that there are.
+    faces: BTreeSet<u32>,
+    done: Replayed,
+}
+
+impl Replay {
+    fn run(&mut self, entries: &mut Entries<'_>) -> Option<Difference> {
+        for read in entries {
+            self.done.entries += 1;
+            let entry = self.done.entries;
+            let Recorded { at, entry: told } = match read {
+                Ok(recorded) => recorded,
+                Err(error) => {
+                    let at = self.done.span.map_or(Time::ZERO, |(_, last)| last);
+                    return Some(Difference { entry, at, kind: DifferenceKind::Damaged(error) });
+                }
+            };
+            let first = self.done.span.map_or(at, |(first, _)| first);
+            self.done.span = Some((first, at));
+            if let Err(kind) = self.tell(at, &told) {
+                return Some(Difference { entry, at, kind });
+            }
+            self.answer();
+        }
+        None
+    }
+
+    /// Tells the node what an entry says.
+    fn tell(&mut self, at: Time, entry: &Entry<'_>) -> Result<(), DifferenceKind> {
+        match entry {
+            Entry::Packet { face, frame } => {
+                self.done.packets += 1;
+                return self.packet(at, self.face(*face)?, frame);
+            }
+            Entry::Deadline => {
+                self.done.deadlines += 1;
+                let wanted = self.node.next_deadline();
+                if wanted != at {
+                    return Err(DifferenceKind::Deadline(wanted));
+                }
+                self.node.run_once();
+                return Ok(());
+            }
+            Entry::ActionsHash(hash) => {
+                self.done.hashes += 1;
+                if *hash != self.hash.value() {
+                    return Err(DifferenceKind::Actions { since: self.same_until });
+                }
+                self.same_until = self.done.entries;
+                return Ok(());
+            }
+            Entry::End => return Ok(()),
+            _ => self.done.changes += 1,
+        }
+        self.change(at, entry)
+    }
+
+    fn packet(&mut self, at: Time, face: FaceId, frame: &[u8]) -> Result<(), DifferenceKind> {
+        let malformed = |what: &dyn fmt::Display| impossible(format!("the packet is malformed: {what}"));
+        let frame = LpPacket::decode(frame).map_err(|error| malformed(&error))?;
+        let Some(wire) = frame.fragment else { return Err(malformed(&"it is empty")) };
+        let received = self.node.receive(at, face, &frame.header, wire);
+        received.map(drop).map_err(|error| malformed(&error))
+    }
+
+    fn change(&mut self, at: Time, entry: &Entry<'_>) -> Result<(), DifferenceKind> {
+        match entry {
+            Entry::FaceUp(face) => self.node.set_up(at, self.face(*face)?, true),
+            Entry::FaceDown(face) => self.node.set_up(at, self.face(*face)?, false),
+            Entry::AddLink { face, send_rate, receive_rate, limit, scheme: own } => {
+                let rate = |bps: Option<u64>| bps.map(Rate::from_bps);
+                let (send_rate, receive_rate) = (rate(*send_rate), rate(*receive_rate));
+                let own = own.as_ref().map(|(name, given)| {
+                    let given: Vec<_> =
+                        given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+                    scheme(name, &given).map_err(|error| impossible(error.to_string()))
+                });
+                let config = LinkConfig { send_rate, receive_rate, limit: *limit };
+                let got = self.node.add_link(at, config, own.transpose()?.as_ref());
+                return self.made(*face, got);
+            }
+            Entry::AddApplication(face) => {
+                let got = self.node.add_application(at);
+                return self.made(*face, got);
+            }
+            Entry::RemoveFace(face) => {
+                self.node.remove_face(at, self.face(*face)?);
+                self.faces.remove(face);
+            }
+            Entry::AddRoute { prefix, face, cost } => {
+                let prefix = self.name(*prefix)?;
+                self.node.add_route(&prefix, self.face(*face)?, *cost);
+            }
+            Entry::RemoveRoute { prefix, face } => {
+                let prefix = self.name(*prefix)?;
+                self.node.remove_route(at, &prefix, self.face(*face)?);
+            }
+            Entry::SetStrategy { prefix, strategy } => {
+                let hashed = self.name(*prefix)?;
+                let none = || impossible(format!("there is no strategy `{strategy}`"));
+                let full = self.node.strategy_name(strategy).ok_or_else(none)?;
+                self.node.choose_strategy(&prefix.to_name(), &hashed, &full).ok_or_else(none)?;
+            }
+            Entry::UnsetStrategy { prefix } => {
+                let hashed = self.name(*prefix)?;
+                self.node.unchoose_strategy(&prefix.to_name(), &hashed);
+            }
+            Entry::ConfigureStore { packets, bytes, admit, serve } => {
+                self.node.set_content_store_limits(size(*packets), *bytes);
+                self.node.use_content_store(CsUse { admit: *admit, serve: *serve });
+            }
+            Entry::EraseStore { prefix, limit } => {
+                let prefix = self.name(*prefix)?;
+                self.node.erase_content(&prefix, size(*limit));
+            }
+            Entry::SetRate { face, rate } => {
+                self.node.set_send_rate(at, self.face(*face)?, rate.map(Rate::from_bps));
+            }
+            Entry::SetReceiveRate { face, rate } => {
+                self.node.set_receive_rate(at, self.face(*face)?, rate.map(Rate::from_bps));
+            }
+            Entry::Packet { .. } | Entry::Deadline | Entry::ActionsHash(_) | Entry::End => {}
+        }
+        Ok(())
+    }
+
+    fn face(&self, face: u32) -> Result<FaceId, DifferenceKind> {
+        let missing = || impossible(format!("there is no face {face}"));
+        self.faces.contains(&face).then_some(FaceId(face)).ok_or_else(missing)
+    }
+
+    fn made(&mut self, recorded: u32, got: FaceId) -> Result<(), DifferenceKind> {
+        self.faces.insert(got.0);
+        if got.0 == recorded { Ok(()) } else { Err(DifferenceKind::Face(got.0)) }
+    }
+
+    fn name(&self, name: NameRef<'_>) -> Result<weir_core::name::HashedName, DifferenceKind> {
+        let too_long = || impossible("the name has too many components".to_owned());
+        self.node.hashed(&name.to_name()).ok_or_else(too_long)
+    }
+
+    /// Counts and frees what the node answers.
+    fn answer(&mut self) {
+        let actions = self.node.take_actions();
+        for action in &actions {
+            self.hash.add(action, self.node.pool());
+            let packet = match *action {
+                Action::Transmit { packet, .. } => {
+                    self.done.transmitted += 1;
+                    packet
+                }
+                Action::Deliver { packet, .. } => {
+                    self.done.delivered += 1;
+                    packet
+                }
+                Action::Drop { packet, reason, .. } => {
+                    self.done.drops[reason as usize] += 1;
+                    packet
+                }
+            };
+            self.node.free(packet);
+        }
+        self.node.recycle(actions);
+    }
+}
+
+fn impossible(why: String) -> DifferenceKind {
+    DifferenceKind::Impossible(why)
+}
