@@ -11,7 +11,7 @@ use tracing::{error, info, warn};
 use weir_core::units::Time;
 use weir_packet::Name;
 
-use crate::clock::{Clock, Timer, wall_ms};
+use crate::clock::{Clock, Timer, random_seed, wall_ms};
 use crate::config::{Change, Config, ConfigError, Face as FaceConfig, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
@@ -84,7 +84,7 @@ impl Daemon {
         let timer = Timer::new(poll.registry(), TIMER)?;
         let signals = Signals::watch(poll.registry())?;
         let clock = Clock::start();
-        let node = Node::new(&config, seed());
+        let node = Node::new(&config, random_seed());
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,
@@ -408,13 +408,6 @@ impl Signals {
             io::Read::read(pipe, &mut bytes).is_ok_and(|n| n > 0).then_some(*signal)
         })
     }
-}
-
-/// What keys the hashes of names: a stranger must not know it.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let random = foldhash::quality::RandomState::default().build_hasher().finish();
-    random ^ wall_ms().rotate_left(32) ^ u64::from(std::process::id())
 }
 
 fn free_port(address: SocketAddr) -> String {
