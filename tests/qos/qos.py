@@ -107,7 +107,11 @@ class Lab:
         """Starts a program in a node's namespace."""
         log = open(self.folder / f"{node}-{pathlib.Path(command[0]).name}.log", "w")
         process = subprocess.Popen(
-            ["ip", "netns", "exec", self.namespace(node), *map(str, command)], stderr=log, text=True, **options
+            ["ip", "netns", "exec", self.namespace(node), *map(str, command)],
+            stderr=log,
+            text=True,
+            preexec_fn=run_first,
+            **options,
         )
         self.processes.append((process, log))
         return process
@@ -153,6 +157,8 @@ class Lab:
             f'path = "{self.socket(node)}"',
             "[faces.tcp]",
             "listen = []",
+            "[faces.udp]",
+            f'listen = "0.0.0.0:{PORT}"',
             "[tables]",
             "content_store_packets = 0",
             "[metrics]",
@@ -160,12 +166,10 @@ class Lab:
         ]
         scheme = self.scenario["scheme"]["default"]
         lines += ["[scheme]", f'name = "{scheme}"']
-        listen = []
         for number, (left, right, rate) in enumerate(self.links):
             if node not in (left, right):
                 continue
-            here, there = (1, 2) if node == left else (2, 1)
-            listen.append(f'"{self.address(number, here)}:{PORT}"')
+            there = 2 if node == left else 1
             lines += [
                 "[[face]]",
                 f'name = "{right if node == left else left}"',
@@ -175,7 +179,6 @@ class Lab:
             if node == left:
                 for prefix in self.prefixes():
                     lines += ["[[route]]", f'prefix = "{prefix}"', f'face = "{right}"']
-        lines += ["[faces.udp]", f"listen = [{', '.join(listen)}]"]
         return "\n".join(lines) + "\n"
 
     def wait_for(self, path):
@@ -232,6 +235,14 @@ class Lab:
             log.close()
         for namespace in self.namespaces:
             ip("netns", "del", namespace)
+
+
+def run_first():
+    """Has this process run before the host's others: what they make it wait is no delay of the network."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        os.nice(-20)
 
 
 def cpu_seconds():

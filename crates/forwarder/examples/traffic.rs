@@ -23,7 +23,7 @@ use weir_core::params::{Params, Value as ParamValue};
 use weir_core::scheme::Scheme;
 use weir_core::units::{Bytes, Span, Time};
 use weir_core::wire;
-use weir_forwarder::app::{App, Fetch, FlowId, Segments};
+use weir_forwarder::app::{App, AppError, Fetch, FlowId, Segments};
 use weir_forwarder::client::Endpoint;
 use weir_packet::Name;
 use weir_scenario::{Flow, Scenario, SourceRate};
@@ -73,6 +73,7 @@ fn consume(scenario: &Scenario, flows: &[&Flow], app: &mut App) -> Result<Value,
         }
         ControlFlow::Continue(())
     })?;
+    drain(app, flows)?;
     let counters: Vec<ConsumerCounters> = (0..flows.len() as FlowId)
         .filter_map(|flow| app.consumer(flow).map(|consumer| *consumer.counters()))
         .collect();
@@ -88,6 +89,17 @@ fn consume(scenario: &Scenario, flows: &[&Flow], app: &mut App) -> Result<Value,
         "duplicates": sum(|c| c.duplicates),
         "refused": app.refused(),
     }))
+}
+
+/// Waits for what is still pending, but not longer than it lives.
+fn drain(app: &mut App, flows: &[&Flow]) -> Result<(), AppError> {
+    app.stop();
+    let longest = flows.iter().map(|flow| flow.lifetime).max().unwrap_or(Span::ZERO);
+    let until = app.now() + longest;
+    while app.pending() > 0 && app.now() < until {
+        app.run(until, &mut |_, _, _, _| ControlFlow::Break(()))?;
+    }
+    Ok(())
 }
 
 /// The scenario's own scheme.
@@ -131,6 +143,9 @@ fn first_size(prefix: &Name, flow: &Flow) -> Bytes {
     Bytes::new(u64::from(wire::data_len(&data)))
 }
 
+/// Longer delays count as this: no Interest lives for so long.
+const LONGEST_DELAY_US: u64 = 100_000_000;
+
 /// What a consumer got.
 struct Got {
     content: u64,
@@ -140,7 +155,7 @@ struct Got {
 
 impl Got {
     fn new() -> Result<Got, hdrhistogram::CreationError> {
-        Ok(Got { content: 0, delays: Histogram::new(3)? })
+        Ok(Got { content: 0, delays: Histogram::new_with_max(LONGEST_DELAY_US, 3)? })
     }
 }
 
@@ -159,7 +174,7 @@ impl Window {
             classes.entry(flow.class.name()).or_default().push(got);
         }
         let one = |got: &[&Got]| -> Value {
-            let mut delays = Histogram::<u64>::new(3).ok();
+            let mut delays = Histogram::<u64>::new_with_max(LONGEST_DELAY_US, 3).ok();
             for got in got {
                 delays.as_mut().map(|delays| delays.add(&got.delays));
             }

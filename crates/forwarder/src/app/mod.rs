@@ -215,6 +215,20 @@ impl App {
         self.flows.get(flow as usize).map(|flow| &flow.consumer)
     }
 
+    /// Has all consumers send no more; what is pending may still come.
+    pub fn stop(&mut self) {
+        for (flow, id) in self.flows.iter_mut().zip(0..) {
+            flow.consumer.stop();
+            flow.starts_at = None;
+            self.deadlines.set(id, flow.consumer.next_deadline());
+        }
+    }
+
+    /// Pending Interests of all consumers.
+    pub fn pending(&self) -> u64 {
+        self.flows.iter().map(|flow| u64::from(flow.consumer.pending())).sum()
+    }
+
     /// Frames that the connection had no room for.
     pub fn refused(&self) -> u64 {
         self.uplink.refused()
