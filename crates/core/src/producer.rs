@@ -14,16 +14,21 @@ pub struct Producer {
     pub freshness: Span,
 }
 
+/// What travels with the Data that answers an Interest with this header: its PIT token, and its service class
+/// (QSCCP, section IV-B); no other signal.
+pub fn answer_header(interest: &LpHeader) -> LpHeader {
+    let mut header = LpHeader { pit_token: interest.pit_token, ..LpHeader::NONE };
+    if let Some(class) = interest.signals.value(Signal::ServiceClass) {
+        header.signals.set(Signal::ServiceClass, class);
+    }
+    header
+}
+
 impl Producer {
-    /// Turns an Interest into its Data. The service class is copied from the Interest
-    /// (QSCCP, section IV-B); no other signal is set.
+    /// Turns an Interest into its Data, with what travels with it by [`answer_header`].
     pub fn answer(&self, packet: &mut Packet) {
-        let class = packet.header().signals.value(Signal::ServiceClass);
         packet.kind = Kind::Data;
-        *packet.header_mut() = LpHeader { pit_token: packet.header().pit_token, ..LpHeader::NONE };
-        if let Some(class) = class {
-            packet.header_mut().signals.set(Signal::ServiceClass, class);
-        }
+        *packet.header_mut() = answer_header(packet.header());
         packet.content_len = self.payload.as_u64() as u32;
         packet.freshness = self.freshness;
         packet.net_len = crate::wire::data_len(packet);

@@ -81,8 +81,18 @@ impl std::error::Error for WireError {}
 /// # Errors
 /// [`WireError::Decode`] if its name is malformed.
 pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
-    let name = NameRef::from_value(packet.name.wire()).map_err(WireError::Decode)?;
     let mut bare = Vec::with_capacity(packet.net_len as usize);
+    encode_packet(packet, &mut bare)?;
+    LpPacket::new(*packet.header(), &bare).encode(out);
+    Ok(())
+}
+
+/// The same without the link header around it.
+///
+/// # Errors
+/// [`WireError::Decode`] if its name is malformed.
+pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
+    let name = NameRef::from_value(packet.name.wire()).map_err(WireError::Decode)?;
     if packet.kind == Kind::Data {
         let content = vec![0; packet.content_len as usize];
         let data = Data {
@@ -93,7 +103,7 @@ pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError>
             },
             ..Data::new(name, &content, SignatureInfo::new(SignatureType::DigestSha256))
         };
-        data.encode(&mut bare);
+        data.encode(out);
     } else {
         let interest = Interest {
             can_be_prefix: packet.can_be_prefix,
@@ -103,9 +113,8 @@ pub fn encode_frame(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError>
             hop_limit: packet.hop_limit,
             ..Interest::new(name)
         };
-        interest.encode(&mut bare);
+        interest.encode(out);
     }
-    LpPacket::new(*packet.header(), &bare).encode(out);
     Ok(())
 }
 

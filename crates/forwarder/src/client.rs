@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use weir_core::units::Span;
 use weir_packet::tlv::stream_frame_len;
 use weir_packet::{
     Component, ContentType, Data, Interest, MAX_PACKET_SIZE, Name, NetPacket, Payload, SignatureInfo,
@@ -260,6 +261,63 @@ impl Drop for Stream {
     }
 }
 
+/// Makes commands, each with a nonce and a time of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Commands {
+    /// Keys that are random in every process: nonces have to differ, not to be secret.
+    nonces: RandomState,
+    count: u64,
+    last_ms: u64,
+}
+
+impl Commands {
+    /// A command's name, and the Interest, signed with a digest.
+    ///
+    /// # Errors
+    /// [`ClientError::TooLong`].
+    pub(crate) fn encode(
+        &mut self,
+        module: Module,
+        verb: &str,
+        parameters: &ControlParameters,
+        lifetime: Span,
+    ) -> Result<(Name, Vec<u8>), ClientError> {
+        let mut component = Vec::new();
+        parameters.encode(&mut component);
+        let name = verb_name(module, verb).with(Component::generic(&component));
+        let nonce = self.nonce().to_be_bytes();
+        self.last_ms = wall_ms().max(self.last_ms + 1);
+        let info = SignatureInfo {
+            nonce: Some(&nonce),
+            time_ms: Some(self.last_ms),
+            ..SignatureInfo::new(SignatureType::DigestSha256)
+        };
+        let interest = Interest { must_be_fresh: true, ..self.interest(&name, lifetime) };
+        let mut wire = Vec::new();
+        interest.sign(&Signer::digest(), info, &mut wire).map_err(|_| ClientError::TooLong)?;
+        Ok((name, wire))
+    }
+
+    fn interest<'a>(&mut self, name: &'a Name, lifetime: Span) -> Interest<'a> {
+        Interest {
+            nonce: Some(self.nonce() as u32),
+            lifetime: Some(lifetime.as_nanos() / 1_000_000),
+            ..Interest::new(name.view())
+        }
+    }
+
+    fn nonce(&mut self) -> u64 {
+        self.count += 1;
+        let mut hasher = self.nonces.build_hasher();
+        hasher.write_u64(self.count);
+        hasher.finish()
+    }
+}
+
+fn span_of(duration: Duration) -> Span {
+    Span::from_nanos(duration.as_nanos().try_into().unwrap_or(u64::MAX))
+}
+
 /// What an Interest was answered with.
 enum Reply {
     Data(Vec<u8>),
@@ -273,10 +331,7 @@ pub struct Client {
     timeout: Duration,
     /// Bytes that are no whole frame yet.
     received: Vec<u8>,
-    /// Keys that are random in every process: nonces have to differ, not to be secret.
-    nonces: RandomState,
-    count: u64,
-    last_ms: u64,
+    commands: Commands,
 }
 
 impl core::fmt::Debug for Client {
@@ -298,9 +353,7 @@ impl Client {
             stream,
             timeout,
             received: Vec::new(),
-            nonces: RandomState::new(),
-            count: 0,
-            last_ms: 0,
+            commands: Commands::default(),
         })
     }
 
@@ -319,19 +372,7 @@ impl Client {
         verb: &str,
         parameters: &ControlParameters,
     ) -> Result<ControlParameters, ClientError> {
-        let mut component = Vec::new();
-        parameters.encode(&mut component);
-        let name = verb_name(module, verb).with(Component::generic(&component));
-        let nonce = self.nonce().to_be_bytes();
-        self.last_ms = wall_ms().max(self.last_ms + 1);
-        let info = SignatureInfo {
-            nonce: Some(&nonce),
-            time_ms: Some(self.last_ms),
-            ..SignatureInfo::new(SignatureType::DigestSha256)
-        };
-        let interest = Interest { must_be_fresh: true, ..self.interest(&name) };
-        let mut wire = Vec::new();
-        interest.sign(&Signer::digest(), info, &mut wire).map_err(|_| ClientError::TooLong)?;
+        let (_, wire) = self.commands.encode(module, verb, parameters, span_of(self.timeout))?;
         let reply = self.exchange(&wire)?;
         let response = ControlResponse::decode(data(&reply)?.payload())?;
         match response.code {
@@ -444,18 +485,7 @@ impl Client {
     }
 
     fn interest<'a>(&mut self, name: &'a Name) -> Interest<'a> {
-        Interest {
-            nonce: Some(self.nonce() as u32),
-            lifetime: Some(self.timeout.as_millis().try_into().unwrap_or(u64::MAX)),
-            ..Interest::new(name.view())
-        }
-    }
-
-    fn nonce(&mut self) -> u64 {
-        self.count += 1;
-        let mut hasher = self.nonces.build_hasher();
-        hasher.write_u64(self.count);
-        hasher.finish()
+        self.commands.interest(name, span_of(self.timeout))
     }
 
     /// Sends an Interest and waits for its Data.

@@ -13,7 +13,7 @@ use weir_core::units::Time;
 use weir_packet::Name;
 
 use crate::capture::Capture;
-use crate::clock::{Clock, Timer, wall_ms};
+use crate::clock::{Clock, Timer, random_seed, wall_ms};
 use crate::config::{Change, Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
@@ -87,7 +87,7 @@ impl Daemon {
         let timer = Timer::new(poll.registry(), TIMER)?;
         let signals = Signals::watch(poll.registry())?;
         let clock = Clock::start();
-        let seed = seed();
+        let seed = random_seed();
         let mut node = Node::new(&config, seed);
         if let Some(file) = &config.record {
             let header = Header::of(&config, seed, clock.start_unix_ns());
@@ -471,13 +471,6 @@ impl Signals {
             io::Read::read(pipe, &mut bytes).is_ok_and(|n| n > 0).then_some(*signal)
         })
     }
-}
-
-/// What keys the hashes of names: a stranger must not know it.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let random = foldhash::quality::RandomState::default().build_hasher().finish();
-    random ^ wall_ms().rotate_left(32) ^ u64::from(std::process::id())
 }
 
 fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {

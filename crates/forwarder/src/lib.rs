@@ -14,10 +14,12 @@
 //! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
 //! - [`management`]: the NFD management protocol, and the RIB.
 //! - [`client`]: what asks a forwarder by that protocol.
+//! - [`app`]: consumers and producers behind a connection to a forwarder.
 //! - [`config`]: the file.
 //! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
 //!   [`record`]: all that the core is told, and [`replay`]: that, run again.
 
+pub mod app;
 pub mod capture;
 pub mod client;
 pub mod clock;

@@ -1,7 +1,7 @@
 //! Faces made and closed, and what management asks: [`Control`] of the engine.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use mio::Token;
 use tracing::{debug, info, warn};
@@ -272,7 +272,15 @@ impl Engine {
             let may = ours.ip().is_unspecified() || ours.ip().is_loopback() == peer.ip().is_loopback();
             is_named && may && ours.is_ipv4() == peer.is_ipv4()
         };
-        if let Some(at) = self.sockets.iter().position(reaches) {
+        // Of several, the one with the address that we have towards the peer: it answers to that.
+        let here = address_towards(peer);
+        let is_on_the_way = |socket: &Socket| {
+            let ip = socket.local().ip();
+            reaches(socket) && (ip.is_unspecified() || Some(ip) == here)
+        };
+        let sockets = &self.sockets;
+        let found = sockets.iter().position(is_on_the_way).or_else(|| sockets.iter().position(reaches));
+        if let Some(at) = found {
             return Ok(at);
         }
         let any: SocketAddr = match (local, peer) {
@@ -429,6 +437,14 @@ fn marking(options: &FaceOptions) -> Option<Marking> {
 /// Numbers of fragments differ from start to start, so that a peer does not confuse them.
 fn first_sequence() -> u64 {
     wall_ms() << 20
+}
+
+/// Our address on the way to a peer, as the host routes; nothing is sent.
+fn address_towards(peer: SocketAddr) -> Option<IpAddr> {
+    let any: SocketAddr = if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+    let probe = UdpSocket::bind(any).ok()?;
+    probe.connect(peer).ok()?;
+    probe.local_addr().ok().map(|address| address.ip())
 }
 
 fn udp_mtu(peer: SocketAddr) -> usize {

@@ -1,0 +1,79 @@
+//! What answers Interests.
+
+use std::collections::BTreeMap;
+
+use weir_core::name::HashedName;
+use weir_core::packet::Packet;
+use weir_core::units::{Bytes, Span};
+use weir_packet::{Data, MAX_PACKET_SIZE, MetaInfo, NameRef, SignatureInfo, SignatureType, Signer};
+
+/// Answers the Interests of a prefix.
+pub trait Answer {
+    /// Appends the signed Data for an Interest to `out`, which is empty; says whether there is one.
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool;
+}
+
+/// Data of one size for every Interest, signed with a digest.
+#[derive(Debug)]
+pub struct Segments {
+    content: Vec<u8>,
+    freshness_ms: Option<u64>,
+    signer: Signer,
+}
+
+/// Content that leaves no room for a name in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong(Bytes);
+
+impl core::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} of content do not fit in a packet: at most {} B", self.0, Segments::MOST)
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+impl Segments {
+    /// The most content, bytes: the rest of a packet is for its name and signature.
+    const MOST: u64 = MAX_PACKET_SIZE as u64 - 600;
+
+    /// Data with so much content, that caches may call fresh for so long, if at all.
+    ///
+    /// # Errors
+    /// [`TooLong`].
+    pub fn new(payload: Bytes, freshness: Option<Span>) -> Result<Segments, TooLong> {
+        if payload.as_u64() > Segments::MOST {
+            return Err(TooLong(payload));
+        }
+        Ok(Segments {
+            content: vec![0; payload.as_u64() as usize],
+            freshness_ms: freshness.map(|span| span.as_nanos() / 1_000_000).filter(|&ms| ms > 0),
+            signer: Signer::digest(),
+        })
+    }
+}
+
+impl Answer for Segments {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        let meta = MetaInfo { freshness_period: self.freshness_ms, ..MetaInfo::NONE };
+        Data { meta, ..Data::new(name, &self.content, info) }.sign(&self.signer, out).is_ok()
+    }
+}
+
+/// All that an application answers, by prefix.
+#[derive(Default)]
+pub(super) struct Producers(BTreeMap<Vec<u8>, Box<dyn Answer>>);
+
+impl Producers {
+    pub(super) fn add(&mut self, prefix: &HashedName, answer: Box<dyn Answer>) {
+        self.0.insert(prefix.wire().to_vec(), answer);
+    }
+
+    /// The one of the longest prefix of a name.
+    pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Answer> {
+        let len = (0..=name.len()).rev().find(|&len| self.0.contains_key(name.prefix_wire(len)))?;
+        Some(&mut **self.0.get_mut(name.prefix_wire(len))?)
+    }
+}
