@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""CPU time of the forwarder for an exchange of Interest and Data, beside a bare relay of the same packets.
+
+Three network namespaces: consumer, forwarder, producer. The load and the relay are ndnbench.c of the shared
+tools; ndnd's forwarder is measured too if its binary is given. Runs are interleaved, so that a busy machine
+disturbs all alike; what counts are the ratios.
+
+usage: forwarder.py --weir target/release/weir --ndnbench ../shared/tools/ndnbench.c [--ndnd PATH] [--rounds 3]
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PREFIX = "weirbench"
+CONSUMER, FORWARDER, PRODUCER = (f"{PREFIX}-{name}" for name in ("c", "f", "p"))
+FORWARDER_IP, PRODUCER_IP = "10.111.1.2", "10.111.2.1"
+TICKS = os.sysconf("SC_CLK_TCK")
+# Payload in bytes, window, and whether frames are at most 1400 bytes long.
+CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
+
+
+def sh(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def inside(namespace, *command, **options):
+    return subprocess.Popen(["ip", "netns", "exec", namespace, *command], **options)
+
+
+def set_up():
+    tear_down()
+    for namespace in (CONSUMER, FORWARDER, PRODUCER):
+        sh("ip", "netns", "add", namespace)
+        sh("ip", "-n", namespace, "link", "set", "lo", "up")
+    for ours, peer, namespace, net in (("wbc", "wbf0", CONSUMER, 1), ("wbp", "wbf1", PRODUCER, 2)):
+        sh("ip", "link", "add", ours, "netns", namespace, "type", "veth", "peer", "name", peer, "netns", FORWARDER)
+        for where, device, host in ((namespace, ours, 1), (FORWARDER, peer, 2)):
+            sh("ip", "-n", where, "addr", "add", f"10.111.{net}.{host}/24", "dev", device)
+            sh("ip", "-n", where, "link", "set", device, "up")
+
+
+def tear_down():
+    for namespace in (CONSUMER, FORWARDER, PRODUCER):
+        subprocess.run(["ip", "netns", "del", namespace], stderr=subprocess.DEVNULL)
+
+
+def cpu_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read()).group(1))
+
+
+def weir(args, folder, fragments):
+    mtu = 'mtu = "1400 B"\n' if fragments else ""
+    path = os.path.join(folder, "weir.toml")
+    with open(path, "w") as file:
+        file.write(
+            f'[faces.unix]\npath = "{folder}/nfd.sock"\n[faces.tcp]\nlisten = []\n'
+            f'[faces.udp]\nlisten = ["0.0.0.0:6363"]\n{mtu}'
+            f'[[face]]\nname = "producer"\nremote = "udp4://{PRODUCER_IP}:7000"\n{mtu}'
+            '[[route]]\nprefix = "/b"\nface = "producer"\n'
+            '[tables]\ncontent_store_packets = 0\n[log]\nlevel = "warn"\n'
+        )
+    return inside(FORWARDER, args.weir, "forward", "--config", path)
+
+
+def relay(bench):
+    command = [bench, "relay", FORWARDER_IP, "6363", PRODUCER_IP, "7000"]
+    return inside(FORWARDER, *command, stderr=subprocess.DEVNULL)
+
+
+def ndnd(args, folder, fragments):
+    path, socket = os.path.join(folder, "ndnd.yml"), os.path.join(folder, "ndnd.sock")
+    mtu = 1400 if fragments else 8800
+    with open(path, "w") as file:
+        file.write(
+            "core: {log_level: ERROR}\nfaces:\n"
+            f"  udp: {{enabled_unicast: true, enabled_multicast: false, port_unicast: 6363, default_mtu: {mtu}}}\n"
+            f"  tcp: {{enabled: false}}\n  unix: {{enabled: true, socket_path: {socket}}}\n"
+            "  websocket: {enabled: false}\nfw: {threads: 2}\n"
+            "tables: {content_store: {capacity: 1}, rib: {readvertise_nlsr: false}}\n"
+        )
+    process = inside(FORWARDER, args.ndnd, "fw", "run", path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    environment = dict(os.environ, NDN_CLIENT_TRANSPORT=f"unix://{socket}")
+    route = ["fw", "route-add", "prefix=/b", f"mtu={mtu}", f"face=udp4://{PRODUCER_IP}:7000"]
+    inside(FORWARDER, args.ndnd, *route, env=environment, stdout=subprocess.DEVNULL).wait()
+    return process
+
+
+def measure(start, bench, payload, window, fragments, seconds):
+    """CPU time of the process that `start` starts, us an exchange; its memory, kB; and Interests a second."""
+    producer = [bench, "prod", PRODUCER_IP, "7000", str(payload)] + (["1400"] if fragments else [])
+    producing = inside(PRODUCER, *producer, stderr=subprocess.DEVNULL)
+    forwarding = start()
+    time.sleep(0.7)
+    before = cpu_seconds(forwarding.pid)
+    load = [bench, "cons", FORWARDER_IP, "6363", str(seconds), str(window), str(payload)]
+    said = inside(CONSUMER, *load, stdout=subprocess.PIPE, text=True).communicate()[0]
+    spent, memory = cpu_seconds(forwarding.pid) - before, resident_kb(forwarding.pid)
+    for process in (forwarding, producing):
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    exchanges = int(re.search(r"\bdata=(\d+)", said).group(1))
+    lost = int(re.search(r"\blost=(\d+)", said).group(1))
+    if exchanges == 0:
+        sys.exit(f"nothing came back: {said}")
+    return spent * 1e6 / exchanges, memory, exchanges / seconds, lost
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weir", required=True, help="the binary")
+    parser.add_argument("--ndnbench", required=True, help="ndnbench.c")
+    parser.add_argument("--ndnd", help="ndnd's binary; without it ndnd is left out")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3)
+    args = parser.parse_args()
+    for name, is_missing in (
+        ("root", os.geteuid() != 0),
+        ("ip", shutil.which("ip") is None),
+        ("cc", shutil.which("cc") is None),
+        (args.ndnbench, not os.path.exists(args.ndnbench)),
+    ):
+        if is_missing:
+            return print(f"SKIP benchmark of the forwarder: it needs {name}")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = os.path.join(folder, "ndnbench")
+        sh("cc", "-O2", "-o", bench, args.ndnbench)
+        try:
+            set_up()
+            print(f"{'payload':>8} {'frames':>8} {'':6} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
+            for payload, window, fragments in CASES:
+                kinds = {"relay": lambda: relay(bench), "weir": lambda: weir(args, folder, fragments)}
+                if args.ndnd:
+                    kinds["ndnd"] = lambda: ndnd(args, folder, fragments)
+                runs = {kind: [] for kind in kinds}
+                for _ in range(args.rounds):
+                    for kind, start in kinds.items():
+                        runs[kind].append(measure(start, bench, payload, window, fragments, args.seconds))
+                for kind, results in runs.items():
+                    cpu, memory, rate, lost = (statistics.median(column) for column in zip(*results))
+                    ratios = [ours[0] / base[0] for ours, base in zip(results, runs["relay"])]
+                    frames = "1400 B" if fragments else "whole"
+                    print(
+                        f"{payload:>8} {frames:>8} {kind:6} {cpu:>12.2f} {statistics.median(ratios):>9.2f}"
+                        f" {memory / 1024:>6.1f} MB {rate:>12.0f} {lost:>6.0f}",
+                        flush=True,
+                    )
+        finally:
+            tear_down()
+
+
+if __name__ == "__main__":
+    main()
