@@ -19,6 +19,7 @@ lint:
 	cargo doc --workspace --no-deps --all-features --quiet
 
 bench:
+	cargo bench -p weir-core --bench tables
 	cargo bench -p weir-schemes --bench scheduler
 	cargo bench -p weir-sim --bench engine
 	cargo build --release

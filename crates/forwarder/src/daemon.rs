@@ -308,8 +308,7 @@ impl Daemon {
                 }
             }
             self.engine.go_on();
-            self.manage();
-            self.engine.end();
+            self.settle();
             match self.signals.next() {
                 Some(SIGHUP) => self.reload(),
                 Some(_) => {
@@ -328,13 +327,24 @@ impl Daemon {
         self.engine.next_deadline().min(self.management.next_deadline()).min(metrics)
     }
 
+    /// Ends a round: what is sent may fail, and faces that fail are news for management.
+    fn settle(&mut self) {
+        loop {
+            self.manage();
+            self.engine.end();
+            if !self.engine.has_news() {
+                return;
+            }
+        }
+    }
+
     /// Answers commands, and tells what happened to faces.
     fn manage(&mut self) {
         let now = self.engine.now;
         if self.management.next_deadline() <= now {
             self.management.handle_deadline(now, &mut self.engine);
         }
-        while let Some(Asked { interest, incoming }) = self.engine.asked.pop() {
+        for Asked { interest, incoming } in core::mem::take(&mut self.engine.asked) {
             self.management.handle_interest(
                 now,
                 wall_ms(),

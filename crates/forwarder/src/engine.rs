@@ -195,6 +195,11 @@ impl Engine {
         }
     }
 
+    /// Whether there is something for management.
+    pub fn has_news(&self) -> bool {
+        !(self.asked.is_empty() && self.events.is_empty() && self.gone.is_empty())
+    }
+
     fn socket_ready(&mut self, at: usize) {
         // What comes in may make faces, so the sockets are apart meanwhile.
         let mut sockets = core::mem::take(&mut self.sockets);
