@@ -17,10 +17,12 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Stdout of a call that succeeds and complains of nothing.
+/// Stdout of a call that succeeds and complains of nothing; where the machine is slow it may say how far it is.
 pub fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stderr), "");
+    let said = text(&output.stderr);
+    let complaints: Vec<&str> = said.lines().filter(|line| !line.ends_with(" %")).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
     text(&output.stdout)
 }
 
