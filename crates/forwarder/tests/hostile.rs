@@ -360,10 +360,6 @@ fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds()
     let beside = steady(&mut consumer, "/video/beside", 300, lasts, ServiceClass::Be);
     let pending = client.general().unwrap().pit_entries;
     let flooded = flood.stop();
-    eprintln!(
-        "{alone} {beside} pending {pending} flooded {flooded} through {}",
-        producer.flooded.load(Ordering::Relaxed)
-    );
     assert!(flooded > 20_000, "{flooded} Interests are no flood");
     assert!(beside * 10 >= alone * 9, "{beside} Data beside the flood, {alone} without");
     assert!((1..=8192).contains(&pending), "{pending} pending");
