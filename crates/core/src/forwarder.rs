@@ -173,6 +173,8 @@ pub struct Forwarder {
     to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
+    /// Entries whose Interest did not leave, the oldest first: in a full PIT they make room for others.
+    unsent: VecDeque<PitId>,
     /// Faces that were removed, and since when: no entry of the PIT may mean the old one when the number
     /// is used again.
     gone: VecDeque<(Time, FaceId)>,
@@ -231,6 +233,7 @@ impl Forwarder {
             to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
+            unsent: VecDeque::new(),
             gone: VecDeque::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
@@ -339,8 +342,13 @@ impl Forwarder {
         if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
-        let found =
+        let mut found =
             self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
+        if found.is_err() && self.make_room(out) {
+            let interest = &out.pool[id];
+            found =
+                self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
+        }
         if !matches!(found, Ok((_, false)))
             && let Some(cached) = self.stored(id, out)
         {
@@ -855,10 +863,37 @@ impl Forwarder {
         };
         record.give_up(nack);
         give_up_downed(entry, &self.faces);
-        if let (Some(reason), false) = (nack, entry.is_pending(out.now)) {
-            let copy = out.pool.duplicate(id);
-            self.reject(pit, copy, reason, out);
+        match nack {
+            _ if entry.is_pending(out.now) => {}
+            Some(reason) => {
+                let copy = out.pool.duplicate(id);
+                self.reject(pit, copy, reason, out);
+            }
+            None => self.note_unsent(pit),
         }
+    }
+
+    fn note_unsent(&mut self, pit: PitId) {
+        while self.unsent.front().is_some_and(|&oldest| self.pit.entry(oldest).is_none()) {
+            self.unsent.pop_front();
+        }
+        // More than entries there cannot be, but the same one may be there twice.
+        if self.unsent.len() > self.pit.len() {
+            self.unsent.pop_front();
+        }
+        self.unsent.push_back(pit);
+    }
+
+    /// In a full PIT, ends an entry whose Interest did not leave: nothing answers it, and a flood of such would
+    /// keep out everybody else. Says whether there was one.
+    fn make_room(&mut self, out: &mut Out<'_>) -> bool {
+        while let Some(pit) = self.unsent.pop_front() {
+            if self.pit.entry(pit).is_some_and(|entry| !entry.is_pending(out.now)) {
+                self.expire_entry(pit, out);
+                return true;
+            }
+        }
+        false
     }
 
     // ---- Time and faces
@@ -882,13 +917,17 @@ impl Forwarder {
 
     fn expire(&mut self, out: &mut Out<'_>) {
         while let Some(pit) = self.pit.pop_expired(out.now) {
-            let entry = self.pit.entry(pit).expect("just expired");
-            self.strategies.get(entry.strategy).on_expired(&mut ExpiredEvent { now: out.now, entry });
-            self.unsatisfied += 1;
-            self.forget(pit, None, out);
+            self.expire_entry(pit, out);
         }
         self.pit_timer = self.pit.next_deadline();
         self.deadlines.set(PIT_TIMER, self.pit_timer);
+    }
+
+    fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
+        let entry = self.pit.entry(pit).expect("a live entry");
+        self.strategies.get(entry.strategy).on_expired(&mut ExpiredEvent { now: out.now, entry });
+        self.unsatisfied += 1;
+        self.forget(pit, None, out);
     }
 
     fn strategy_deadline(&mut self, out: &mut Out<'_>) {

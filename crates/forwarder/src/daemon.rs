@@ -105,7 +105,7 @@ impl Daemon {
             let software = concat!("weir ", env!("CARGO_PKG_VERSION"));
             let capture = Capture::create(&file.path, file.limit.as_u64(), software);
             let capture = capture.map_err(|error| cannot_write(&config, "capture.path", &error))?;
-            engine.capture = Some(Box::new(capture));
+            engine.capture_to(capture);
         }
         let management = Management::new(management_config(&config)?);
         let mut daemon = Daemon {

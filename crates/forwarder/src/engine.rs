@@ -40,6 +40,8 @@ const FRAMES_A_ROUND: usize = 64;
 const CALLS_A_ROUND: usize = 1;
 /// How often idle faces are looked for.
 const SWEEP: Span = Span::from_secs(5);
+/// How often capture and recording are written: so much of them is lost when the process is killed.
+const FLUSH: Span = Span::from_secs(1);
 
 /// An Interest for management.
 #[derive(Debug)]
@@ -82,6 +84,8 @@ pub struct Engine {
     pub(crate) delays: [Delays; ServiceClass::ALL.len()],
     pub(crate) capture: Option<Box<Capture>>,
     next_sweep: Time,
+    /// When capture and recording are written; never if there are none.
+    next_flush: Time,
     /// Faces with deadlines of their own: link reliability, or to be connected again.
     pub(crate) timed: BTreeSet<Place>,
     /// Reused between frames.
@@ -110,6 +114,7 @@ impl Engine {
         clock: Clock,
     ) -> Engine {
         let now = clock.now();
+        let is_recording = node.is_recording();
         let management = node.add_application(now);
         let mut engine = Engine {
             clock,
@@ -133,6 +138,7 @@ impl Engine {
             delays: Default::default(),
             capture: None,
             next_sweep: now + SWEEP,
+            next_flush: if is_recording { now } else { Time::NEVER },
             timed: BTreeSet::new(),
             net: Vec::new(),
             frame: Vec::new(),
@@ -146,7 +152,7 @@ impl Engine {
         if !self.more.is_empty() {
             return self.now;
         }
-        let mut due = self.node.next_deadline().min(self.next_sweep);
+        let mut due = self.node.next_deadline().min(self.next_sweep).min(self.next_flush);
         for &place in &self.timed {
             if let Some(face) = self.faces.get(place) {
                 due = due.min(face.link.next_deadline()).min(face.reconnect_at);
@@ -163,9 +169,18 @@ impl Engine {
         self.link_deadlines();
         if self.now >= self.next_sweep {
             self.close_idle();
-            self.flush_files();
             self.next_sweep = self.now + SWEEP;
         }
+        if self.now >= self.next_flush {
+            self.flush_files();
+            self.next_flush = self.now + FLUSH;
+        }
+    }
+
+    /// Captures all frames from now on.
+    pub(crate) fn capture_to(&mut self, capture: Capture) {
+        self.capture = Some(Box::new(capture));
+        self.next_flush = self.now;
     }
 
     /// Something can be read or written behind a token.

@@ -96,6 +96,11 @@ impl Node {
         self.recorder = Some(Box::new(recorder));
     }
 
+    /// Whether it is recorded.
+    pub fn is_recording(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// Writes what of the recording is kept in memory; says what has been recorded.
     pub fn flush_recording(&mut self) -> Option<RecordCounters> {
         let recorder = self.recorder.as_mut()?;

@@ -117,10 +117,10 @@ fn a_stream_that_is_no_stream_of_packets_is_closed_and_others_are_not() {
         &[0x05, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
         &[0x00, 0x00],
     ];
-    for bytes in nonsense {
+    for (round, bytes) in nonsense.into_iter().enumerate() {
         let mut peer = world.forwarder.connect();
         peer.send(bytes);
-        check_traffic(&mut world, "stream");
+        check_traffic(&mut world, &format!("stream/{round}"));
         let closed = (0..500).any(|_| {
             thread::sleep(Duration::from_millis(10));
             !peer.send(bytes)
@@ -162,7 +162,9 @@ fn fragments_that_never_complete_do_not_keep_whole_packets_out() {
         .unwrap()
         .map(|piece| piece.to_vec())
         .collect();
-    pieces.iter().for_each(|piece| drop(world.a.send(piece)));
+    for piece in &pieces {
+        world.a.send(piece);
+    }
     let got = application.receive(5 * SECOND).expect("it comes together");
     assert_eq!(got.packet, answer);
 }

@@ -872,6 +872,29 @@ fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
 }
 
 #[test]
+fn in_a_full_pit_an_entry_whose_interest_was_dropped_makes_room_and_no_other() {
+    let limits = TableLimits { pit_entries: 3, ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
+    let [down, second, up, _] = bench.neighbours;
+    let slow = Link::new(tail(1), Some(Rate::from_bps(8_000)), Random::named(1, "slow"));
+    let slow = bench.node.add_link(Time::ZERO, slow);
+    bench.node.add_route(&name("/s"), slow, 0);
+    bench.interest(down, "/s/1", 1);
+    bench.interest(down, "/s/2", 2);
+    let full = Seen::Dropped(DropReason::QueueFull);
+    assert_eq!(bench.interest(down, "/s/3", 3), [full.clone()]);
+    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)], "for it /s/3 goes");
+    assert_eq!(bench.node.pit().len(), 3);
+    assert_eq!(bench.interest(down, "/a/2", 5), [Seen::Dropped(DropReason::PitFull)], "the others stay");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
+    assert_eq!(bench.interest(down, "/s/3", 6), [full]);
+    bench.later(100);
+    bench.input(Input::Deadline);
+    assert_eq!(bench.interest(second, "/s/3", 7), []);
+    assert_eq!(bench.interest(down, "/a/3", 8), [Seen::Dropped(DropReason::PitFull)], "it is sent again");
+}
+
+#[test]
 fn a_full_pit_does_not_keep_the_content_store_from_answering() {
     let limits = TableLimits { pit_entries: 1, ..TableLimits::default() };
     let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed().cached();

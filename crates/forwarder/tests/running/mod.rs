@@ -146,6 +146,7 @@ pub struct Peer {
     socket: Socket,
     received: Vec<u8>,
     nonce: u32,
+    is_closed: bool,
 }
 
 impl Peer {
@@ -158,20 +159,25 @@ impl Peer {
                 Err(_) => thread::sleep(Duration::from_millis(5)),
             }
         };
-        Peer { socket: Socket::Unix(stream), received: Vec::new(), nonce: 0 }
+        Peer { socket: Socket::Unix(stream), received: Vec::new(), nonce: 0, is_closed: false }
     }
 
     /// A neighbour that has a port and does not know the forwarder yet.
     pub fn udp() -> (Peer, SocketAddr) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        (Peer { socket: Socket::Udp(socket), received: Vec::new(), nonce: 0 }, address)
+        (Peer { socket: Socket::Udp(socket), received: Vec::new(), nonce: 0, is_closed: false }, address)
     }
 
     pub fn know(&self, forwarder: SocketAddr) {
         if let Socket::Udp(socket) = &self.socket {
             socket.connect(forwarder).unwrap();
         }
+    }
+
+    /// Whether the other end has closed the connection.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// Sends bytes as they are; says whether they were taken.
@@ -226,10 +232,17 @@ impl Peer {
             }
         };
         match read {
-            Ok(0) => false,
+            Ok(0) => {
+                self.is_closed = true;
+                false
+            }
             Ok(length) => {
                 self.received.extend_from_slice(&bytes[..length]);
                 true
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+                self.is_closed = true;
+                false
             }
             // A neighbour is told that nobody listens where the forwarder was.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => true,
