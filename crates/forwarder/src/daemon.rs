@@ -173,8 +173,7 @@ impl Daemon {
     fn set_up(&mut self) -> Result<(), DaemonError> {
         let config = self.config.clone();
         for prefix in ["/localhost/nfd", "/localhop/nfd"] {
-            let is_open = prefix == "/localhost/nfd" || config.management.localhop;
-            if config.management.enabled && is_open {
+            if config.management.enabled {
                 let prefix: Name = prefix.parse().unwrap_or_default();
                 self.engine
                     .add_next_hop(&prefix, 1, 0)

@@ -840,17 +840,27 @@ fn a_known_key_that_counts_must_count_up() {
 }
 
 #[test]
-fn other_hosts_are_not_answered() {
+fn other_hosts_are_not_obeyed() {
     let mut world = World::new();
     let command = signed("rib/register", &parameters("/a"), &Signer::digest(), None, WALL_MS, 1);
     assert_eq!(world.ask_on(2, &command), None);
     let list = name("/localhost/nfd/faces/list");
     assert_eq!(world.ask_on(2, &query(&list).to_vec()), None);
     let hop = signed("/localhop/nfd/rib/register", &parameters("/a"), &Signer::digest(), None, WALL_MS, 1);
-    assert_eq!(world.ask_on(2, &hop), None);
-    assert_eq!(world.ask(&hop), None, "not from this host either, where it is not open");
-    assert_eq!(world.management.counters().out_of_scope, 4);
+    assert_eq!(response(&hop, &world.ask_on(2, &hop).unwrap()).code, 403);
+    assert_eq!(world.management.counters().out_of_scope, 3);
     assert!(world.mock.fib.is_empty());
+}
+
+#[test]
+fn an_application_may_register_its_own_face_under_localhop_too() {
+    let mut world = World::new();
+    let mut give = |parameters: &ControlParameters| {
+        let wire = signed("/localhop/nfd/rib/register", parameters, &Signer::digest(), None, WALL_MS, 1);
+        response(&wire, &world.ask(&wire).unwrap()).code
+    };
+    assert_eq!([give(&parameters("/a")), give(&with_face("/b", 2))], [200, 403]);
+    assert_eq!(world.mock.next_hops("/a"), [(1, 0)]);
 }
 
 #[test]
@@ -864,12 +874,12 @@ fn neighbours_register_themselves_where_that_is_open_and_nothing_else() {
     assert_eq!(give("/localhop/nfd/rib/register", &parameters("/a")), Some(200));
     assert_eq!(give("/localhop/nfd/rib/register", &with_face("/b", 2)), Some(200));
     assert_eq!(give("/localhop/nfd/rib/register", &with_face("/c", 1)), Some(403));
-    assert_eq!(give("/localhop/nfd/faces/destroy", &with_face("/c", 1)), None);
+    assert_eq!(give("/localhop/nfd/faces/destroy", &with_face("/c", 1)), Some(403));
     assert_eq!(give("/localhost/nfd/rib/register", &parameters("/d")), None);
     assert_eq!(world.mock.next_hops("/a"), [(2, 0)]);
     assert_eq!(world.mock.fib.len(), 2);
-    let list = name("/localhop/nfd/rib/list");
-    assert_eq!(world.ask_on(2, &query(&list).to_vec()), None);
+    let list = query(&name("/localhop/nfd/rib/list")).to_vec();
+    assert_eq!(response(&list, &world.ask_on(2, &list).unwrap()).code, 403);
 }
 
 #[test]

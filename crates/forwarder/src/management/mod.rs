@@ -155,6 +155,10 @@ impl Management {
         };
         let Some((is_local, trust)) = self.admits(decoded.name, incoming) else {
             self.counters.out_of_scope += 1;
+            if decoded.name.component(0) == Some(LOCALHOP) {
+                let why = refused(403, "neighbours may not ask this or command it");
+                replies.extend(respond(decoded.name, *why, None));
+            }
             return;
         };
         let request = Request {
@@ -239,17 +243,21 @@ impl Management {
     }
 
     /// Whether a name is for management and its face may ask: whether as this host, and who is trusted.
+    ///
+    /// Under `/localhop` an application of this host may do what neighbours may, as trusted as it is under
+    /// `/localhost`: over TCP, UDP or WebSocket some libraries ask there wherever the forwarder is.
     fn admits(&self, name: NameRef<'_>, incoming: &FaceStatus) -> Option<(bool, Trust)> {
         let mut components = name.components();
         let (first, second) = (components.next()?, components.next()?);
-        let is_host = first == LOCALHOST && incoming.scope == FaceScope::Local;
+        let is_host = incoming.scope == FaceScope::Local;
         if second != NFD {
             return None;
         }
-        if is_host {
-            return Some((true, self.authority.local()));
+        if first == LOCALHOST {
+            return is_host.then(|| (true, self.authority.local()));
         }
-        let trust = self.authority.localhop().filter(|_| first == LOCALHOP)?;
+        let trust = if is_host { Some(self.authority.local()) } else { self.authority.localhop() };
+        let trust = trust.filter(|_| first == LOCALHOP)?;
         let is_open = components.next().and_then(Module::from_component) == Some(Module::Rib)
             && components.next().is_some_and(|verb| verb != Component::generic(b"list"));
         is_open.then_some((false, trust))
