@@ -1,5 +1,5 @@
-# make run | test | bench | lint | fuzz
-.PHONY: run test bench lint fuzz web-tools
+# make run | test | interop | bench | lint | fuzz
+.PHONY: run test interop bench lint fuzz web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -12,6 +12,13 @@ test:
 	cd web && npm ci --no-audit --no-fund && npm run check && npm run check-bundle
 	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
+	$(MAKE) interop
+
+# The forwarder among other people's software.
+interop:
+	cargo build --release -p weir
+	sh tests/interop/install.sh
+	tests/interop/peers/python/bin/python tests/interop/run.py
 
 lint:
 	cargo fmt --all --check

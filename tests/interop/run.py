@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Runs the interoperability tests: run.py [TEST...], a test as unittest names it: test_ndnd or test_ndnd.Tools.
+
+They run in namespaces of their own for network, processes and mounts, so that they meet nothing on this machine
+and leave nothing behind: when this process ends, everything in it ends. With WEIR_WRITE_REFERENCE=1 the table in
+docs/reference/interoperability.md is written."""
+
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+INSIDE = "WEIR_INTEROP_INSIDE"
+
+
+def enter_namespaces():
+    """Runs this again inside, or says why that cannot be."""
+    unshare = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if os.geteuid() != 0:
+        unshare.append("--map-root-user")
+    try:
+        tried = subprocess.run([*unshare, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        sys.exit(skip("there is no `unshare` (util-linux)"))
+    if tried.returncode != 0:
+        sys.exit(skip(f"no namespaces of our own: {tried.stderr.strip()}"))
+    os.environ[INSIDE] = "1"
+    os.execvp(unshare[0], [*unshare, sys.executable, __file__, *sys.argv[1:]])
+
+
+def skip(why):
+    print(f"SKIP interoperability: {why}")
+    return 0
+
+
+def prepare():
+    """Loopback, and a place for the names of network namespaces."""
+    subprocess.run(["mount", "-t", "tmpfs", "interop", "/run"], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def check_table():
+    """Whether the page's table is that of the tests; writes it if that is asked for."""
+    import matrix
+
+    should, page = matrix.page_with_table()
+    if should == page:
+        return True
+    if os.environ.get("WEIR_WRITE_REFERENCE"):
+        matrix.PAGE.write_text(should)
+        return True
+    print(f"{matrix.PAGE} differs from the tests: WEIR_WRITE_REFERENCE=1 {__file__}", file=sys.stderr)
+    return False
+
+
+def main():
+    if INSIDE not in os.environ:
+        enter_namespaces()
+    prepare()
+    # Its remarks on what took long on a busy machine are not about the peers.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
+    loader, names = unittest.TestLoader(), sys.argv[1:]
+    suite = loader.loadTestsFromNames(names) if names else loader.discover(str(HERE))
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    for test, why in result.skipped:
+        print(f"SKIP {test}: {why}")
+    is_right = result.wasSuccessful() and (bool(names) or check_table())
+    sys.exit(0 if is_right else 1)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    main()
