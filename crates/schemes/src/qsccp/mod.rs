@@ -114,6 +114,9 @@
 //! 23. On a shared medium the rate that a face may count on follows what it uses, so that δ_c of it
 //!     would keep a delay-sensitive class at what it has. There a class's limit is δ_c of what the face
 //!     could have if it asked for all, but no more than B' less what more urgent classes use.
+//! 24. Data of delay-sensitive classes leave before other Data, up to Σδ of the link (`outgoing.rs`). The
+//!     paper has one queue for all Data, which stays short while every router is always on time; on hosts
+//!     that are not, what waits there is gone only at the rate (1 − η)·B.
 //!
 //! # Valid where
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
@@ -125,6 +128,7 @@ mod cra;
 mod greedy;
 mod index;
 mod meter;
+mod outgoing;
 mod pecn;
 mod policy;
 mod tables;
