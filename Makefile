@@ -1,5 +1,5 @@
-# make run | test | bench | lint | fuzz
-.PHONY: run test bench lint fuzz web-tools
+# make run | test | qos | bench | lint | fuzz
+.PHONY: run test qos bench lint fuzz web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -12,6 +12,14 @@ test:
 	cd web && npm ci --no-audit --no-fund && npm run check && npm run check-bundle
 	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
+
+	$(MAKE) qos
+
+# Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
+qos:
+	cargo build --release -p weir
+	cargo build --release -p weir-forwarder --example traffic
+	python3 tests/qos/qos.py
 
 lint:
 	cargo fmt --all --check
