@@ -1,5 +1,5 @@
-# make run | test | interop | bench | lint | fuzz
-.PHONY: run test interop bench lint fuzz web-tools
+# make run | test | interop | qos | bench | lint | fuzz
+.PHONY: run test interop qos bench lint fuzz web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -13,12 +13,19 @@ test:
 	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
 	$(MAKE) interop
+	$(MAKE) qos
 
 # The forwarder among other people's software.
 interop:
 	cargo build --release -p weir
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py
+
+# Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
+qos:
+	cargo build --release -p weir
+	cargo build --release -p weir-forwarder --example traffic
+	python3 tests/qos/qos.py
 
 lint:
 	cargo fmt --all --check

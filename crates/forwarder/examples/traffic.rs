@@ -2,8 +2,10 @@
 //! classes, rates, sizes and times as the scenario says. `tests/qos` runs it.
 //!
 //! ```text
-//! traffic SCENARIO NODE UNIX-SOCKET
+//! traffic SCENARIO NODE UNIX-SOCKET [PATH=VALUE]...
 //! ```
+//!
+//! A `PATH=VALUE` changes a value of the scenario, as `--set` of `weir run` does.
 //!
 //! A node that only produces does so until it is killed. One that consumes stops with the scenario and prints, as
 //! JSON, what each of its consumers got in each of the scenario's windows.
@@ -26,14 +28,15 @@ use weir_core::wire;
 use weir_forwarder::app::{App, AppError, Fetch, FlowId, Segments};
 use weir_forwarder::client::Endpoint;
 use weir_packet::Name;
-use weir_scenario::{Flow, Scenario, SourceRate};
+use weir_scenario::{Flow, Override, Scenario, SourceRate};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, node, socket] = &arguments[..] else {
-        return Err("usage: traffic SCENARIO NODE UNIX-SOCKET".into());
+    let [file, node, socket, set @ ..] = &arguments[..] else {
+        return Err("usage: traffic SCENARIO NODE UNIX-SOCKET [PATH=VALUE]...".into());
     };
-    let scenario = Scenario::parse(file, file, &fs::read_to_string(file)?, &[])?;
+    let overrides: Vec<Override> = set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
+    let scenario = Scenario::parse(file, file, &fs::read_to_string(file)?, &overrides)?;
     let node = scenario.node(node).ok_or_else(|| format!("{file} has no node {node}"))?;
     let mut app = App::connect(&Endpoint::Unix(socket.into()))?;
     for flow in scenario.flows.iter().filter(|flow| flow.producers.contains(&node)) {

@@ -61,11 +61,17 @@ pub struct Running {
 impl Running {
     /// Starts it in a folder; `more` is what the file says besides its sockets.
     pub fn start(folder: &Folder, more: &str) -> Running {
+        Running::start_with(folder, more, |text| text)
+    }
+
+    /// The same with a file that is changed before.
+    pub fn start_with(folder: &Folder, more: &str, change: impl Fn(String) -> String) -> Running {
         let unix = folder.path("nfd.sock");
         let text = format!(
             "[faces.unix]\npath = \"{}\"\n[faces.udp]\nlisten = \"127.0.0.1:0\"\n[faces.tcp]\nlisten = []\n{more}",
             unix.display()
         );
+        let text = change(text);
         let stop = Arc::new(AtomicBool::new(false));
         let (told, (started, udp)) = (Arc::clone(&stop), mpsc::channel());
         let thread = thread::spawn(move || {

@@ -10,7 +10,7 @@
 //!                               class AF4 --------+                    +-> priority -> η·B − B_I -> link
 //!                               …                 +- WFQ by ω ---------+
 //!                               class BE  --------+
-//!  Data ------------------------------------------- drop-tail ------------------------------> link
+//!  Data ------------------------------------- drop-tail, C_DS first ------------------------> link
 //! ```
 //!
 //! A flow with a limit of its own has a TBRL before its class's ring, and stays out of it while it lacks
@@ -24,7 +24,6 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList, PacketPool};
-use weir_core::queue::DropTail;
 use weir_core::scheme::{
     Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved,
     Queue, ReceiveEvent,
@@ -36,6 +35,7 @@ use super::Settings;
 use super::greedy::{self, Greed};
 use super::index::{CLASSES, FlowIndex};
 use super::meter::Meter;
+use super::outgoing::Outgoing;
 use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Told};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
@@ -164,7 +164,7 @@ pub(super) struct Cds {
     /// The total TBRL.
     total: Meter,
     /// Data and Nacks: not scheduled.
-    data: DropTail,
+    data: Outgoing,
     /// The rate at which packets leave; the largest Data among them since the period before; and the
     /// part of the link that Interests may take from Data.
     send_rate: Option<Rate>,
@@ -282,7 +282,7 @@ impl Cds {
             backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
-            data: DropTail::new(face.limit),
+            data: Outgoing::new(face.limit, face.send_rate, settings.urgent_part(), settings.bucket_bits),
             send_rate: face.send_rate,
             largest_sent_bits: 0,
             interests_out: Meter::new(interests_part(face.send_rate), 0),
@@ -890,6 +890,7 @@ impl Queue for Cds {
     fn on_send_rate(&mut self, rate: Option<Rate>, now: Time) {
         self.send_rate = rate;
         self.interests_out.set_rate(now, interests_part(rate));
+        self.data.set_rate(now, rate);
         self.share_capacity(now);
     }
 

@@ -114,6 +114,9 @@
 //! 23. On a shared medium the rate that a face may count on follows what it uses, so that δ_c of it
 //!     would keep a delay-sensitive class at what it has. There a class's limit is δ_c of what the face
 //!     could have if it asked for all, but no more than B' less what more urgent classes use.
+//! 24. Only with `urgent_data`: Data of delay-sensitive classes leave before other Data, up to Σδ of the link
+//!     (`outgoing.rs`). The paper has one queue for all Data, which stays short while every router is always on time; on hosts
+//!     that are not, what waits there is gone only at the rate (1 − η)·B.
 //!
 //! # Valid where
 //! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
@@ -125,6 +128,7 @@ mod cra;
 mod greedy;
 mod index;
 mod meter;
+mod outgoing;
 mod pecn;
 mod policy;
 mod tables;
@@ -281,6 +285,13 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "whether (11) counts that Data for several consumers, or from a cache, load the link upstream once, or not at all",
         from: "assumed: the paper's scenario 4 needs it",
     },
+    Parameter {
+        key: "urgent_data",
+        kind: ParameterKind::Switch,
+        default: "false",
+        meaning: "whether Data of delay-sensitive classes leave before other Data: for hosts that are not always on time",
+        from: "assumed: the paper has one queue for all Data",
+    },
     number("beta", (0.0, 0.9999), "0.8", "β, smooth factor of the consumer's rate", "paper: section V-A"),
     Parameter {
         key: "initial_rate",
@@ -328,6 +339,7 @@ struct Settings {
     phi: f64,
     probing: f64,
     shared_retrieval: bool,
+    urgent_data: bool,
     beta: f64,
     initial_rate: Rate,
     default_data_bits: u64,
@@ -335,6 +347,11 @@ struct Settings {
 }
 
 impl Settings {
+    /// The part of a link that may leave before other Data.
+    fn urgent_part(&self) -> f64 {
+        if self.urgent_data { self.delta.iter().sum() } else { 0.0 }
+    }
+
     fn new(params: &Params) -> Settings {
         Settings {
             eta: params.number("target_utilisation"),
@@ -363,6 +380,7 @@ impl Settings {
             phi: params.number("phi"),
             probing: params.number("probing"),
             shared_retrieval: params.switch("shared_retrieval"),
+            urgent_data: params.switch("urgent_data"),
             beta: params.number("beta"),
             initial_rate: params.rate("initial_rate"),
             default_data_bits: 8 * params.integer("data_size"),

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""How well a face keeps its rate: two forwarders, one greedy flow, faces of several rates.
+
+The Data of the flow fill the face towards the consumer. With the scheme `fixed` and a large window it always has
+something to send, and what leaves should be its rate; with `qsccp` the Interests are paced, so that the Data take
+η = 0.99 of it less what Interests take of the other direction. It prints what left in ten seconds, and fails where
+that is more than 1 % off though the processors had time to spare.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+import tomllib
+
+import qos
+
+RATES = ["1 Mb/s", "10 Mb/s", "100 Mb/s", "1 Gb/s"]
+BITS = {"Mb/s": 1e6, "Gb/s": 1e9}
+SCHEMES = {"fixed": 1.0, "qsccp": 0.99}
+TOLERANCE = 0.01
+SETTLE, MEASURE = 3, 10  # seconds
+PAYLOAD = 1024  # bytes
+ADDRESSES = "//10.77."  # of links
+BUSY = 0.9  # of the processors: then it is them who set the rate
+
+SCENARIO = """
+title = "One greedy flow over one link"
+duration = "{duration} s"
+[scheme]
+default = "{scheme}"
+source = "assumed: the scheme to measure"
+[scheme.fixed]
+window = 400
+source = "assumed: more than the link and its ends hold"
+[[node]]
+name = "R{{1..2}}"
+[[link]]
+ends = ["R1", "R2"]
+rate = "{rate}"
+delay = "0.1 ms"
+queue = "1000 packets"
+source = "assumed: the rate to measure"
+[[flow]]
+name = "greedy"
+consumer = "R1"
+producer = "R2"
+prefix = "/A"
+payload = "{payload} B"
+lifetime = "10 s"
+source = "assumed: one flow"
+[[window]]
+name = "measured"
+from = "{settle} s"
+to = "{duration} s"
+source = "assumed: long enough for a thousandth at 1 Mb/s"
+[routing]
+policy = "shortest-path"
+"""
+
+
+def main():
+    reason = qos.why_not()
+    if reason:
+        print(f"SKIP: {reason}")
+        return 0
+    arguments = qos.parse_arguments()
+    failures = 0
+    print("face        scheme   wanted, Mb/s     left  off, %   processors busy, %")
+    for rate in RATES:
+        for scheme, share in SCHEMES.items():
+            failures += measure(arguments, rate, scheme, share)
+    return 1 if failures else 0
+
+
+def measure(arguments, rate, scheme, share):
+    with tempfile.TemporaryDirectory(prefix="weir-qos-") as folder:
+        folder = pathlib.Path(folder)
+        text = SCENARIO.format(payload=PAYLOAD, rate=rate, scheme=scheme, settle=SETTLE, duration=SETTLE + MEASURE)
+        arguments.scenario = folder / "pacing.toml"
+        arguments.scenario.write_text(text)
+        lab = qos.Lab(arguments, folder, tomllib.loads(text))
+        try:
+            lab.start()
+            real = lab.run()
+        finally:
+            lab.stop()
+    busy = real["host_busy"]
+    left = real["windows"][-1]["flows"][0]["goodput_bps"] * frame_size(real["forwarders"][lab.producer]) / PAYLOAD
+    number, unit = rate.split()
+    wanted = share * float(number) * BITS[unit]
+    off = left / wanted - 1
+    is_failed = abs(off) > TOLERANCE and busy < BUSY
+    print(
+        f"{rate:<12}{scheme:<9}{wanted / 1e6:>12.3f}{left / 1e6:>9.3f}{100 * off:>8.2f}{100 * busy:>12.0f}"
+        + ("   FAILED" if is_failed else "")
+    )
+    return is_failed
+
+
+def frame_size(figures):
+    """Mean size of the frames that left for the consumer, bytes."""
+    of = lambda begin: sum(
+        value for name, value in figures.items() if name.startswith(begin) and ADDRESSES in name
+    )
+    return of("weir_face_sent_bytes") / of("weir_face_sent_packets")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
