@@ -17,8 +17,8 @@ NDND = PEERS / "ndnd"
 PYNFDC = PEERS / "python" / "bin" / "pynfdc"
 NDNTS = HERE / "ndnts" / "peer.mjs"
 
-# How long anything may take that is there in the end, s.
-PATIENCE = 20
+# How long anything may take that is there in the end, s: long, since machines may be busy with other things.
+PATIENCE = 60
 
 
 def weir_binary():
