@@ -112,8 +112,9 @@ fn the_reference_of_the_command_line_is_its_help() {
         format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
     };
     let simulation = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
-    let forwarder: [&[&str]; 14] = [
+    let forwarder: [&[&str]; 15] = [
         &["forward"],
+        &["replay"],
         &["status"],
         &["face"],
         &["face", "create"],

@@ -8,7 +8,8 @@ mod common;
 mod running;
 
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -118,6 +119,9 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     let mut forwarder = Process::start(&file);
     let mut consumer = Consumer { peer: None, unix, got: 0 };
     consumer.get(200);
+    // Another one with the same file does not start, and leaves the files alone.
+    let file_name = file.to_str().unwrap();
+    common::refused(&["forward", "--config", file_name], &["weir.toml:", "stop what"]);
     for _ in 0..2 {
         // What was recorded is written each second.
         let start = now();
@@ -156,13 +160,29 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     common::refused(&["replay", "none-such"], &["none-such"]);
 }
 
+/// What Prometheus would get.
+fn scraped(address: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[test]
-fn a_capture_has_the_frames_of_each_face_both_ways() {
+fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_each_class() {
+    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let path = folder("captured").join("all.pcapng");
-    let Setting { file, unix, .. } =
-        setting("captured-forwarder", &format!("[capture]\npath = \"{}\"\n", path.display()));
+    let Setting { file, unix, .. } = setting(
+        "captured-forwarder",
+        &format!("[capture]\npath = \"{}\"\n[metrics]\nlisten = \"{metrics}\"\n", path.display()),
+    );
     let forwarder = Process::start(&file);
     Consumer { peer: None, unix, got: 0 }.get(100);
+    let figures = scraped(metrics);
+    let count =
+        figures.lines().find_map(|line| line.strip_prefix("weir_queue_delay_seconds_count{class=\"EF\"} "));
+    assert!(count.unwrap().parse::<u64>().unwrap() >= 100, "{figures}");
     assert!(forwarder.stop());
     let bytes = fs::read(&path).unwrap();
     assert!(bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) && bytes.len() > 100 * 4 * 50);

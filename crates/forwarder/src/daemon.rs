@@ -88,25 +88,14 @@ impl Daemon {
         let signals = Signals::watch(poll.registry())?;
         let clock = Clock::start();
         let seed = random_seed();
-        let mut node = Node::new(&config, seed);
-        if let Some(file) = &config.record {
-            let header = Header::of(&config, seed, clock.start_unix_ns());
-            let recorder = Recorder::create(&file.path, file.limit.as_u64(), &header);
-            node.record(recorder.map_err(|error| cannot_write(&config, "record.path", &error))?);
-        }
+        let node = Node::new(&config, seed);
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,
             reassembly_bytes: config.tables.reassembly_bytes.as_u64() as usize,
         };
         let registry = poll.registry().try_clone()?;
-        let mut engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
-        if let Some(file) = &config.capture {
-            let software = concat!("weir ", env!("CARGO_PKG_VERSION"));
-            let capture = Capture::create(&file.path, file.limit.as_u64(), software);
-            let capture = capture.map_err(|error| cannot_write(&config, "capture.path", &error))?;
-            engine.capture_to(capture);
-        }
+        let engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
         let management = Management::new(management_config(&config)?);
         let mut daemon = Daemon {
             poll,
@@ -120,8 +109,28 @@ impl Daemon {
             replies: Vec::new(),
         };
         daemon.listen()?;
+        daemon.begin_files(seed)?;
         daemon.set_up()?;
         Ok(daemon)
+    }
+
+    /// Begins recording and capture: not before it listens, or one that cannot start would replace the files of
+    /// the one that runs.
+    fn begin_files(&mut self, seed: u64) -> Result<(), DaemonError> {
+        let config = &self.config;
+        if let Some(file) = &config.record {
+            let header = Header::of(config, seed, self.engine.clock.start_unix_ns());
+            let recorder = Recorder::create(&file.path, file.limit.as_u64(), &header);
+            let recorder = recorder.map_err(|error| cannot_write(config, "record.path", &error))?;
+            self.engine.record_to(recorder);
+        }
+        if let Some(file) = &config.capture {
+            let software = concat!("weir ", env!("CARGO_PKG_VERSION"));
+            let capture = Capture::create(&file.path, file.limit.as_u64(), software);
+            let capture = capture.map_err(|error| cannot_write(config, "capture.path", &error))?;
+            self.engine.capture_to(capture);
+        }
+        Ok(())
     }
 
     fn listen(&mut self) -> Result<(), DaemonError> {

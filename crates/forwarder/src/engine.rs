@@ -23,6 +23,7 @@ use crate::config::Faces as FaceConfigs;
 use crate::face::{Channel, Face, FaceTable, Place, UdpPeer};
 use crate::metrics::Delays;
 use crate::node::Node;
+use crate::record::{Entry, Recorder};
 use crate::status::{FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus};
 use crate::transport::udp::{Socket, Source};
 use crate::transport::{Flushed, Listener, Received};
@@ -114,7 +115,6 @@ impl Engine {
         clock: Clock,
     ) -> Engine {
         let now = clock.now();
-        let is_recording = node.is_recording();
         let management = node.add_application(now);
         let mut engine = Engine {
             clock,
@@ -138,7 +138,7 @@ impl Engine {
             delays: Default::default(),
             capture: None,
             next_sweep: now + SWEEP,
-            next_flush: if is_recording { now } else { Time::NEVER },
+            next_flush: Time::NEVER,
             timed: BTreeSet::new(),
             net: Vec::new(),
             frame: Vec::new(),
@@ -175,6 +175,13 @@ impl Engine {
             self.flush_files();
             self.next_flush = self.now + FLUSH;
         }
+    }
+
+    /// Records what the node is told from now on, which is all but that there is management.
+    pub(crate) fn record_to(&mut self, mut recorder: Recorder) {
+        recorder.record(self.now, &Entry::AddApplication(self.management.0));
+        self.node.record(recorder);
+        self.next_flush = self.now;
     }
 
     /// Captures all frames from now on.

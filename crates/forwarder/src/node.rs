@@ -95,14 +95,9 @@ impl Node {
         }
     }
 
-    /// Records all that it is told from now on; it has been told nothing yet.
+    /// Records all that it is told from now on; what it has been told before, the recorder knows.
     pub fn record(&mut self, recorder: Recorder) {
         self.recorder = Some(Box::new(recorder));
-    }
-
-    /// Whether it is recorded.
-    pub fn is_recording(&self) -> bool {
-        self.recorder.is_some()
     }
 
     /// Writes what of the recording is kept in memory; says what has been recorded.
