@@ -173,7 +173,7 @@ fn scraped(address: SocketAddr) -> String {
 fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_each_class() {
     let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let path = folder("captured").join("all.pcapng");
-    let Setting { file, unix, .. } = setting(
+    let Setting { file, unix, producer: _producer, .. } = setting(
         "captured-forwarder",
         &format!("[capture]\npath = \"{}\"\n[metrics]\nlisten = \"{metrics}\"\n", path.display()),
     );
