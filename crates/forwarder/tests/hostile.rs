@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use running::{Folder, Frame, Peer, Producer, Running, SECOND, data, name, now};
+use running::{Folder, Frame, Peer, Producer, Running, SECOND, data, name, now, pause};
 use weir_core::random::Random;
 use weir_forwarder::management::ControlParameters;
 use weir_forwarder::status::FaceStatus;
@@ -78,7 +78,7 @@ fn random_cut_and_oversized_frames_are_counted_and_nothing_else() {
         sent += 1;
         // The socket's buffer is finite, and this is no test of it.
         if sent % 50 == 0 {
-            thread::sleep(Duration::from_millis(2));
+            pause(Duration::from_millis(2));
         }
     };
     for _ in 0..500 {
@@ -122,7 +122,7 @@ fn a_stream_that_is_no_stream_of_packets_is_closed_and_others_are_not() {
         peer.send(bytes);
         check_traffic(&mut world, &format!("stream/{round}"));
         let closed = (0..500).any(|_| {
-            thread::sleep(Duration::from_millis(10));
+            pause(Duration::from_millis(10));
             !peer.send(bytes)
         });
         assert!(closed, "{bytes:?}");
@@ -148,7 +148,7 @@ fn fragments_that_never_complete_do_not_keep_whole_packets_out() {
             }
         }
         if round % 50 == 0 {
-            thread::sleep(Duration::from_millis(2));
+            pause(Duration::from_millis(2));
         }
     }
     check_traffic(&mut world, "incomplete");
@@ -183,7 +183,7 @@ fn a_looping_interest_is_answered_with_a_nack_while_it_is_pending_and_after() {
         assert_eq!(Interest::decode(&nack.packet).unwrap().nonce, Some(77));
     };
     nack_of_loop(&mut world.b, "while it is pending");
-    thread::sleep(Duration::from_millis(500));
+    pause(Duration::from_millis(500));
     nack_of_loop(&mut world.b, "after it has expired");
     nack_of_loop(&mut world.a, "where it came from");
     // No hops are left, or none after this node: neither goes on.
@@ -305,11 +305,11 @@ fn faces_are_bounded_and_go_with_their_connections() {
             peer
         })
         .collect();
-    thread::sleep(Duration::from_millis(300));
+    pause(Duration::from_millis(300));
     drop(many);
     // The room of those that left is there again, and there are never more.
     let client = (0..200).find_map(|_| {
-        thread::sleep(Duration::from_millis(20));
+        pause(Duration::from_millis(20));
         world.forwarder.try_client()?.faces().ok()
     });
     assert!(client.expect("a connection is taken").len() <= 12);
@@ -356,7 +356,7 @@ fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds()
     let alone = steady(&mut consumer, "/video/alone", 300, lasts, ServiceClass::Be);
     assert!(alone > 850, "{alone} without a flood");
     let flood = Flood::start(forwarder.connect(), 10_000);
-    thread::sleep(SECOND);
+    pause(SECOND);
     let beside = steady(&mut consumer, "/video/beside", 300, lasts, ServiceClass::Be);
     let pending = client.general().unwrap().pit_entries;
     let flooded = flood.stop();

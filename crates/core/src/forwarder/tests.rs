@@ -881,13 +881,13 @@ fn in_a_full_pit_an_entry_whose_interest_was_dropped_makes_room_and_no_other() {
     bench.node.add_route(&name("/s"), slow, 0);
     bench.interest(down, "/s/1", 1);
     bench.interest(down, "/s/2", 2);
-    let full = Seen::Dropped(DropReason::QueueFull);
-    assert_eq!(bench.interest(down, "/s/3", 3), [full.clone()]);
+    let full = [Seen::Dropped(DropReason::QueueFull)];
+    assert_eq!(bench.interest(down, "/s/3", 3), full);
     assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)], "for it /s/3 goes");
     assert_eq!(bench.node.pit().len(), 3);
     assert_eq!(bench.interest(down, "/a/2", 5), [Seen::Dropped(DropReason::PitFull)], "the others stay");
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
-    assert_eq!(bench.interest(down, "/s/3", 6), [full]);
+    assert_eq!(bench.interest(down, "/s/3", 6), full);
     bench.later(100);
     bench.input(Input::Deadline);
     assert_eq!(bench.interest(second, "/s/3", 7), []);
