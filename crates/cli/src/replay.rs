@@ -141,10 +141,9 @@ fn shown(document: &Document, width: Option<u16>) -> String {
         }
     };
     let verdict = match &document.difference {
-        None => format!(
-            "Identical: {} hashes of the actions were compared, and every deadline.",
-            count(document.hashes_compared)
-        ),
+        None => {
+            format!("Identical: {} hashes of the actions were compared.", count(document.hashes_compared))
+        }
         Some(difference) => format!("Different: {}.", difference.what),
     };
     format!(

@@ -1,7 +1,7 @@
 //! A recording, run again: the core is told what it was told then, and has to answer the same.
 //!
-//! What is compared: the hashes of all actions, every time at which the node wants to be called, and the
-//! numbers that faces get. The first difference ends it.
+//! What is compared: the hashes of all actions, that no deadline comes before the node wants it, and the numbers
+//! that faces get. The first difference ends it.
 
 use core::fmt;
 use std::collections::BTreeSet;
