@@ -31,8 +31,8 @@ duration = "{duration} s"
 default = "{scheme}"
 source = "assumed: the scheme to measure"
 [scheme.fixed]
-window = 400
-source = "assumed: more than the link and its ends hold"
+window = {window}
+source = "assumed: 20 ms of the link, so that it never waits for Interests and nobody takes what waits for lost"
 [[node]]
 name = "R{{1..2}}"
 [[link]]
@@ -76,7 +76,7 @@ def main():
 def measure(arguments, rate, scheme, share):
     with tempfile.TemporaryDirectory(prefix="weir-qos-") as folder:
         folder = pathlib.Path(folder)
-        text = SCENARIO.format(payload=PAYLOAD, rate=rate, scheme=scheme, settle=SETTLE, duration=SETTLE + MEASURE)
+        text = SCENARIO.format(window=window(rate), payload=PAYLOAD, rate=rate, scheme=scheme, settle=SETTLE, duration=SETTLE + MEASURE)
         arguments.scenario = folder / "pacing.toml"
         arguments.scenario.write_text(text)
         lab = qos.Lab(arguments, folder, tomllib.loads(text))
@@ -87,8 +87,7 @@ def measure(arguments, rate, scheme, share):
             lab.stop()
     busy = real["host_busy"]
     left = real["windows"][-1]["flows"][0]["goodput_bps"] * frame_size(real["forwarders"][lab.producer]) / PAYLOAD
-    number, unit = rate.split()
-    wanted = share * float(number) * BITS[unit]
+    wanted = share * bits_per_second(rate)
     off = left / wanted - 1
     is_failed = abs(off) > TOLERANCE and busy < BUSY
     print(
@@ -96,6 +95,16 @@ def measure(arguments, rate, scheme, share):
         + ("   FAILED" if is_failed else "")
     )
     return is_failed
+
+
+def bits_per_second(rate):
+    number, unit = rate.split()
+    return float(number) * BITS[unit]
+
+
+def window(rate):
+    """Data in 20 ms of the link; not so few that it idles, nor more than sockets hold."""
+    return min(max(20, int(bits_per_second(rate) * 0.02 / (8 * PAYLOAD))), 400)
 
 
 def frame_size(figures):
