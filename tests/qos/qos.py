@@ -292,15 +292,15 @@ def classes_of(real):
 
 def print_table(simulated, real):
     measured = classes_of(real)
-    print("        goodput, Mb/s                delay, ms: simulator      real")
-    print("class   simulator    real   ratio          p50     p99      p50     p99")
+    print("        goodput, Mb/s              delay, ms: simulator          real")
+    print("class   simulator    real   ratio        p50      p99      p50      p99")
     for name, model in simulated.items():
         got = measured[name]
         ratio = got["goodput_bps"] / model["goodput_bps"]
         delays = [model["delay_ms"]["p50"], model["delay_ms"]["p99"], got["delay_ms"]["p50"], got["delay_ms"]["p99"]]
         print(
-            f"{name:<7}{model['goodput_bps'] / 1e6:>10.3f}{got['goodput_bps'] / 1e6:>8.3f}{ratio:>8.3f}     "
-            + "".join(f"{delay:>8.2f}" + (" " if at == 1 else "") for at, delay in enumerate(delays))
+            f"{name:<7}{model['goodput_bps'] / 1e6:>10.3f}{got['goodput_bps'] / 1e6:>8.3f}{ratio:>8.3f}  "
+            + "".join(f"{delay:>9.2f}" for delay in delays)
         )
     print(
         f"Interests sent {real['sent']}, again {real['retransmitted']}, timed out {real['timeouts']}; "

@@ -352,6 +352,10 @@ impl Consumer {
             return Time::NEVER;
         }
         let wanted = match (self.config.source.rate(), self.last_sent) {
+            // Only a Data tells how many make up the rate: the first goes alone.
+            (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.pending > 0 => {
+                return Time::NEVER;
+            }
             (Some(rate), Some(last)) => last + rate.time_for(self.config.expected_size),
             _ => now,
         };

@@ -20,7 +20,11 @@ use weir_packet::{Data, Name, ServiceClass, Verifier};
 const PREFIXES: [&str; 3] = ["/app/a", "/app/b", "/app/b/c"];
 
 fn app(forwarder: &Running) -> App {
-    App::connect(&Endpoint::Unix(forwarder.unix.clone())).unwrap()
+    App::connect(&endpoint(forwarder)).unwrap()
+}
+
+fn endpoint(forwarder: &Running) -> Endpoint {
+    Endpoint::Unix(forwarder.unix.clone())
 }
 
 fn qsccp() -> Box<dyn Scheme> {
@@ -41,12 +45,15 @@ fn fetch(prefix: &str, amount: Option<u64>, source: Source) -> Fetch {
 }
 
 /// Produces in a thread of its own until the test ends.
-fn produce(forwarder: &Running, payload: u64) {
-    let (mut producer, (ready, is_ready)) = (app(forwarder), mpsc::channel());
+fn produce(
+    forwarder: &Running,
+    answers: impl FnOnce() -> Vec<(&'static str, Box<dyn Answer>)> + Send + 'static,
+) {
+    let (endpoint, (ready, is_ready)) = (endpoint(forwarder), mpsc::channel());
     thread::spawn(move || {
-        for prefix in PREFIXES {
-            let segments = Segments::new(Bytes::new(payload), None).unwrap();
-            producer.produce(prefix.parse().unwrap(), Box::new(segments)).unwrap();
+        let mut producer = App::connect(&endpoint).unwrap();
+        for (prefix, answer) in answers() {
+            producer.produce(prefix.parse().unwrap(), answer).unwrap();
         }
         ready.send(()).unwrap();
         // Ends with the forwarder.
@@ -55,29 +62,33 @@ fn produce(forwarder: &Running, payload: u64) {
     is_ready.recv().expect("the prefixes are registered");
 }
 
+fn segments(payload: u64) -> Box<dyn Answer> {
+    Box::new(Segments::new(Bytes::new(payload), None).unwrap())
+}
+
 #[test]
 fn many_consumers_get_all_segments_of_their_prefixes_signed() {
     let folder = Folder::new("app");
     let forwarder = Running::start(&folder, "");
-    produce(&forwarder, 700);
+    produce(&forwarder, || PREFIXES.map(|prefix| (prefix, segments(700))).into());
     let (mut consumer, scheme) = (app(&forwarder), qsccp());
     let now = consumer.now();
     for prefix in PREFIXES {
         consumer.fetch(fetch(prefix, Some(50), Source::Elastic), &*scheme, now).unwrap();
     }
-    let (mut segments, mut left) = (vec![0; PREFIXES.len()], PREFIXES.len());
+    let (mut counts, mut left) = (vec![0; PREFIXES.len()], PREFIXES.len());
     let digest = Verifier::digest();
     let mut each = |_: Time, flow: u32, data: &Packet, delivery: &weir_core::consumer::Delivery| {
         digest.verify_data(&data.wire).expect("its digest is right");
         let name: Name = PREFIXES[flow as usize].parse().unwrap();
         assert_eq!(Data::decode(&data.wire).unwrap().name.to_name(), name.with_segment(delivery.segment));
         assert_eq!((data.class(), delivery.content), (ServiceClass::Ef, 700));
-        segments[flow as usize] += 1;
+        counts[flow as usize] += 1;
         left -= usize::from(delivery.complete);
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     consumer.run(now + Span::from_secs(20), &mut each).unwrap();
-    assert_eq!(segments, [50; 3]);
+    assert_eq!(counts, [50; 3]);
     assert_eq!((consumer.pending(), consumer.refused()), (0, 0));
 }
 
@@ -85,7 +96,7 @@ fn many_consumers_get_all_segments_of_their_prefixes_signed() {
 fn a_source_keeps_its_rate() {
     let folder = Folder::new("app-rate");
     let forwarder = Running::start(&folder, "");
-    produce(&forwarder, 1000);
+    produce(&forwarder, || vec![("/app/a", segments(1000))]);
     let (mut consumer, scheme) = (app(&forwarder), qsccp());
     let now = consumer.now();
     let source = Source::Unresponsive(Rate::from_bps(800_000));
@@ -116,18 +127,13 @@ fn a_producer_may_have_no_answer_and_the_longest_prefix_counts() {
     }
     let folder = Folder::new("app-silent");
     let forwarder = Running::start(&folder, "");
-    let (mut both, scheme) = (app(&forwarder), qsccp());
-    both.produce("/app".parse().unwrap(), Box::new(Silent)).unwrap();
-    let segments = Segments::new(Bytes::new(10), None).unwrap();
-    both.produce("/app/a".parse().unwrap(), Box::new(segments)).unwrap();
+    produce(&forwarder, || vec![("/app", Box::new(Silent)), ("/app/a", segments(10))]);
+    let scheme = qsccp();
     let (mut consumer, mut got) = (app(&forwarder), Vec::new());
     let now = consumer.now();
     for prefix in ["/app/a", "/app/b"] {
         consumer.fetch(fetch(prefix, Some(1), Source::Elastic), &*scheme, now).unwrap();
     }
-    thread::spawn(move || {
-        let _ = both.run(Time::NEVER, &mut |_, _, _, _| ControlFlow::Continue(()));
-    });
     let mut each = |_: Time, flow: u32, _: &Packet, _: &weir_core::consumer::Delivery| {
         got.push(flow);
         ControlFlow::Continue(())
@@ -144,8 +150,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     assert!(nobody.to_string().starts_with("no forwarder can be reached at unix://"), "{nobody}");
     let forwarder = Running::start(&folder, "[management]\nenabled = false\n");
     let (mut app, scheme) = (app(&forwarder), qsccp());
-    let segments = || Box::new(Segments::new(Bytes::new(10), None).unwrap());
-    let refused = app.produce("/a".parse().unwrap(), segments()).unwrap_err();
+    let refused = app.produce("/a".parse().unwrap(), segments(10)).unwrap_err();
     assert!(matches!(refused, AppError::Forwarder(ClientError::NoManagement(_))), "{refused}");
     let now = app.now();
     app.fetch(fetch("/a", None, Source::Elastic), &*scheme, now).unwrap();

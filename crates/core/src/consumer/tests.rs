@@ -307,3 +307,18 @@ fn the_expected_size_follows_what_comes() {
     let expected = bench.consumer.config.expected_size.as_u64();
     assert!((4990..=5000).contains(&expected), "{expected}");
 }
+
+#[test]
+fn a_source_that_does_not_know_its_data_asks_for_one_until_it_does() {
+    for source in [Source::Limited(Rate::from_mbps(1)), Source::Unresponsive(Rate::from_mbps(1))] {
+        let mut bench = Bench::new(100, None, source);
+        bench.consumer.config.expected_size = Bytes::ZERO;
+        bench.consumer.size_256 = 0;
+        assert_eq!((bench.sent(), bench.sent()), (vec![0], vec![]));
+        let data = bench.packet(0, Kind::Data);
+        bench.consumer.handle_data(bench.now, &data).unwrap();
+        assert!(bench.consumer.next_deadline() < Time::NEVER);
+        bench.now = bench.consumer.next_deadline();
+        assert_eq!(bench.sent(), [1]);
+    }
+}
