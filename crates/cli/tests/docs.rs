@@ -413,6 +413,8 @@ fn words(line: &str) -> Vec<String> {
 fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
     let mut line = line.to_vec();
     match line[..] {
+        // It would forward for ever.
+        ["forward", ..] if !line.contains(&"--check") => line.push("--check"),
         ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
         ["compare", ..] => line.extend(["--set", "duration=2s"]),
         ["reproduce", ..] => {
