@@ -448,6 +448,11 @@ fn commands_shown_are_accepted() {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the folder is made");
         std::os::unix::fs::symlink(root().join("scenarios"), folder.join("scenarios")).expect("linked");
+        for (name, rest) in marked(&text, "file") {
+            if let Some(file) = blocks(rest, "toml").into_iter().next() {
+                fs::write(folder.join(name), file).expect("a file of the page is written");
+            }
+        }
         let _forwarder = Forwarder::start(&text, &folder);
         for block in blocks(&text, "sh") {
             for line in block.lines() {
