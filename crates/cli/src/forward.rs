@@ -1,5 +1,6 @@
 //! `weir forward`: the forwarder.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -59,8 +60,11 @@ fn log(log: Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    let messages =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let messages = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal());
     if log.json {
         messages.json().init();
     } else {

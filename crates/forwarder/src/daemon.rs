@@ -170,7 +170,13 @@ impl Daemon {
         key: &str,
         help: &str,
     ) -> Result<(), DaemonError> {
-        let mut listener = listener.map_err(|error| config.error_at(key, &error.to_string(), help))?;
+        let mut listener = listener.map_err(|error| {
+            let help = match error.kind() {
+                io::ErrorKind::PermissionDenied => "run it as a user who may, or give another one",
+                _ => help,
+            };
+            config.error_at(key, &error.to_string(), help)
+        })?;
         let token = Token(LISTENERS + self.engine.listeners.len());
         listener.register(self.poll.registry(), token)?;
         info!(at = listener.uri(), "listening");

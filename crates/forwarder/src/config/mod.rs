@@ -502,10 +502,12 @@ impl Config {
             self.error_at(key, &message, "give it: rate = \"100 Mb/s\"")
         };
         let faces = &self.faces;
+        // By the loopback address come applications of this host.
+        let is_heard = |listen: &[SocketAddr]| listen.iter().any(|address| !address.ip().is_loopback());
         let kinds = [
-            ("faces.udp", !faces.udp.listen.is_empty(), faces.udp.options),
-            ("faces.tcp", !faces.tcp.listen.is_empty(), faces.tcp.options),
-            ("faces.websocket", !faces.websocket.listen.is_empty(), faces.websocket.options),
+            ("faces.udp", is_heard(&faces.udp.listen), faces.udp.options),
+            ("faces.tcp", is_heard(&faces.tcp.listen), faces.tcp.options),
+            ("faces.websocket", is_heard(&faces.websocket.listen), faces.websocket.options),
             ("faces.multicast", !faces.multicast.interfaces.is_empty(), faces.multicast.options),
             ("faces.ethernet", !faces.ethernet.interfaces.is_empty(), faces.ethernet.options),
         ];

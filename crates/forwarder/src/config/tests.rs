@@ -437,14 +437,16 @@ fn faces_without_a_rate_are_named_for_a_scheme_that_divides_rates() {
     };
     let own = "[[face]]\nremote = \"udp4://192.0.2.1\"\n";
     let text =
-        format!("[scheme]\nname = \"qsccp\"\n[faces.tcp]\nlisten = []\n[faces.udp]\nmtu = \"1420 B\"\n{own}");
+        format!("[scheme]\nname = \"qsccp\"\n[faces.tcp]\nlisten = []\n[faces.udp]\nmtu = \"1420 B\"\nlisten = \"0.0.0.0:6363\"\n{own}");
     assert_eq!(
         said(&text),
         [
             "weir.toml:5: faces.udp: scheme `qsccp` divides the rate of a face, and the faces that peers make here have no rate",
-            "weir.toml:7: face.0: scheme `qsccp` divides the rate of a face, and `udp4://192.0.2.1:6363` has no rate",
+            "weir.toml:8: face.0: scheme `qsccp` divides the rate of a face, and `udp4://192.0.2.1:6363` has no rate",
         ]
     );
+    // Whoever comes by the loopback address is an application.
+    assert_eq!(said(&text.replace("0.0.0.0", "127.0.0.1")).len(), 1);
     // The rate of its kind is that of the face.
     assert!(said(&text.replace("mtu = \"1420 B\"", "rate = \"1 Gb/s\"")).is_empty());
 }
