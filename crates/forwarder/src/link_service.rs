@@ -74,8 +74,11 @@ impl LinkService {
         }
         let bounds =
             ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
-        // A fragment that is sent again comes a retransmission timeout later, which doubles each time.
-        let timeout = if options.reliability { 10_000_000_000 } else { bounds.timeout };
+        // A fragment may be sent again and again, a retransmission timeout later each time; what is kept
+        // meanwhile is bounded in bytes.
+        let SenderConfig { max_rto, max_retransmissions, .. } = SenderConfig::default();
+        let longest = max_rto * u64::from(max_retransmissions);
+        let timeout = if options.reliability { longest } else { bounds.timeout };
         LinkService {
             options,
             fragmenter,
