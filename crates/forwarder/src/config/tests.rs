@@ -436,8 +436,9 @@ fn faces_without_a_rate_are_named_for_a_scheme_that_divides_rates() {
         errors.iter().map(|e| e.to_string().lines().next().unwrap().to_owned()).collect()
     };
     let own = "[[face]]\nremote = \"udp4://192.0.2.1\"\n";
-    let text =
-        format!("[scheme]\nname = \"qsccp\"\n[faces.tcp]\nlisten = []\n[faces.udp]\nmtu = \"1420 B\"\nlisten = \"0.0.0.0:6363\"\n{own}");
+    let text = format!(
+        "[scheme]\nname = \"qsccp\"\n[faces.tcp]\nlisten = []\n[faces.udp]\nmtu = \"1420 B\"\nlisten = \"0.0.0.0:6363\"\n{own}"
+    );
     assert_eq!(
         said(&text),
         [
