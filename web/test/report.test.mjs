@@ -666,9 +666,12 @@ describe("pages over many runs", () => {
       const { experiments } = JSON.parse(readFileSync(join(summaries, "reproduce.json"), "utf8"));
       const statements = experiments.flatMap(({ cases }) => cases.flatMap((one) => one.statements));
       const count = async (selector) => page.locator(`.statements ${selector}`).count();
-      assert.equal(await count("tbody tr"), statements.length);
+      const failing = statements.filter(({ holds }) => !holds).length;
+      // Of several experiments what fails is gathered once more in a table of its own.
+      const gathered = experiments.length > 1 ? failing : 0;
+      assert.equal(await count("tbody tr"), statements.length + gathered);
       assert.equal(await count("tr.holds"), statements.filter(({ holds }) => holds).length);
-      assert.equal(await count("tr.fails"), statements.filter(({ holds }) => !holds).length);
+      assert.equal(await count("tr.fails"), failing + gathered);
       assert.ok((await count("tr.holds")) > 0 && (await count("tr.fails")) > 0);
       for (const text of await page.locator(".statements tr.fails .mark").allTextContents()) assert.match(text, /^✗ \d of 3$/);
     }));
