@@ -83,6 +83,11 @@ class Lab:
     def link(self, a, b, subnet):
         """A cable between two hosts: `subnet`.1 and `subnet`.2."""
         ends = [f"{a.label}-{b.label}", f"{b.label}-{a.label}"]
+        # The kernel takes its time to remove the cable of a host that is gone.
+        for _ in range(50):
+            if subprocess.run(["ip", "link", "show", ends[0]], capture_output=True).returncode != 0:
+                break
+            time.sleep(0.1)
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
         for number, (host, end) in enumerate(zip((a, b), ends), start=1):
             if host.namespace:
