@@ -30,7 +30,7 @@ qos:
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	cargo doc --workspace --no-deps --all-features --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 
 bench:
 	cargo bench -p weir-core --bench tables

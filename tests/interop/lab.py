@@ -216,12 +216,17 @@ class Weir:
         text = self.host.run(weir_binary(), *arguments, "--socket", self.unix, "--json")
         return json.loads(text) if text.strip() else None
 
+    def routes(self, prefix):
+        """The routes for a prefix."""
+        return [route for route in self.command("route") if route["prefix"] == prefix]
+
     def wait_route(self, prefix):
         """Waits until a prefix is registered."""
-        return wait_for(
-            f"a route for {prefix}",
-            lambda: [route for route in self.command("route") if route["prefix"] == prefix],
-        )
+        return wait_for(f"a route for {prefix}", lambda: self.routes(prefix))
+
+    def wait_no_route(self, prefix):
+        """Waits until nobody has a prefix registered."""
+        wait_for(f"the end of the routes for {prefix}", lambda: not self.routes(prefix))
 
     def is_running(self):
         return self.process.poll() is None

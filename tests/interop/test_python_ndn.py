@@ -1,5 +1,6 @@
 """python-ndn as producer, consumer and operator."""
 
+import asyncio
 import contextlib
 import re
 import unittest
@@ -66,6 +67,8 @@ class Applications(unittest.IsolatedAsyncioTestCase):
             async with connected(V1(self.uris[0])) as producer:
                 await producer.produce("/python/left", CONTENT)
                 await consumer.get(wire.fresh_name("/python/left"))
+            # An Interest that overtakes the end of the connection is still sent to who has left: wait until it is seen.
+            await asyncio.to_thread(self.weir.wait_no_route, "/python/left")
             with self.assertRaises(InterestNack):
                 await consumer.get(wire.fresh_name("/python/left"))
 

@@ -1,4 +1,4 @@
-//! The FIB: name prefixes and their next hops, a [`crate::prefix_table`].
+//! The FIB: name prefixes and their next hops, a table of prefixes.
 
 use crate::ids::FaceId;
 use crate::name::HashedName;

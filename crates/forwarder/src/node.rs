@@ -183,7 +183,7 @@ impl Node {
     }
 
     /// Does what was to be done until `now`, each thing at its own time: so that a rate is kept though
-    /// the host wakes us late. But not what was due longer ago than [`CATCH_UP`]: a link stood still
+    /// the host wakes us late. But not what was due longer ago than `CATCH_UP`: a link stood still
     /// then, and what it missed would be too much for the next one if it came at once.
     #[inline]
     pub fn run_until(&mut self, now: Time) {
