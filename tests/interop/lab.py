@@ -62,12 +62,16 @@ class Lab:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-interop-"))
         self.processes = []
         self.hosts = []
+        self.cables = []
 
     def close(self):
         for process in reversed(self.processes):
             process.kill()
             process.wait()
             process.log.close()
+        # The kernel removes the cables of a namespace some time after it: the names of ours are to be free at once.
+        for host, end in self.cables:
+            host.ip("link", "delete", end)
         for host in self.hosts:
             if host.namespace:
                 ip("netns", "delete", host.namespace)
@@ -83,12 +87,8 @@ class Lab:
     def link(self, a, b, subnet):
         """A cable between two hosts: `subnet`.1 and `subnet`.2."""
         ends = [f"{a.label}-{b.label}", f"{b.label}-{a.label}"]
-        # The kernel takes its time to remove the cable of a host that is gone.
-        for _ in range(50):
-            if subprocess.run(["ip", "link", "show", ends[0]], capture_output=True).returncode != 0:
-                break
-            time.sleep(0.1)
         ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        self.cables.append((a, ends[0]))
         for number, (host, end) in enumerate(zip((a, b), ends), start=1):
             if host.namespace:
                 ip("link", "set", end, "netns", host.namespace)
