@@ -436,6 +436,10 @@ impl Forwarder {
         let interest = &mut out.pool[id];
         interest.flow = entry_flow(entry);
         interest.pit = pit;
+        if let Some(chosen) = interest.header().next_hop_face_id {
+            let decision = self.chosen_next_hop(chosen, scope);
+            return self.carry_out(decision, pit, face, id, out);
+        }
         let random = &mut self.random;
         let mut ev =
             InterestEvent { now: out.now, interest, pit, entry, local, next_hops: &next_hops, random };
@@ -447,6 +451,16 @@ impl Forwarder {
             strategy.on_interest(&mut ev)
         };
         self.carry_out(decision, pit, face, id, out);
+    }
+
+    /// An application has chosen the next hop itself (NDNLPv2, NextHopFaceId): no strategy is asked, nor
+    /// whether the face is one of the prefix's next hops.
+    fn chosen_next_hop(&self, face: u64, scope: Scope) -> Decision {
+        let may = |face: &Face| face.way != Way::Gone && face.takes(scope);
+        match usize::try_from(face).ok().filter(|&at| self.faces.get(at).is_some_and(may)) {
+            Some(at) => Decision::Forward(FaceId(at as u32)),
+            None => Decision::Nack(NackReason::NoRoute),
+        }
     }
 
     /// The flow of an Interest that has no PIT entry.
@@ -672,10 +686,11 @@ impl Forwarder {
         self.send(face, id, out);
     }
 
-    /// Keeps a copy without signals: they belong to one hop and one moment.
+    /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host only is not
+    /// kept: it comes from here, and an answer to a command that is sent again must not.
     fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
         let refused = out.pool[id].header().cache_policy == Some(CachePolicy::NoCache);
-        if !self.cs.is_on() || !self.cs_use.admit || refused {
+        if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) == Scope::Host {
             return;
         }
         let copy = out.pool.duplicate(id);

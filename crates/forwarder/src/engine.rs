@@ -282,7 +282,7 @@ impl Engine {
     /// A frame came by a face.
     #[inline]
     fn receive(&mut self, place: Place, peer: u64, frame: &[u8]) {
-        let Some(face) = self.faces.get_mut(place) else { return };
+        let Some((face, numbers)) = self.faces.get_mut_and_numbers(place) else { return };
         let Face { number, link, counters, core, local_fields, last_used, .. } = face;
         counters.in_bytes += frame.len() as u64;
         if let Some(capture) = &mut self.capture {
@@ -293,7 +293,10 @@ impl Engine {
         let (node, now) = (&mut self.node, self.now);
         let mut malformed = 0;
         let taken = link.receive(now, peer, frame, &mut |header, packet| {
-            let header = trusted(*header, *local_fields);
+            let mut header = trusted(*header, *local_fields);
+            // From here on it is what the core calls the face; one that does not exist stays one.
+            let chosen = |number| numbers.core(number).map_or(u64::MAX, |core| u64::from(core.0));
+            header.next_hop_face_id = header.next_hop_face_id.map(chosen);
             match node.receive(now, *core, &header, packet) {
                 Ok(Kind::Interest) => counters.in_interests += 1,
                 Ok(Kind::Data) => counters.in_data += 1,
@@ -408,8 +411,7 @@ impl Engine {
                 Kind::Nack => counters.out_nacks += 1,
             }
         }
-        if matches!(channel, Channel::Udp(_)) && !*is_dirty {
-            *is_dirty = true;
+        if !core::mem::replace(is_dirty, true) {
             self.dirty.push(place);
         }
         self.failed.extend(failure.map(|error| (place, error)));
@@ -431,8 +433,15 @@ impl Engine {
         for place in core::mem::take(&mut self.dirty) {
             let Some(face) = self.faces.get_mut(place) else { continue };
             face.is_dirty = false;
-            if let Channel::Udp(UdpPeer { socket, peer, from, batch }) = &mut face.channel {
-                face.counters.out_dropped += self.sockets[*socket].send(batch, *peer, *from);
+            match &mut face.channel {
+                Channel::Udp(UdpPeer { socket, peer, from, batch }) => {
+                    face.counters.out_dropped += self.sockets[*socket].send(batch, *peer, *from);
+                }
+                Channel::Transport(transport) => {
+                    let flushed = transport.flush();
+                    self.failed.extend(flushed.err().map(|error| (place, error)));
+                }
+                Channel::Internal | Channel::Down => {}
             }
         }
     }
@@ -465,7 +474,7 @@ impl Engine {
                 }
                 captured(capture, unix_ns, *number, frame);
             });
-            if matches!(channel, Channel::Udp(_)) && !core::mem::replace(is_dirty, true) {
+            if !core::mem::replace(is_dirty, true) {
                 self.dirty.push(place);
             }
             self.failed.extend(failure.map(|error| (place, error)));

@@ -138,13 +138,24 @@ pub struct FaceTable {
     faces: Vec<Option<Face>>,
     free: Vec<Place>,
     by_core: Vec<Place>,
-    by_number: BTreeMap<FaceNumber, Place>,
+    by_number: Numbers,
     by_peer: HashTable<Place>,
     hasher: foldhash::quality::RandomState,
     next_number: FaceNumber,
 }
 
 const NOWHERE: Place = Place::MAX;
+
+/// The faces that have a number, by ascending number.
+#[derive(Default)]
+pub struct Numbers(BTreeMap<FaceNumber, (Place, FaceId)>);
+
+impl Numbers {
+    /// What the core calls the face of a number.
+    pub fn core(&self, number: FaceNumber) -> Option<FaceId> {
+        self.0.get(&number).map(|&(_, core)| core)
+    }
+}
 
 impl FaceTable {
     /// An empty one.
@@ -153,7 +164,7 @@ impl FaceTable {
             faces: Vec::new(),
             free: Vec::new(),
             by_core: Vec::new(),
-            by_number: BTreeMap::new(),
+            by_number: Numbers::default(),
             by_peer: HashTable::new(),
             hasher: foldhash::quality::RandomState::default(),
             next_number: FIRST_NUMBER,
@@ -179,7 +190,7 @@ impl FaceTable {
             self.by_core.resize(core + 1, NOWHERE);
         }
         self.by_core[core] = place;
-        self.by_number.insert(face.number, place);
+        self.by_number.0.insert(face.number, (place, face.core));
         if let Channel::Udp(UdpPeer { socket, peer, .. }) = &face.channel {
             let hash = self.hasher.hash_one((socket, peer));
             let (faces, hasher) = (&self.faces, &self.hasher);
@@ -203,7 +214,7 @@ impl FaceTable {
             }
         }
         self.by_core[face.core.0 as usize] = NOWHERE;
-        self.by_number.remove(&face.number);
+        self.by_number.0.remove(&face.number);
         self.free.push(place);
         self.faces[place as usize].take()
     }
@@ -220,6 +231,12 @@ impl FaceTable {
         self.faces.get_mut(place as usize)?.as_mut()
     }
 
+    /// A face, to change it, beside the numbers of all.
+    #[inline]
+    pub fn get_mut_and_numbers(&mut self, place: Place) -> Option<(&mut Face, &Numbers)> {
+        Some((self.faces.get_mut(place as usize)?.as_mut()?, &self.by_number))
+    }
+
     /// Where a face of the core is.
     #[inline]
     pub fn of_core(&self, core: FaceId) -> Option<Place> {
@@ -228,7 +245,7 @@ impl FaceTable {
 
     /// Where the face of a number is.
     pub fn of_number(&self, number: FaceNumber) -> Option<Place> {
-        self.by_number.get(&number).copied()
+        self.by_number.0.get(&number).map(|&(place, _)| place)
     }
 
     /// Where the face of a UDP peer is.
@@ -244,17 +261,17 @@ impl FaceTable {
 
     /// All places with a face, by ascending number.
     pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        self.by_number.values().copied()
+        self.by_number.0.values().map(|&(place, _)| place)
     }
 
     /// How many faces there are.
     pub fn len(&self) -> usize {
-        self.by_number.len()
+        self.by_number.0.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.by_number.is_empty()
+        self.by_number.0.is_empty()
     }
 }
 

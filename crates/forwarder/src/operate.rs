@@ -11,7 +11,7 @@ use weir_core::units::{Span, Time};
 use weir_packet::{Name, ServiceClass};
 
 use crate::clock::wall_ms;
-use crate::config::{FaceOptions, Kind, RouteFace, Scheme as SchemeConfig};
+use crate::config::{FaceOptions, Kind, LEAST_MTU, RouteFace, Scheme as SchemeConfig};
 use crate::control::{Control, ControlError};
 use crate::engine::{Engine, FACES, SOCKETS};
 use crate::face::{Channel, Face, Place, UdpPeer};
@@ -30,8 +30,6 @@ use crate::uri::{Endpoint, FaceUri};
 const UDP_MTU: usize = 8800;
 /// IPv6 does not split on the way.
 const UDP6_MTU: usize = 1400;
-/// Smaller frames carry more header than packet.
-const LEAST_MTU: u64 = 64;
 /// Time between attempts to connect: doubled from one to the next.
 const FIRST_RETRY: Span = Span::from_millis(500);
 const LONGEST_RETRY: Span = Span::from_secs(60);

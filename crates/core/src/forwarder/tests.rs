@@ -393,6 +393,43 @@ fn an_interest_does_not_go_back_to_where_it_came_from() {
 }
 
 #[test]
+fn an_application_may_choose_the_next_hop_itself() {
+    let mut bench = Bench::new().routed();
+    let [other, _, _, dearer] = bench.neighbours;
+    let (application, mut nonce) = (bench.application, 0);
+    let mut ask = |bench: &mut Bench, uri, face| {
+        nonce += 1;
+        let packet = bench.packet(Kind::Interest, uri, nonce);
+        bench.pool[packet].header_mut().next_hop_face_id = Some(face);
+        only_seen(bench.give(application, packet))
+    };
+    assert_eq!(ask(&mut bench, "/a/1", u64::from(dearer.0)), [Seen::Interest(dearer)]);
+    assert_eq!(ask(&mut bench, "/a/1", u64::from(other.0)), [Seen::Interest(other)], "a route or none");
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(application)]);
+    let nowhere = [Seen::Nack(application, NackReason::NoRoute)];
+    assert_eq!(ask(&mut bench, "/a/2", u64::MAX), nowhere);
+    bench.node.add_route(&name("/localhost"), application, 1);
+    assert_eq!(
+        ask(&mut bench, "/localhost/a", u64::from(other.0)),
+        nowhere,
+        "nothing of this host leaves it"
+    );
+    bench.node.remove_face(bench.now, other, &mut bench.pool, &mut Vec::new());
+    assert_eq!(ask(&mut bench, "/a/3", u64::from(other.0)), nowhere);
+}
+
+#[test]
+fn what_is_for_this_host_only_is_not_kept() {
+    let mut bench = Bench::new().cached();
+    let [asking, answering] = [bench.application, bench.node.add_application(Time::ZERO)];
+    bench.node.add_route(&name("/localhost"), answering, 1);
+    for nonce in 1..3 {
+        assert_eq!(bench.interest(asking, "/localhost/command", nonce), [Seen::Interest(answering)]);
+        assert_eq!(bench.data(answering, "/localhost/command"), [Seen::Data(asking)]);
+    }
+}
+
+#[test]
 fn after_a_nack_the_next_hop_is_tried_and_after_the_last_one_the_nack_is_passed_on() {
     let mut bench = Bench::new().routed();
     let [down, second, up, other] = bench.neighbours;

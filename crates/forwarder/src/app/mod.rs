@@ -272,11 +272,12 @@ impl App {
                 break;
             }
         }
-        Ok(())
+        Ok(self.uplink.flush()?)
     }
 
-    /// Waits for what comes, but not beyond `until`, and does what there is to do.
+    /// Sends what has gathered, waits for what comes, but not beyond `until`, and does what there is to do.
     fn turn(&mut self, until: Time, each: &mut OnDelivery<'_>) -> Result<ControlFlow<()>, AppError> {
+        self.uplink.flush()?;
         let now = self.clock.now();
         let due = if self.more { now } else { self.deadlines.next().min(until) };
         let wait = self.timer.wait(now, due)?;

@@ -60,6 +60,11 @@ impl Uplink {
         self.refused
     }
 
+    /// Writes what has gathered.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.transport.flush().map(|_| ())
+    }
+
     /// Writes what waits, and appends what has come; says whether there may be more. What is no packet is left
     /// out.
     pub(super) fn receive(&mut self, now: Time, frames: usize, to: &mut Vec<PacketId>) -> io::Result<bool> {

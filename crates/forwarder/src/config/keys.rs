@@ -49,7 +49,7 @@ const SECTIONS: &[Section] = &[
     section(
         "faces.websocket",
         "[faces.websocket]",
-        "Where browsers may connect by WebSocket, whatever the path.",
+        "Where browsers may connect by WebSocket, whatever the path. Pages of this host are its applications, pages of others are neighbours.",
     ),
     section(
         "faces.multicast",

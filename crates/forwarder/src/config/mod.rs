@@ -37,6 +37,7 @@ use weir_scenario::document::{Doc, Origin, Table};
 use weir_schemes::registry::Entry;
 
 pub use change::{Change, FaceChanged};
+pub(crate) use read::LEAST_MTU;
 
 use crate::status::FacePersistency;
 use crate::uri::Mac;

@@ -25,7 +25,7 @@ use crate::uri::{FaceUri, FaceUriError, Mac};
 type Result<T> = core::result::Result<T, ScenarioError>;
 
 /// Smallest frame: a header with every field and some bytes of a fragment.
-const LEAST_MTU: u64 = 256;
+pub(crate) const LEAST_MTU: u64 = 256;
 /// Largest frame: what a UDP datagram holds.
 const MOST_MTU: u64 = 65_507;
 

@@ -139,7 +139,8 @@ pub trait Transport {
     /// of frames ([`io::ErrorKind::InvalidData`]), or the socket failed.
     fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received>;
 
-    /// Takes a frame for sending: into the socket when nothing waits, else into a bounded buffer.
+    /// Takes a frame for sending: into the socket, or into a bounded buffer until the next
+    /// [`Transport::flush`], so that many leave together.
     ///
     /// # Errors
     /// The face is done for.

@@ -89,17 +89,22 @@ pub(super) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the peer has closed the connection")
 }
 
+/// Frames that leave together, bytes: then one system call carries dozens. More than that is not held back.
+const GATHERED: usize = 64 << 10;
+
 /// Bytes that wait for a socket: bounded, and by whole frames.
 #[derive(Debug)]
 pub struct Outbox {
     bytes: VecDeque<u8>,
     limit: usize,
+    /// The socket took no more when it was last asked: it tells when it does.
+    is_blocked: bool,
 }
 
 impl Outbox {
     /// Room for `limit` bytes, and for one frame at least.
     pub fn new(limit: usize) -> Outbox {
-        Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE) }
+        Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE), is_blocked: false }
     }
 
     /// Bytes that wait.
@@ -142,17 +147,24 @@ impl Outbox {
         Ok(taken)
     }
 
-    /// Takes a frame: into the socket if nothing waits, and what that does not take into the box.
+    /// Takes a frame, to leave with others at the next [`Outbox::flush`], or at once when many have gathered.
     ///
     /// # Errors
     /// Those of the socket.
     pub fn send(&mut self, socket: &mut impl Write, frame: &[u8]) -> io::Result<Sent> {
-        if !self.is_empty() || frame.len() > MAX_PACKET_SIZE {
-            return Ok(self.push(frame));
+        self.make_room(socket, frame.len())?;
+        Ok(self.push(frame))
+    }
+
+    /// Writes what waits, if with so many bytes more it were too much to hold back.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn make_room(&mut self, socket: &mut impl Write, bytes: usize) -> io::Result<()> {
+        if self.bytes.len() + bytes > GATHERED.min(self.limit) && !self.is_blocked {
+            self.flush(socket)?;
         }
-        let written = write(socket, &[IoSlice::new(frame)])?.unwrap_or(0);
-        self.bytes.extend(&frame[written..]);
-        Ok(Sent::Taken)
+        Ok(())
     }
 
     /// Writes what waits.
@@ -162,9 +174,9 @@ impl Outbox {
     pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<Flushed> {
         while !self.is_empty() {
             let (front, back) = self.bytes.as_slices();
-            let Some(written) = write(socket, &[IoSlice::new(front), IoSlice::new(back)])? else {
-                return Ok(Flushed::Blocked);
-            };
+            let written = write(socket, &[IoSlice::new(front), IoSlice::new(back)])?;
+            self.is_blocked = written.is_none();
+            let Some(written) = written else { return Ok(Flushed::Blocked) };
             self.bytes.drain(..written);
         }
         // So that the next frames lie in one piece.
@@ -442,7 +454,9 @@ mod tests {
                 Ok(())
             }
         }
-        let error = Outbox::new(0).send(&mut Shut, &[5, 0]).expect_err("nothing is taken");
+        let mut outbox = Outbox::new(0);
+        assert_eq!(outbox.push(&[5, 0]), Sent::Taken);
+        let error = outbox.flush(&mut Shut).expect_err("nothing is taken");
         assert_eq!(error.kind(), io::ErrorKind::WriteZero);
     }
 }

@@ -6,11 +6,16 @@
 //! ```
 //!
 //! The path of a request is ignored, as NFD does. A text message ends the face, a ping is answered.
+//!
+//! A browser runs pages of anybody, and connects from this host for all of them. It says whose page it is
+//! (`Origin`); only pages of this host are applications of this host, all others are neighbours.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,8 +24,9 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use tungstenite::error::ProtocolError;
 use tungstenite::handshake::client::ClientHandshake;
-use tungstenite::handshake::server::{NoCallback, ServerHandshake};
+use tungstenite::handshake::server::{Callback, ErrorResponse, Request, Response, ServerHandshake};
 use tungstenite::handshake::{HandshakeError, MidHandshake};
+use tungstenite::http::{HeaderValue, Uri, header};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
@@ -160,17 +166,19 @@ impl WebSocketFace {
         for frame in std::mem::take(&mut self.early) {
             self.send_message(frame)?;
         }
-        Ok(())
+        self.flush().map(|_| ())
     }
 
-    /// Queues a message and writes what the socket takes.
+    /// Queues a message, to leave with others.
     fn send_message(&mut self, frame: Bytes) -> io::Result<Sent> {
         let State::Open(socket) = &mut self.state else { return Ok(self.send_early(frame)) };
-        if !socket.get_ref().outbox.has_room(frame.len() + MESSAGE_HEADER) {
+        let Wire { socket: stream, outbox } = socket.get_mut();
+        let len = frame.len() + MESSAGE_HEADER;
+        outbox.make_room(stream, len)?;
+        if !outbox.has_room(len) {
             return Ok(Sent::Full);
         }
         written(socket.write(Message::Binary(frame)))?;
-        socket.get_mut().send()?;
         Ok(Sent::Taken)
     }
 
@@ -289,13 +297,33 @@ fn refuse_text(socket: &mut WebSocket<Wire>) -> io::Error {
     }
 }
 
-type ServerHandshakeState = MidHandshake<ServerHandshake<Wire, NoCallback>>;
+/// Notes in the handshake whether the peer is a page of another host.
+struct NoteOrigin(Rc<Cell<bool>>);
+
+impl Callback for NoteOrigin {
+    fn on_request(self, request: &Request, response: Response) -> Result<Response, ErrorResponse> {
+        let mut origins = request.headers().get_all(header::ORIGIN).iter();
+        self.0.set(origins.any(|origin| !is_of_this_host(origin)));
+        Ok(response)
+    }
+}
+
+/// Whether the origin of a page is this host.
+fn is_of_this_host(origin: &HeaderValue) -> bool {
+    let uri = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let Some(host) = uri.as_ref().and_then(Uri::host) else { return false };
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
+}
+
+type ServerHandshakeState = MidHandshake<ServerHandshake<Wire, NoteOrigin>>;
 
 /// A peer that has connected and not yet said that it speaks WebSocket.
 struct Handshake {
     token: Token,
     state: ServerHandshakeState,
     ends: Ends,
+    is_foreign: Rc<Cell<bool>>,
 }
 
 /// The token of the listening socket in the listener's own loop; peers have the numbers from 1 on.
@@ -378,27 +406,36 @@ impl WebSocketListener {
             local: FaceUri::WebSocket(local.into()).to_string(),
             scope: tcp::scope(remote, local),
         };
-        let handshake = tungstenite::accept_with_config(Wire::new(socket, self.options), Some(config()));
-        self.went_on(token, ends, handshake);
+        let is_foreign = Rc::new(Cell::new(false));
+        let handshake = tungstenite::accept_hdr_with_config(
+            Wire::new(socket, self.options),
+            NoteOrigin(is_foreign.clone()),
+            Some(config()),
+        );
+        self.went_on(token, ends, is_foreign, handshake);
     }
 
     fn shake_hands(&mut self, token: Token) {
         let Some(index) = self.handshakes.iter().position(|handshake| handshake.token == token) else {
             return;
         };
-        let Some(Handshake { state, ends, .. }) = self.handshakes.remove(index) else { return };
-        self.went_on(token, ends, state.handshake());
+        let Some(Handshake { state, ends, is_foreign, .. }) = self.handshakes.remove(index) else { return };
+        self.went_on(token, ends, is_foreign, state.handshake());
     }
 
     /// A handshake is done, goes on, or has failed: then the connection is closed.
     fn went_on(
         &mut self,
         token: Token,
-        ends: Ends,
-        handshake: Result<WebSocket<Wire>, HandshakeError<ServerHandshake<Wire, NoCallback>>>,
+        mut ends: Ends,
+        is_foreign: Rc<Cell<bool>>,
+        handshake: Result<WebSocket<Wire>, HandshakeError<ServerHandshake<Wire, NoteOrigin>>>,
     ) {
         match handshake {
             Ok(mut socket) => {
+                if is_foreign.get() {
+                    ends.scope = FaceScope::NonLocal;
+                }
                 let wire = socket.get_mut();
                 let sent = wire.send();
                 if sent.and_then(|_| self.poll.registry().deregister(&mut wire.socket)).is_ok() {
@@ -416,7 +453,7 @@ impl WebSocketListener {
                 if self.handshakes.len() == MAX_HANDSHAKES {
                     self.handshakes.pop_front();
                 }
-                self.handshakes.push_back(Handshake { token, state, ends });
+                self.handshakes.push_back(Handshake { token, state, ends, is_foreign });
             }
             Err(HandshakeError::Failure(_)) => {}
         }
@@ -435,5 +472,29 @@ impl Listener for WebSocketListener {
 
     fn uri(&self) -> &str {
         &self.uri
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_this_host_are_of_this_host() {
+        let is_ours = |origin: &str| is_of_this_host(&HeaderValue::from_str(origin).expect("a header"));
+        for ours in [
+            "http://localhost:8080",
+            "https://localhost",
+            "http://127.0.0.1:80",
+            "http://[::1]:9",
+            "http://a.localhost",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for other in
+            ["https://example.org", "null", "", "http://localhost.example.org", "http://10.0.0.1", "file://"]
+        {
+            assert!(!is_ours(other), "{other}");
+        }
     }
 }

@@ -75,7 +75,15 @@ impl Side {
         self.end.take().expect("it ended")
     }
 
+    /// Sends a frame at once.
     pub fn send(&mut self, frame: &[u8]) -> Sent {
+        let sent = self.gather(frame);
+        self.flush();
+        sent
+    }
+
+    /// Sends a frame with the next flush.
+    pub fn gather(&mut self, frame: &[u8]) -> Sent {
         self.transport.send(frame).expect("the face is there")
     }
 
@@ -153,9 +161,10 @@ pub fn exchange(a: &mut Side, b: &mut Side, largest: usize, window: usize) {
             [(&mut *a, &mut next_a), (&mut *b, &mut next_b)].into_iter().zip(arrived)
         {
             let most = (arrived + window).min(COUNT as usize) as u32;
-            while *next < most && side.send(&frame(*next)) == Sent::Taken {
+            while *next < most && side.gather(&frame(*next)) == Sent::Taken {
                 *next += 1;
             }
+            side.flush();
             side.step(Duration::from_millis(1));
             assert!(side.end.is_none(), "{:?}", side.end);
         }

@@ -102,6 +102,13 @@ fn faces_say_where_their_ends_are() {
 }
 
 #[test]
+fn a_page_of_another_host_is_no_application_of_this_one() {
+    let mut door = door();
+    let (_socket, page) = stranger(&mut door);
+    assert_eq!(page.transport.scope(), FaceScope::NonLocal);
+}
+
+#[test]
 fn what_is_sent_before_the_handshake_waits_for_it() {
     let mut door = door();
     let mut client = dial(door.listener.uri()).expect("it listens");
