@@ -9,7 +9,7 @@
 //! only sees exact names pays nothing.
 
 use crate::Time;
-use crate::name::{HashedName, MAX_COMPONENTS};
+use crate::name::{HashedName, LengthCounts, MAX_COMPONENTS};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
@@ -45,6 +45,8 @@ pub struct ContentStore<T> {
     newest: u32,
     oldest: u32,
     index: HashTable<u32>,
+    /// The names that are here, by their length.
+    lengths: LengthCounts,
     /// Bit n: prefixes of n components have nodes.
     indexed: u128,
     nodes: Vec<Node>,
@@ -105,6 +107,7 @@ impl<T: Copy> ContentStore<T> {
             newest: NONE,
             oldest: NONE,
             index: HashTable::new(),
+            lengths: LengthCounts::new(),
             indexed: 0,
             nodes: Vec::new(),
             free_node: NONE,
@@ -216,6 +219,7 @@ impl<T: Copy> ContentStore<T> {
         entry.fresh_until = fresh_until;
         let entries = &self.entries;
         self.index.insert_unique(name.hash(), new, |&i| entries[i as usize].name.hash());
+        self.lengths.add(name.len());
         self.len += 1;
         self.bytes += bytes;
         self.push_newest(new);
@@ -297,6 +301,11 @@ impl<T: Copy> ContentStore<T> {
     /// The newest member of a prefix that answers.
     fn newest_of(&mut self, prefix: &HashedName, must_be_fresh: bool, now: Time) -> u32 {
         let len = prefix.len();
+        if self.lengths.longest().is_none_or(|longest| len > longest) {
+            // Nothing is so long: there is nothing to sort in.
+            self.indexed |= 1 << len;
+            return NONE;
+        }
         if self.indexed & 1 << len == 0 {
             self.index_length(len);
         }
@@ -422,6 +431,7 @@ impl<T: Copy> ContentStore<T> {
             place.remove();
         }
         evicted.extend(entry.value.take());
+        self.lengths.remove(entry.name.len());
         self.len -= 1;
         self.bytes -= entry.bytes;
         entry.name.release();

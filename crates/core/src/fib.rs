@@ -4,6 +4,7 @@ use crate::ids::FaceId;
 use crate::name::HashedName;
 use crate::prefix_table::PrefixTable;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// An entry of the FIB. Ids are small and dense, and are used again after a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +26,8 @@ type NextHops = SmallVec<[NextHop; 2]>;
 #[derive(Clone, Debug)]
 pub struct Fib {
     table: PrefixTable<NextHops>,
+    /// The entries of each face, so that one that goes costs no search.
+    by_face: Vec<BTreeSet<u32>>,
 }
 
 impl Default for Fib {
@@ -36,7 +39,7 @@ impl Default for Fib {
 impl Fib {
     /// An empty FIB.
     pub fn new() -> Fib {
-        Fib { table: PrefixTable::new() }
+        Fib { table: PrefixTable::new(), by_face: Vec::new() }
     }
 
     /// Adds a next hop to a prefix, or changes its cost.
@@ -47,6 +50,11 @@ impl Fib {
             let place = next_hops.partition_point(|hop| (hop.cost, hop.face) < (cost, face));
             next_hops.insert(place, NextHop { face, cost });
         }
+        let at = face.0 as usize;
+        if self.by_face.len() <= at {
+            self.by_face.resize_with(at + 1, BTreeSet::new);
+        }
+        self.by_face[at].insert(id);
         FibId(id)
     }
 
@@ -57,8 +65,9 @@ impl Fib {
 
     /// Removes all next hops through a face; gives the prefixes that went with their last.
     pub fn remove_face(&mut self, face: FaceId) -> Vec<FibId> {
-        let all = (0..self.id_bound() as u32).map(FibId);
-        all.filter(|&id| matches!(self.remove_hop(id, face), Removed::Prefix(_))).collect()
+        let all = self.by_face.get_mut(face.0 as usize).map(core::mem::take).unwrap_or_default();
+        let is_last = |&id: &FibId| matches!(self.remove_hop(id, face), Removed::Prefix(_));
+        all.into_iter().map(FibId).filter(is_last).collect()
     }
 
     fn remove_hop(&mut self, id: FibId, face: FaceId) -> Removed {
@@ -69,6 +78,9 @@ impl Fib {
         next_hops.retain(|hop| hop.face != face);
         if next_hops.len() == before {
             return Removed::Nothing;
+        }
+        if let Some(entries) = self.by_face.get_mut(face.0 as usize) {
+            entries.remove(&id.0);
         }
         if !next_hops.is_empty() {
             return Removed::NextHop;

@@ -118,6 +118,8 @@ enum Way {
 struct Face {
     way: Way,
     up: bool,
+    /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
+    answered: u64,
 }
 
 impl Face {
@@ -136,8 +138,9 @@ struct Answerer {
 }
 
 /// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
-/// take a place in the PIT for ever.
-const LONGEST_LIFETIME: Span = Span::from_secs(3600);
+/// take a place in the PIT for ever. Assumed: five times what applications that wait for news use (60 s,
+/// NFD's notifications); they ask again.
+const LONGEST_LIFETIME: Span = Span::from_secs(300);
 
 /// A link, its face, and what its timer is set to.
 struct LinkFace {
@@ -181,9 +184,16 @@ pub struct Forwarder {
     /// Places of links that were removed.
     free_links: Vec<u32>,
     cs_use: CsUse,
+    /// Makes the implicit digest of a Data.
+    digest: Option<ImplicitDigest>,
+    /// Data that satisfied something.
+    data_seen: u64,
     satisfied: u64,
     unsatisfied: u64,
 }
+
+/// SHA-256 of a bare Data.
+pub type ImplicitDigest = fn(&[u8]) -> [u8; 32];
 
 /// What the content store is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +247,8 @@ impl Forwarder {
             gone: VecDeque::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
+            digest: None,
+            data_seen: 0,
             satisfied: 0,
             unsatisfied: 0,
         }
@@ -254,6 +266,12 @@ impl Forwarder {
     pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
         assert!(self.cs.is_empty(), "a content store is given before there are packets");
         self.cs = store;
+    }
+
+    /// Says how the implicit digest of a Data is made from its bytes. It is made only where an Interest asks
+    /// for a Data of that name by its digest.
+    pub fn set_digest(&mut self, digest: ImplicitDigest) {
+        self.digest = Some(digest);
     }
 
     /// The routes.
@@ -578,8 +596,9 @@ impl Forwarder {
         let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
         let mut matches = core::mem::take(&mut self.matches);
         matches.clear();
-        let digest = out.pool[id].digest;
-        self.pit.matches(&out.pool[id].name, token, digest.as_ref(), &mut matches);
+        let data = &mut out.pool[id];
+        let digest = self.pit.wants_digest(&data.name).then(|| self.digest_of(data)).flatten();
+        self.pit.matches(&data.name, token, digest.as_ref(), &mut matches);
         if matches.is_empty() {
             out.drop(face, id, DropReason::Unsolicited);
         } else {
@@ -605,8 +624,9 @@ impl Forwarder {
             strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
         self.store(id, out);
-        for index in 0..matches.len() {
-            self.answer_downstreams(face, id, matches, index, out);
+        self.data_seen += 1;
+        for (index, &pit) in matches.iter().enumerate() {
+            self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
         }
         for &pit in matches {
             self.forget(pit, Some(face), out);
@@ -619,19 +639,17 @@ impl Forwarder {
         &mut self,
         from: FaceId,
         id: PacketId,
-        matches: &[PitId],
-        which: usize,
+        pit: PitId,
+        is_last: bool,
         out: &mut Out<'_>,
     ) {
-        let (earlier, pit, is_last) = (&matches[..which], matches[which], which + 1 == matches.len());
         let entry = self.pit.entry(pit).expect("just matched");
         let by = Answerer { flow: entry_flow(entry), strategy: entry.strategy };
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
             index += 1;
-            if record.expires < out.now || record.face == from || self.was_answered(record.face, earlier, out)
-            {
+            if record.expires < out.now || record.face == from || !self.is_to_be_answered(record.face) {
                 continue;
             }
             if let Some(previous) = previous.replace(record) {
@@ -650,14 +668,13 @@ impl Forwarder {
         }
     }
 
-    /// Whether a neighbour got the Data for an earlier entry already. An application gets it for each
-    /// of its Interests: it may know them by their tokens.
-    fn was_answered(&self, face: FaceId, earlier: &[PitId], out: &Out<'_>) -> bool {
-        let asked = |&pit: &PitId| {
-            let entry = self.pit.entry(pit).expect("just matched");
-            entry.in_records.iter().any(|record| record.face == face && record.expires >= out.now)
-        };
-        earlier.iter().any(asked) && !self.is_local(face)
+    /// Whether a downstream gets the Data for this entry: a neighbour gets it once. An application gets it for
+    /// each of its Interests: it may know them by their tokens.
+    #[inline]
+    fn is_to_be_answered(&mut self, face: FaceId) -> bool {
+        let state = &mut self.faces[face.0 as usize];
+        let is_first = core::mem::replace(&mut state.answered, self.data_seen) != self.data_seen;
+        is_first || state.way == Way::Application
     }
 
     fn send_data(&mut self, id: PacketId, to: &InRecord, by: Answerer, out: &mut Out<'_>) {
@@ -711,7 +728,7 @@ impl Forwarder {
 
     /// The Data in the content store that answers an Interest.
     #[inline]
-    fn stored(&mut self, id: PacketId, out: &Out<'_>) -> Option<PacketId> {
+    fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<PacketId> {
         if !self.cs.is_on() || !self.cs_use.serve {
             return None;
         }
@@ -722,8 +739,17 @@ impl Forwarder {
         };
         let mut data_name = name.clone();
         data_name.truncate(name.len() - 1);
+        let digest = *digest;
         let found = self.cs.lookup(&data_name, false, must_be_fresh, out.now)?;
-        (out.pool[found].digest.as_ref() == Some(digest)).then_some(found)
+        (self.digest_of(&mut out.pool[found]) == Some(digest)).then_some(found)
+    }
+
+    /// The implicit digest of a Data, which is made when it is first asked for.
+    fn digest_of(&self, data: &mut Packet) -> Option<[u8; 32]> {
+        if data.digest.is_none() && !data.wire.is_empty() {
+            data.digest = self.digest.map(|digest| digest(&data.wire));
+        }
+        data.digest
     }
 
     fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
@@ -763,7 +789,12 @@ impl Forwarder {
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
         if let Some(fib) = self.fib.lookup(entry.name()) {
-            let scope = scope_of(entry.name());
+            let is_ours =
+                entry.in_records.iter().any(|r| self.faces[r.face.0 as usize].way == Way::Application);
+            let scope = match scope_of(entry.name()) {
+                Scope::Hop if is_ours => Scope::Global,
+                scope => scope,
+            };
             for hop in self.fib.next_hops(fib) {
                 let tried = entry.out_records.iter().any(|r| r.face == hop.face);
                 if !tried && !downstream(hop.face) && self.faces[hop.face.0 as usize].takes(scope) {
@@ -808,7 +839,7 @@ impl Forwarder {
     /// Sends a packet by a face: to the application, or into the queue of the link.
     #[inline]
     fn send(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
-        let Face { way, up } = self.faces[face.0 as usize];
+        let Face { way, up, .. } = self.faces[face.0 as usize];
         match way {
             _ if !up => out.drop(face, id, DropReason::FaceDown),
             Way::Gone => out.drop(face, id, DropReason::FaceDown),

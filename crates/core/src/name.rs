@@ -665,6 +665,12 @@ impl LengthCounts {
         self.present == 0
     }
 
+    /// The longest length with entries.
+    #[inline]
+    pub(crate) fn longest(&self) -> Option<usize> {
+        self.present.checked_ilog2().map(|len| len as usize)
+    }
+
     /// The lengths with entries that are at most `longest`, longest first.
     #[inline]
     pub(crate) fn down_from(&self, longest: usize) -> impl Iterator<Item = usize> + use<> {

@@ -76,8 +76,8 @@ pub struct Packet {
     pub content_len: u32,
     /// Data: how long a cache may call it fresh.
     pub freshness: Span,
-    /// Data: SHA-256 of the whole packet, if the world has computed it; it need not unless
-    /// [`Pit::digest_entries`](crate::pit::Pit::digest_entries) says that somebody asks for one.
+    /// Data: SHA-256 of the whole packet, if somebody has asked for it
+    /// ([`Forwarder::set_digest`](crate::forwarder::Forwarder::set_digest)).
     pub digest: Option<[u8; 32]>,
     /// The bare Interest or Data as it arrived; empty in the simulator.
     pub wire: Buffer,

@@ -22,6 +22,7 @@ use core::fmt;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
+use std::collections::{BTreeMap, btree_map};
 use weir_packet::{NackReason, PitToken};
 
 /// No entry.
@@ -288,8 +289,9 @@ pub struct Pit {
     prefix_lengths: LengthCounts,
     /// Entries that share their name with an earlier one.
     siblings: usize,
-    /// Entries whose name ends in an implicit digest.
-    digests: usize,
+    /// Entries whose name ends in an implicit digest: how many by the hash of the name before it. Hashes are
+    /// enough: one of another name has a Data's digest made in vain.
+    digests: BTreeMap<u64, u32>,
     wheel: Wheel,
 }
 
@@ -306,7 +308,7 @@ impl Pit {
             index: HashTable::new(),
             prefix_lengths: LengthCounts::new(),
             siblings: 0,
-            digests: 0,
+            digests: BTreeMap::new(),
             wheel: Wheel::new(),
         }
     }
@@ -329,11 +331,11 @@ impl Pit {
         self.entries.len()
     }
 
-    /// How many entries have a name that ends in an implicit digest: while there are any,
-    /// [`Pit::matches`] wants the digest of every Data.
+    /// Whether somebody may ask for a Data of this name by its implicit digest: then [`Pit::matches`] wants
+    /// the digest.
     #[inline]
-    pub fn digest_entries(&self) -> usize {
-        self.digests
+    pub fn wants_digest(&self, data_name: &HashedName) -> bool {
+        !self.digests.is_empty() && self.digests.contains_key(&data_name.hash())
     }
 
     /// The entry of this name and these selectors, and whether it is new.
@@ -386,7 +388,7 @@ impl Pit {
             self.prefix_lengths.add(name.len());
         }
         if name.implicit_digest().is_some() {
-            self.digests += 1;
+            *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
         }
         let entry = &mut self.entries[new as usize];
         entry.name.assign(name);
@@ -426,7 +428,7 @@ impl Pit {
     ///
     /// `token` is the PIT token that came with the Data: only a hint. `digest` is the SHA-256
     /// digest of the Data; without it the entries that name a digest are not found. It is needed
-    /// while [`Pit::digest_entries`] is not zero.
+    /// where [`Pit::wants_digest`] says so.
     #[inline]
     pub fn matches(
         &self,
@@ -436,7 +438,7 @@ impl Pit {
         out: &mut SmallVec<[PitId; 4]>,
     ) {
         out.clear();
-        if self.siblings == 0 && self.prefix_lengths.is_empty() && self.digests == 0 {
+        if self.siblings == 0 && self.prefix_lengths.is_empty() && self.digests.is_empty() {
             // At most one entry can match.
             if let Some(id) = token
                 && self.entry(id).is_some_and(|entry| entry.name == *data_name)
@@ -444,7 +446,7 @@ impl Pit {
                 out.push(id);
                 return;
             }
-        } else if let (1.., Some(digest)) = (self.digests, digest) {
+        } else if let (false, Some(digest)) = (self.digests.is_empty(), digest) {
             self.match_digest(data_name, digest, out);
         }
         self.match_chain(data_name.hash(), data_name.wire(), false, out);
@@ -510,8 +512,14 @@ impl Pit {
         if entry.can_be_prefix {
             self.prefix_lengths.remove(entry.name.len());
         }
-        if self.digests > 0 && entry.name.implicit_digest().is_some() {
-            self.digests -= 1;
+        if !self.digests.is_empty() && entry.name.implicit_digest().is_some() {
+            let before = entry.name.hash_of(entry.name.len() - 1);
+            if let btree_map::Entry::Occupied(mut count) = self.digests.entry(before) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
         }
         entry.live = false;
         entry.generation = entry.generation.wrapping_add(1);
@@ -921,13 +929,13 @@ mod tests {
         let mut pit = Pit::new(HASHER, 100);
         let full = pend(&mut pit, &digest_name("/a", 1), false, ms(1));
         let plain = pend(&mut pit, &name("/a"), false, ms(1));
-        assert_eq!(pit.digest_entries(), 1);
+        assert!(pit.wants_digest(&name("/a")) && !pit.wants_digest(&name("/b")));
         assert_eq!(matches(&pit, &name("/a"), None, Some(&[1; 32])), [full, plain]);
         assert_eq!(matches(&pit, &name("/a"), Some(full), Some(&[2; 32])), [plain]);
         assert_eq!(matches(&pit, &name("/b"), None, Some(&[1; 32])), []);
         assert_eq!(matches(&pit, &name("/a"), None, None), [plain]);
         pit.remove(full);
-        assert_eq!(pit.digest_entries(), 0);
+        assert!(!pit.wants_digest(&name("/a")));
     }
 
     #[test]
@@ -1181,7 +1189,9 @@ mod tests {
                 }
             }
             prop_assert_eq!(pit.len(), model.len());
-            prop_assert_eq!(pit.digest_entries(), model.iter().filter(|p| p.digest.is_some()).count());
+            let digests: u32 = pit.digests.values().sum();
+            prop_assert_eq!(digests as usize, model.iter().filter(|p| p.digest.is_some()).count());
+            prop_assert!(pit.digests.values().all(|&count| count > 0), "nothing is made in vain");
             // What decides on the fast paths.
             let mut names: Vec<_> = model.iter().map(|p| (p.name.wire(), p.digest)).collect();
             names.sort_unstable();

@@ -8,7 +8,6 @@ use weir_core::Span;
 use weir_core::name::NameHasher;
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_packet::sign::implicit_digest;
 use weir_packet::tlv::{MAX_PACKET_SIZE, types};
 use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket};
 
@@ -48,7 +47,6 @@ impl Decoder {
     }
 
     /// Takes a bare Interest or Data, with the link header that it came with, into the pool.
-    /// `with_digest` computes a Data's implicit digest.
     ///
     /// # Errors
     /// It is malformed, or too large.
@@ -56,14 +54,13 @@ impl Decoder {
         &mut self,
         header: &LpHeader,
         wire: &[u8],
-        with_digest: bool,
         pool: &mut PacketPool,
     ) -> Result<PacketId, DecodeError> {
         if wire.len() > MAX_PACKET_SIZE {
             return Err(DecodeErrorKind::TooLarge.at(0));
         }
         match wire.first().map(|typ| u32::from(*typ)) {
-            Some(types::DATA) if header.nack.is_none() => self.data(header, wire, with_digest, pool),
+            Some(types::DATA) if header.nack.is_none() => self.data(header, wire, pool),
             _ => self.interest(header, wire, pool),
         }
     }
@@ -107,7 +104,6 @@ impl Decoder {
         &mut self,
         header: &LpHeader,
         wire: &[u8],
-        with_digest: bool,
         pool: &mut PacketPool,
     ) -> Result<PacketId, DecodeError> {
         let data = Data::decode(wire)?;
@@ -120,7 +116,6 @@ impl Decoder {
         packet.kind = Kind::Data;
         packet.content_len = data.payload().len() as u32;
         packet.freshness = millis(data.freshness_period_ms());
-        packet.digest = with_digest.then(|| implicit_digest(wire));
         packet.wire = self.arena.copy(wire);
         packet.net_len = wire.len() as u32;
         *packet.header_mut() = *header;

@@ -13,6 +13,7 @@ use weir_core::scheme::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::strategy::{BestRoute, Multicast};
 use weir_core::strategy_choice::StrategyId;
 use weir_core::units::{Rate, Span, Time};
+use weir_packet::sign::implicit_digest;
 use weir_packet::{DecodeError, LpHeader, Name, NameRef};
 
 use crate::codec::Decoder;
@@ -71,6 +72,7 @@ impl Node {
         let strategy = scheme.strategy(&NodeConfig::default());
         let mut core = Forwarder::new(strategy, &limits, hasher, random);
         core.set_flow_prefix(scheme.flow_prefix());
+        core.set_digest(implicit_digest);
         let tables = &config.tables;
         core.set_content_store(ContentStore::new(
             tables.content_store_policy,
@@ -171,8 +173,7 @@ impl Node {
         header: &LpHeader,
         wire: &[u8],
     ) -> Result<Kind, DecodeError> {
-        let with_digest = self.core.pit().digest_entries() > 0;
-        let packet = self.decoder.decode(header, wire, with_digest, &mut self.pool)?;
+        let packet = self.decoder.decode(header, wire, &mut self.pool)?;
         let kind = self.pool[packet].kind;
         if let Some(recorder) = &mut self.recorder {
             recorder.packet(now, face, header, wire);

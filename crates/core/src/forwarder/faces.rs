@@ -40,7 +40,7 @@ impl Forwarder {
 
     fn add_face(&mut self, now: Time, way: Way) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { way, up: true };
+        let state = Face { way, up: true, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {

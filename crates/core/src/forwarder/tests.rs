@@ -944,6 +944,42 @@ fn a_full_pit_does_not_keep_the_content_store_from_answering() {
 }
 
 #[test]
+fn a_digest_is_made_only_when_somebody_asks_for_it_and_then_also_of_what_is_stored() {
+    let mut bench = Bench::new().routed().cached();
+    bench.node.set_digest(|wire| [wire[0]; 32]);
+    let [down, second, up, _] = bench.neighbours;
+    let answer = |bench: &mut Bench, uri| {
+        let data = bench.packet(Kind::Data, uri, 0);
+        bench.pool[data].wire = vec![7].into();
+        bench.give(up, data);
+    };
+    bench.interest(down, "/a/1", 1);
+    answer(&mut bench, "/a/1");
+    let stored = bench.node.content_store().iter().next().unwrap().1;
+    assert_eq!(bench.pool[stored].digest, None);
+    let ask = |bench: &mut Bench, uri, digest: u8, nonce| {
+        let ask = bench.packet(Kind::Interest, uri, nonce);
+        bench.pool[ask].name.push(&HASHER, crate::name::TYPE_IMPLICIT_DIGEST, &[digest; 32]).unwrap();
+        only_seen(bench.give(second, ask))
+    };
+    assert_eq!(ask(&mut bench, "/a/1", 7, 2), [Seen::Data(second)]);
+    assert_eq!(ask(&mut bench, "/a/2", 7, 3), [Seen::Interest(up)]);
+    answer(&mut bench, "/a/2");
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn after_a_nack_an_applications_interest_for_one_hop_goes_to_the_next_neighbour() {
+    let mut bench = Bench::new();
+    let [.., first, second] = bench.neighbours;
+    bench.node.add_route(&name("/localhop"), first, 1);
+    bench.node.add_route(&name("/localhop"), second, 2);
+    let application = bench.application;
+    assert_eq!(bench.interest(application, "/localhop/a", 1), [Seen::Interest(first)]);
+    assert_eq!(bench.nack(first, "/localhop/a", 1, NackReason::NoRoute), [Seen::Interest(second)]);
+}
+
+#[test]
 fn an_interest_for_a_digest_is_answered_by_the_stored_data_of_that_digest() {
     let mut bench = Bench::new().routed().cached();
     let [down, second, up, _] = bench.neighbours;

@@ -73,7 +73,7 @@ impl Uplink {
         let received = transport.receive(frames, &mut |peer, frame| {
             // A forwarder that sends what is no frame has sent nothing.
             let _ = link.receive(now, peer, frame, &mut |header, packet| {
-                to.extend(decoder.decode(header, packet, false, pool).ok());
+                to.extend(decoder.decode(header, packet, pool).ok());
             });
         })?;
         Ok(received == Received::More)
