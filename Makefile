@@ -37,7 +37,8 @@ bench:
 	cargo bench -p weir-schemes --bench scheduler
 	cargo bench -p weir-sim --bench engine
 	cargo build --release
-	python3 tests/bench/forwarder.py --weir target/release/weir --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
+	cargo build --release -p weir-forwarder --example latency
+	python3 tests/bench/forwarder.py --weir target/release/weir --latency target/release/examples/latency --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
 
 # A minute of each fuzz target; needs a nightly toolchain and cargo-fuzz.
 fuzz:

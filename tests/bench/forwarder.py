@@ -3,9 +3,11 @@
 
 Three network namespaces: consumer, forwarder, producer. The load and the relay are ndnbench.c of the shared
 tools; ndnd's forwarder is measured too if its binary is given. Runs are interleaved, so that a busy machine
-disturbs all alike; what counts are the ratios.
+disturbs all alike; what counts are the ratios. Then round-trip times of 1 kB at a steady rate: half of the
+exchanges a second that weir has shown.
 
-usage: forwarder.py --weir target/release/weir --ndnbench ../shared/tools/ndnbench.c [--ndnd PATH] [--rounds 3]
+usage: forwarder.py --weir target/release/weir --latency target/release/examples/latency
+                    --ndnbench ../shared/tools/ndnbench.c [--ndnd PATH] [--rounds 3]
 """
 import argparse
 import os
@@ -118,9 +120,24 @@ def measure(start, bench, payload, window, fragments, seconds):
     return spent * 1e6 / exchanges, memory, exchanges / seconds, lost
 
 
+def round_trips(start, bench, latency, rate, seconds):
+    """Half and 99 % point of the round-trip time at a steady rate, us; and the part that was answered."""
+    producing = inside(PRODUCER, bench, "prod", PRODUCER_IP, "7000", "1000", stderr=subprocess.DEVNULL)
+    forwarding = start()
+    time.sleep(0.7)
+    load = [latency, f"{FORWARDER_IP}:6363", "/b", str(rate), str(seconds)]
+    said = inside(CONSUMER, *load, stdout=subprocess.PIPE, text=True).communicate()[0]
+    for process in (forwarding, producing):
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    said = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", said)}
+    return said["p50_us"], said["p99_us"], said["answered"] / said["interests"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weir", required=True, help="the binary")
+    parser.add_argument("--latency", required=True, help="the example `latency` of weir-forwarder")
     parser.add_argument("--ndnbench", required=True, help="ndnbench.c")
     parser.add_argument("--ndnd", help="ndnd's binary; without it ndnd is left out")
     parser.add_argument("--rounds", type=int, default=3)
@@ -140,14 +157,21 @@ def main():
         try:
             set_up()
             print(f"{'payload':>8} {'frames':>8} {'':6} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
-            for payload, window, fragments in CASES:
+            def starters(fragments):
                 kinds = {"relay": lambda: relay(bench), "weir": lambda: weir(args, folder, fragments)}
                 if args.ndnd:
                     kinds["ndnd"] = lambda: ndnd(args, folder, fragments)
+                return kinds
+
+            half = 0
+            for payload, window, fragments in CASES:
+                kinds = starters(fragments)
                 runs = {kind: [] for kind in kinds}
                 for _ in range(args.rounds):
                     for kind, start in kinds.items():
                         runs[kind].append(measure(start, bench, payload, window, fragments, args.seconds))
+                if payload == 1000:
+                    half = int(statistics.median(result[2] for result in runs["weir"]) / 2)
                 for kind, results in runs.items():
                     cpu, memory, rate, lost = (statistics.median(column) for column in zip(*results))
                     ratios = [ours[0] / base[0] for ours, base in zip(results, runs["relay"])]
@@ -157,6 +181,11 @@ def main():
                         f" {memory / 1024:>6.1f} MB {rate:>12.0f} {lost:>6.0f}",
                         flush=True,
                     )
+            print(f"\n1000 B at {half} exchanges/s {'p50, us':>12} {'p99, us':>9} {'answered':>9}")
+            for kind, start in starters(False).items():
+                runs = [round_trips(start, bench, args.latency, half, args.seconds) for _ in range(args.rounds)]
+                p50, p99, answered = (statistics.median(column) for column in zip(*runs))
+                print(f"{kind:>28} {p50:>11.0f} {p99:>9.0f} {answered:>8.1%}", flush=True)
         finally:
             tear_down()
 
