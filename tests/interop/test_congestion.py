@@ -3,15 +3,18 @@
 import asyncio
 import json
 import unittest
+import urllib.request
 
 from ndn.encoding import LpTypeNumber, parse_lp_packet_v2
 
 import wire
 from lab import NDNTS, Lab, needs_ndnd, needs_ndnts
 from matrix import row
+from service_class import name_class
 from python_ndn import APIS, V2, connected, scheme
 from test_ndnd import FILE, fetch, publish
 
+CONTENT = b"x" * 1000
 KINDS = ("unix", "tcp", "udp", "websocket")
 
 
@@ -26,6 +29,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
         self.weir = self.here.weir(
             '[faces.tcp]\nlisten = "0.0.0.0:6363"\nrate = "8 Mb/s"\nqueue = 10000\n'
             'marking_threshold = "4000 B"\nmarking_interval = "10 ms"\n'
+            '[metrics]\nlisten = "10.4.0.1:9464"\n'
         )
         self.remote = "tcp://10.4.0.1:6363"
 
@@ -45,6 +49,15 @@ class Marks(unittest.IsolatedAsyncioTestCase):
             got = await asyncio.gather(*(consumer.get(wire.fresh_name("/python")) for _ in range(60)))
             self.assertEqual(set(got), {content})
         self.assertIn(1, marks)
+
+    @row("python-ndn", "Interests that name a service class (docs/reference/signals.md)")
+    async def test_python_ndn_names_a_class(self):
+        async with connected(V2(self.weir.unix)) as producer, connected(V2(self.remote)) as consumer:
+            await producer.produce("/python", CONTENT)
+            name_class(consumer.app, 2)
+            self.assertEqual(await consumer.get(wire.fresh_name("/python")), CONTENT)
+        with urllib.request.urlopen("http://10.4.0.1:9464/metrics") as metrics:
+            self.assertRegex(metrics.read().decode(), r'weir_queue_delay_seconds_count\{class="EF"\} 1\b')
 
     @row(
         "NDNts",

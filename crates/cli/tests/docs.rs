@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use weir_core::params::{Parameter, ParameterKind};
 use weir_forwarder::client::TRANSPORT_VARIABLE;
+use weir_packet::{ServiceClass, Signal};
 use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtins};
 use weir_schemes::SCHEMES;
@@ -48,6 +49,34 @@ fn generated(page: &str, part: &str, text: &str) {
     } else {
         assert!(committed == wanted, "{page}, {part}: not that of the code; see the head of this test");
     }
+}
+
+// ---- Signals
+
+#[test]
+fn the_table_of_signals_is_that_of_the_code() {
+    let mut classes = "| class | value | delay-sensitive |\n|---|---|---|\n".to_owned();
+    for class in ServiceClass::ALL {
+        let is_urgent = if class.is_delay_sensitive() { "yes" } else { "" };
+        classes += &format!("| {class} | {} | {is_urgent} |\n", class as u8);
+    }
+    generated("docs/reference/signals.md", "classes", &classes);
+    let mut signals = "| field | TLV-TYPE | meaning |\n|---|---|---|\n".to_owned();
+    for signal in Signal::ALL {
+        signals += &format!("| {signal:?} | {} | {} |\n", signal.type_number(), signal.words());
+    }
+    generated("docs/reference/signals.md", "signals", &signals);
+}
+
+#[test]
+fn the_example_of_a_class_is_the_one_that_is_tested() {
+    let page = read(&root().join("docs/reference/signals.md"));
+    let code = read(&root().join("tests/interop/service_class.py"));
+    let (_, code) = code.split_once("\n\n").expect("a head");
+    assert!(
+        page.contains(&format!("```python\n{}\n```", code.trim())),
+        "docs/reference/signals.md is another"
+    );
 }
 
 // ---- The command line

@@ -347,7 +347,7 @@ impl Engine {
     fn note_delay(&mut self, core: FaceId, id: PacketId, waited: Span) {
         let face = self.faces.of_core(core).and_then(|place| self.faces.get(place));
         if face.is_some_and(|face| face.send_rate.is_some()) {
-            self.delays[self.node.packet(id).class() as usize].add(waited);
+            self.delays[self.node.packet(id).flow.class as usize].add(waited);
         }
     }
 

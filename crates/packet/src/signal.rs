@@ -62,6 +62,24 @@ impl Signal {
         900 + 4 * self as u32
     }
 
+    /// What it is, in a few words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Signal::ServiceClass => "service class (QSCCP), on Interests; what has none is best effort",
+            Signal::DownstreamRate => "rate that the way to the consumer bears, bit/s (QSCCP), on Interests",
+            Signal::TargetRate => "rate that the consumer shall ask for, bit/s (QSCCP), on Data",
+            Signal::ExpectedSize => "bytes of the Data that is expected, on Interests",
+            Signal::PathLabel => "path: next hops that an Interest is to take, or faces that a Data came by",
+            Signal::HopCount => "hops from the node that answered (DPCCP), on Data",
+            Signal::HopRtt => "round-trip time from the sending node to the source, ns (HbHCM), on Data",
+            Signal::QueueSize => "packets in the sender's queue for the prefix (NDN-QSF), on Data",
+            Signal::PrimaryRate => "rate of a flow of the primary class, bit/s (MIRCC), on Data",
+            Signal::SecondaryRate => "rate of a flow of the secondary class, bit/s (MIRCC), on Data",
+            Signal::RateClass => "1: primary, 2: secondary (MIRCC), on Interests",
+            Signal::Flags => "bit 0: probe, on Interests; bit 1: drain, on Data (DPCCP)",
+        }
+    }
+
     /// The signal with this TLV-TYPE, if it is one of ours.
     pub const fn from_type_number(number: u32) -> Option<Signal> {
         if number < 900 || !number.is_multiple_of(4) {
