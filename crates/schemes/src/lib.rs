@@ -6,5 +6,6 @@
 pub mod fixed;
 pub mod qsccp;
 pub mod registry;
+mod window;
 
 pub use registry::{Entry, SCHEMES, find};
