@@ -21,6 +21,7 @@ pub struct Entry {
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[
     crate::qsccp::ENTRY,
+    crate::pcon::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,
     crate::window::cubic::ENTRY,

@@ -120,6 +120,11 @@ impl Settings {
     fn new(params: &Params) -> Settings {
         Settings { is_port: params.text("variant") == "port", bounds: Bounds::new(params) }
     }
+
+    /// Version 1.
+    pub(crate) fn article(bounds: Bounds) -> Settings {
+        Settings { is_port: false, bounds }
+    }
 }
 
 /// What is written down of an Interest when it leaves.
@@ -236,7 +241,7 @@ pub(crate) struct Bbr {
 }
 
 impl Bbr {
-    fn new(settings: Settings) -> Bbr {
+    pub(crate) fn new(settings: Settings) -> Bbr {
         Bbr {
             settings,
             mode: Mode::Startup,

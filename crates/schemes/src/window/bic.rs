@@ -133,6 +133,12 @@ impl Settings {
             bounds: Bounds::new(params),
         }
     }
+
+    /// With the values that both codes of PCON have.
+    pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
+        let (low_window, max_increment, min_increment) = (14.0, 16.0, 0.0);
+        Settings { beta, low_beta: beta, low_window, max_increment, min_increment, bounds }
+    }
 }
 
 /// Max probing: growth in this round trip, and W at its end.

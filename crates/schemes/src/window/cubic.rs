@@ -114,6 +114,12 @@ impl Settings {
             bounds: Bounds::new(params),
         }
     }
+
+    /// With the values that the code of PCON has; its consumer has no fast convergence by default.
+    pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
+        let (c, fast_convergence, reno_friendly, ahead) = (0.4, false, false, false);
+        Settings { c, beta, fast_convergence, reno_friendly, ahead, bounds }
+    }
 }
 
 /// Since the last congestion.
