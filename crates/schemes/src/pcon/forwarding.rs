@@ -1,4 +1,4 @@
-//! Forwarding percentages by prefix, moved by marks (PCON, section 4.4).
+//! Forwarding percentages by prefix, moved by marks.
 //!
 //! Each next hop of a prefix has its part fp of the traffic; they sum up to 1. The cheapest one begins
 //! with all. A marked Data from next hop j: Δ = `change_per_mark`·fp_j goes from it to all others, evenly.

@@ -1,4 +1,4 @@
-//! When a queue marks what leaves by it (PCON, sections 4.1 and 4.2).
+//! When a queue marks what leaves by it.
 //!
 //! - `codel`: a packet that waited longer than the target, and all before it for an interval, is marked;
 //!   the n-th mark is followed by the next after interval·1.1/√n (CoDel's control law, RFC 8289, section

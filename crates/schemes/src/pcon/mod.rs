@@ -1,10 +1,9 @@
 //! PCON: K. Schneider, C. Yi, B. Zhang, L. Zhang, "A Practical Congestion Control Scheme for Named Data
 //! Networking", ACM ICN 2016.
 //!
-//! Each queue marks packets while packets wait in it for too long (`marking.rs`, section 4.1 and 4.2);
-//! marks on an Interest come back on its Data. Routers move traffic away from the next hops that marks
-//! come from (`forwarding.rs`, section 4.4); consumers answer them by their window (section 4.3, laws and
-//! machinery in `window`).
+//! Each queue marks packets while packets wait in it for too long (`marking.rs`); marks on an Interest
+//! come back on its Data. Routers move traffic away from the next hops that marks come from
+//! (`forwarding.rs`); consumers answer them by their window (laws and machinery in `window`).
 //!
 //! ```text
 //!   consumer --Interest--> [queue, marks] --> router: remembers the mark --> producer
@@ -83,7 +82,7 @@ pub const ENTRY: Entry = Entry {
             kind: ParameterKind::Choice(&["codel", "bytes"]),
             default: "codel",
             meaning: "whether packets are marked for the time that they waited, or for the bytes that wait",
-            from: "paper: Schneider et al., section 4.1",
+            from: "paper: Schneider et al., abstract, CoDel by queuing time",
         },
         Parameter {
             key: "target",
@@ -117,7 +116,7 @@ pub const ENTRY: Entry = Entry {
             "reverse_marks",
             "true",
             "whether the mark on an Interest comes back on its Data",
-            "paper: Schneider et al., section 4.2",
+            "files: pcon-strategy, the mark of the PIT entry",
         ),
         number(
             "change_per_mark",

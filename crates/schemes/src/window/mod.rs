@@ -30,6 +30,9 @@ pub(crate) const LARGEST_WINDOW: f64 = (1 << 20) as f64;
 /// How late an Interest may leave so that the next one makes up for it; more is no fault of a timer.
 const CATCH_UP: Span = Span::from_millis(1);
 
+/// No pace is slower: one near zero would never hear that it could be faster.
+const LONGEST_INTERVAL: Span = Span::from_secs(10);
+
 /// How a window changes.
 pub(crate) trait WindowLaw: fmt::Debug {
     /// W, packets.
@@ -230,7 +233,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         let late = self.could_leave.take().map_or(Span::ZERO, |from| ev.now.since(from));
         if let Some(rate) = self.law.pacing() {
             let due = self.paced_until.max(ev.now - CATCH_UP);
-            self.paced_until = due + rate.time_for(ev.expected_size);
+            self.paced_until = due + rate.time_for(ev.expected_size).min(LONGEST_INTERVAL);
         }
         self.law.on_send(ev, late)
     }
