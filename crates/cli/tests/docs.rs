@@ -173,6 +173,18 @@ fn kind(kind: ParameterKind) -> String {
         ParameterKind::Bytes => "size".to_owned(),
         ParameterKind::Switch => "`true`, `false`".to_owned(),
         ParameterKind::Choice(words) => format!("one of `{}`", words.join("`, `")),
+        ParameterKind::Variant(variants) => {
+            let each = variants.iter().map(|variant| {
+                let defaults = variant.defaults.iter().map(|(key, value)| format!("`{key} = {value}`"));
+                let defaults: Vec<String> = defaults.collect();
+                if defaults.is_empty() {
+                    format!("`{}`", variant.name)
+                } else {
+                    format!("`{}`: {}", variant.name, defaults.join(", "))
+                }
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
     }
 }
 

@@ -74,6 +74,18 @@ pub enum ParameterKind {
     Switch,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// The name of one of these: a scheme as its article has it, or as some code has it.
+    Variant(&'static [Variant]),
+}
+
+/// A scheme as its article or some published code has it: other defaults for some parameters. What is
+/// given goes before them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: &'static str,
+    /// Parameters and their defaults in it, where they differ.
+    pub defaults: &'static [(&'static str, &'static str)],
 }
 
 /// One parameter of a scheme.
@@ -126,9 +138,12 @@ impl Params {
         declared: &'static [Parameter],
         given: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<Params, ParameterError> {
+        let given: Vec<_> = given.into_iter().collect();
         let mut params = Params::default();
+        let variant = variant(declared, &given);
         for parameter in declared {
-            let default = from_text(parameter.default);
+            let default = variant.iter().find(|(key, _)| *key == parameter.key);
+            let default = from_text(default.map_or(parameter.default, |(_, default)| default));
             let checked = check(parameter, &default).expect("a declared default is of its own kind");
             params.values.insert(parameter.key, checked);
         }
@@ -197,6 +212,20 @@ impl Params {
     }
 }
 
+/// The defaults that belong to the variant that is given, or to the default one.
+fn variant(declared: &[Parameter], given: &[(&str, &Value)]) -> &'static [(&'static str, &'static str)] {
+    let of = |p: &Parameter| match p.kind {
+        ParameterKind::Variant(variants) => Some((p.key, p.default, variants)),
+        _ => None,
+    };
+    let Some((key, default, variants)) = declared.iter().find_map(of) else { return &[] };
+    let name = match given.iter().find(|(given, _)| *given == key) {
+        Some((_, Value::Text(name))) => name.as_str(),
+        _ => default,
+    };
+    variants.iter().find(|variant| variant.name == name).map_or(&[], |variant| variant.defaults)
+}
+
 /// The family that a key belongs to, and the prefix in it.
 fn member<'a>(declared: &'static [Parameter], key: &'a str) -> Option<(&'static Parameter, &'a str)> {
     declared.iter().find_map(|p| Some((p, key.strip_prefix(p.key.strip_suffix('*')?)?)))
@@ -238,6 +267,13 @@ fn check(parameter: &Parameter, value: &Value) -> Result<Value, String> {
         ParameterKind::Choice(words) => match text {
             Some(text) if words.contains(&text) => Ok(value.clone()),
             _ => wanted(&format!("one of {}", words.join(", "))),
+        },
+        ParameterKind::Variant(variants) => match text {
+            Some(text) if variants.iter().any(|variant| variant.name == text) => Ok(value.clone()),
+            _ => {
+                let names: Vec<_> = variants.iter().map(|variant| variant.name).collect();
+                wanted(&format!("one of {}", names.join(", ")))
+            }
         },
         ParameterKind::Rate(low, high) => match text.map(str::parse::<Rate>) {
             Some(Ok(rate)) if (low..=high).contains(&rate) => Ok(value.clone()),
@@ -347,6 +383,38 @@ mod tests {
         assert_eq!(wrong("weights.a", &two), "weights.a: `a` is not a name prefix, such as \"/video\"");
         assert_eq!(wrong("weights./a", &much), "weights./a: `10` is not a number from 0 to 9");
         assert_eq!(wrong("weight./a", &two), "weight./a: unknown parameter; this scheme has: weights.*");
+    }
+
+    #[test]
+    fn a_variant_has_defaults_of_its_own_and_what_is_given_goes_before_them() {
+        const VARIED: &[Parameter] = &[
+            Parameter {
+                key: "variant",
+                kind: ParameterKind::Variant(&[
+                    Variant { name: "article", defaults: &[] },
+                    Variant { name: "code", defaults: &[("beta", "0.8")] },
+                ]),
+                default: "article",
+                meaning: "",
+                from: "",
+            },
+            Parameter {
+                key: "beta",
+                kind: ParameterKind::Number(0.0, 1.0),
+                default: "0.7",
+                meaning: "",
+                from: "",
+            },
+        ];
+        let (code, half) = (Value::Text("code".into()), Value::Float(0.5));
+        let beta = |given: &[(&str, &Value)]| {
+            Params::resolve(VARIED, given.iter().copied()).map(|params| params.number("beta"))
+        };
+        assert_eq!(beta(&[]), Ok(0.7));
+        assert_eq!(beta(&[("variant", &code)]), Ok(0.8));
+        assert_eq!(beta(&[("beta", &half), ("variant", &code)]), Ok(0.5));
+        let wrong = beta(&[("variant", &half)]).unwrap_err().to_string();
+        assert_eq!(wrong, "variant: `0.5` is not one of article, code");
     }
 
     #[test]

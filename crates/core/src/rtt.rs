@@ -2,14 +2,17 @@
 //! that the papers use).
 //!
 //! SRTT gain 1/8, variance gain 1/4; first sample m: SRTT = m, RTTVAR = m/2;
-//! RTO = min(200 s, k · max(200 ms, SRTT + 4 RTTVAR)); k doubles at each timeout up to 64 and
-//! returns to 1 at the next sample. Samples of Interests that were sent more than once are not
+//! RTO = min(200 s, k · max(200 ms, SRTT + max(G, 4 RTTVAR))); k doubles at each timeout up to 64 and
+//! returns to 1 at the next sample. G = 50 ms is how often those consumers look at their timers: without
+//! it, on a path of a constant 200 ms or more, RTO would come to be the round trip itself, and every
+//! Interest would time out as its Data comes. Samples of Interests that were sent more than once are not
 //! taken (Karn): in NDN either sending may have been answered, and by different nodes.
 
 use crate::units::Span;
 
 const MIN_RTO: Span = Span::from_millis(200);
 const MAX_RTO: Span = Span::from_secs(200);
+const GRANULARITY: Span = Span::from_millis(50);
 const FIRST_RTO: Span = Span::from_secs(1);
 const MAX_BACKOFF: u64 = 64;
 
@@ -57,7 +60,8 @@ impl RttEstimate {
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Span {
-        let base = self.smoothed.map_or(FIRST_RTO, |(srtt, var)| (srtt + var * 4).max(MIN_RTO));
+        let base =
+            self.smoothed.map_or(FIRST_RTO, |(srtt, var)| (srtt + (var * 4).max(GRANULARITY)).max(MIN_RTO));
         (base * self.backoff).min(MAX_RTO)
     }
 }
@@ -73,6 +77,15 @@ mod tests {
         rtt.sample(Span::from_millis(100));
         assert_eq!(rtt.srtt(), Some(Span::from_millis(100)));
         assert_eq!(rtt.rto(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn on_a_long_path_without_variance_data_come_before_their_timeout() {
+        let mut rtt = RttEstimate::default();
+        for _ in 0..100 {
+            rtt.sample(Span::from_millis(300));
+        }
+        assert_eq!(rtt.rto(), Span::from_millis(350));
     }
 
     #[test]

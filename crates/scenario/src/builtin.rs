@@ -21,6 +21,10 @@ builtins![
     "qsccp/abilene-single",
     "qsccp/abilene-multipath",
     "qsccp/geant",
+    "qsccp/friendliness",
+    "qsccp/friendliness-delay",
+    "qsccp/fairness",
+    "qsccp/fairness-delay",
     "examples/minimal",
     "examples/random-200",
 ];

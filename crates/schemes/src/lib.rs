@@ -4,7 +4,9 @@
 //! make it takes from the core. Its file reads beside its paper.
 
 pub mod fixed;
+pub mod pcon;
 pub mod qsccp;
 pub mod registry;
+mod window;
 
 pub use registry::{Entry, SCHEMES, find};

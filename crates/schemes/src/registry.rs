@@ -19,7 +19,15 @@ pub struct Entry {
 }
 
 /// Every scheme.
-pub const SCHEMES: &[Entry] = &[crate::qsccp::ENTRY, crate::fixed::ENTRY];
+pub const SCHEMES: &[Entry] = &[
+    crate::qsccp::ENTRY,
+    crate::pcon::ENTRY,
+    crate::window::reno::ENTRY,
+    crate::window::bic::ENTRY,
+    crate::window::cubic::ENTRY,
+    crate::window::bbr::ENTRY,
+    crate::fixed::ENTRY,
+];
 
 /// The scheme of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
@@ -35,6 +43,7 @@ impl core::fmt::Debug for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_core::params::{ParameterKind, Value};
 
     #[test]
     fn every_scheme_is_built_with_its_defaults_and_says_where_they_come_from() {
@@ -45,6 +54,14 @@ mod tests {
                 let known = ["paper", "files", "assumed"].iter().any(|kind| parameter.from.starts_with(kind));
                 assert!(known, "{}.{}: {}", entry.name, parameter.key, parameter.from);
                 assert!(!parameter.meaning.is_empty());
+                let ParameterKind::Variant(variants) = parameter.kind else { continue };
+                for variant in variants {
+                    let name = Value::Text(variant.name.to_owned());
+                    let params = Params::resolve(entry.parameters, [(parameter.key, &name)]).unwrap();
+                    let _ = (entry.build)(&params);
+                    let is_declared = |key| entry.parameters.iter().any(|p| p.key == key);
+                    assert!(variant.defaults.iter().all(|(key, _)| is_declared(*key)), "{}", variant.name);
+                }
             }
         }
     }

@@ -1,0 +1,298 @@
+//! `cubic`: a window that is a cubic function of the time since the last congestion.
+//!
+//! L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for Fast and Long-Distance Networks", RFC 9438, over
+//! NDN. Sections, numbers and names are its own:
+//!
+//! ```text
+//!   W_cubic(t) = C·(t − K)³ + W_max                                (1), section 4.2
+//!   K = ∛((W_max − cwnd_epoch)/C)                                  (2)
+//!   target = W_cubic(t + RTT), from cwnd to 1.5·cwnd               section 4.2
+//!   cwnd += (target − cwnd)/cwnd at each Data                      sections 4.4, 4.5
+//!   W_est += α/cwnd at each Data; cwnd = W_est if W_cubic(t) < W_est   (4), section 4.3
+//!   α = 3·(1 − β)/(1 + β), and 1 from cwnd_prior on                section 4.3
+//!   congestion: ssthresh = cwnd·β, cwnd = max(ssthresh, 2)         section 4.6
+//!   W_max = cwnd·(1 + β)/2 if cwnd < W_max, else cwnd              section 4.7
+//! ```
+//!
+//! # Deviations from the article
+//! 1. to 3. Those of `reno`.
+//! 4. Slow start is Reno's; HyStart++ (section 4.10, SHOULD) is left out.
+//!
+//! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`):
+//! β is 0.8, K is ∛(W_max·(1 − β)/C), the target is W_cubic(t), and there is no W_est.
+
+use weir_core::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, Scheme};
+use weir_core::units::{Span, Time};
+
+use super::{Bounds, REACTION, Reaction, WindowFlow, WindowLaw, initial_window, min_window, number, switch};
+use crate::registry::Entry;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "cubic",
+    title: "CUBIC over NDN: a window by a cubic function of time",
+    citation: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, CUBIC for Fast and Long-Distance Networks, RFC 9438",
+    parameters: &[
+        Parameter {
+            key: "variant",
+            kind: ParameterKind::Variant(&[
+                Variant { name: "article", defaults: &[] },
+                Variant {
+                    name: "pcon-client",
+                    defaults: &[
+                        ("beta", "0.8"),
+                        ("ahead", "false"),
+                        ("reno_friendly", "false"),
+                        ("initial_window", "1"),
+                        ("min_window", "1"),
+                        ("react_to", "losses"),
+                        ("cwa", "false"),
+                        ("add_rtt_suppress", "0.5"),
+                    ],
+                },
+            ]),
+            default: "article",
+            meaning: "whose values",
+            from: "paper: RFC 9438; files: ndn-tools, pcon-client",
+        },
+        number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
+        number("beta", (0.1, 0.99), "0.7", "β, what is left of W", "paper: RFC 9438, section 4.6"),
+        switch(
+            "fast_convergence",
+            "true",
+            "whether who had more before leaves the others something",
+            "paper: RFC 9438, section 4.7",
+        ),
+        switch("reno_friendly", "true", "whether W is W_est at least", "paper: RFC 9438, section 4.3"),
+        switch(
+            "ahead",
+            "true",
+            "whether the target is that of a round trip later, 1.5·W at most, or that of now",
+            "paper: RFC 9438, section 4.2",
+        ),
+        initial_window("10", "paper: RFC 6928, to which RFC 9438 leaves it"),
+        min_window("2", "paper: RFC 9438, section 4.6"),
+        REACTION[0],
+        REACTION[1],
+        REACTION[2],
+    ],
+    build: |params| Box::new(CubicScheme { law: Settings::new(params), reaction: Reaction::new(params) }),
+};
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+struct CubicScheme {
+    law: Settings,
+    reaction: Reaction,
+}
+
+impl Scheme for CubicScheme {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(WindowFlow::new(Cubic::new(self.law), self.reaction))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) c: f64,
+    pub(crate) beta: f64,
+    pub(crate) fast_convergence: bool,
+    pub(crate) reno_friendly: bool,
+    pub(crate) ahead: bool,
+    pub(crate) bounds: Bounds,
+}
+
+impl Settings {
+    fn new(params: &Params) -> Settings {
+        Settings {
+            c: params.number("c"),
+            beta: params.number("beta"),
+            fast_convergence: params.switch("fast_convergence"),
+            reno_friendly: params.switch("reno_friendly"),
+            ahead: params.switch("ahead"),
+            bounds: Bounds::new(params),
+        }
+    }
+
+    /// With the values that the code of PCON has; its consumer has no fast convergence by default.
+    pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
+        let (c, fast_convergence, reno_friendly, ahead) = (0.4, false, false, false);
+        Settings { c, beta, fast_convergence, reno_friendly, ahead, bounds }
+    }
+}
+
+/// Since the last congestion.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    /// K, seconds.
+    k: f64,
+    /// W_est.
+    estimate: f64,
+}
+
+/// The law.
+#[derive(Debug)]
+pub(crate) struct Cubic {
+    settings: Settings,
+    /// cwnd.
+    window: f64,
+    ssthresh: f64,
+    /// W_max.
+    highest: f64,
+    /// cwnd_prior.
+    prior: f64,
+    epoch: Option<Epoch>,
+}
+
+impl Cubic {
+    pub(crate) fn new(settings: Settings) -> Cubic {
+        let window = settings.bounds.initial;
+        Cubic { settings, window, ssthresh: f64::INFINITY, highest: 0.0, prior: 0.0, epoch: None }
+    }
+
+    /// Begins at the congestion itself, so t and W_cubic run while the Data of what was sent before it
+    /// still come.
+    fn begin_epoch(&mut self, now: Time) {
+        let k = libm::cbrt((self.highest - self.window).max(0.0) / self.settings.c);
+        let k = if self.settings.ahead { k } else { self.code_k() };
+        self.epoch = Some(Epoch { start: now, k, estimate: self.window });
+    }
+
+    /// K of `pcon-client`: fast convergence does not shorten it.
+    fn code_k(&self) -> f64 {
+        libm::cbrt(self.highest * (1.0 - self.settings.beta) / self.settings.c)
+    }
+
+    /// (1), t seconds after the last congestion.
+    fn cubic(&self, epoch: &Epoch, t: f64) -> f64 {
+        let from_k = t - epoch.k;
+        self.settings.c * from_k * from_k * from_k + self.highest
+    }
+
+    /// α, growth of W_est in a round trip.
+    fn alpha(&self, estimate: f64) -> f64 {
+        let beta = self.settings.beta;
+        if estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) }
+    }
+
+    /// What W is to be in a round trip.
+    fn target(&self, epoch: &Epoch, t: f64, rtt: Option<Span>) -> f64 {
+        if !self.settings.ahead {
+            return self.cubic(epoch, t).max(self.window);
+        }
+        let rtt = rtt.map_or(0.0, Span::as_secs_f64);
+        self.cubic(epoch, t + rtt).clamp(self.window, 1.5 * self.window)
+    }
+}
+
+impl WindowLaw for Cubic {
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn increase(&mut self, ev: &DataReceived<'_>) {
+        let bounds = self.settings.bounds;
+        let Some(mut epoch) = self.epoch.filter(|_| self.window >= self.ssthresh) else {
+            self.window = bounds.clamp(self.window + 1.0);
+            return;
+        };
+        let t = ev.now.since(epoch.start).as_secs_f64();
+        epoch.estimate += self.alpha(epoch.estimate) / self.window;
+        let is_reno = self.settings.reno_friendly && self.cubic(&epoch, t) < epoch.estimate;
+        let grown = if is_reno {
+            self.window.max(epoch.estimate)
+        } else {
+            self.window + (self.target(&epoch, t, ev.srtt) - self.window) / self.window
+        };
+        self.window = bounds.clamp(grown);
+        self.epoch = Some(epoch);
+    }
+
+    fn decrease(&mut self, now: Time, _pending: u32) {
+        let Settings { beta, fast_convergence, bounds, .. } = self.settings;
+        self.prior = self.window;
+        self.highest = if fast_convergence && self.window < self.highest {
+            self.window * (1.0 + beta) / 2.0
+        } else {
+            self.window
+        };
+        self.window = bounds.clamp(self.window * beta);
+        self.ssthresh = self.window;
+        self.begin_epoch(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pipe::{self, Pipe, article};
+    use super::*;
+    use weir_core::packet::Packet;
+    use weir_core::random::Random;
+
+    /// A law with its article's values, and its window at each Data: so many seconds without congestion
+    /// after some at this window, with Data evenly spaced.
+    fn curve(highest: f64, rtt: Span, secs: u64) -> Vec<(f64, f64)> {
+        let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
+        cubic.window = highest;
+        cubic.decrease(Time::ZERO, 1);
+        let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
+        let mut now = Time::ZERO;
+        let mut points = Vec::new();
+        while now < Time::ZERO + Span::from_secs(secs) {
+            now += rtt.scale(1.0 / cubic.window);
+            cubic.increase(&pipe::data(&packet, now, rtt, &mut random));
+            points.push((now.as_secs_f64(), cubic.window));
+        }
+        points
+    }
+
+    #[test]
+    fn the_window_is_the_closed_form_of_rfc_9438() {
+        for (highest, rtt) in [(2000.0, 30), (1000.0, 100), (400.0, 100), (5000.0, 50)] {
+            let k = libm::cbrt(highest * 0.3 / 0.4);
+            let points = curve(highest, Span::from_millis(rtt), (1.5 * k) as u64);
+            // The first round trip brings the window to the curve.
+            for (t, window) in points.into_iter().filter(|(t, _)| *t > 0.001 * rtt as f64) {
+                let law = 0.4 * (t - k) * (t - k) * (t - k) + highest;
+                assert!((window / law - 1.0).abs() < 0.02, "{highest}, {rtt} ms, {t} s: {window}, law {law}");
+            }
+        }
+    }
+
+    /// On short paths Reno would have more: then W is W_est, which grows by α a round trip.
+    #[test]
+    fn in_the_reno_friendly_region_it_grows_as_reno_would() {
+        let rtt = Span::from_millis(10);
+        let alpha = 3.0 * 0.3 / 1.7;
+        for (t, window) in curve(40.0, rtt, 5) {
+            let rounds = t / rtt.as_secs_f64();
+            // Up to cwnd_prior by α, from there on by 1.
+            let until_prior = 12.0 / alpha;
+            let law = if rounds < until_prior { 28.0 + alpha * rounds } else { 40.0 + rounds - until_prior };
+            assert!((window / law - 1.0).abs() < 0.02, "{t} s: {window}, law {law}");
+        }
+    }
+
+    #[test]
+    fn a_window_below_the_last_maximum_aims_lower() {
+        let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
+        cubic.window = 100.0;
+        cubic.decrease(Time::ZERO, 1);
+        assert_eq!((cubic.window, cubic.highest), (70.0, 100.0));
+        cubic.decrease(Time::ZERO, 1);
+        assert_eq!((cubic.window, cubic.highest), (49.0, 70.0 * 0.85));
+        (0..20).for_each(|_| cubic.decrease(Time::ZERO, 1));
+        assert_eq!(cubic.window, 2.0);
+    }
+
+    #[test]
+    fn on_a_link_with_a_queue_of_the_bdp_it_is_used_fully() {
+        let rate = Some(weir_core::units::Rate::from_mbps(10));
+        let pipe = Pipe { rate, limit: 100, ..Pipe::default() };
+        let got = pipe.run((ENTRY.build)(&article(&ENTRY)).flow_control(&pipe::FLOW), 120);
+        let used = got.bits as f64 / (10e6 * 120.0);
+        assert!((0.95..=1.0).contains(&used), "{used}");
+    }
+}

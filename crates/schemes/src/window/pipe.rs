@@ -1,0 +1,204 @@
+//! For the tests of the laws: a consumer, and all of the network as one queue in front of one link. The
+//! core's own consumer asks, so retransmission, timeouts and numbers of segments are the real ones.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use weir_core::consumer::{Consumer, ConsumerConfig, Source};
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::params::{Params, Value};
+use weir_core::random::Random;
+use weir_core::scheme::{
+    DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
+};
+use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_packet::{Name, ServiceClass};
+
+use crate::registry::Entry;
+
+const HASHER: NameHasher = NameHasher::new(1);
+
+pub(crate) const FLOW: FlowConfig =
+    FlowConfig { class: ServiceClass::Be, expected_size: Bytes::ZERO, lifetime: Span::from_secs(4) };
+
+/// The parameters of a scheme as its article has them.
+pub(crate) fn article(entry: &Entry) -> Params {
+    Params::resolve(entry.parameters, []).unwrap()
+}
+
+/// The parameters of one of its variants.
+pub(crate) fn variant(entry: &Entry, name: &str) -> Params {
+    let name = Value::Text(name.to_owned());
+    Params::resolve(entry.parameters, [("variant", &name)]).unwrap()
+}
+
+/// A Data that comes to a law by hand.
+pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut Random) -> DataReceived<'a> {
+    DataReceived {
+        now,
+        data: packet,
+        segment: 0,
+        rtt: Some(rtt),
+        srtt: Some(rtt),
+        tag: 0,
+        pending: 0,
+        highest_sent: 0,
+        expected_size: Bytes::new(1100),
+        random,
+    }
+}
+
+/// The network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipe {
+    /// Without queueing, there and back.
+    pub(crate) delay: Span,
+    /// Of the bottleneck; `None`: there is none.
+    pub(crate) rate: Option<Rate>,
+    /// How many Data may wait there.
+    pub(crate) limit: u32,
+    /// Data that find so many waiting are marked.
+    pub(crate) mark_above: u32,
+    /// Probability that an Interest is lost.
+    pub(crate) loss: f64,
+    /// What the application wants.
+    pub(crate) source: Source,
+}
+
+impl Default for Pipe {
+    fn default() -> Pipe {
+        let (limit, mark_above) = (u32::MAX, u32::MAX);
+        Pipe {
+            delay: Span::from_millis(100),
+            rate: None,
+            limit,
+            mark_above,
+            loss: 0.0,
+            source: Source::Elastic,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) delivered: u64,
+    /// Of Data, on the wire.
+    pub(crate) bits: u64,
+    pub(crate) lost: u64,
+    /// Time and window at each Data.
+    pub(crate) windows: Vec<(Time, f64)>,
+    /// The longest that a Data waited.
+    pub(crate) longest_wait: Span,
+}
+
+impl Pipe {
+    /// A consumer with this flow control for so many seconds.
+    pub(crate) fn run(&self, control: Box<dyn FlowControl>, secs: u64) -> Outcome {
+        let mut consumer = self.consumer(control);
+        let (mut pool, mut random) = (PacketPool::new(), Random::named(1, "pipe"));
+        let mut outcome = Outcome::default();
+        let mut coming: VecDeque<(Time, PacketId)> = VecDeque::new();
+        let mut busy_until = Time::ZERO;
+        let end = Time::ZERO + Span::from_secs(secs);
+        loop {
+            let arrival = coming.front().map_or(Time::NEVER, |(at, _)| *at);
+            let now = arrival.min(consumer.next_deadline());
+            if now >= end {
+                return outcome;
+            }
+            if arrival == now {
+                let (_, id) = coming.pop_front().unwrap();
+                outcome.bits += 8 * pool[id].wire_len();
+                outcome.delivered += u64::from(consumer.handle_data(now, &pool[id]).is_some());
+                pool.free(id);
+                if let Gauge::Window(window) = consumer.gauge() {
+                    outcome.windows.push((now, window));
+                }
+            }
+            consumer.handle_deadline(now);
+            while let Some(id) = consumer.poll_send(now, &mut pool) {
+                match self.data_at(now, &mut busy_until, &mut pool[id], &mut random) {
+                    Some(at) => {
+                        outcome.longest_wait =
+                            outcome.longest_wait.max((at - (now + self.delay)).max(Span::ZERO));
+                        coming.push_back((at, id));
+                    }
+                    None => {
+                        outcome.lost += 1;
+                        pool.free(id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes the Data of an Interest; when it comes, if it does.
+    fn data_at(
+        &self,
+        now: Time,
+        busy_until: &mut Time,
+        packet: &mut Packet,
+        random: &mut Random,
+    ) -> Option<Time> {
+        if random.chance(self.loss) {
+            return None;
+        }
+        packet.kind = Kind::Data;
+        packet.content_len = 1024;
+        packet.net_len = 1090;
+        let Some(rate) = self.rate else { return Some(now + self.delay) };
+        let takes = rate.time_for(Bytes::new(packet.wire_len()));
+        let waiting = (busy_until.since(now).as_nanos() / takes.as_nanos()) as u32;
+        if waiting >= self.limit {
+            return None;
+        }
+        packet.header_mut().congestion_mark = u64::from(waiting > self.mark_above);
+        *busy_until = (*busy_until).max(now) + takes;
+        Some(*busy_until + self.delay)
+    }
+
+    fn consumer(&self, control: Box<dyn FlowControl>) -> Consumer {
+        let uri: Name = "/a".parse().unwrap();
+        let config = ConsumerConfig {
+            prefix: HashedName::parse(&HASHER, uri.value()).unwrap(),
+            hasher: HASHER,
+            class: FLOW.class,
+            amount: None,
+            source: self.source,
+            lifetime: FLOW.lifetime,
+            must_be_fresh: false,
+            expected_size: FLOW.expected_size,
+        };
+        let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
+        consumer.start(Time::ZERO);
+        consumer
+    }
+}
+
+/// A flow control that the test can look into.
+#[derive(Debug)]
+pub(crate) struct Watched<F>(pub(crate) Rc<RefCell<F>>);
+
+impl<F: FlowControl> FlowControl for Watched<F> {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
+        self.0.borrow_mut().permit(ev)
+    }
+    fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
+        self.0.borrow_mut().on_send(ev)
+    }
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        self.0.borrow_mut().on_data(ev);
+    }
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.0.borrow_mut().on_timeout(ev);
+    }
+    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
+        self.0.borrow().timeout(rto, lifetime)
+    }
+    fn gauge(&self) -> Gauge {
+        self.0.borrow().gauge()
+    }
+}

@@ -1,0 +1,160 @@
+//! `reno`: additive increase, multiplicative decrease.
+//!
+//! M. Allman, V. Paxson, E. Blanton, "TCP Congestion Control", RFC 5681, and T. Henderson, S. Floyd,
+//! A. Gurtov, Y. Nishida, "The NewReno Modification", RFC 6582, over NDN.
+//!
+//! - W < ssthresh, slow start: W += 1 at each Data (RFC 5681, (2))
+//! - else, congestion avoidance: W += 1/W at each Data (RFC 5681, (3))
+//! - congestion: ssthresh = max(β·W, 2), W = ssthresh (RFC 5681, (4), and section 3.2)
+//!
+//! # Deviations from the article
+//! 1. A loss is known by a timeout of its Interest or by a Nack, never by duplicate acknowledgements:
+//!    Data need not come in order. So a timeout halves W as fast retransmit does, and does not set it to
+//!    1; other Data still come, and keep the clock going.
+//! 2. ssthresh is a part of W, not of what is pending. W grows only while half of it is in use, as in
+//!    RFC 7661, so the two differ little.
+//! 3. A mark is answered as a loss is (RFC 3168).
+//!
+//! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`): W begins at 1, is
+//! at least 1, and reacts to losses only, to each of them.
+
+use weir_core::params::{Parameter, ParameterKind, Variant};
+use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, Scheme};
+use weir_core::units::Time;
+
+use super::{Bounds, REACTION, Reaction, WindowFlow, WindowLaw, initial_window, min_window, number};
+use crate::registry::Entry;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "reno",
+    title: "Reno over NDN: additive increase, multiplicative decrease of a window",
+    citation: "M. Allman et al., RFC 5681; T. Henderson et al., RFC 6582",
+    parameters: &[
+        Parameter {
+            key: "variant",
+            kind: ParameterKind::Variant(&[
+                Variant { name: "article", defaults: &[] },
+                Variant {
+                    name: "pcon-client",
+                    defaults: &[
+                        ("initial_window", "1"),
+                        ("min_window", "1"),
+                        ("react_to", "losses"),
+                        ("cwa", "false"),
+                        ("add_rtt_suppress", "0.5"),
+                    ],
+                },
+            ]),
+            default: "article",
+            meaning: "whose values",
+            from: "paper: RFC 5681; files: ndn-tools, pcon-client",
+        },
+        number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
+        initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
+        min_window("2", "paper: RFC 5681, (4)"),
+        REACTION[0],
+        REACTION[1],
+        REACTION[2],
+    ],
+    build: |params| {
+        let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
+        Box::new(RenoScheme { law, reaction: Reaction::new(params) })
+    },
+};
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+struct RenoScheme {
+    law: Settings,
+    reaction: Reaction,
+}
+
+impl Scheme for RenoScheme {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(WindowFlow::new(Reno::new(self.law), self.reaction))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) beta: f64,
+    pub(crate) bounds: Bounds,
+}
+
+/// The law.
+#[derive(Debug)]
+pub(crate) struct Reno {
+    settings: Settings,
+    window: f64,
+    ssthresh: f64,
+}
+
+impl Reno {
+    pub(crate) fn new(settings: Settings) -> Reno {
+        Reno { settings, window: settings.bounds.initial, ssthresh: f64::INFINITY }
+    }
+}
+
+impl WindowLaw for Reno {
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn increase(&mut self, _ev: &DataReceived<'_>) {
+        let step = if self.window < self.ssthresh { 1.0 } else { 1.0 / self.window };
+        self.window = self.settings.bounds.clamp(self.window + step);
+    }
+
+    fn decrease(&mut self, _now: Time, _pending: u32) {
+        self.window = self.settings.bounds.clamp(self.window * self.settings.beta);
+        self.ssthresh = self.window;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pipe::{Pipe, article};
+    use super::*;
+    use weir_core::units::Span;
+
+    fn run(pipe: Pipe, secs: u64) -> super::super::pipe::Outcome {
+        pipe.run((ENTRY.build)(&article(&ENTRY)).flow_control(&super::super::pipe::FLOW), secs)
+    }
+
+    /// M. Mathis et al., "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997:
+    /// W = C/√p with C = √(3/2) for periodic loss and 1.31 for random loss, each segment acknowledged.
+    #[test]
+    fn throughput_follows_the_square_root_law_of_random_loss() {
+        for (loss, secs) in [(0.0001, 3000), (0.001, 1500), (0.01, 1500), (0.03, 1500)] {
+            let pipe = Pipe { loss, ..Pipe::default() };
+            let rtt = pipe.delay.as_secs_f64();
+            let got = run(pipe, secs).delivered as f64 / secs as f64;
+            let law = 1.31 / (rtt * loss.sqrt());
+            assert!((got / law - 1.0).abs() < 0.1, "loss {loss}: {got} a second, law {law}");
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_and_congestion_avoidance_adds_one_a_round_trip() {
+        let (mut reno, mut random) = (
+            Reno::new(Settings { beta: 0.5, bounds: Bounds { initial: 4.0, least: 2.0 } }),
+            weir_core::random::Random::named(1, "reno"),
+        );
+        let data = weir_core::packet::Packet::default();
+        let mut feed = |reno: &mut Reno, count: u32| {
+            for _ in 0..count {
+                reno.increase(&super::super::pipe::data(&data, Time::ZERO, Span::ZERO, &mut random));
+            }
+        };
+        feed(&mut reno, 4);
+        feed(&mut reno, 8);
+        assert_eq!(reno.window(), 16.0);
+        reno.decrease(Time::ZERO, 16);
+        assert_eq!(reno.window(), 8.0);
+        feed(&mut reno, 8);
+        assert!((reno.window() - 9.0).abs() < 0.06, "{}", reno.window());
+        (0..10).for_each(|_| reno.decrease(Time::ZERO, 1));
+        assert_eq!(reno.window(), 2.0, "the floor");
+    }
+}
