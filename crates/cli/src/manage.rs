@@ -179,7 +179,7 @@ pub fn duration(ms: u64) -> String {
 
 /// A number in a table.
 pub fn count(number: u64) -> String {
-    weir_results::grouped(i64::try_from(number).unwrap_or(i64::MAX))
+    weir_results::grouped(number)
 }
 
 /// A table as text.

@@ -45,12 +45,14 @@ struct StrategyName(Name);
 impl FromStr for StrategyName {
     type Err = weir_packet::UriError;
 
-    /// What has no slash is a component below `/localhost/nfd/strategy`.
+    /// What has no slash is a component below `/localhost/nfd/strategy`, or for a scheme of ours below
+    /// `/localhost/weir/strategy`.
     fn from_str(text: &str) -> Result<StrategyName, Self::Err> {
         if text.contains('/') {
             return text.parse().map(StrategyName);
         }
-        let mut name: Name = strategies().parse()?;
+        let is_ours = weir_schemes::find(text).is_some();
+        let mut name: Name = if is_ours { "/localhost/weir/strategy" } else { strategies() }.parse()?;
         name.push(Component::generic(text.as_bytes()));
         Ok(StrategyName(name))
     }

@@ -1,9 +1,9 @@
 //! A file that grows while the forwarder runs: buffered, bounded, and its errors never anybody else's.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How much is kept before it is written.
 const BUFFER: usize = 256 * 1024;
@@ -22,9 +22,25 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Makes the file, empty, for its owner only: packets are nobody else's.
+    /// Makes the file, empty, for its owner only: packets are nobody else's. One that is there becomes
+    /// [`older`], so that what was written before a crash outlives the restart.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ResourceBusy`]: another forwarder writes to it. Else what the operating system says.
     pub(crate) fn create(path: &Path) -> io::Result<Output> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).mode(0o600);
+        match options.open(path) {
+            Ok(known) if known.metadata()?.is_file() => {
+                lock(&known)?;
+                fs::rename(path, older(path))?;
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let file = options.create(true).open(path)?;
+        lock(&file)?;
         Ok(Output { file: Some(file), buffer: Vec::with_capacity(BUFFER), written: 0, errors: 0 })
     }
 
@@ -81,6 +97,24 @@ impl Output {
     pub(crate) fn fail(&mut self) {
         self.close();
         self.errors += 1;
+    }
+}
+
+/// `PATH.1`
+pub(crate) fn older(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    PathBuf::from(name)
+}
+
+/// Keeps others from writing to a file as long as it is open.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another forwarder writes to it"))
+        }
+        // What cannot be locked, such as a pipe, is nobody's.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }
 }
 

@@ -134,7 +134,8 @@ pub(crate) fn millis_or_none(ms: Option<f64>) -> String {
 }
 
 /// A whole number in groups of three, by narrow spaces.
-pub fn grouped(n: i64) -> String {
+pub fn grouped(n: impl Into<i128>) -> String {
+    let n = n.into();
     let digits = n.unsigned_abs().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
     if n < 0 {

@@ -92,9 +92,6 @@ impl Capture {
     /// # Errors
     /// Of the operating system.
     pub fn create(path: &Path, limit: u64, software: &str) -> io::Result<Capture> {
-        if path.exists() {
-            std::fs::rename(path, older(path))?;
-        }
         let mut capture = Capture {
             path: path.to_owned(),
             limit,
@@ -190,8 +187,9 @@ impl Capture {
         if !self.output.is_open() {
             return;
         }
-        let next = std::fs::rename(&self.path, older(&self.path)).and_then(|()| Output::create(&self.path));
-        match next {
+        // The file is this forwarder's own: it is closed, so that it may become the older one.
+        self.output.close();
+        match Output::create(&self.path) {
             Ok(output) => {
                 self.counters.errors += self.output.errors();
                 self.output = output;
@@ -200,13 +198,6 @@ impl Capture {
             Err(_) => self.output.fail(),
         }
     }
-}
-
-/// `PATH.1`
-fn older(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    PathBuf::from(name)
 }
 
 fn packet(

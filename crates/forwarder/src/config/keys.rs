@@ -338,7 +338,13 @@ const KEYS: &[Key] = &[
         "Where they are asked for by HTTP; without it nowhere.",
     ),
     // capture
-    key("capture", "path", PATH, NONE, "The file; without it nothing is captured."),
+    key(
+        "capture",
+        "path",
+        PATH,
+        NONE,
+        "The file; without it nothing is captured. One that is there is renamed to `PATH.1`.",
+    ),
     key(
         "capture",
         "limit",
@@ -347,7 +353,13 @@ const KEYS: &[Key] = &[
         "A file that has grown to this is renamed to `PATH.1`, in place of the one before, and a new one begins.",
     ),
     // record
-    key("record", "path", PATH, NONE, "The file; without it nothing is recorded."),
+    key(
+        "record",
+        "path",
+        PATH,
+        NONE,
+        "The file; without it nothing is recorded. One that is there is renamed to `PATH.1`.",
+    ),
     key("record", "limit", Shape::Size, "1 GB", "The recording ends when it has grown to this."),
     // log
     key(

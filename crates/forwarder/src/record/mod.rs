@@ -22,6 +22,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use tracing::warn;
 use weir_core::cs::CsPolicy;
 use weir_core::forwarder::Action;
 use weir_core::ids::FaceId;
@@ -273,6 +274,9 @@ impl Recorder {
     #[inline]
     pub fn record(&mut self, now: Time, entry: &Entry<'_>) {
         if self.output.len() >= self.limit {
+            if self.is_on() {
+                warn!(bytes = self.output.len(), "the recording has grown to its limit: it ends here");
+            }
             return self.finish();
         }
         let last = std::mem::replace(&mut self.last, now);

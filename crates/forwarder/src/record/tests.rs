@@ -177,6 +177,18 @@ fn a_recorder_that_ends_says_so_in_the_file() {
 }
 
 #[test]
+fn a_recording_outlives_the_next_start_and_has_one_writer() {
+    let folder = Folder::new("older");
+    let recorder = Recorder::create(&folder.file(), 1 << 20, &header()).unwrap();
+    let error = Recorder::create(&folder.file(), 1 << 20, &header()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy);
+    drop(recorder);
+    let before = fs::read(folder.file()).unwrap();
+    drop(Recorder::create(&folder.file(), 1 << 20, &header()).unwrap());
+    assert_eq!(fs::read(folder.0.join("inputs.1")).unwrap(), before);
+}
+
+#[test]
 fn a_full_recording_ends_and_takes_no_more() {
     let folder = Folder::new("full");
     let mut recorder = Recorder::create(&folder.file(), 100_000, &header()).unwrap();
