@@ -59,7 +59,7 @@ const SECTIONS: &[Section] = &[
     section(
         "faces.ethernet",
         "[faces.ethernet]",
-        "NDN in Ethernet frames: a face to the group on each interface, and one for each peer that speaks first.",
+        "NDN in Ethernet frames: a face to the group on each interface. A face to one host is a `[[face]]`, at both ends.",
     ),
     section(
         SHARED,
