@@ -16,6 +16,7 @@ use weir_core::random::Random;
 use weir_forwarder::management::ControlParameters;
 use weir_forwarder::status::FaceStatus;
 use weir_packet::fragment::Fragmenter;
+use weir_packet::tlv::Reader;
 use weir_packet::{
     Component, Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, SignatureInfo,
     SignatureType, Signer,
@@ -255,6 +256,32 @@ fn unsigned_and_replayed_commands_are_refused_and_change_nothing() {
     let answer = other.receive(SECOND);
     assert!(answer.is_none_or(|answer| code(&answer) != 200));
     assert!(!has_route(&world.forwarder, "/gorged") && !has_route(&world.forwarder, "/forged"));
+}
+
+/// A page of anybody may have the browser of this host send its bytes to a port of this host.
+#[test]
+fn what_a_web_page_posts_is_no_command() {
+    let world = world("page", "", "");
+    let mut application = world.forwarder.connect();
+    application.send(&register("/localhost/nfd", "/own", 1, true));
+    assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 200);
+    let mut browser = world.forwarder.connect();
+    let mut head = b"POST / HTTP/1.1\r\nHost: 127.0.0.1:6363\r\nContent-Type: text/plain\r\n".to_vec();
+    // With this length the head reads as elements to its end.
+    let rest = |head: &[u8]| {
+        (0..400).find(|more| {
+            let padded = [head, b"X: ", &vec![b'y'; *more], b"\r\n\r\n"].concat();
+            let mut reader = Reader::new(&padded);
+            while let Ok(Some(_)) = reader.element() {}
+            reader.is_empty()
+        })
+    };
+    let padding = rest(&head).expect("such a length");
+    head.extend([&b"X: "[..], &vec![b'y'; padding], b"\r\n\r\n"].concat());
+    browser.send(&[head, register("/localhost/nfd", "/page", 2, true)].concat());
+    assert_eq!(browser.receive(5 * SECOND), None);
+    assert!(browser.is_closed(), "what is no stream of packets is closed");
+    assert!(has_route(&world.forwarder, "/own") && !has_route(&world.forwarder, "/page"));
 }
 
 #[test]

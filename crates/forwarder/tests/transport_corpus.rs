@@ -28,14 +28,17 @@ fn the_corpus_of_face_uris_breaks_no_promise() {
     replay("forwarder_face_uri", harness::face_uri, 14);
 }
 
+fn element(typ: u8, len: u16) -> Vec<u8> {
+    let mut element = Vec::new();
+    weir_packet::tlv::put_element(&mut element, u32::from(typ), &vec![typ; usize::from(len)]);
+    element
+}
+
 /// A stream of frames with now and then a byte that is wrong.
 fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
-        8 => (any::<u8>(), 0..9000u16).prop_map(|(typ, len)| {
-            let mut frame = Vec::new();
-            weir_packet::tlv::put_element(&mut frame, u32::from(typ), &vec![typ; usize::from(len)]);
-            frame
-        }),
+        8 => (0..3usize, 0..9000u16).prop_map(|(typ, len)| element([5, 6, 100][typ], len)),
+        1 => (any::<u8>(), 0..300u16).prop_map(|(typ, len)| element(typ, len)),
         1 => prop::collection::vec(any::<u8>(), 0..4),
     ];
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())

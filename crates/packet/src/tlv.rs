@@ -371,12 +371,15 @@ pub fn whole(wire: &[u8]) -> Result<Element<'_>, DecodeError> {
 /// Length of the first element of a byte stream, or `None` if its header has not arrived in full.
 ///
 /// The bytes of the element itself need not have arrived: compare with `stream.len()`.
-/// Errors: [`DecodeErrorKind::BadType`], and [`DecodeErrorKind::TooLarge`] if it is above
-/// [`MAX_PACKET_SIZE`]; a stream cannot be resynchronised after either.
+/// Errors: [`DecodeErrorKind::BadType`] if it is no Interest, Data or LpPacket, and
+/// [`DecodeErrorKind::TooLarge`] if it is above [`MAX_PACKET_SIZE`]; a stream cannot be resynchronised
+/// after either. Were other types passed over, a web page could speak to a forwarder: an HTTP request reads
+/// as such elements, and its body is the page's.
 pub fn stream_frame_len(stream: &[u8]) -> Result<Option<usize>, DecodeError> {
     let mut reader = Reader::new(stream);
     let Ok(typ) = reader.var_number() else { return Ok(None) };
-    if typ == 0 || typ > u64::from(u32::MAX) {
+    let is_frame = |known: u32| typ == u64::from(known);
+    if ![types::INTEREST, types::DATA, crate::lp::types::LP_PACKET].into_iter().any(is_frame) {
         return Err(DecodeErrorKind::BadType.at(0));
     }
     let Ok(len) = reader.var_number() else { return Ok(None) };
@@ -534,6 +537,15 @@ mod tests {
         assert_eq!(stream_frame_len(&[5, 2, 7]), Ok(Some(4)));
         assert_eq!(stream_frame_len(&[6, 0xFD, 0x22, 0x5C]), Ok(Some(8800)));
         assert_eq!(stream_frame_len(&[6, 0xFD, 0x22, 0x5D]), Err(DecodeErrorKind::TooLarge.at(0)));
-        assert_eq!(stream_frame_len(&[0, 2]), Err(DecodeErrorKind::BadType.at(0)));
+        assert_eq!(stream_frame_len(&[0xFD, 0, 5, 2, 7]), Ok(Some(6)));
+    }
+
+    #[test]
+    fn a_stream_of_something_else_is_refused_at_its_first_element() {
+        for other in
+            [&[0, 2][..], &[7, 0], b"POST / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n", &[0xFE, 1, 0, 0, 5, 0]]
+        {
+            assert_eq!(stream_frame_len(other), Err(DecodeErrorKind::BadType.at(0)), "{other:?}");
+        }
     }
 }
