@@ -24,9 +24,12 @@ use crate::face::{Channel, Face, FaceTable, Place, UdpPeer};
 use crate::metrics::Delays;
 use crate::node::Node;
 use crate::record::{Entry, Recorder};
-use crate::status::{FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus};
+use crate::status::{FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus, LinkType};
 use crate::transport::udp::{Socket, Source};
 use crate::transport::{Flushed, Listener, Received};
+
+#[cfg(test)]
+mod tests;
 
 /// Tokens of the event loop from these numbers on.
 pub const SOCKETS: usize = 1 << 16;
@@ -283,7 +286,7 @@ impl Engine {
     #[inline]
     fn receive(&mut self, place: Place, peer: u64, frame: &[u8]) {
         let Some((face, numbers)) = self.faces.get_mut_and_numbers(place) else { return };
-        let Face { number, link, counters, core, local_fields, last_used, .. } = face;
+        let Face { number, link, counters, core, local_fields, last_used, link_type, .. } = face;
         counters.in_bytes += frame.len() as u64;
         if let Some(capture) = &mut self.capture {
             let unix_ns = self.clock.start_unix_ns() + self.now.as_nanos();
@@ -293,6 +296,11 @@ impl Engine {
         let (node, now) = (&mut self.node, self.now);
         let mut malformed = 0;
         let taken = link.receive(now, peer, frame, &mut |header, packet| {
+            // Whose Interest one of several neighbours means, nobody can say; NFD has it so too.
+            if header.nack.is_some() && *link_type != LinkType::PointToPoint {
+                malformed += 1;
+                return;
+            }
             let mut header = trusted(*header, *local_fields);
             // From here on it is what the core calls the face; one that does not exist stays one.
             let chosen = |number| numbers.core(number).map_or(u64::MAX, |core| u64::from(core.0));
@@ -367,6 +375,10 @@ impl Engine {
         let kind = packet.kind;
         let net = net_packet(packet, &mut self.net);
         let Some(face) = self.faces.get_mut(place) else { return };
+        if kind == Kind::Nack && face.link_type != LinkType::PointToPoint {
+            face.counters.out_dropped += 1;
+            return;
+        }
         header.incoming_face_id = incoming.filter(|_| face.local_fields);
         let Face { number, link, channel, counters, is_dirty, .. } = face;
         let number = *number;

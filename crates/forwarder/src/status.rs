@@ -122,9 +122,10 @@ pub struct FaceCounters {
     pub in_bytes: u64,
     /// Bytes that left.
     pub out_bytes: u64,
-    /// Frames that arrived and were not understood.
+    /// Frames that arrived and were not understood, or must not: a Nack on a link with several neighbours.
     pub in_malformed: u64,
-    /// Packets that were to leave and did not: the queue was full, or the socket refused them.
+    /// Packets that were to leave and did not: the queue was full, the socket refused them, or it was a Nack for
+    /// a link with several neighbours.
     pub out_dropped: u64,
 }
 
