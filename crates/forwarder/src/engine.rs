@@ -14,7 +14,7 @@ use weir_core::ids::FaceId;
 use weir_core::packet::{Kind, PacketId};
 use weir_core::scheme::DropReason;
 use weir_core::units::{Span, Time};
-use weir_packet::{LpHeader, LpPacket, ServiceClass};
+use weir_packet::{Data, Interest, LpHeader, LpPacket, ServiceClass};
 
 use crate::capture::{Capture, Direction};
 use crate::clock::Clock;
@@ -90,6 +90,8 @@ pub struct Engine {
     next_sweep: Time,
     /// When capture and recording are written; never if there are none.
     next_flush: Time,
+    /// Before then no neighbour's face has been idle for long enough to make room for another.
+    pub(crate) no_room_before: Time,
     /// Faces with deadlines of their own: link reliability, or to be connected again.
     pub(crate) timed: BTreeSet<Place>,
     /// Reused between frames.
@@ -142,6 +144,7 @@ impl Engine {
             capture: None,
             next_sweep: now + SWEEP,
             next_flush: Time::NEVER,
+            no_room_before: now,
             timed: BTreeSet::new(),
             net: Vec::new(),
             frame: Vec::new(),
@@ -228,16 +231,16 @@ impl Engine {
     fn socket_ready(&mut self, at: usize) {
         // What comes in may make faces, so the sockets are apart meanwhile.
         let mut sockets = core::mem::take(&mut self.sockets);
-        let mut known: Option<(Source, Option<Place>)> = None;
+        let mut known: Option<(Source, Place)> = None;
         self.now = self.clock.now();
         self.node.run_until(self.now);
         let local = sockets[at].local();
         let received = sockets[at].receive(CALLS_A_ROUND, &mut |source, frame| {
             let place = match known {
-                Some((last, place)) if last == source => place,
-                _ => self.udp_face(at, local, source),
+                Some((last, place)) if last == source => Some(place),
+                _ => self.udp_face(at, local, source, frame),
             };
-            known = Some((source, place));
+            known = place.map(|place| (source, place));
             if let Some(place) = place {
                 self.receive(place, 0, frame);
             }
@@ -528,9 +531,18 @@ impl Engine {
         }
     }
 
-    /// The face of a UDP peer, made if it is new; `None` if there are too many.
-    fn udp_face(&mut self, socket: usize, local: SocketAddr, source: Source) -> Option<Place> {
-        self.faces.of_peer(socket, source.from).or_else(|| self.add_udp_peer(socket, local, source))
+    /// The face of a UDP peer, made if it is new and sends a packet; `None` if it does not, or if there are
+    /// too many.
+    fn udp_face(&mut self, socket: usize, local: SocketAddr, source: Source, frame: &[u8]) -> Option<Place> {
+        let known = self.faces.of_peer(socket, source.from);
+        if known.is_some() {
+            return known;
+        }
+        if !carries_packet(frame) {
+            self.past.in_malformed += 1;
+            return None;
+        }
+        self.add_udp_peer(socket, local, source)
     }
 
     /// What management says of a face.
@@ -549,6 +561,12 @@ impl Engine {
             }
         }
     }
+}
+
+/// Whether a frame carries a packet, or a piece of one.
+fn carries_packet(frame: &[u8]) -> bool {
+    let Ok(LpPacket { link, fragment: Some(packet), .. }) = LpPacket::decode(frame) else { return false };
+    link.is_piece() || Interest::decode(packet).is_ok() || Data::decode(packet).is_ok()
 }
 
 /// A frame leaves.

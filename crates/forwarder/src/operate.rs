@@ -33,6 +33,12 @@ const UDP6_MTU: usize = 1400;
 /// Time between attempts to connect: doubled from one to the next.
 const FIRST_RETRY: Span = Span::from_millis(500);
 const LONGEST_RETRY: Span = Span::from_secs(60);
+/// Of so many faces, one is kept for who is no stranger: applications of this host, and faces that were asked for.
+/// Assumed.
+const KEPT: usize = 8;
+/// A neighbour that has been silent for so long may have to make room for another: the default lifetime of
+/// Interests, so that most likely none of its own are pending.
+const LEAST_IDLE: Span = Span::from_secs(4);
 
 /// A face to be made.
 struct NewFace<'a> {
@@ -101,9 +107,45 @@ impl Engine {
         }
     }
 
+    /// Whether there is room for one more face: of a stranger, or another.
+    fn has_room(&self, is_stranger: bool) -> bool {
+        let kept = if is_stranger { self.limits.faces / KEPT } else { 0 };
+        self.faces.len() + kept < self.limits.faces
+    }
+
+    /// Makes room for a stranger: the one on UDP that has been silent longest has to go. Says whether there is
+    /// such a one.
+    fn replace_idle(&mut self) -> bool {
+        if self.now < self.no_room_before {
+            return false;
+        }
+        let is_strangers = |face: &Face| {
+            matches!(face.channel, Channel::Udp(_))
+                && (face.persistency, face.scope) == (FacePersistency::OnDemand, FaceScope::NonLocal)
+        };
+        let last_used = |place| {
+            self.faces.get(place).filter(|face| is_strangers(face)).map(|face| (face.last_used, place))
+        };
+        let longest = self.faces.places().filter_map(last_used).min();
+        let until = longest.map_or(self.now, |(last_used, _)| last_used) + LEAST_IDLE;
+        match longest {
+            Some((_, place)) if until <= self.now => {
+                // What is under way to it is not for the one that comes.
+                self.perform();
+                self.close(place);
+                self.perform();
+                true
+            }
+            _ => {
+                self.no_room_before = until;
+                false
+            }
+        }
+    }
+
     /// Adds a face; `None` if there are too many.
     fn add(&mut self, new: NewFace<'_>) -> Option<Place> {
-        if self.faces.len() >= self.limits.faces {
+        if !self.has_room(false) {
             return None;
         }
         let NewFace { options, .. } = new;
@@ -136,7 +178,11 @@ impl Engine {
 
     fn tell(&mut self, kind: FaceEventKind, place: Place) {
         if let Some(status) = self.status_at(place) {
-            info!(face = status.number, remote = %status.remote, "face {}", words(kind));
+            if status.persistency == FacePersistency::OnDemand {
+                debug!(face = status.number, remote = %status.remote, "face {}", words(kind));
+            } else {
+                info!(face = status.number, remote = %status.remote, "face {}", words(kind));
+            }
             if let Some(capture) = &mut self.capture {
                 match kind {
                     FaceEventKind::Created => capture.add_face(status.number, &status.remote),
@@ -154,6 +200,9 @@ impl Engine {
         let kind = Kind::of_uri(&remote).unwrap_or(Kind::Unix);
         let (is_application, link_type) = (transport.scope() == FaceScope::Local, transport.link_type());
         let mtu = transport.mtu();
+        if !self.has_room(!is_application) {
+            return info!(%remote, "refused a connection: there are {} faces", self.faces.len());
+        }
         let place = self.next_place();
         if let Err(error) = transport.register(&self.registry, Token(FACES + place as usize)) {
             return warn!(%error, %remote, "cannot watch a connection");
@@ -171,10 +220,7 @@ impl Engine {
             mtu,
             scheme: None,
         });
-        match added {
-            Some(added) => debug_assert_eq!(added, place),
-            None => info!("refused a connection: there are {} faces", self.limits.faces),
-        }
+        debug_assert_eq!(added, Some(place));
         // Edge-triggered: what came before it was watched is not told again.
         self.ready(Token(FACES + place as usize));
     }
@@ -186,6 +232,11 @@ impl Engine {
 
     pub(crate) fn add_udp_peer(&mut self, socket: usize, local: SocketAddr, source: Source) -> Option<Place> {
         let Source { from: peer, to } = source;
+        // As ndnd has it: applications of this host may speak UDP.
+        let is_application = peer.ip().is_loopback();
+        if !self.has_room(!is_application) && (is_application || !self.replace_idle()) {
+            return None;
+        }
         let from = to.filter(|_| local.ip().is_unspecified());
         let udp = UdpPeer { socket, peer, from, batch: Batch::default() };
         let local_addr = SocketAddr::new(from.unwrap_or(local.ip()), local.port());
@@ -195,8 +246,7 @@ impl Engine {
             channel: Channel::Udp(udp),
             persistency: FacePersistency::OnDemand,
             link_type: LinkType::PointToPoint,
-            // As ndnd has it: applications of this host may speak UDP.
-            is_application: peer.ip().is_loopback(),
+            is_application,
             options: self.config.options(Kind::Udp),
             idle_timeout: Some(self.config.udp.idle_timeout),
             local_fields: false,
@@ -215,7 +265,7 @@ impl Engine {
         local_fields: bool,
         scheme: Option<&SchemeConfig>,
     ) -> Result<Place, ControlError> {
-        if self.faces.len() >= self.limits.faces {
+        if !self.has_room(false) {
             return Err(ControlError::Full("table of faces"));
         }
         let uri = remote.to_string();

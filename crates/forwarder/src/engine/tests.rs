@@ -143,3 +143,54 @@ fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
         assert_eq!((counters.out_nacks, counters.out_dropped), if passes { (1, 0) } else { (0, 1) });
     }
 }
+
+/// A datagram from an address of somebody else's.
+fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<Place> {
+    let source = Source { from: ([192, 0, 2, host], 6363).into(), to: None };
+    let place = engine.udp_face(0, ([192, 0, 2, 1], 6363).into(), source, frame);
+    if let Some(place) = place {
+        engine.receive(place, 0, frame);
+        engine.perform();
+    }
+    place
+}
+
+#[test]
+fn a_datagram_without_a_packet_makes_no_face() {
+    let mut engine = engine("");
+    let faces = engine.faces.len();
+    let piece = LpPacket {
+        link: weir_packet::lp::LinkHeader { sequence: Some(1), frag_count: 2, ..Default::default() },
+        ..LpPacket::new(LpHeader::NONE, b"piece")
+    };
+    for nothing in [&b"GET /"[..], &[5, 0], &[0x64, 0], &[0x64, 2, 0x50, 0], &[]] {
+        assert_eq!(datagram(&mut engine, 7, nothing), None, "{nothing:?}");
+    }
+    assert_eq!((engine.faces.len(), engine.totals().in_malformed), (faces, 5));
+    assert!(datagram(&mut engine, 7, &interest("/a", 1)).is_some());
+    assert!(datagram(&mut engine, 8, &piece.to_vec()).is_some());
+    assert_eq!(engine.faces.len(), faces + 2);
+}
+
+#[test]
+fn strangers_neither_lock_others_out_nor_each_other() {
+    let mut engine = engine("[tables]\nfaces = 16\n");
+    let at = |seconds: u64| Time::ZERO + Span::from_secs(100 + seconds);
+    engine.now = at(0);
+    let made = (1..=20).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
+    assert_eq!((made, engine.faces.len()), (13, 14), "management has a face too");
+    // This host's have the rest, and a neighbour that is asked for.
+    engine.now = at(1);
+    let (place, _) = add(&mut engine, Script { scope: FaceScope::Local, ..Script::default() });
+    assert_eq!(face(&engine, place).scope, FaceScope::Local);
+    // Who speaks stays; who has been silent for long makes room.
+    engine.now = at(3);
+    let first = datagram(&mut engine, 1, &interest("/a", 2)).expect("it has a face");
+    let number = face(&engine, first).number;
+    assert_eq!(datagram(&mut engine, 50, &interest("/a", 1)), None, "all have spoken just now");
+    engine.now = at(5);
+    let new = (50..=99).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
+    assert_eq!(new, 13 - 1);
+    assert_eq!(engine.faces.of_number(number), Some(first));
+    assert!(engine.faces.len() <= 15);
+}
