@@ -74,7 +74,7 @@ pub struct Engine {
     /// Places that may have more to read: faces, and sockets by their tokens.
     more: BTreeSet<usize>,
     /// Faces that failed in this round, and why.
-    failed: Vec<(Place, io::Error)>,
+    pub(crate) failed: Vec<(Place, io::Error)>,
     /// Interests for management.
     pub(crate) asked: Vec<Asked>,
     /// What happened to faces, for management to tell.
@@ -218,6 +218,10 @@ impl Engine {
         loop {
             self.send_batches();
             let Some((place, error)) = self.failed.pop() else { break };
+            // Each packet that was sent in vain is an entry: the first one counts.
+            if self.faces.get(place).is_none_or(|face| matches!(face.channel, Channel::Down)) {
+                continue;
+            }
             self.fail(place, &error);
             self.perform();
         }

@@ -411,6 +411,8 @@ impl Engine {
         self.tell(FaceEventKind::Destroyed, place);
         let Some(face) = self.faces.remove(place) else { return };
         self.timed.remove(&place);
+        // The next face may be put there.
+        self.failed.retain(|(failed, _)| *failed != place);
         self.past = sum(self.past, face.counters);
         self.node.remove_face(self.now, face.core);
         self.gone.push(face.number);

@@ -19,6 +19,8 @@ struct Script {
     sent: Vec<Vec<u8>>,
     link_type: LinkType,
     scope: FaceScope,
+    /// Nothing can be sent.
+    fails: bool,
 }
 
 impl Default for Script {
@@ -28,6 +30,7 @@ impl Default for Script {
             sent: Vec::new(),
             link_type: LinkType::PointToPoint,
             scope: FaceScope::NonLocal,
+            fails: false,
         }
     }
 }
@@ -48,6 +51,9 @@ impl Transport for Scripted {
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<Sent> {
+        if self.0.borrow().fails {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
         self.0.borrow_mut().sent.push(frame.to_vec());
         Ok(Sent::Taken)
     }
@@ -193,4 +199,24 @@ fn strangers_neither_lock_others_out_nor_each_other() {
     assert_eq!(new, 13 - 1);
     assert_eq!(engine.faces.of_number(number), Some(first));
     assert!(engine.faces.len() <= 15);
+}
+
+#[test]
+fn a_failure_is_one_attempt_however_many_packets_met_it() {
+    let mut engine = engine("");
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (hop, there) = add(&mut engine, Script::default());
+    engine.faces.get_mut(hop).unwrap().persistency = FacePersistency::Permanent;
+    let number = face(&engine, hop).number;
+    engine.add_next_hop(&name("/a"), number, 0).unwrap();
+    there.borrow_mut().fails = true;
+    for nonce in 0..20 {
+        asks.borrow_mut().incoming.push_back(interest(&format!("/a/{nonce}"), nonce));
+    }
+    engine.ready(Token(FACES + consumer as usize));
+    assert_eq!(engine.failed.len(), 20);
+    engine.end();
+    let hop = face(&engine, hop);
+    assert!(!hop.up);
+    assert_eq!((hop.attempts, hop.reconnect_at.since(engine.now)), (1, Span::from_secs(1)));
 }
