@@ -25,15 +25,29 @@ use crate::uri::FaceUri;
 /// What transports can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most that waits in a transport's own buffer, bytes; two of the largest frames have room always.
+    /// The most that waits in a transport's own buffer for an application of this host, bytes; two of the largest
+    /// frames have room always.
     pub buffer: usize,
+    /// The same for a neighbour.
+    pub far_buffer: usize,
+}
+
+impl Options {
+    /// The most that waits for who is there, bytes.
+    pub fn buffer_for(&self, scope: FaceScope) -> usize {
+        match scope {
+            FaceScope::Local => self.buffer,
+            FaceScope::NonLocal => self.far_buffer,
+        }
+    }
 }
 
 impl Default for Options {
-    /// Assumed: 4 MiB, a window of 500 of the largest packets. Applications have no other queue; frames of
-    /// neighbours wait in the scheme's, which is paced.
+    /// Assumed: 4 MiB, a window of 500 of the largest packets, as applications have no other queue. 256 KiB, two
+    /// milliseconds at 1 Gb/s, for neighbours: their frames wait in the scheme's queue, which is paced, and
+    /// strangers that do not read must not have us keep much.
     fn default() -> Options {
-        Options { buffer: 4 << 20 }
+        Options { buffer: 4 << 20, far_buffer: 256 << 10 }
     }
 }
 
@@ -151,6 +165,11 @@ pub trait Transport {
     /// # Errors
     /// The face is done for.
     fn flush(&mut self) -> io::Result<Flushed>;
+
+    /// Whether the connection is there; until then what is sent waits in its own buffer.
+    fn is_connected(&self) -> bool {
+        true
+    }
 
     /// Bytes that wait in its own buffer.
     fn waiting(&self) -> usize;

@@ -11,7 +11,7 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use weir_packet::{MAX_PACKET_SIZE, tlv};
 
-use super::{Flushed, Peer, Received, Sent, Transport, Uris};
+use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris};
 use crate::status::FaceScope;
 
 /// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call; memory that
@@ -107,6 +107,11 @@ impl Outbox {
         Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE), is_blocked: false }
     }
 
+    /// Changes how many bytes there is room for; what waits already stays.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit.max(2 * MAX_PACKET_SIZE);
+    }
+
     /// Bytes that wait.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -139,7 +144,7 @@ impl Outbox {
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`]: there is none.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(self.limit - self.bytes.len());
+        let taken = bytes.len().min(self.limit.saturating_sub(self.bytes.len()));
         if taken == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -179,8 +184,9 @@ impl Outbox {
             let Some(written) = written else { return Ok(Flushed::Blocked) };
             self.bytes.drain(..written);
         }
-        // So that the next frames lie in one piece.
+        // So that the next frames lie in one piece, and memory that a backlog took is given back.
         self.bytes.clear();
+        self.bytes.shrink_to(2 * GATHERED);
         Ok(Flushed::Done)
     }
 }
@@ -233,12 +239,13 @@ impl Ends {
 
 impl<S: StreamSocket> Stream<S> {
     /// On a socket that is connected, or is about to be.
-    pub(super) fn new(socket: S, connected: bool, buffer: usize, ends: Ends) -> Stream<S> {
-        Stream { socket, connected, reader: FrameReader::default(), outbox: Outbox::new(buffer), ends }
+    pub(super) fn new(socket: S, connected: bool, options: Options, ends: Ends) -> Stream<S> {
+        let outbox = Outbox::new(options.buffer_for(ends.scope));
+        Stream { socket, connected, reader: FrameReader::default(), outbox, ends }
     }
 
-    /// Whether the connection is there; until then nothing is read or written.
-    fn is_connected(&mut self) -> io::Result<bool> {
+    /// Looks whether the connection is there; until then nothing is read or written.
+    fn look(&mut self) -> io::Result<bool> {
         if !self.connected {
             let connected = self.socket.is_connected();
             self.connected = connected.map_err(|error| not_connected(&self.ends.remote, &error))?;
@@ -263,24 +270,28 @@ impl<S: StreamSocket> Transport for Stream<S> {
     }
 
     fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received> {
-        if !self.is_connected()? {
+        if !self.look()? {
             return Ok(Received::Drained);
         }
         self.reader.receive(&mut self.socket, budget, &mut |frame| each(0, frame))
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<Sent> {
-        if !self.is_connected()? {
+        if !self.look()? {
             return Ok(self.outbox.push(frame));
         }
         self.outbox.send(&mut self.socket, frame)
     }
 
     fn flush(&mut self) -> io::Result<Flushed> {
-        if !self.is_connected()? {
+        if !self.look()? {
             return Ok(Flushed::Blocked);
         }
         self.outbox.flush(&mut self.socket)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.connected
     }
 
     fn waiting(&self) -> usize {
@@ -433,6 +444,16 @@ mod tests {
             assert_eq!(result.expect_err("too large").kind(), io::ErrorKind::InvalidData);
         }
         assert_eq!(count, 1, "the frame before it is handed in, once");
+    }
+
+    #[test]
+    fn memory_of_a_backlog_is_given_back() {
+        let mut outbox = Outbox::new(1 << 20);
+        let sent = frame(8000, 1);
+        while outbox.push(&sent) == Sent::Taken {}
+        assert!(outbox.bytes.capacity() > 1_000_000);
+        assert_eq!(outbox.flush(&mut Scripted::default()).expect("it takes all"), Flushed::Done);
+        assert!(outbox.bytes.capacity() <= 2 * GATHERED, "{}", outbox.bytes.capacity());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
     let uri = FaceUri::Tcp(remote.clone()).to_string();
     let (socket, addr, local) = begin(remote).map_err(|error| not_connected(&uri, &error))?;
     let ends = Ends { remote: uri, local: FaceUri::Tcp(local.into()).to_string(), scope: scope(addr, local) };
-    Ok(Box::new(Stream::new(socket, false, options.buffer, ends)))
+    Ok(Box::new(Stream::new(socket, false, options, ends)))
 }
 
 /// A socket that is connecting, and the addresses of both ends.
@@ -134,7 +134,7 @@ impl Listener for TcpListener {
             local: FaceUri::Tcp(local.into()).to_string(),
             scope: scope(remote, local),
         };
-        Ok(Some(Box::new(Stream::new(socket, true, self.options.buffer, ends))))
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
     }
 
     fn uri(&self) -> &str {

@@ -35,7 +35,7 @@ pub(super) fn connect(path: &Path, options: Options) -> io::Result<Box<dyn Trans
     let remote = FaceUri::Unix(path.to_owned()).to_string();
     let socket = UnixStream::connect(path).map_err(|error| not_connected(&remote, &error))?;
     let ends = Ends { remote, local: fd_uri(&socket), scope: FaceScope::Local };
-    Ok(Box::new(Stream::new(socket, true, options.buffer, ends)))
+    Ok(Box::new(Stream::new(socket, true, options, ends)))
 }
 
 /// The end that has no address.
@@ -136,7 +136,7 @@ impl Listener for UnixListener {
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
         let Some((socket, _)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
         let ends = Ends { remote: fd_uri(&socket), local: self.uri.clone(), scope: FaceScope::Local };
-        Ok(Some(Box::new(Stream::new(socket, true, self.options.buffer, ends))))
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
     }
 
     fn uri(&self) -> &str {

@@ -65,8 +65,8 @@ struct Wire {
 }
 
 impl Wire {
-    fn new(socket: TcpStream, options: Options) -> Wire {
-        Wire { socket, outbox: Outbox::new(options.buffer) }
+    fn new(socket: TcpStream, limit: usize) -> Wire {
+        Wire { socket, outbox: Outbox::new(limit) }
     }
 
     fn send(&mut self) -> io::Result<Flushed> {
@@ -124,18 +124,16 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
     let (socket, addr, local) = tcp::begin(remote).map_err(|error| not_connected(&uri, &error))?;
     // The server is told whom we asked for, without a zone: that is of this host.
     let request = format!("ws://{addr}/", addr = SocketAddr::new(addr.ip(), addr.port()));
-    let wire = Wire::new(socket, options);
+    let scope = tcp::scope(addr, local);
+    let limit = options.buffer_for(scope);
+    let wire = Wire::new(socket, limit);
     let state = match tungstenite::client::client_with_config(request, wire, Some(config())) {
         Err(HandshakeError::Interrupted(handshake)) => State::Connecting(Box::new(handshake)),
         Err(HandshakeError::Failure(error)) => return Err(not_connected(&uri, &io_error(error))),
         Ok((socket, _)) => State::Open(Box::new(socket)),
     };
-    let ends = Ends {
-        remote: uri,
-        local: FaceUri::WebSocketClient(local.into()).to_string(),
-        scope: tcp::scope(addr, local),
-    };
-    let early_limit = options.buffer.max(MAX_PACKET_SIZE);
+    let ends = Ends { remote: uri, local: FaceUri::WebSocketClient(local.into()).to_string(), scope };
+    let early_limit = limit.max(MAX_PACKET_SIZE);
     Ok(Box::new(WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit, ends }))
 }
 
@@ -266,6 +264,10 @@ impl Transport for WebSocketFace {
         // What did not fit into the box before.
         written(socket.flush())?;
         socket.get_mut().send()
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.state, State::Open(_))
     }
 
     fn waiting(&self) -> usize {
@@ -408,7 +410,7 @@ impl WebSocketListener {
         };
         let is_foreign = Rc::new(Cell::new(false));
         let handshake = tungstenite::accept_hdr_with_config(
-            Wire::new(socket, self.options),
+            Wire::new(socket, self.options.buffer_for(ends.scope)),
             NoteOrigin(is_foreign.clone()),
             Some(config()),
         );
@@ -437,6 +439,7 @@ impl WebSocketListener {
                     ends.scope = FaceScope::NonLocal;
                 }
                 let wire = socket.get_mut();
+                wire.outbox.set_limit(self.options.buffer_for(ends.scope));
                 let sent = wire.send();
                 if sent.and_then(|_| self.poll.registry().deregister(&mut wire.socket)).is_ok() {
                     let state = State::Open(Box::new(socket));
