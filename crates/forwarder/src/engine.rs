@@ -174,8 +174,7 @@ impl Engine {
         self.perform();
         self.link_deadlines();
         if self.now >= self.next_sweep {
-            self.close_idle();
-            self.next_sweep = self.now + SWEEP;
+            self.sweep();
         }
         if self.now >= self.next_flush {
             self.flush_files();
@@ -261,24 +260,27 @@ impl Engine {
     }
 
     fn face_ready(&mut self, place: Place) {
-        let Some(face) = self.faces.get_mut(place) else { return };
-        let Channel::Transport(transport) = &mut face.channel else { return };
+        let Some(Face { channel: Channel::Transport(transport), .. }) = self.faces.get_mut(place) else {
+            return;
+        };
         if let Err(error) = transport.flush() {
             return self.failed.push((place, error));
         }
+        self.now = self.clock.now();
+        self.node.run_until(self.now);
+        self.note_connected(place);
+        let Some(face) = self.faces.get_mut(place) else { return };
         let Channel::Transport(mut transport) = core::mem::replace(&mut face.channel, Channel::Down) else {
             return;
         };
-        self.now = self.clock.now();
-        self.node.run_until(self.now);
         let malformed = transport.malformed();
         let received = transport.receive(FRAMES_A_ROUND, &mut |peer, frame| self.receive(place, peer, frame));
         let malformed = transport.malformed() - malformed;
         if let Some(face) = self.faces.get_mut(place) {
             face.channel = Channel::Transport(transport);
             face.counters.in_malformed += malformed;
-            face.attempts = 0;
         }
+        self.note_connected(place);
         match received {
             Ok(Received::More) => {
                 self.more.insert(FACES + place as usize);
@@ -506,6 +508,12 @@ impl Engine {
         if let Some(capture) = &mut self.capture {
             capture.flush();
         }
+    }
+
+    /// What is to be done now and then.
+    fn sweep(&mut self) {
+        self.close_idle();
+        self.next_sweep = self.now + SWEEP;
     }
 
     fn close_idle(&mut self) {

@@ -158,6 +158,10 @@ impl Engine {
         };
         let number = self.faces.next_number();
         let mtu = options.mtu.map(|mtu| mtu as usize).or(new.mtu);
+        let up = is_connected(&new.channel);
+        if !up {
+            self.node.set_up(self.now, core, false);
+        }
         let face = self.face(number, core, new.channel, &options, mtu);
         let place = self.faces.insert(Face {
             remote: new.remote,
@@ -167,6 +171,7 @@ impl Engine {
             link_type: new.link_type,
             local_fields: new.local_fields,
             idle_timeout: new.idle_timeout,
+            up,
             ..face
         });
         if options.reliability {
@@ -255,7 +260,7 @@ impl Engine {
         })
     }
 
-    /// Makes a face to a canonical URI.
+    /// Makes a face to a canonical URI. It is down until a connection that takes time is there.
     pub(crate) fn open(
         &mut self,
         remote: &FaceUri,
@@ -284,12 +289,11 @@ impl Engine {
                 (Channel::Udp(udp), local, LinkType::PointToPoint, Some(udp_mtu(peer)))
             }
             _ => {
-                let mut transport = transport::connect(remote, local, transport::Options::default())
+                let transport = transport::connect(remote, local, transport::Options::default())
                     .and_then(|mut transport| {
                         transport.register(&self.registry, Token(FACES + place as usize)).map(|()| transport)
                     })
                     .map_err(|error| refused(remote, &error))?;
-                let _ = &mut transport;
                 let (local, link_type) = (transport.uris().local.to_owned(), transport.link_type());
                 let mtu = transport.mtu();
                 (Channel::Transport(transport), local, link_type, mtu)
@@ -397,13 +401,23 @@ impl Engine {
             Ok(transport) => {
                 face.local = transport.uris().local.to_owned();
                 face.channel = Channel::Transport(transport);
-                face.up = true;
-                let core = face.core;
-                self.node.set_up(self.now, core, true);
-                self.tell(FaceEventKind::Up, place);
+                self.note_connected(place);
             }
             Err(error) => self.fail(place, &error),
         }
+    }
+
+    /// A connection that was begun may be there: then packets go by its face.
+    pub(crate) fn note_connected(&mut self, place: Place) {
+        let Some(face) = self.faces.get_mut(place).filter(|face| !face.up && is_connected(&face.channel))
+        else {
+            return;
+        };
+        face.up = true;
+        face.attempts = 0;
+        let core = face.core;
+        self.node.set_up(self.now, core, true);
+        self.tell(FaceEventKind::Up, place);
     }
 
     /// Closes a face.
@@ -474,6 +488,14 @@ impl Engine {
         let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
         let delays = ServiceClass::ALL.into_iter().zip(self.delays).filter(|(_, of)| of.count() > 0);
         Snapshot { general, cs, faces, drops: self.drops, delays: delays.collect() }
+    }
+}
+
+fn is_connected(channel: &Channel) -> bool {
+    match channel {
+        Channel::Transport(transport) => transport.is_connected(),
+        Channel::Udp(_) | Channel::Internal => true,
+        Channel::Down => false,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::control::Control;
 use crate::status::FaceScope;
 use crate::transport::{Peer, Sent, Transport, Uris};
+use crate::uri::FaceUri;
 
 /// What a scripted socket is to do, and what it was given.
 struct Script {
@@ -21,6 +22,7 @@ struct Script {
     scope: FaceScope,
     /// Nothing can be sent.
     fails: bool,
+    is_connected: bool,
 }
 
 impl Default for Script {
@@ -31,6 +33,7 @@ impl Default for Script {
             link_type: LinkType::PointToPoint,
             scope: FaceScope::NonLocal,
             fails: false,
+            is_connected: true,
         }
     }
 }
@@ -60,6 +63,10 @@ impl Transport for Scripted {
 
     fn flush(&mut self) -> io::Result<Flushed> {
         Ok(Flushed::Done)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.0.borrow().is_connected
     }
 
     fn waiting(&self) -> usize {
@@ -219,4 +226,44 @@ fn a_failure_is_one_attempt_however_many_packets_met_it() {
     let hop = face(&engine, hop);
     assert!(!hop.up);
     assert_eq!((hop.attempts, hop.reconnect_at.since(engine.now)), (1, Span::from_secs(1)));
+}
+
+#[test]
+fn a_face_is_up_when_it_is_connected_and_another_next_hop_is_used_until_then() {
+    let mut engine = engine("[[strategy]]\nprefix = \"/\"\nstrategy = \"best-route\"\n");
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (cheap, begun) = add(&mut engine, Script { is_connected: false, ..Script::default() });
+    let (dear, there) = add(&mut engine, Script::default());
+    for (place, cost) in [(cheap, 0), (dear, 1)] {
+        let number = face(&engine, place).number;
+        engine.add_next_hop(&name("/a"), number, cost).unwrap();
+    }
+    come(&mut engine, consumer, &asks, interest("/a/1", 1));
+    assert_eq!((begun.borrow().sent.len(), there.borrow().sent.len()), (0, 1));
+    assert!(!face(&engine, cheap).up);
+    begun.borrow_mut().is_connected = true;
+    engine.ready(Token(FACES + cheap as usize));
+    assert!(face(&engine, cheap).up);
+    assert_eq!(engine.events.iter().filter(|(kind, _)| *kind == FaceEventKind::Up).count(), 1);
+    come(&mut engine, consumer, &asks, interest("/a/2", 2));
+    assert_eq!((begun.borrow().sent.len(), there.borrow().sent.len()), (1, 1));
+}
+
+#[test]
+fn a_permanent_face_that_cannot_connect_is_never_up_and_one_that_can_is() {
+    let mut engine = engine("");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = FaceUri::Tcp(listener.local_addr().unwrap().into());
+    let options = crate::config::FaceOptions::default();
+    let place = engine.open(&remote, None, FacePersistency::Permanent, options, false, None).unwrap();
+    assert!(!face(&engine, place).up, "it has begun to connect");
+    engine.ready(Token(FACES + place as usize));
+    assert!(face(&engine, place).up);
+    drop(listener);
+    for attempt in 1..=3 {
+        engine.fail(place, &io::ErrorKind::ConnectionReset.into());
+        engine.reconnect(place);
+        engine.ready(Token(FACES + place as usize));
+        assert_eq!((face(&engine, place).up, face(&engine, place).attempts), (false, attempt));
+    }
 }
