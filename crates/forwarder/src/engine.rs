@@ -42,7 +42,7 @@ pub const FACES: usize = 1 << 20;
 const FRAMES_A_ROUND: usize = 64;
 /// System calls that a UDP socket may make before others have their turn.
 const CALLS_A_ROUND: usize = 1;
-/// How often idle faces are looked for.
+/// How often idle faces, and packets that are not complete, are looked for.
 const SWEEP: Span = Span::from_secs(5);
 /// How often capture and recording are written: so much of them is lost when the process is killed.
 const FLUSH: Span = Span::from_secs(1);
@@ -513,6 +513,7 @@ impl Engine {
     /// What is to be done now and then.
     fn sweep(&mut self) {
         self.close_idle();
+        self.expire_fragments();
         self.next_sweep = self.now + SWEEP;
     }
 
@@ -527,6 +528,15 @@ impl Engine {
             debug!(face = self.faces.get(place).map(|face| face.number), "closed: idle");
             self.close(place);
             self.perform();
+        }
+    }
+
+    /// Gives up packets that are not complete in time, also where nothing comes any more.
+    fn expire_fragments(&mut self) {
+        for place in self.faces.places().collect::<Vec<_>>() {
+            if let Some(face) = self.faces.get_mut(place) {
+                face.link.expire_fragments(self.now);
+            }
         }
     }
 

@@ -191,6 +191,11 @@ impl LinkService {
         }
     }
 
+    /// Gives up packets whose fragments have not come in time. It is enough to do so now and then.
+    pub fn expire_fragments(&mut self, now: Time) {
+        self.reassembler.expire(now.as_nanos());
+    }
+
     /// What became of fragments.
     pub fn reassembly(&self) -> ReassemblerCounters {
         self.reassembler.counters()

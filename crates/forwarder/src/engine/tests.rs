@@ -267,3 +267,15 @@ fn a_permanent_face_that_cannot_connect_is_never_up_and_one_that_can_is() {
         assert_eq!((face(&engine, place).up, face(&engine, place).attempts), (false, attempt));
     }
 }
+
+#[test]
+fn fragments_are_forgotten_also_where_no_more_come() {
+    let mut engine = engine("");
+    let (place, script) = add(&mut engine, Script::default());
+    let link = weir_packet::lp::LinkHeader { sequence: Some(1), frag_count: 2, ..Default::default() };
+    let piece = LpPacket { link, ..LpPacket::new(LpHeader::NONE, b"piece") };
+    come(&mut engine, place, &script, piece.to_vec());
+    engine.now += SWEEP;
+    engine.sweep();
+    assert_eq!(face(&engine, place).link.reassembly().timed_out, 1);
+}
