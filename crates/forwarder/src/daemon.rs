@@ -1,27 +1,33 @@
 //! The forwarder as a process: start, event loop, reload, stop.
 
+mod reload;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Token, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 use weir_core::units::Time;
 use weir_packet::Name;
 
 use crate::capture::Capture;
 use crate::clock::{Clock, Timer, random_seed, wall_ms};
-use crate::config::{Change, Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
+use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
-use crate::management::{Management, ManagementConfig, Policy, RouteFlags, Trust, known_key, origin};
+use crate::management::{Management, ManagementConfig, Policy, RouteFlags, Trust, known_key};
 use crate::metrics::Server;
 use crate::node::Node;
 use crate::record::{Header, Recorder};
-use crate::status::{FaceNumber, FacePersistency};
+use crate::status::{FaceNumber, FacePersistency, FaceScope};
 use crate::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
@@ -29,6 +35,8 @@ use crate::uri::{Endpoint, FaceUri};
 
 const TIMER: Token = Token(0);
 const SIGNALS: Token = Token(1);
+/// The resolver has answered.
+const LOOKUP: Token = Token(2);
 const METRICS: Token = Token(1 << 10);
 
 /// Why the forwarder does not start, or stops.
@@ -75,6 +83,11 @@ pub struct Daemon {
     path: Option<PathBuf>,
     signals: Signals,
     replies: Vec<Vec<u8>>,
+    /// Faces of the file, by their two ends as it has them.
+    configured: BTreeMap<(String, Option<String>), FaceNumber>,
+    /// A file that was read and waits for addresses of hosts.
+    lookup: Option<reload::Lookup>,
+    waker: Arc<Waker>,
 }
 
 impl Daemon {
@@ -86,6 +99,7 @@ impl Daemon {
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
         let signals = Signals::watch(poll.registry())?;
+        let waker = Arc::new(Waker::new(poll.registry(), LOOKUP)?);
         let clock = Clock::start();
         let seed = random_seed();
         let node = Node::new(&config, seed);
@@ -107,6 +121,9 @@ impl Daemon {
             path,
             signals,
             replies: Vec::new(),
+            configured: BTreeMap::new(),
+            lookup: None,
+            waker,
         };
         daemon.listen()?;
         daemon.begin_files(seed)?;
@@ -197,7 +214,7 @@ impl Daemon {
         }
         self.add_groups(&config)?;
         for (at, face) in config.face.iter().enumerate() {
-            self.add_face(face)
+            self.add_face(face, address(&face.remote))
                 .map_err(|(message, help)| config.error_at(&format!("face.{at}.remote"), &message, help))?;
         }
         for (at, route) in config.routes.iter().enumerate() {
@@ -243,18 +260,47 @@ impl Daemon {
         self.engine.open(&group, Some(&local), FacePersistency::Permanent, options, false, None).map(|_| ())
     }
 
-    fn add_face(&mut self, face: &FaceConfig) -> Result<(), (String, &'static str)> {
-        let uri: FaceUri =
-            face.remote.parse().map_err(|error| (format!("{error}"), "for example udp4://192.0.2.1:6363"))?;
-        let uri =
-            uri.resolve().map_err(|error| (error.to_string(), "give its address, or one that is known"))?;
-        let local = face.local.as_deref();
-        let (persistency, options) = (face.persistency, face.options);
-        let opened = self.engine.open(&uri, local, persistency, options, false, face.scheme.as_ref());
+    /// Makes a face of the file to an address. A neighbour that has spoken first keeps the face that it has.
+    fn add_face(
+        &mut self,
+        face: &FaceConfig,
+        address: Result<FaceUri, String>,
+    ) -> Result<(), (String, &'static str)> {
+        let uri = address.map_err(|error| (error, "give its address, or one that is known"))?;
+        let mut opened = self.open_face(face, &uri);
+        if let Err(ControlError::FaceExists(there)) = &opened
+            && !self.configured.values().any(|number| *number == there.number)
+            && matches!(uri, FaceUri::Udp(_))
+        {
+            let number = there.number;
+            opened = match there.scope {
+                FaceScope::NonLocal => {
+                    let usual = self.engine.config.options(face.kind()).queue;
+                    if face.scheme.is_some() || face.options.queue != usual {
+                        let face = face.label();
+                        warn!(
+                            face,
+                            "was there already: its queue and scheme take effect with the next start"
+                        );
+                    }
+                    self.engine.change_options(number, face.persistency, &face.options);
+                    Ok(number)
+                }
+                // As an application's it has no queue.
+                FaceScope::Local => {
+                    self.remove_face(number);
+                    self.open_face(face, &uri)
+                }
+            };
+        }
         match opened {
-            Ok(_) => Ok(()),
+            Ok(number) => {
+                self.configured.insert((face.remote.clone(), face.local.clone()), number);
+                Ok(())
+            }
             Err(error)
-                if persistency == FacePersistency::Permanent && matches!(error, ControlError::Failed(_)) =>
+                if face.persistency == FacePersistency::Permanent
+                    && matches!(error, ControlError::Failed(_)) =>
             {
                 Err((error.to_string(), "is the network up?"))
             }
@@ -262,13 +308,25 @@ impl Daemon {
         }
     }
 
+    fn open_face(&mut self, face: &FaceConfig, uri: &FaceUri) -> Result<FaceNumber, ControlError> {
+        let (local, scheme) = (face.local.as_deref(), face.scheme.as_ref());
+        let place = self.engine.open(uri, local, face.persistency, face.options, false, scheme)?;
+        self.engine.status_at(place).map(|status| status.number).ok_or(ControlError::NoSuchFace)
+    }
+
+    /// Closes a face, and forgets its routes at once: others may be made that they would be in the way of.
+    fn remove_face(&mut self, face: FaceNumber) {
+        self.engine.destroy_face(face);
+        self.management.face_gone(face, &mut self.engine);
+    }
+
     /// The face that a route of the file means.
     fn face_of(&self, face: &RouteFace) -> Option<FaceNumber> {
-        let RouteFace::Face { remote, .. } = face else {
-            return self.engine.group_face(face);
+        let RouteFace::Face { remote, local } = face else {
+            return self.engine.group_faces(face).next();
         };
-        let uri = remote.parse::<FaceUri>().ok()?.resolve().ok()?.to_string();
-        self.engine.faces().into_iter().find(|face| face.remote == uri).map(|face| face.number)
+        let number = *self.configured.get(&(remote.clone(), local.clone()))?;
+        self.engine.face(number).map(|face| face.number)
     }
 
     fn add_route(&mut self, route: &Route) -> Result<(), ControlError> {
@@ -277,12 +335,14 @@ impl Daemon {
         self.management.add_static(&route.prefix, face, route.cost, flags, &mut self.engine)
     }
 
-    fn choose_strategy(&mut self, prefix: &Name, short: &str) {
-        if let Some(name) = self.engine.node.strategy_name(short)
-            && let Err(error) = self.engine.set_strategy(prefix, &name)
-        {
+    /// Says whether it is chosen.
+    fn choose_strategy(&mut self, prefix: &Name, short: &str) -> bool {
+        let Some(name) = self.engine.node.strategy_name(short) else { return false };
+        let chosen = self.engine.set_strategy(prefix, &name);
+        if let Err(error) = &chosen {
             warn!(%prefix, %error, "strategy not chosen");
         }
+        chosen.is_ok()
     }
 
     /// Forwards until it is told to stop.
@@ -317,19 +377,20 @@ impl Daemon {
                 match event.token() {
                     TIMER => {}
                     SIGNALS => {}
+                    LOOKUP => self.looked_up(),
                     token if token.0 >= METRICS.0 && token.0 < crate::engine::SOCKETS => self.scrape(token),
                     token => self.engine.ready(token),
                 }
             }
             self.engine.go_on();
+            let signal = self.signals.next();
+            if signal == Some(SIGHUP) {
+                self.reload();
+            }
             self.settle();
-            match self.signals.next() {
-                Some(SIGHUP) => self.reload(),
-                Some(_) => {
-                    info!("stopping");
-                    break;
-                }
-                None => {}
+            if signal.is_some_and(|signal| signal != SIGHUP) {
+                info!("stopping");
+                break;
             }
         }
         self.engine.drain();
@@ -357,6 +418,10 @@ impl Daemon {
         let now = self.engine.now;
         if self.management.next_deadline() <= now {
             self.management.handle_deadline(now, &mut self.engine);
+        }
+        // Before commands, which may be about faces that come in their place.
+        for face in core::mem::take(&mut self.engine.gone) {
+            self.management.face_gone(face, &mut self.engine);
         }
         for Asked { interest, incoming } in core::mem::take(&mut self.engine.asked) {
             self.management.handle_interest(
@@ -390,70 +455,6 @@ impl Daemon {
             if let Err(error) = taken {
                 info!(%error, "cannot answer who asks for figures");
             }
-        }
-    }
-
-    /// Reads the file again, and makes what is different so.
-    fn reload(&mut self) {
-        let Some(path) = &self.path else {
-            return warn!("there is no file to read again");
-        };
-        let new = match Config::load(path) {
-            Ok(new) => new,
-            Err(error) => return error!(%error, "the file is not taken; everything stays as it is"),
-        };
-        let change = Change::between(&self.config, &new);
-        self.apply(&change);
-        for key in &change.restart {
-            warn!(key, "takes effect with the next start");
-        }
-        self.config = new;
-        info!("read the file again");
-    }
-
-    fn apply(&mut self, change: &Change) {
-        for (prefix, face) in &change.routes_removed {
-            if let Some(face) = self.face_of(face) {
-                self.management.remove_route(prefix, face, origin::STATIC, &mut self.engine);
-            }
-        }
-        for face in &change.faces_removed {
-            let remote = RouteFace::Face { remote: face.remote.clone(), local: face.local.clone() };
-            if let Some(face) = self.face_of(&remote) {
-                self.engine.destroy_face(face);
-            }
-        }
-        if let Some(faces) = &change.faces {
-            self.engine.config = faces.clone();
-        }
-        for changed in &change.faces_changed {
-            self.change_face(&changed.new);
-        }
-        for face in &change.faces_added {
-            if let Err((message, help)) = self.add_face(face) {
-                error!(face = face.label(), message, help, "face not made");
-            }
-        }
-        for route in &change.routes_set {
-            if let Err(error) = self.add_route(route) {
-                error!(prefix = %route.prefix, %error, "route not made");
-            }
-        }
-        for prefix in &change.strategies_unset {
-            self.engine.unset_strategy(prefix);
-        }
-        for choice in &change.strategies_set {
-            self.choose_strategy(&choice.prefix, choice.strategy);
-        }
-        if let Some((packets, bytes)) = change.content_store {
-            self.engine.node.set_content_store_limits(packets, bytes.as_u64());
-        }
-    }
-
-    fn change_face(&mut self, face: &FaceConfig) {
-        let remote = RouteFace::Face { remote: face.remote.clone(), local: face.local.clone() };
-        if let Some(number) = self.face_of(&remote) {
-            self.engine.change_options(number, face.persistency, &face.options);
         }
     }
 
@@ -495,6 +496,13 @@ impl Signals {
             io::Read::read(pipe, &mut bytes).is_ok_and(|n| n > 0).then_some(*signal)
         })
     }
+}
+
+/// The address of a URI. Asks the resolver for that of a host's name, which takes time.
+fn address(remote: &str) -> Result<FaceUri, String> {
+    let uri: FaceUri =
+        remote.parse().map_err(|error| format!("{error}: for example udp4://192.0.2.1:6363"))?;
+    uri.resolve().map_err(|error| error.to_string())
 }
 
 fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {

@@ -66,6 +66,8 @@ pub struct Face {
     pub local_fields: bool,
     /// Rate at which packets leave.
     pub send_rate: Option<Rate>,
+    /// Largest frame where nothing else is asked for, bytes; `None`: any.
+    pub own_mtu: Option<usize>,
     /// Whether it is up.
     pub up: bool,
     /// On-demand: it is closed when nothing has come for so long.

@@ -97,6 +97,7 @@ impl Engine {
             link_type: LinkType::PointToPoint,
             local_fields: false,
             send_rate: options.rate,
+            own_mtu: None,
             up: true,
             idle_timeout: None,
             last_used: self.now,
@@ -171,6 +172,7 @@ impl Engine {
             link_type: new.link_type,
             local_fields: new.local_fields,
             idle_timeout: new.idle_timeout,
+            own_mtu: new.mtu,
             up,
             ..face
         });
@@ -442,7 +444,7 @@ impl Engine {
         faces.fold(self.past, |total, face| sum(total, face.counters))
     }
 
-    /// Gives a face of the configuration other options.
+    /// Gives a face the options that the configuration has for it.
     pub(crate) fn change_options(
         &mut self,
         number: FaceNumber,
@@ -450,12 +452,12 @@ impl Engine {
         options: &FaceOptions,
     ) {
         let Some(place) = self.faces.of_number(number) else { return };
-        let mtu = options.mtu.map(|mtu| mtu as usize);
         let Some(face) = self.faces.get_mut(place) else { return };
         face.persistency = persistency;
+        face.idle_timeout = None;
         face.send_rate = options.rate;
         let link = LinkOptions {
-            mtu: mtu.or(face.link.options().mtu),
+            mtu: options.mtu.map(|mtu| mtu as usize).or(face.own_mtu),
             reliability: options.reliability,
             marking: marking(options),
             ..face.link.options()
@@ -468,19 +470,21 @@ impl Engine {
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
     }
 
-    /// The face of a group that a route of the file means.
-    pub(crate) fn group_face(&self, face: &RouteFace) -> Option<FaceNumber> {
+    /// The faces of the groups that the file means, if it means any: a route is by the first.
+    pub(crate) fn group_faces(&self, face: &RouteFace) -> impl Iterator<Item = FaceNumber> {
         let local = match face {
-            RouteFace::Multicast(interface) | RouteFace::Ethernet(interface) => format!("dev://{interface}"),
-            RouteFace::Face { .. } => return None,
+            RouteFace::Multicast(interface) | RouteFace::Ethernet(interface) => {
+                Some(format!("dev://{interface}"))
+            }
+            RouteFace::Face { .. } => None,
         };
         let is_ethernet = matches!(face, RouteFace::Ethernet(_));
-        let is_it = |face: &&Face| {
+        let is_it = move |face: &&Face| {
             face.link_type == LinkType::MultiAccess
-                && face.local == local
+                && Some(&face.local) == local.as_ref()
                 && face.remote.starts_with("ether://") == is_ethernet
         };
-        self.faces.places().filter_map(|place| self.faces.get(place)).find(is_it).map(|face| face.number)
+        self.faces.places().filter_map(|place| self.faces.get(place)).filter(is_it).map(|face| face.number)
     }
 
     /// The forwarder at this moment, for Prometheus.

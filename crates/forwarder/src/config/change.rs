@@ -4,7 +4,7 @@ use weir_core::cs::CsPolicy;
 use weir_core::units::Bytes;
 use weir_packet::Name;
 
-use super::{Config, Face, Faces, Log, Route, RouteFace, StrategyChoice};
+use super::{Config, Face, FaceOptions, Faces, Route, RouteFace, StrategyChoice};
 
 /// A face that is in both files, with other options.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Change {
     pub faces_removed: Vec<Face>,
     /// Faces with other options.
     pub faces_changed: Vec<FaceChanged>,
+    /// Groups with other options: those of an interface.
+    pub groups_changed: Vec<(RouteFace, FaceOptions)>,
     /// New faces.
     pub faces_added: Vec<Face>,
     /// New routes, and those with another cost or other flags.
@@ -37,8 +39,6 @@ pub struct Change {
     pub faces: Option<Faces>,
     /// Bounds of the content store, packets and bytes.
     pub content_store: Option<(usize, Bytes)>,
-    /// How much is said.
-    pub log: Option<Log>,
     /// Keys and tables that only a restart changes.
     pub restart: Vec<&'static str>,
 }
@@ -48,6 +48,7 @@ impl Change {
     pub fn between(old: &Config, new: &Config) -> Change {
         let mut change = Change { restart: restart(old, new), ..Change::default() };
         change.faces(old, new);
+        change.groups(old, new);
         change.routes(old, new);
         change.strategies(old, new);
         if old.faces != new.faces {
@@ -56,9 +57,6 @@ impl Change {
         let store = |of: &Config| (of.tables.content_store_packets, of.tables.content_store_bytes);
         if store(old) != store(new) {
             change.content_store = Some(store(new));
-        }
-        if old.log.level != new.log.level {
-            change.log = Some(new.log);
         }
         change
     }
@@ -77,6 +75,19 @@ impl Change {
                 Some(was) if was == face => {}
                 Some(was) => self.faces_changed.push(FaceChanged { old: was.clone(), new: face.clone() }),
             }
+        }
+    }
+
+    fn groups(&mut self, old: &Config, new: &Config) {
+        let (was, is) = (&old.faces.multicast, &new.faces.multicast);
+        if was.options != is.options {
+            let kept = is.interfaces.iter().filter(|interface| was.interfaces.contains(interface));
+            self.groups_changed.extend(kept.map(|on| (RouteFace::Multicast(on.clone()), is.options)));
+        }
+        let (was, is) = (&old.faces.ethernet, &new.faces.ethernet);
+        if was.options != is.options {
+            let kept = is.interfaces.iter().filter(|interface| was.interfaces.contains(interface));
+            self.groups_changed.extend(kept.map(|on| (RouteFace::Ethernet(on.clone()), is.options)));
         }
     }
 
@@ -108,6 +119,13 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
         let tables = of.tables.clone();
         super::Tables { content_store_packets: 0, content_store_bytes: Bytes::ZERO, ..tables }
     };
+    let faces_differ = |differs: fn(&Face, &Face) -> bool| {
+        let of_both = |is: &Face| old.face.iter().any(|was| was.is_same(is) && differs(was, is));
+        new.face.iter().any(of_both)
+    };
+    let queues = |of: &Config| (of.faces.multicast.options.queue, of.faces.ethernet.options.queue);
+    let (was, is) = (queues(old), queues(new));
+    let has_groups = (!old.faces.multicast.interfaces.is_empty(), !old.faces.ethernet.interfaces.is_empty());
     let policy = |of: &Config| -> CsPolicy { of.tables.content_store_policy };
     let others_differ = |old: &Config, new: &Config| {
         let tables = super::Tables { content_store_policy: policy(new), ..fixed(old) };
@@ -120,6 +138,10 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("faces.websocket.listen", old.faces.websocket.listen != new.faces.websocket.listen),
         ("faces.multicast", multicast(old) != multicast(new)),
         ("faces.ethernet", ethernet(old) != ethernet(new)),
+        ("faces.multicast.queue", has_groups.0 && was.0 != is.0),
+        ("faces.ethernet.queue", has_groups.1 && was.1 != is.1),
+        ("face.queue", faces_differ(|was, is| was.options.queue != is.options.queue)),
+        ("face.scheme", faces_differ(|was, is| was.scheme != is.scheme)),
         ("scheme", old.scheme != new.scheme || old.schemes != new.schemes),
         ("tables.content_store_policy", policy(old) != policy(new)),
         ("tables", others_differ(old, new)),
@@ -127,6 +149,7 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("metrics", old.metrics != new.metrics),
         ("capture", old.capture != new.capture),
         ("record", old.record != new.record),
+        ("log.level", old.log.level != new.log.level),
         ("log.format", old.log.json != new.log.json),
     ]
     .into_iter()

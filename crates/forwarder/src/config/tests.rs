@@ -490,7 +490,7 @@ fn a_change_says_what_is_to_be_done() {
         strategy("/y", "best-route"),
         strategy("/z", "multicast"),
         strategy("/w", "multicast"),
-        "[tables]\ncontent_store_packets = 10\n[log]\nlevel = \"warn\"\n".to_owned(),
+        "[tables]\ncontent_store_packets = 10\n".to_owned(),
     ];
     let change = Change::between(&parse(&old.concat()), &parse(&new.concat()));
     let labels = |faces: &[Face]| faces.iter().map(|face| face.label().to_owned()).collect::<Vec<_>>();
@@ -505,7 +505,6 @@ fn a_change_says_what_is_to_be_done() {
     let set: Vec<_> = change.strategies_set.iter().map(|s| (s.prefix.to_string(), s.strategy)).collect();
     assert_eq!(set, [("/y".into(), "best-route"), ("/w".into(), "multicast")]);
     assert_eq!(change.content_store, Some((10, Bytes::new(256_000_000))));
-    assert_eq!(change.log, Some(Log { level: LogLevel::Warn, json: false }));
     assert!(change.faces.is_none() && change.restart.is_empty(), "{:?}", change.restart);
 }
 
@@ -521,9 +520,21 @@ fn what_needs_a_restart_is_named() {
     assert_eq!(restart("[tables]\npit_entries = 5\n"), ["tables"]);
     assert_eq!(restart("[tables]\ncontent_store_policy = \"fifo\"\n"), ["tables.content_store_policy"]);
     assert_eq!(
-        restart("[management]\nenabled = false\n[log]\nformat = \"json\"\n"),
-        ["management", "log.format"]
+        restart("[management]\nenabled = false\n[log]\nformat = \"json\"\nlevel = \"warn\"\n"),
+        ["management", "log.level", "log.format"]
     );
+    // Queues are made with their faces.
+    let face = |more: &str| {
+        let text = format!("[scheme]\nname = \"qsccp\"\n[[face]]\nremote = \"udp4://192.0.2.1\"\n{more}\n");
+        parse(&text)
+    };
+    let changed = |more: &str| Change::between(&face(""), &face(more)).restart;
+    assert_eq!(changed("queue = 5"), ["face.queue"]);
+    assert_eq!(changed("scheme = { period = \"50 ms\" }"), ["face.scheme"]);
+    assert_eq!(changed("rate = \"1 Mb/s\"\nmtu = \"1000 B\""), [""; 0]);
+    assert_eq!(restart("[faces.multicast]\nqueue = 7\n[faces.ethernet]\nqueue = 7\n"), [""; 0]);
+    let on = |queue: u8| parse(&format!("[faces.multicast]\ninterfaces = \"eth0\"\nqueue = {queue}\n"));
+    assert_eq!(Change::between(&on(5), &on(6)).restart, ["faces.multicast.queue"]);
     let all = [
         "faces.unix",
         "faces.udp.listen",
@@ -534,6 +545,7 @@ fn what_needs_a_restart_is_named() {
         "metrics",
         "capture",
         "record",
+        "log.level",
         "log.format",
     ];
     assert_eq!(restart(WHOLE), all);
