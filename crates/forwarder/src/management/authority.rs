@@ -119,8 +119,10 @@ pub enum Refusal {
     BadSignature,
     /// Its key is not known, or may not command this.
     NotTrusted,
-    /// It has nothing that sets it apart from the same command at another time.
+    /// It has no time, and only known keys count.
     NoTime,
+    /// It has nothing that sets it apart from the same command at another time.
+    NothingSingle,
     /// Its time is too far from the forwarder's.
     Untimely,
     /// It was there before.
@@ -133,7 +135,8 @@ impl core::fmt::Display for Refusal {
             Refusal::Unsigned => "the command is not signed",
             Refusal::BadSignature => "the signature is wrong",
             Refusal::NotTrusted => "the key may not give this command",
-            Refusal::NoTime => "the signature has no time, nonce or sequence number",
+            Refusal::NoTime => "the signature has no time",
+            Refusal::NothingSingle => "the signature has no time, nonce or sequence number",
             Refusal::Untimely => {
                 "the signature's time is too far from the forwarder's, or older than what it remembers"
             }
@@ -303,9 +306,11 @@ impl Memory {
     ) -> Result<(), Refusal> {
         // Sequence numbers of unknown keys have nothing to do with each other.
         let seq_num = claim.info.seq_num.filter(|_| trust == Trust::KnownKeys);
-        let nothing_but_nonce = claim.has_nonce || claim.info.seq_num.is_some();
+        let is_single = claim.has_nonce || claim.info.seq_num.is_some();
         match (claim.time_ms, seq_num) {
-            (None, None) if trust == Trust::KnownKeys || !nothing_but_nonce => return Err(Refusal::NoTime),
+            // What was given before the forwarder started is not remembered: its time has to say so.
+            (None, _) if trust == Trust::KnownKeys => return Err(Refusal::NoTime),
+            (None, _) if !is_single => return Err(Refusal::NothingSingle),
             (Some(time), _) if time.abs_diff(wall_ms) > tolerance => return Err(Refusal::Untimely),
             (Some(time), _) if self.forgotten_ms.is_some_and(|forgotten| time <= forgotten) => {
                 return Err(Refusal::Untimely);
