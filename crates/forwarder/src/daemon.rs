@@ -525,6 +525,9 @@ fn management_config(config: &Config) -> Result<ManagementConfig, ConfigError> {
         })?;
         policy.keys.push(key);
     }
+    if config.management.local_trusted {
+        policy.local = Trust::KnownKeys;
+    }
     policy.localhop = config.management.localhop.then_some(Trust::KnownKeys);
     Ok(ManagementConfig { policy, max_routes: config.tables.fib_entries, ..ManagementConfig::default() })
 }

@@ -206,14 +206,14 @@ fn register(root: &str, prefix: &str, nonce: u32, is_signed: bool) -> Vec<u8> {
     if !is_signed {
         return bare.to_vec();
     }
-    let salt = nonce.to_be_bytes();
-    let info = SignatureInfo {
-        nonce: Some(&salt),
-        time_ms: Some(wall_ms()),
-        ..SignatureInfo::new(SignatureType::DigestSha256)
-    };
+    sign(&bare, &Signer::digest(), SignatureInfo::new(SignatureType::DigestSha256))
+}
+
+fn sign(bare: &Interest<'_>, signer: &Signer, info: SignatureInfo<'_>) -> Vec<u8> {
+    let salt = bare.nonce.unwrap_or_default().to_be_bytes();
+    let info = SignatureInfo { nonce: Some(&salt), time_ms: Some(wall_ms()), ..info };
     let mut wire = Vec::new();
-    bare.sign(&Signer::digest(), info, &mut wire).unwrap();
+    bare.sign(signer, info, &mut wire).unwrap();
     wire
 }
 
@@ -256,6 +256,32 @@ fn unsigned_and_replayed_commands_are_refused_and_change_nothing() {
     let answer = other.receive(SECOND);
     assert!(answer.is_none_or(|answer| code(&answer) != 200));
     assert!(!has_route(&world.forwarder, "/gorged") && !has_route(&world.forwarder, "/forged"));
+}
+
+#[test]
+fn where_only_trusted_keys_count_others_of_this_host_are_refused() {
+    let folder = Folder::new("trusted");
+    let (key, certificate) = (name("/op/KEY/1"), folder.path("op.cert"));
+    let signer = Signer::generate_ecdsa().unwrap();
+    let info = SignatureInfo::new(signer.signature_type());
+    let mut wire = Vec::new();
+    let whole = name("/op/KEY/1/self/v=1");
+    Data::new(whole.view(), signer.public_key().unwrap(), info).sign(&signer, &mut wire).unwrap();
+    fs::write(&certificate, wire).unwrap();
+    let more = format!("[management]\nlocal = \"trusted\"\ntrusted_keys = \"{}\"\n", certificate.display());
+    let forwarder = Running::start(&folder, &more);
+    let mut application = forwarder.connect();
+    for root in ["/localhost/nfd", "/localhop/nfd"] {
+        application.send(&register(root, "/anybody", 1, true));
+        assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 403, "{root}");
+    }
+    let mut parameters = Vec::new();
+    ControlParameters { name: Some(name("/own")), ..ControlParameters::default() }.encode(&mut parameters);
+    let command = name("/localhost/nfd/rib/register").with(Component::generic(&parameters));
+    let bare = Interest { nonce: Some(3), must_be_fresh: true, ..Interest::new(command.view()) };
+    application.send(&sign(&bare, &signer, info.with_key(key.view())));
+    assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 200);
+    assert!(has_route(&forwarder, "/own") && !has_route(&forwarder, "/anybody"));
 }
 
 /// A page of anybody may have the browser of this host send its bytes to a port of this host.

@@ -102,7 +102,9 @@ const KEYS: &[Key] = &[
         "mode",
         Shape::TextOf("file mode", "a file mode in octal, such as \"0660\""),
         "0666",
-        "Who may connect, and so also command the forwarder; without it everybody on this host, as with NFD.",
+        "Who may connect, and so also command the forwarder; without it everybody on this host, as with NFD. Who may not \
+         connect here still may by TCP, UDP and WebSocket on the loopback address, which counts as this host: empty those \
+         lists too, or have commands signed (`local` of `[management]`).",
     ),
     // faces.udp
     key("faces.udp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
@@ -317,6 +319,14 @@ const KEYS: &[Key] = &[
     ),
     key(
         "management",
+        "local",
+        Shape::Choice(&["any", "trusted"]),
+        "any",
+        "Whose commands are done that come from this host: anybody's, as with NFD, or only those signed with one of \
+         `trusted_keys`. The commands of `weir` have no key: with `trusted` they only show.",
+    ),
+    key(
+        "management",
         "localhop",
         Shape::Switch,
         "false",
@@ -327,7 +337,8 @@ const KEYS: &[Key] = &[
         "trusted_keys",
         Shape::TextsOf("path", "the path of a certificate"),
         "[]",
-        "Files with certificates.",
+        "Files with certificates: of who may command from this host if `local` is `trusted`, and of neighbours who may \
+         register prefixes if `localhop` is on.",
     ),
     // metrics
     key(

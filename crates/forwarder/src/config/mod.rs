@@ -412,6 +412,8 @@ pub struct Tables {
 pub struct Management {
     /// Whether there are commands.
     pub enabled: bool,
+    /// Whether commands of this host too have to be signed with a trusted key.
+    pub local_trusted: bool,
     /// Whether neighbours may register prefixes.
     pub localhop: bool,
     /// Files with the certificates of those who may.

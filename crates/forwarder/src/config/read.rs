@@ -380,6 +380,7 @@ impl<'a> Reader<'a> {
         let item = self.item("management")?;
         let enabled = item.switch("enabled")?;
         let localhop = item.switch("localhop")?;
+        let local_trusted = item.choice("local")? == "trusted";
         let trusted_keys = item.texts("trusted_keys")?;
         let trusted_keys: Vec<PathBuf> =
             trusted_keys.iter().map(|(path, _)| PathBuf::from(&**path)).collect();
@@ -390,11 +391,20 @@ impl<'a> Reader<'a> {
             let help = "give `trusted_keys`, the files with their certificates";
             return Err(error(&item, "localhop", "no neighbour's key is trusted", help));
         }
-        if !localhop && !trusted_keys.is_empty() {
-            let message = "these keys are for neighbours, who may not register prefixes";
-            return Err(error(&item, "trusted_keys", message, "give localhop = true"));
+        if local_trusted && trusted_keys.is_empty() {
+            let help = "give `trusted_keys`, the files with their certificates, or leave `local` out";
+            return Err(error(&item, "local", "no key is trusted: nobody could command", help));
         }
-        Ok(Management { enabled, localhop, trusted_keys })
+        if !localhop && !local_trusted && !trusted_keys.is_empty() {
+            let message = "these keys may do nothing that others may not";
+            return Err(error(
+                &item,
+                "trusted_keys",
+                message,
+                "give local = \"trusted\", or localhop = true",
+            ));
+        }
+        Ok(Management { enabled, local_trusted, localhop, trusted_keys })
     }
 
     fn metrics(&self) -> Result<Option<SocketAddr>> {

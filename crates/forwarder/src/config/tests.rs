@@ -391,8 +391,13 @@ fn keys_that_need_each_other_say_so() {
     );
     assert_mistake(
         "[management]\ntrusted_keys = \"x\"\n",
-        "2: management.trusted_keys: these keys are for neighbours, who may not register prefixes",
+        "2: management.trusted_keys: these keys may do nothing that others may not",
         "localhop = true",
+    );
+    assert_mistake(
+        "[management]\nlocal = \"trusted\"\n",
+        "2: management.local: no key is trusted: nobody could command",
+        "trusted_keys",
     );
     assert_mistake(
         "[metrics]\nlisten = \"127.0.0.1:6363\"\n",
