@@ -276,7 +276,14 @@ impl Engine {
             return Err(ControlError::Full("table of faces"));
         }
         let uri = remote.to_string();
-        let same = |face: &Face| face.remote == uri && local.is_none_or(|local| face.local == local);
+        // What is on an interface is another face on another one.
+        let is_on_interface = match remote {
+            FaceUri::Ethernet(_) => true,
+            FaceUri::Udp(end) => end.ip().is_multicast() && end.zone().is_none(),
+            _ => false,
+        };
+        let same =
+            |face: &Face| face.remote == uri && local.map_or(!is_on_interface, |local| face.local == local);
         if let Some(place) = self.faces.places().find(|&p| self.faces.get(p).is_some_and(same)) {
             let status = self.status_at(place).ok_or(ControlError::NoSuchFace)?;
             return Err(ControlError::FaceExists(Box::new(status)));
@@ -637,8 +644,10 @@ impl Control for Engine {
         }
         if let Some(persistency) = change.persistency {
             face.persistency = persistency;
-            let is_on_demand = persistency == FacePersistency::OnDemand;
-            face.idle_timeout = is_on_demand.then_some(self.config.udp.idle_timeout);
+            // Those on streams end with their connections.
+            let may_be_idle =
+                persistency == FacePersistency::OnDemand && matches!(face.channel, Channel::Udp(_));
+            face.idle_timeout = may_be_idle.then_some(self.config.udp.idle_timeout);
         }
         face.link.set_options(link, first_sequence());
         if link.reliability {

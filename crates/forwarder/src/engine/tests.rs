@@ -9,8 +9,8 @@ use weir_packet::{Interest, NackReason, Name};
 
 use super::*;
 use crate::config::Config;
-use crate::control::Control;
-use crate::status::FaceScope;
+use crate::control::{Control, ControlError};
+use crate::status::{FaceChange, FaceScope};
 use crate::transport::{Peer, Sent, Transport, Uris};
 use crate::uri::FaceUri;
 
@@ -278,4 +278,33 @@ fn fragments_are_forgotten_also_where_no_more_come() {
     engine.now += SWEEP;
     engine.sweep();
     assert_eq!(face(&engine, place).link.reassembly().timed_out, 1);
+}
+
+#[test]
+fn only_faces_on_udp_end_when_they_are_idle() {
+    let mut engine = engine("");
+    let (stream, _) = add(&mut engine, Script::default());
+    let datagrams = datagram(&mut engine, 7, &interest("/a", 1)).unwrap();
+    for (place, expires) in [(stream, false), (datagrams, true)] {
+        let number = face(&engine, place).number;
+        let change = FaceChange { persistency: Some(FacePersistency::OnDemand), ..FaceChange::default() };
+        assert_eq!(engine.update_face(number, &change).unwrap().expires_in_ms.is_some(), expires);
+    }
+}
+
+#[test]
+fn a_group_on_one_interface_is_not_that_on_another() {
+    let mut engine = engine("");
+    let mut open = |local| {
+        let group: FaceUri = "udp4://224.0.23.170:56363".parse().unwrap();
+        let options = crate::config::FaceOptions::default();
+        engine.open(&group, local, FacePersistency::Permanent, options, false, None)
+    };
+    open(Some("dev://lo")).unwrap();
+    assert!(matches!(open(Some("dev://lo")), Err(ControlError::FaceExists(_))));
+    let without = open(None).unwrap_err();
+    assert!(
+        matches!(&without, ControlError::BadUri(why) if why.contains("which network interface")),
+        "{without}"
+    );
 }
