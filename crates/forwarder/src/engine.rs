@@ -92,8 +92,8 @@ pub struct Engine {
     next_flush: Time,
     /// Before then no neighbour's face has been idle for long enough to make room for another.
     pub(crate) no_room_before: Time,
-    /// Faces with deadlines of their own: link reliability, or to be connected again.
-    pub(crate) timed: BTreeSet<Place>,
+    /// Faces with deadlines of their own, link reliability or to be connected again, by when.
+    pub(crate) timed: BTreeSet<(Time, Place)>,
     /// Reused between frames.
     net: Vec<u8>,
     frame: Vec<u8>,
@@ -158,13 +158,21 @@ impl Engine {
         if !self.more.is_empty() {
             return self.now;
         }
-        let mut due = self.node.next_deadline().min(self.next_sweep).min(self.next_flush);
-        for &place in &self.timed {
-            if let Some(face) = self.faces.get(place) {
-                due = due.min(face.link.next_deadline()).min(face.reconnect_at);
-            }
+        let timed = self.timed.first().map_or(Time::NEVER, |&(due, _)| due);
+        self.node.next_deadline().min(self.next_sweep).min(self.next_flush).min(timed)
+    }
+
+    /// Takes note of when a face wants to be called. What was noted before and comes earlier stays: then it is
+    /// asked again.
+    #[inline]
+    pub(crate) fn note_deadline(&mut self, place: Place) {
+        let Some(face) = self.faces.get_mut(place) else { return };
+        let due = face.link.next_deadline().min(face.reconnect_at);
+        if due < face.due {
+            self.timed.remove(&(face.due, place));
+            self.timed.insert((due, place));
+            face.due = due;
         }
-        due
     }
 
     /// A round begins: does what was due until now.
@@ -322,6 +330,7 @@ impl Engine {
             }
         });
         counters.in_malformed += malformed + u64::from(taken.is_err());
+        self.note_deadline(place);
     }
 
     /// Gives a packet of our own to the core.
@@ -436,6 +445,7 @@ impl Engine {
             self.dirty.push(place);
         }
         self.failed.extend(failure.map(|error| (place, error)));
+        self.note_deadline(place);
     }
 
     fn ask_management(&mut self, id: PacketId) {
@@ -470,12 +480,13 @@ impl Engine {
     /// Acknowledgements and retransmissions of faces with link reliability, and faces to connect again.
     fn link_deadlines(&mut self) {
         let now = self.now;
-        let is_due = |face: &Face| face.link.next_deadline() <= now || face.reconnect_at <= now;
-        let due = |place: &Place| self.faces.get(*place).is_some_and(is_due);
-        for place in self.timed.iter().copied().filter(due).collect::<Vec<_>>() {
+        while let Some(&(due, place)) = self.timed.first().filter(|(due, _)| *due <= now) {
+            self.timed.remove(&(due, place));
             let Some(face) = self.faces.get_mut(place) else { continue };
+            face.due = Time::NEVER;
             if face.reconnect_at <= now {
                 self.reconnect(place);
+                self.note_deadline(place);
                 continue;
             }
             let Face { number, link, channel, is_dirty, counters, .. } = face;
@@ -499,6 +510,7 @@ impl Engine {
                 self.dirty.push(place);
             }
             self.failed.extend(failure.map(|error| (place, error)));
+            self.note_deadline(place);
         }
     }
 

@@ -82,6 +82,8 @@ pub struct Face {
     pub attempts: u32,
     /// When to connect again.
     pub reconnect_at: Time,
+    /// The deadline that is noted of it.
+    pub due: Time,
 }
 
 impl Face {

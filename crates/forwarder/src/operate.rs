@@ -105,6 +105,7 @@ impl Engine {
             is_dirty: false,
             attempts: 0,
             reconnect_at: Time::NEVER,
+            due: Time::NEVER,
         }
     }
 
@@ -176,9 +177,6 @@ impl Engine {
             up,
             ..face
         });
-        if options.reliability {
-            self.timed.insert(place);
-        }
         self.tell(FaceEventKind::Created, place);
         Some(place)
     }
@@ -384,21 +382,18 @@ impl Engine {
         face.attempts += 1;
         let wait = FIRST_RETRY.as_nanos().saturating_mul(1 << face.attempts.min(10));
         face.reconnect_at = self.now + Span::from_nanos(wait.min(LONGEST_RETRY.as_nanos()));
-        self.timed.insert(place);
         if core::mem::replace(&mut face.up, false) {
             let core = face.core;
             self.node.set_up(self.now, core, false);
             self.tell(FaceEventKind::Down, place);
         }
+        self.note_deadline(place);
     }
 
     /// Connects a permanent face again.
     pub(crate) fn reconnect(&mut self, place: Place) {
         let Some(face) = self.faces.get_mut(place) else { return };
         face.reconnect_at = Time::NEVER;
-        if !face.link.options().reliability {
-            self.timed.remove(&place);
-        }
         let Ok(remote) = face.remote.parse::<FaceUri>() else { return };
         // Where there was a choice it was an interface.
         let local = face.local.starts_with("dev://").then_some(face.local.as_str());
@@ -433,7 +428,7 @@ impl Engine {
     pub(crate) fn close(&mut self, place: Place) {
         self.tell(FaceEventKind::Destroyed, place);
         let Some(face) = self.faces.remove(place) else { return };
-        self.timed.remove(&place);
+        self.timed.remove(&(face.due, place));
         // The next face may be put there.
         self.failed.retain(|(failed, _)| *failed != place);
         self.past = sum(self.past, face.counters);
@@ -471,9 +466,6 @@ impl Engine {
         };
         face.link.set_options(link, first_sequence());
         let core = face.core;
-        if link.reliability {
-            self.timed.insert(place);
-        }
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
     }
 
@@ -650,9 +642,6 @@ impl Control for Engine {
             face.idle_timeout = may_be_idle.then_some(self.config.udp.idle_timeout);
         }
         face.link.set_options(link, first_sequence());
-        if link.reliability {
-            self.timed.insert(place);
-        }
         self.status_at(place).ok_or(ControlError::NoSuchFace)
     }
 

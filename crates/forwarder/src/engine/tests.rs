@@ -10,7 +10,7 @@ use weir_packet::{Interest, NackReason, Name};
 use super::*;
 use crate::config::Config;
 use crate::control::{Control, ControlError};
-use crate::status::{FaceChange, FaceScope};
+use crate::status::{FaceChange, FaceFlags, FaceScope};
 use crate::transport::{Peer, Sent, Transport, Uris};
 use crate::uri::FaceUri;
 
@@ -307,4 +307,36 @@ fn a_group_on_one_interface_is_not_that_on_another() {
         matches!(&without, ControlError::BadUri(why) if why.contains("which network interface")),
         "{without}"
     );
+}
+
+#[test]
+fn only_faces_that_wait_for_something_are_looked_at() {
+    let mut engine = engine("");
+    let reliable = FaceChange {
+        flags: Some(FaceFlags { reliability: true, ..FaceFlags::default() }),
+        ..FaceChange::default()
+    };
+    let faces: Vec<_> = (0..5).map(|_| add(&mut engine, Script::default())).collect();
+    for (place, _) in &faces {
+        let number = face(&engine, *place).number;
+        engine.update_face(number, &reliable).unwrap();
+    }
+    assert!(engine.timed.is_empty(), "{:?}", engine.timed);
+    let (hop, script) = &faces[1];
+    let number = face(&engine, *hop).number;
+    engine.add_next_hop(&name("/a"), number, 0).unwrap();
+    // As from an application: what comes by a reliable face is acknowledged.
+    let (consumer, asks) = add(&mut engine, Script::default());
+    come(&mut engine, consumer, &asks, interest("/a/1", 1));
+    let due = face(&engine, *hop).link.next_deadline();
+    assert_eq!(engine.timed.iter().copied().collect::<Vec<_>>(), [(due, *hop)]);
+    // Nobody acknowledges it: it is sent again, once each time.
+    for times in 2..4 {
+        assert!(engine.next_deadline() <= face(&engine, *hop).link.next_deadline());
+        engine.now = face(&engine, *hop).link.next_deadline();
+        engine.link_deadlines();
+        assert_eq!(script.borrow().sent.len(), times);
+    }
+    engine.close(*hop);
+    assert!(engine.timed.is_empty(), "{:?}", engine.timed);
 }
