@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
+use mio::event::Source;
+use mio::{Interest, Registry, Token};
 use weir_forwarder::transport::stream::{FrameReader, Outbox};
+use weir_forwarder::transport::websocket;
 use weir_forwarder::transport::{Flushed, Received, Sent};
 use weir_forwarder::uri::FaceUri;
 use weir_packet::{MAX_PACKET_SIZE, tlv};
@@ -13,6 +16,8 @@ use weir_packet::{MAX_PACKET_SIZE, tlv};
 struct Trickle<'a> {
     steps: VecDeque<usize>,
     input: &'a [u8],
+    /// What is first read to its end: the other side waits for an answer there.
+    first: usize,
     output: Vec<u8>,
 }
 
@@ -27,7 +32,9 @@ impl Trickle<'_> {
 
 impl Read for Trickle<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.step(buffer.len().min(self.input.len()))?;
+        let there = if self.first > 0 { self.first } else { self.input.len() };
+        let count = self.step(buffer.len().min(there))?;
+        self.first = self.first.saturating_sub(count);
         let (read, rest) = self.input.split_at(count);
         buffer[..count].copy_from_slice(read);
         self.input = rest;
@@ -47,14 +54,29 @@ impl Write for Trickle<'_> {
     }
 }
 
+/// No event loop watches it.
+impl Source for Trickle<'_> {
+    fn register(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn reregister(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn deregister(&mut self, _: &Registry) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A stream in pieces whose lengths the first 32 bytes say, in units of their own square: the frames are what the
 /// stream begins with, each is one element, and after the end there is no more. What is received is sent on
 /// through a box: what leaves are the frames that it took.
 pub fn stream(bytes: &[u8]) {
     let (head, input) = bytes.split_at(bytes.len().min(32));
     let steps = |skip| head.iter().skip(skip).map(|&step| usize::from(step) * usize::from(step)).collect();
-    let mut source = Trickle { steps: steps(0), input, output: Vec::new() };
-    let mut sink = Trickle { steps: steps(1), input: &[], output: Vec::new() };
+    let mut source = Trickle { steps: steps(0), input, first: 0, output: Vec::new() };
+    let mut sink = Trickle { steps: steps(1), input: &[], first: 0, output: Vec::new() };
     let (mut reader, mut outbox) = (FrameReader::default(), Outbox::new(0));
     let (mut received, mut taken) = (Vec::new(), Vec::new());
     let budget = head.first().map_or(1, |&budget| usize::from(budget % 5) + 1);
@@ -86,6 +108,34 @@ pub fn stream(bytes: &[u8]) {
     sink.steps = [usize::MAX; 4].into();
     assert_eq!(outbox.flush(&mut sink).ok(), Some(Flushed::Done));
     assert_eq!(sink.output, taken);
+}
+
+/// What a browser asks for.
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+/// What a client says to a server of WebSocket, in pieces as in [`stream`]: from the handshake on, or behind a right
+/// one where the first byte is even. Frames are no longer than packets, and come only behind a handshake; what is
+/// not WebSocket is an error. Says how many frames came.
+pub fn websocket(bytes: &[u8]) -> usize {
+    let (head, input) = bytes.split_at(bytes.len().min(32));
+    let is_greeted = head.first().is_some_and(|first| first % 2 == 0);
+    let input = [if is_greeted { REQUEST } else { &[] }, input].concat();
+    let steps = head.iter().map(|&step| usize::from(step) * usize::from(step)).collect();
+    let end = input.windows(4).position(|end| end == b"\r\n\r\n");
+    let first = end.map_or(0, |end| end + 4);
+    let socket = Trickle { steps, input: &input, first, output: Vec::new() };
+    let has_upgrade = input.windows(7).any(|word| word.eq_ignore_ascii_case(b"upgrade"));
+    let mut frames = 0;
+    let mut each = |frame: &[u8]| {
+        assert!(has_upgrade && frame.len() <= MAX_PACKET_SIZE);
+        frames += 1;
+    };
+    if let Err(error) = websocket::echo(socket, 2 * head.len(), &mut each) {
+        let kinds = [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof, io::ErrorKind::WouldBlock];
+        assert!(kinds.contains(&error.kind()), "{error}");
+    }
+    frames
 }
 
 /// A text as face URI: one canonical form, or an error on one line.

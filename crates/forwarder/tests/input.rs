@@ -4,6 +4,9 @@
 #[path = "../../../fuzz/src/forwarder.rs"]
 mod harness;
 
+use std::fs;
+use std::path::Path;
+
 use proptest::prelude::*;
 use weir_packet::lp::LinkHeader;
 use weir_packet::{
@@ -89,6 +92,17 @@ fn steps() -> impl Strategy<Value = Vec<u8>> {
     });
     let change = (0x80..=0xFFu8).prop_map(|step| vec![step]);
     prop::collection::vec(prop_oneof![8 => frame, 1 => change], 0..60).prop_map(|steps| steps.concat())
+}
+
+#[test]
+fn the_corpus_of_frames_breaks_no_promise() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/forwarder_input");
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).expect("the corpus is beside the fuzz targets") {
+        harness::input(&fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 8, "{count} files in {}", folder.display());
 }
 
 proptest! {

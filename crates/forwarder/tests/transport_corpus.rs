@@ -24,6 +24,18 @@ fn the_corpus_of_streams_breaks_no_promise() {
 }
 
 #[test]
+fn the_corpus_of_websockets_breaks_no_promise() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/forwarder_websocket");
+    for (file, frames) in
+        [("whole", 2), ("pieces", 20), ("in-parts", 1), ("handshake", 1), ("no-handshake", 0), ("post", 0)]
+    {
+        assert_eq!(harness::websocket(&fs::read(folder.join(file)).unwrap()), frames, "{file}");
+    }
+    let websocket = |bytes: &[u8]| assert!(harness::websocket(bytes) < 100);
+    replay("forwarder_websocket", websocket, 9);
+}
+
+#[test]
 fn the_corpus_of_face_uris_breaks_no_promise() {
     replay("forwarder_face_uri", harness::face_uri, 14);
 }
@@ -44,12 +56,35 @@ fn nearly_frames() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
+/// Messages of a client, masked with zeros, with now and then bytes that are none.
+fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
+    let first = prop_oneof![4 => Just(0x82u8), 1 => prop::sample::select(vec![0x81, 0x89, 0x8A, 0x88, 2, 0x80]), 1 => any::<u8>()];
+    let message = (first, 0..9000u16, any::<u8>()).prop_map(|(first, len, fill)| {
+        let len = if first == 0x82 { len } else { len % 130 };
+        let mut message = vec![first];
+        match len {
+            0..126 => message.push(0x80 | len as u8),
+            _ => message.extend([0xFE, (len >> 8) as u8, len as u8]),
+        }
+        message.extend([0; 4]);
+        message.resize(message.len() + usize::from(len), fill);
+        message
+    });
+    let piece = prop_oneof![8 => message, 1 => prop::collection::vec(any::<u8>(), 0..4)];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn arbitrary_streams_break_no_promise(head: [u8; 32], body in nearly_frames()) {
         harness::stream(&[&head[..], &body].concat());
+    }
+
+    #[test]
+    fn arbitrary_messages_break_no_promise(head: [u8; 32], messages in nearly_messages()) {
+        harness::websocket(&[&head[..], &messages].concat());
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use mio::event::Source;
 use mio::net::TcpStream;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
@@ -59,13 +60,13 @@ fn config() -> WebSocketConfig {
 ///
 /// As the box takes messages as a whole, the protocol never stops within one, and what waits is counted.
 #[derive(Debug)]
-struct Wire {
-    socket: TcpStream,
+struct Wire<S> {
+    socket: S,
     outbox: Outbox,
 }
 
-impl Wire {
-    fn new(socket: TcpStream, limit: usize) -> Wire {
+impl<S: Write> Wire<S> {
+    fn new(socket: S, limit: usize) -> Wire<S> {
         Wire { socket, outbox: Outbox::new(limit) }
     }
 
@@ -74,7 +75,7 @@ impl Wire {
     }
 }
 
-impl Read for Wire {
+impl<S: Read> Read for Wire<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.socket.read(buffer) {
@@ -85,7 +86,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl<S> Write for Wire<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.outbox.write(bytes)
     }
@@ -96,18 +97,18 @@ impl Write for Wire {
 }
 
 /// How far a face has come.
-enum State {
+enum State<S: Read + Write> {
     /// A client that waits for the connection, and then for the server's answer.
-    Connecting(Box<MidHandshake<ClientHandshake<Wire>>>),
+    Connecting(Box<MidHandshake<ClientHandshake<Wire<S>>>>),
     /// Messages pass.
-    Open(Box<WebSocket<Wire>>),
+    Open(Box<WebSocket<Wire<S>>>),
     /// The handshake failed.
     Failed,
 }
 
 /// A face on a WebSocket.
-struct WebSocketFace {
-    state: State,
+struct WebSocketFace<S: Read + Write> {
+    state: State<S>,
     /// What is sent before the connection is there, and how many bytes that are.
     early: Vec<Bytes>,
     early_bytes: usize,
@@ -137,8 +138,14 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
     Ok(Box::new(WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit, ends }))
 }
 
-impl WebSocketFace {
-    fn wire(&mut self) -> Option<&mut Wire> {
+impl<S: Read + Write + Source> WebSocketFace<S> {
+    /// One whose handshake is done.
+    fn open(socket: WebSocket<Wire<S>>, ends: Ends) -> WebSocketFace<S> {
+        let state = State::Open(Box::new(socket));
+        WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit: 0, ends }
+    }
+
+    fn wire(&mut self) -> Option<&mut Wire<S>> {
         match &mut self.state {
             State::Connecting(handshake) => Some(handshake.get_mut().get_mut()),
             State::Open(socket) => Some(socket.get_mut()),
@@ -211,7 +218,7 @@ fn io_error(error: Error) -> io::Error {
     }
 }
 
-impl Transport for WebSocketFace {
+impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let wire = self.wire().ok_or_else(closed)?;
         registry.register(&mut wire.socket, token, Interest::READABLE | Interest::WRITABLE)
@@ -291,7 +298,7 @@ impl Transport for WebSocketFace {
 }
 
 /// Tells the peer that text is not for us; the face ends.
-fn refuse_text(socket: &mut WebSocket<Wire>) -> io::Error {
+fn refuse_text<S: Read + Write>(socket: &mut WebSocket<Wire<S>>) -> io::Error {
     let reason = CloseFrame { code: CloseCode::Unsupported, reason: "frames are binary messages".into() };
     match written(socket.close(Some(reason))) {
         Ok(()) => io::Error::new(io::ErrorKind::InvalidData, "a text message; frames are binary messages"),
@@ -318,12 +325,20 @@ fn is_of_this_host(origin: &HeaderValue) -> bool {
     address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
 }
 
-type ServerHandshakeState = MidHandshake<ServerHandshake<Wire, NoteOrigin>>;
+/// A server's handshake, or what comes of it.
+type Greeted<S> = Result<WebSocket<Wire<S>>, HandshakeError<ServerHandshake<Wire<S>, NoteOrigin>>>;
+
+/// Begins the handshake with a peer that has connected.
+#[expect(clippy::result_large_err, reason = "it is what the library gives, and goes on from there")]
+fn greet<S: Read + Write>(socket: S, limit: usize, is_foreign: &Rc<Cell<bool>>) -> Greeted<S> {
+    let (wire, note) = (Wire::new(socket, limit), NoteOrigin(is_foreign.clone()));
+    tungstenite::accept_hdr_with_config(wire, note, Some(config()))
+}
 
 /// A peer that has connected and not yet said that it speaks WebSocket.
 struct Handshake {
     token: Token,
-    state: ServerHandshakeState,
+    state: MidHandshake<ServerHandshake<Wire<TcpStream>, NoteOrigin>>,
     ends: Ends,
     is_foreign: Rc<Cell<bool>>,
 }
@@ -345,7 +360,7 @@ pub struct WebSocketListener {
     /// Oldest first.
     handshakes: VecDeque<Handshake>,
     last_token: usize,
-    ready: VecDeque<WebSocketFace>,
+    ready: VecDeque<WebSocketFace<TcpStream>>,
     uri: String,
     options: Options,
 }
@@ -409,11 +424,7 @@ impl WebSocketListener {
             scope: tcp::scope(remote, local),
         };
         let is_foreign = Rc::new(Cell::new(false));
-        let handshake = tungstenite::accept_hdr_with_config(
-            Wire::new(socket, self.options.buffer_for(ends.scope)),
-            NoteOrigin(is_foreign.clone()),
-            Some(config()),
-        );
+        let handshake = greet(socket, self.options.buffer_for(ends.scope), &is_foreign);
         self.went_on(token, ends, is_foreign, handshake);
     }
 
@@ -431,7 +442,7 @@ impl WebSocketListener {
         token: Token,
         mut ends: Ends,
         is_foreign: Rc<Cell<bool>>,
-        handshake: Result<WebSocket<Wire>, HandshakeError<ServerHandshake<Wire, NoteOrigin>>>,
+        handshake: Greeted<TcpStream>,
     ) {
         match handshake {
             Ok(mut socket) => {
@@ -442,14 +453,7 @@ impl WebSocketListener {
                 wire.outbox.set_limit(self.options.buffer_for(ends.scope));
                 let sent = wire.send();
                 if sent.and_then(|_| self.poll.registry().deregister(&mut wire.socket)).is_ok() {
-                    let state = State::Open(Box::new(socket));
-                    self.ready.push_back(WebSocketFace {
-                        state,
-                        early: Vec::new(),
-                        early_bytes: 0,
-                        early_limit: 0,
-                        ends,
-                    });
+                    self.ready.push_back(WebSocketFace::open(socket, ends));
                 }
             }
             Err(HandshakeError::Interrupted(state)) => {
@@ -476,6 +480,45 @@ impl Listener for WebSocketListener {
     fn uri(&self) -> &str {
         &self.uri
     }
+}
+
+/// Speaks as a server with one client on any socket, without an event loop: hands in its frames, and sends them back.
+/// Tries so many times to go on, as a socket that would block is asked again. Fuzzing goes through this.
+///
+/// # Errors
+/// Those of [`Transport::receive`], and that the handshake is not done or failed.
+pub fn echo<S: Read + Write + Source>(
+    socket: S,
+    rounds: usize,
+    each: &mut dyn FnMut(&[u8]),
+) -> io::Result<()> {
+    let options = Options::default();
+    let mut greeted = greet(socket, options.far_buffer, &Rc::default());
+    let mut left = 0..rounds;
+    let socket = loop {
+        match greeted {
+            Ok(socket) => break socket,
+            Err(HandshakeError::Failure(error)) => return Err(io_error(error)),
+            Err(HandshakeError::Interrupted(handshake)) => {
+                left.next().ok_or(io::ErrorKind::WouldBlock)?;
+                greeted = handshake.handshake();
+            }
+        }
+    };
+    let ends = Ends { remote: String::new(), local: String::new(), scope: FaceScope::NonLocal };
+    let mut face = WebSocketFace::open(socket, ends);
+    for _ in left {
+        let mut frames = Vec::new();
+        face.receive(8, &mut |_, frame| {
+            each(frame);
+            frames.push(frame.to_vec());
+        })?;
+        for frame in &frames {
+            face.send(frame)?;
+        }
+        face.flush()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
