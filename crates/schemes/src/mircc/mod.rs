@@ -21,18 +21,21 @@
 //! 3. Primary Interests are served first. In the code the older of the two heads goes, and priority acts
 //!    on drops only (`primary_first = false`).
 //! 4. What waits counts once in (3); the code multiplies it by ten.
-//! 5. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
-//! 6. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
-//! 7. An Interest that is due goes before Data that wait for the same link. The code has one queue for
+//! 5. y counts every Interest that comes to the face. The code counts those that the shaper takes, so that y is
+//!    never more than C and a rate that is too high falls by the queue's term only, which may be why that is
+//!    multiplied by ten.
+//! 6. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
+//! 7. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
+//! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
 //!    both behind the shaper.
-//! 8. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
-//! 9. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
+//! 9. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
+//! 10. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
 //!    be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
 //!    else's, which was aggregated.
-//! 10. While nobody asks, a link computes no rates. Who comes then finds all of it.
-//! 11. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
+//! 11. While nobody asks, a link computes no rates. Who comes then finds all of it.
+//! 12. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
 //!     fifth; there a timeout halves it.
-//! 12. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
+//! 13. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
 
 mod consumer;
 mod rates;

@@ -130,7 +130,7 @@ impl LinkRates {
         !asked && self.primary.rate() >= 0.99 * self.capacity
     }
 
-    /// An Interest that will bring so many bits is accepted.
+    /// An Interest that would bring so many bits has come, whether or not there is room for it.
     pub(super) fn count(&mut self, class: Class, bits: u64) {
         let class = match class {
             Class::Primary => &mut self.primary,
@@ -261,6 +261,20 @@ mod tests {
         }
         let rate = rates.rates().1 as f64;
         assert!((rate / ((C - 4e6) / 2.0) - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    /// Why what is dropped counts: else y is never more than C, and no rate that is too high falls.
+    #[test]
+    fn counted_without_what_is_dropped_a_rate_that_is_too_high_stays() {
+        let mut counted = [link(), link()];
+        for _ in 0..200 {
+            let asked = counted.map(|rates| 4.0 * rates.rates().0 as f64);
+            counted[0].count(Class::Primary, (asked[0] * T) as u64);
+            counted[1].count(Class::Primary, (asked[1].min(C) * T) as u64);
+            counted.iter_mut().for_each(|rates| rates.end_period(T, 0.0));
+        }
+        let [ours, accepted] = counted.map(|rates| 4.0 * rates.rates().0 as f64 / C);
+        assert!((ours - 1.0).abs() < 0.01 && accepted > 3.9, "{ours} {accepted}");
     }
 
     /// Why the code's N_s is not ours: R_s² · n = C_s·(R_p + R_s) is more than there is.

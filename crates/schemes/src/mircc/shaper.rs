@@ -73,6 +73,8 @@ impl Shaper {
 
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let class = class_of(&ev.pool[packet]);
+        self.begin_period(ev.now);
+        self.rates.count(class, self.data_bits);
         if self.waiting() >= self.settings.shaper {
             let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };
             let (packet, reason) = match pushed_out {
@@ -85,8 +87,6 @@ impl Shaper {
             }
             self.waiting_bytes -= ev.pool[packet].wire_len();
         }
-        self.begin_period(ev.now);
-        self.rates.count(class, self.data_bits);
         self.waiting_bytes += ev.pool[packet].wire_len();
         self.waiting[class as usize].push_back(packet);
     }
