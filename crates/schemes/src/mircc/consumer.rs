@@ -1,7 +1,7 @@
 //! The consumer: finds paths, and paces Interests over each of them in two classes.
 //!
 //! ```text
-//!   every 100 ms:  Interest with a fresh random label --> Data with an unknown label --> a new path
+//!   every ~100 ms: Interest with a fresh random label --> Data with an unknown label --> a new path
 //!   each path:     primary pacer at R_p·max R_p/ΣR_p, secondary pacer at R_s
 //! ```
 //!
@@ -134,7 +134,8 @@ impl Consumer {
 
     /// A fresh label; paths that are not heard of are given up.
     fn explore(&mut self, ev: &mut SendEvent<'_>) -> u32 {
-        self.explore_at = ev.now + self.exploration;
+        // Not at equal times: flows that began together would fill shapers together, for ever.
+        self.explore_at = ev.now + self.exploration.scale(0.5 + ev.random.unit());
         let (now, memory) = (ev.now, self.path_memory);
         self.paths.retain(|path| now.since(path.heard_at) <= memory);
         self.share_primary(now, ev.expected_size);
@@ -320,10 +321,10 @@ mod tests {
     }
 
     #[test]
-    fn before_there_is_a_path_an_interest_explores_every_100_ms() {
+    fn before_there_is_a_path_interests_explore_every_100_ms_or_so() {
         let mut bench = Bench::new();
         let sent = bench.run(Time::ZERO + Span::from_millis(1001));
-        assert_eq!(sent.len(), 11);
+        assert!((8..=14).contains(&sent.len()), "{}", sent.len());
         assert!(sent.iter().all(|(_, class)| *class == 1));
         assert!(sent.windows(2).all(|pair| pair[0].0 != pair[1].0), "each has a fresh label");
     }
@@ -395,8 +396,8 @@ mod tests {
                 _ => 2,
             }] += 1;
         }
-        // 720 ms: seven or eight explore.
-        assert!((7..=8).contains(&counts[2]), "{counts:?}");
+        // 720 ms: about seven explore.
+        assert!((5..=10).contains(&counts[2]), "{counts:?}");
         assert!((counts[0] - 2 * counts[1]).abs() <= 3, "{counts:?}");
     }
 

@@ -35,7 +35,9 @@
 //! 11. While nobody asks, a link computes no rates. Who comes then finds all of it.
 //! 12. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
 //!     fifth; there a timeout halves it.
-//! 13. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
+//! 13. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
+//!    fill shapers of ten Interests together, and the last of them never finds a path.
+//! 14. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
 
 mod consumer;
 mod rates;
