@@ -15,8 +15,8 @@
 //! # Deviations from the paper
 //! 1. The article could be had as an abstract only. The equations are those of the code of QSCCP's authors, where
 //!    they are not plainly mistaken; η = 0.95 is what QSCCP's paper says that the article has.
-//! 2. Secondary flows are counted by the rate that they are told, N_s = max(C_s, y_s)/R_s, and as one while there
-//!    are none. The code has R_p + R_s there: then they ask for (R_p + R_s)/R_s of what there is, and the shaper
+//! 2. Secondary flows are counted by the rate that they are told, N_s = max(C_s, y_s)/R_s, and taken to be as many as
+//!    the primary ones while none asks. The code has R_p + R_s there: then they ask for (R_p + R_s)/R_s of what there is, and the shaper
 //!    drops the rest (`secondary_flows = "both"`).
 //! 3. Primary Interests are served first. In the code the older of the two heads goes, and priority acts
 //!    on drops only (`primary_first = false`).

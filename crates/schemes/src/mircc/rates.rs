@@ -49,7 +49,7 @@ impl Class {
 /// By what rate the flows with secondary Interests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecondaryFlows {
-    /// R_s, the rate that they send them at; one flow while there are none.
+    /// R_s, the rate that they send them at; as many as primary ones while there are none.
     Secondary,
     /// R_p + R_s, as the code of QSCCP's authors has it.
     Both,
@@ -155,7 +155,7 @@ impl LinkRates {
         let rest = (self.capacity - asked).max(0.0);
         let asked = self.secondary.take_asked(seconds);
         let secondary_flows = match self.secondary_flows {
-            SecondaryFlows::Secondary if asked == 0.0 => 1.0,
+            SecondaryFlows::Secondary if asked == 0.0 => primary_flows,
             SecondaryFlows::Secondary => flows(rest, asked, self.secondary.rate()),
             SecondaryFlows::Both => flows(rest, asked, self.primary.rate() + self.secondary.rate()),
         };
@@ -249,6 +249,22 @@ mod tests {
             let rate = link.rates().0 as f64;
             assert!((rate / fair - 1.0).abs() < 0.02, "{rate} of {fair}");
         }
+    }
+
+    /// With a small R_s a period without secondary Interests comes by chance.
+    #[test]
+    fn a_period_without_secondary_interests_does_not_offer_each_flow_all_that_is_left() {
+        let mut rates = link();
+        for _ in 0..200 {
+            rates.count(Class::Primary, (40.0 * rates.rates().0 as f64 * T) as u64);
+            rates.count(Class::Secondary, 1000);
+            rates.end_period(T, 0.0);
+        }
+        rates.count(Class::Primary, (0.9 * C * T) as u64);
+        rates.end_period(T, 0.0);
+        // A fifth of the way to a fortieth of 0.1·C.
+        let rate = rates.rates().1 as f64;
+        assert!(rate < 0.2 * 0.11 * C / 40.0 + 1e4, "{rate}");
     }
 
     #[test]
