@@ -208,12 +208,16 @@ impl FlowControl for Consumer {
         let Some(path) = self.path_of(PathLabel::of(ev.data), ev.tag, ev.now) else { return };
         path.heard_at = ev.now;
         path.is_told = told[0].is_some();
+        let before = path.told;
         path.told = match told {
             // A Data that met no router that limits it.
             [None, _] => [(GROWTH * path.told[0]).clamp(FIRST_RATE, LARGEST_RATE), 0.0],
             told => told.map(|rate| (rate.unwrap_or(0) as f64).min(LARGEST_RATE)),
         };
-        self.share_primary(ev.now, ev.expected_size);
+        // Links change their rates once in a period, and many Data come between.
+        if path.told.map(f64::to_bits) != before.map(f64::to_bits) {
+            self.share_primary(ev.now, ev.expected_size);
+        }
     }
 
     /// Where routers say the rates, loss changes none. Where nobody does, it is all there is to go by.
