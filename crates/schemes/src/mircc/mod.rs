@@ -78,7 +78,7 @@ const PARAMETERS: &[Parameter] = &[
         kind: ParameterKind::Variant(&[
             Variant { name: "article", defaults: &[] },
             Variant {
-                name: "authors",
+                name: "qsccp",
                 defaults: &[
                     ("target_utilisation", "0.99"),
                     ("secondary_flows", "both"),

@@ -57,21 +57,35 @@ const PARAMETERS: &[Parameter] = &[
         key: "variant",
         kind: ParameterKind::Variant(&[
             Variant { name: "article", defaults: &[] },
-            Variant { name: "authors", defaults: &[("p_min", "0.0001"), ("p_max", "0.5"), ("least_window", "10"), ("most_window", "1048576")] },
-            Variant { name: "qsccp-diamond", defaults: &[
+            Variant {
+                name: "qsccp",
+                defaults: &[
+                    ("p_min", "0.0001"),
+                    ("p_max", "0.5"),
+                    ("least_window", "10"),
+                    ("most_window", "1048576"),
+                ],
+            },
+            Variant {
+                name: "qsccp-diamond",
+                defaults: &[
                     ("p_min", "0.0001"),
                     ("p_max", "0.05"),
                     ("decrease", "0.95"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
-                ] },
-            Variant { name: "qsccp-backbone", defaults: &[
+                ],
+            },
+            Variant {
+                name: "qsccp-backbone",
+                defaults: &[
                     ("p_min", "0.0001"),
                     ("p_max", "0.05"),
                     ("decrease", "0.98"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
-                ] },
+                ],
+            },
         ]),
         default: "article",
         meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7",

@@ -125,7 +125,7 @@ impl Raaqm {
 
 impl FlowControl for Raaqm {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        if f64::from(ev.pending) < self.window { Permit::Now } else { Permit::Blocked }
+        if f64::from(ev.pending) + 1.0 <= self.window { Permit::Now } else { Permit::Blocked }
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
