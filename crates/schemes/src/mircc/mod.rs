@@ -30,13 +30,13 @@
 //!    both behind the shaper.
 //! 9. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
 //! 10. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
-//!    be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
-//!    else's, which was aggregated.
+//!     be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
+//!     else's, which was aggregated.
 //! 11. While nobody asks, a link computes no rates. Who comes then finds all of it.
 //! 12. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
 //!     fifth; there a timeout halves it.
 //! 13. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
-//!    fill shapers of ten Interests together, and the last of them never finds a path.
+//!     fill shapers of ten Interests together, and the last of them never finds a path.
 //! 14. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
 
 mod consumer;
