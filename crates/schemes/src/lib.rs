@@ -4,6 +4,10 @@
 //! make it takes from the core. Its file reads beside its paper.
 
 pub mod fixed;
+mod meter;
+pub mod mircc;
+pub mod omcc_rf;
+mod path_label;
 pub mod pcon;
 pub mod qsccp;
 pub mod registry;

@@ -21,6 +21,8 @@ pub struct Entry {
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[
     crate::qsccp::ENTRY,
+    crate::mircc::ENTRY,
+    crate::omcc_rf::ENTRY,
     crate::pcon::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,

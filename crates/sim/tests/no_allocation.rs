@@ -71,3 +71,15 @@ fn a_network_of_200_nodes_allocates_nothing_per_packet() {
 fn without_congestion_control_nothing_is_allocated_per_packet_either() {
     allocates_nothing_per_packet("qsccp/dumbbell", &["scheme.default=fixed"], 10, 60);
 }
+
+#[test]
+fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
+    for scheme in ["mircc", "omcc-rf"] {
+        allocates_nothing_per_packet(
+            "qsccp/diamond-latency",
+            &[&format!("scheme.default={scheme}")],
+            20,
+            160,
+        );
+    }
+}

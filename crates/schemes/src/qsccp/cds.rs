@@ -34,9 +34,9 @@ use weir_packet::{ServiceClass, Signal};
 use super::Settings;
 use super::greedy::{self, Greed};
 use super::index::{CLASSES, FlowIndex};
-use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Told};
+use crate::meter::Meter;
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;

@@ -127,7 +127,6 @@ mod cds;
 mod cra;
 mod greedy;
 mod index;
-mod meter;
 mod outgoing;
 mod pecn;
 mod policy;

@@ -11,7 +11,7 @@ use weir_core::queue::DropTail;
 use weir_core::scheme::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
 use weir_core::units::{Rate, Time};
 
-use super::meter::Meter;
+use crate::meter::Meter;
 
 /// Two drop-tail queues, one before the other.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// A token bucket rate limiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     rate: Rate,
     depth_bits: u64,
     full_at: Time,
@@ -20,17 +20,17 @@ pub(super) struct Meter {
 
 impl Meter {
     /// A full bucket of this depth that fills at `rate`.
-    pub(super) fn new(rate: Rate, depth_bits: u64) -> Meter {
+    pub(crate) fn new(rate: Rate, depth_bits: u64) -> Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
 
-    pub(super) fn bits_per_second(&self) -> f64 {
+    pub(crate) fn bits_per_second(&self) -> f64 {
         self.rate.as_bps_f64()
     }
 
     /// Changes the rate; what the bucket lacks, in bits, stays. At a rate of zero it would stay for
     /// ever.
-    pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         let rate = rate.max(Rate::from_bps(1));
         if rate == self.rate {
             return;
@@ -44,20 +44,20 @@ impl Meter {
     }
 
     /// Changes the depth; what the bucket lacks stays.
-    pub(super) fn set_depth(&mut self, depth_bits: u64) {
+    pub(crate) fn set_depth(&mut self, depth_bits: u64) {
         self.depth_bits = depth_bits;
     }
 
     /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
     #[inline]
-    pub(super) fn passes_at(&self, bits: u64) -> Time {
+    pub(crate) fn passes_at(&self, bits: u64) -> Time {
         self.full_at
             - self.rate.time_for_bits(self.depth_bits.saturating_sub(bits)).min(Span::from_secs(3600))
     }
 
     /// Takes the tokens for `bits` that pass now.
     #[inline]
-    pub(super) fn take(&mut self, now: Time, bits: u64) {
+    pub(crate) fn take(&mut self, now: Time, bits: u64) {
         if self.full_at < now {
             self.full_at = now;
             self.carried = 0;

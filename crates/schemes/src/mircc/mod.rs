@@ -1,0 +1,214 @@
+//! MIRCC: M. Mahdian, S. Arianfar, J. Gibson, D. Oran, "MIRCC: Multipath-aware ICN Rate-based Congestion
+//! Control" (ICN 2016).
+//!
+//! Routers compute for each link what a flow may have, as a primary rate and a secondary one
+//! (`rates.rs`), write it into Data, and let Interests go no faster than their Data fit
+//! (`shaper.rs`). Interests take the path that their label says (`steering.rs`, `../path_label.rs`). Consumers find paths
+//! and pace Interests on each: primary ones as many as the best path alone would carry, secondary ones
+//! beside them (`consumer.rs`).
+//!
+//! ```text
+//!   consumer --Interest: PathLabel, RateClass-------------------> routers --> producer
+//!   consumer <--Data:    PathLabel, PrimaryRate, SecondaryRate--- routers <-- producer
+//! ```
+//!
+//! # Deviations from the paper
+//! 1. The article could be had as an abstract only. The equations are those of the code of QSCCP's authors, where
+//!    they are not plainly mistaken; η = 0.95 is what QSCCP's paper says that the article has.
+//! 2. Secondary flows are counted by the rate that they are told, N_s = max(C_s, y_s)/R_s, and taken to be as many as
+//!    the primary ones while none asks. The code has R_p + R_s there: then they ask for (R_p + R_s)/R_s of what there is, and the shaper
+//!    drops the rest (`secondary_flows = "both"`).
+//! 3. Primary Interests are served first. In the code the older of the two heads goes, and priority acts
+//!    on drops only (`primary_first = false`).
+//! 4. What waits counts once in (3); the code multiplies it by ten.
+//! 5. y counts every Interest that comes to the face. The code counts those that the shaper takes, so that y is
+//!    never more than C and a rate that is too high falls by the queue's term only, which may be why that is
+//!    multiplied by ten.
+//! 6. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
+//! 7. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
+//! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
+//!    both behind the shaper.
+//! 9. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
+//! 10. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
+//!     be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
+//!     else's, which was aggregated.
+//! 11. While nobody asks, a link computes no rates. Who comes then finds all of it.
+//! 12. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
+//!     fifth; there a timeout halves it.
+//! 13. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
+//!     fill shapers of ten Interests together, and the last of them never finds a path.
+//! 14. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
+
+mod consumer;
+mod rates;
+mod shaper;
+mod steering;
+
+use weir_core::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::units::{Rate, Span};
+
+use crate::registry::Entry;
+use rates::SecondaryFlows;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "mircc",
+    title: "explicit rates of two classes, Interests steered over known paths",
+    citation: "M. Mahdian et al., MIRCC: Multipath-aware ICN Rate-based Congestion Control, ICN 2016",
+    parameters: PARAMETERS,
+    build: |params| Box::new(Mircc { settings: Settings::new(params) }),
+};
+
+const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
+
+const fn span(
+    key: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+    from: &'static str,
+) -> Parameter {
+    let kind = ParameterKind::Span(Span::from_millis(1), Span::from_secs(60));
+    Parameter { key, kind, default, meaning, from }
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "variant",
+        kind: ParameterKind::Variant(&[
+            Variant { name: "article", defaults: &[] },
+            Variant {
+                name: "qsccp",
+                defaults: &[
+                    ("target_utilisation", "0.99"),
+                    ("secondary_flows", "both"),
+                    ("primary_first", "false"),
+                ],
+            },
+        ]),
+        default: "article",
+        meaning: "whose defaults the others have: the article's, or those of the code of QSCCP's authors",
+        from: "assumed: the article where they differ",
+    },
+    Parameter {
+        key: "target_utilisation",
+        kind: ParameterKind::Number(0.01, 1.0),
+        default: "0.95",
+        meaning: "η, part of a link that Data may use",
+        from: "paper: as QSCCP's section V-C cites it",
+    },
+    span("period", "100 ms", "T, how often rates are computed", "files: mircc-strategy.cpp"),
+    Parameter {
+        key: "gain",
+        kind: ParameterKind::Number(0.001, 1.0),
+        default: "0.2",
+        meaning: "part of the new value in (3) and (4)",
+        from: "files: mircc-strategy.cpp",
+    },
+    Parameter {
+        key: "secondary_flows",
+        kind: ParameterKind::Choice(&["secondary", "both"]),
+        default: "secondary",
+        meaning: "by which rate secondary flows are counted: R_s, or R_p + R_s",
+        from: "assumed: the rate that they send at; files: both",
+    },
+    Parameter {
+        key: "shaper",
+        kind: ParameterKind::Integer(1, 1 << 16),
+        default: "10",
+        meaning: "Interests of both classes that may wait for a link",
+        from: "files: mircc-strategy.cpp",
+    },
+    Parameter {
+        key: "primary_first",
+        kind: ParameterKind::Switch,
+        default: "true",
+        meaning: "whether primary Interests leave before secondary ones, or the older first",
+        from: "assumed: as the names say; files: false",
+    },
+    span("exploration", "100 ms", "time between Interests that look for paths", "files: mircc-consumer.cpp"),
+    span(
+        "path_memory",
+        "2 s",
+        "how long a path is kept that is not heard of",
+        "files: hICN, a path is stale after 2 s",
+    ),
+    Parameter {
+        key: "data_size",
+        kind: ParameterKind::Integer(1, 8800),
+        default: "1087",
+        meaning: "size of Data before any was seen, bytes",
+        from: "files: mircc-strategy.cpp, 8696 bits",
+    },
+    Parameter {
+        key: "unknown_capacity",
+        kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
+        default: "100 Mb/s",
+        meaning: "capacity of a face whose rate nobody has said",
+        from: "files: NFD, default bandwidth",
+    },
+];
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    eta: f64,
+    period: Span,
+    gain: f64,
+    secondary_flows: SecondaryFlows,
+    shaper: usize,
+    primary_first: bool,
+    exploration: Span,
+    path_memory: Span,
+    data_bits: u64,
+    unknown_capacity: Rate,
+}
+
+impl Settings {
+    fn new(params: &Params) -> Settings {
+        Settings {
+            eta: params.number("target_utilisation"),
+            period: params.span("period"),
+            gain: params.number("gain"),
+            secondary_flows: match params.text("secondary_flows") {
+                "both" => SecondaryFlows::Both,
+                _ => SecondaryFlows::Secondary,
+            },
+            shaper: params.integer("shaper") as usize,
+            primary_first: params.switch("primary_first"),
+            exploration: params.span("exploration"),
+            path_memory: params.span("path_memory"),
+            data_bits: 8 * params.integer("data_size"),
+            unknown_capacity: params.rate("unknown_capacity"),
+        }
+    }
+
+    /// C: what Data may use of a link; a bit a second at least, that its clock goes on.
+    fn capacity(&self, rate: Option<Rate>) -> Rate {
+        rate.unwrap_or(self.unknown_capacity).scale(self.eta).max(Rate::from_bps(1))
+    }
+}
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Mircc {
+    settings: Settings,
+}
+
+impl Scheme for Mircc {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(consumer::Consumer::new(&self.settings))
+    }
+
+    fn needs_rates(&self) -> bool {
+        true
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(steering::Steering {})
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(shaper::Shaper::new(self.settings, face))
+    }
+}

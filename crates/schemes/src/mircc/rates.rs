@@ -1,0 +1,320 @@
+//! The rates that a link offers: every period T, one for each flow's primary Interests and one for
+//! its secondary ones, from what was asked for in the period before.
+//!
+//! Equations numbered as on the page of the scheme. C is what Data may use, y what was asked for in
+//! the period, y′ in the one before, q what waits in the shaper, d the round-trip time; all in bits
+//! of Data and seconds. A rate is R = R_base + R_ex: a fair share, and what others leave of theirs.
+//!
+//! > (1) N = max(1, max(C, y)/R)
+//! > (2) β = max(0.1, (y − y′)/y)
+//! > (3) R_base ← 0.8·R_base + 0.2·min(max(0, (C − β·q/d)/N), C/N)
+//! > (4) R_ex ← 0.8·R_ex + 0.2·min(max(0, R − y/N), C − R_base), with R_base of (3) before it is smoothed
+//!
+//! The secondary class has the same on what the primary one leaves, C_s = max(0, C − y_p).
+
+use weir_core::units::Span;
+
+/// β is no less: a queue is emptied at all times.
+const LEAST_BETA: f64 = 0.1;
+/// No rate is taken to be less when flows are counted by it, bit/s.
+const LEAST_RATE: f64 = 1.0;
+const LEAST_RTT: f64 = 0.001;
+/// d before there is a sample, and the part of a new one.
+const FIRST_RTT: f64 = 0.03;
+const RTT_GAIN: f64 = 0.3;
+
+/// The class of an Interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Its flow's share of its best path.
+    Primary,
+    /// What others leave.
+    Secondary,
+}
+
+impl Class {
+    /// As the signal RateClass says it; what does not say is primary.
+    pub(super) fn from_value(value: Option<u64>) -> Class {
+        if value == Some(Class::Secondary.value()) { Class::Secondary } else { Class::Primary }
+    }
+
+    pub(super) const fn value(self) -> u64 {
+        match self {
+            Class::Primary => 1,
+            Class::Secondary => 2,
+        }
+    }
+}
+
+/// By what rate the flows with secondary Interests are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SecondaryFlows {
+    /// R_s, the rate that they send them at; as many as primary ones while there are none.
+    Secondary,
+    /// R_p + R_s, as the code of QSCCP's authors has it.
+    Both,
+}
+
+/// One class.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClassRate {
+    base: f64,
+    excess: f64,
+    /// y′, bit/s.
+    asked: f64,
+    /// Bits asked for in this period.
+    counted: u64,
+}
+
+impl ClassRate {
+    fn rate(&self) -> f64 {
+        self.base + self.excess
+    }
+
+    /// y, bit/s, and the count begins anew.
+    fn take_asked(&mut self, seconds: f64) -> f64 {
+        core::mem::take(&mut self.counted) as f64 / seconds
+    }
+
+    /// (2) to (4) for `flows` flows; `capacity` is C or C_s, `drain` q/d.
+    fn update(&mut self, capacity: f64, asked: f64, flows: f64, drain: f64, gain: f64) {
+        let growth = if asked > 0.0 { (asked - self.asked) / asked } else { 0.0 };
+        let beta = growth.max(LEAST_BETA);
+        let base = ((capacity - beta * drain) / flows).max(0.0).min(capacity / flows);
+        let excess = (self.rate() - asked / flows).max(0.0).min((capacity - base).max(0.0));
+        self.base += gain * (base - self.base);
+        self.excess += gain * (excess - self.excess);
+        self.asked = asked;
+    }
+}
+
+/// (1)
+fn flows(capacity: f64, asked: f64, rate: f64) -> f64 {
+    (capacity.max(asked) / rate.max(LEAST_RATE)).max(1.0)
+}
+
+/// The rates of one link, for the face by which its Interests leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkRates {
+    capacity: f64,
+    primary: ClassRate,
+    secondary: ClassRate,
+    /// d, seconds.
+    rtt: f64,
+    /// The part of the new value in (3) and (4).
+    gain: f64,
+    secondary_flows: SecondaryFlows,
+}
+
+impl LinkRates {
+    /// Of a link whose Data may use `capacity` bit/s: all of it for the first flow.
+    pub(super) fn new(capacity: f64, gain: f64, secondary_flows: SecondaryFlows) -> LinkRates {
+        let primary = ClassRate { base: capacity, ..ClassRate::default() };
+        let secondary = ClassRate::default();
+        LinkRates { capacity, primary, secondary, rtt: FIRST_RTT, gain, secondary_flows }
+    }
+
+    pub(super) fn set_capacity(&mut self, capacity: f64) {
+        self.capacity = capacity;
+    }
+
+    /// Nobody has asked for long.
+    pub(super) fn reset(&mut self) {
+        *self = LinkRates { rtt: self.rtt, ..LinkRates::new(self.capacity, self.gain, self.secondary_flows) };
+    }
+
+    /// Whether rates no longer change while nobody asks, as [`LinkRates::reset`] leaves them.
+    pub(super) fn is_idle(&self) -> bool {
+        let asked =
+            [&self.primary, &self.secondary].iter().any(|class| class.asked > 0.0 || class.counted > 0);
+        !asked && self.primary.rate() >= 0.99 * self.capacity
+    }
+
+    /// An Interest that would bring so many bits has come, whether or not there is room for it.
+    pub(super) fn count(&mut self, class: Class, bits: u64) {
+        let class = match class {
+            Class::Primary => &mut self.primary,
+            Class::Secondary => &mut self.secondary,
+        };
+        class.counted = class.counted.saturating_add(bits);
+    }
+
+    /// d ← 0.7·d + 0.3·rtt
+    pub(super) fn note_rtt(&mut self, rtt: Span) {
+        self.rtt += RTT_GAIN * (rtt.as_secs_f64() - self.rtt);
+    }
+
+    /// Ends a period of so many seconds with so many bits asked for and still waiting.
+    pub(super) fn end_period(&mut self, seconds: f64, waiting_bits: f64) {
+        let drain = waiting_bits / self.rtt.max(LEAST_RTT);
+        let gain = self.gain;
+        let asked = self.primary.take_asked(seconds);
+        let primary_flows = flows(self.capacity, asked, self.primary.rate());
+        self.primary.update(self.capacity, asked, primary_flows, drain, gain);
+
+        let rest = (self.capacity - asked).max(0.0);
+        let asked = self.secondary.take_asked(seconds);
+        let secondary_flows = match self.secondary_flows {
+            SecondaryFlows::Secondary if asked == 0.0 => primary_flows,
+            SecondaryFlows::Secondary => flows(rest, asked, self.secondary.rate()),
+            SecondaryFlows::Both => flows(rest, asked, self.primary.rate() + self.secondary.rate()),
+        };
+        self.secondary.update(rest, asked, secondary_flows, drain, gain);
+    }
+
+    /// R_p and R_s, bit/s.
+    pub(super) fn rates(&self) -> (u64, u64) {
+        (self.primary.rate() as u64, self.secondary.rate() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    const T: f64 = 0.1;
+    const C: f64 = 9.5e6;
+
+    fn link() -> LinkRates {
+        LinkRates::new(C, 0.2, SecondaryFlows::Secondary)
+    }
+
+    /// `of` flows ask at the primary rate of `delay` periods ago, for so many periods; answers the rate.
+    fn run(rates: &mut LinkRates, of: f64, delay: usize, periods: usize) -> f64 {
+        let mut told: VecDeque<f64> = vec![rates.rates().0 as f64; delay].into();
+        for _ in 0..periods {
+            told.push_back(rates.rates().0 as f64);
+            let asked = told.pop_front().unwrap_or(0.0) * of;
+            rates.count(Class::Primary, (asked * T) as u64);
+            rates.end_period(T, 0.0);
+        }
+        rates.rates().0 as f64
+    }
+
+    #[test]
+    fn the_first_update_after_a_second_flow_has_the_numbers_of_the_equations() {
+        let mut rates = link();
+        rates.count(Class::Primary, (2.0 * C * T) as u64);
+        rates.end_period(T, 0.0);
+        // (1) N = 2C/C; (3) 0.8·C + 0.2·C/2; (4) R − y/N = 0.
+        assert!((rates.primary.base - 0.9 * C).abs() < 1.0, "{}", rates.primary.base);
+        assert!(rates.primary.excess.abs() < 1.0);
+    }
+
+    #[test]
+    fn rates_converge_to_the_fair_share_whatever_the_number_of_flows() {
+        for of in [1.0, 2.0, 3.0, 7.0, 40.0] {
+            for delay in [0, 1, 2] {
+                let rate = run(&mut link(), of, delay, 200);
+                assert!((rate * of / C - 1.0).abs() < 0.01, "{of} flows, {delay}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_flow_leaves_is_given_to_the_others() {
+        let mut rates = link();
+        run(&mut rates, 3.0, 1, 200);
+        let rate = run(&mut rates, 1.0, 1, 200);
+        assert!((rate / C - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    #[test]
+    fn a_flow_limited_elsewhere_leaves_its_rest_to_the_other() {
+        let mut rates = link();
+        for _ in 0..400 {
+            let asked = 1e6 + rates.rates().0 as f64;
+            rates.count(Class::Primary, (asked * T) as u64);
+            rates.end_period(T, 0.0);
+        }
+        let rate = rates.rates().0 as f64;
+        assert!((rate / (C - 1e6) - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    /// Three links in a row, a flow over all and one over each: max-min is half of each, and by these
+    /// equations alone the flows come to it.
+    #[test]
+    fn a_line_of_links_comes_to_the_max_min_share() {
+        let mut links = [10e6, 6e6, 8e6].map(|c| LinkRates::new(c, 0.2, SecondaryFlows::Secondary));
+        for _ in 0..600 {
+            let rates = links.map(|link| link.rates().0 as f64);
+            let through = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            for (link, own) in links.iter_mut().zip(rates) {
+                link.count(Class::Primary, ((own + through) * T) as u64);
+                link.end_period(T, 0.0);
+            }
+        }
+        for (link, fair) in links.iter().zip([7e6, 3e6, 5e6]) {
+            let rate = link.rates().0 as f64;
+            assert!((rate / fair - 1.0).abs() < 0.02, "{rate} of {fair}");
+        }
+    }
+
+    /// With a small R_s a period without secondary Interests comes by chance.
+    #[test]
+    fn a_period_without_secondary_interests_does_not_offer_each_flow_all_that_is_left() {
+        let mut rates = link();
+        for _ in 0..200 {
+            rates.count(Class::Primary, (40.0 * rates.rates().0 as f64 * T) as u64);
+            rates.count(Class::Secondary, 1000);
+            rates.end_period(T, 0.0);
+        }
+        rates.count(Class::Primary, (0.9 * C * T) as u64);
+        rates.end_period(T, 0.0);
+        // A fifth of the way to a fortieth of 0.1·C.
+        let rate = rates.rates().1 as f64;
+        assert!(rate < 0.2 * 0.11 * C / 40.0 + 1e4, "{rate}");
+    }
+
+    #[test]
+    fn secondary_flows_share_what_primary_ones_leave() {
+        let mut rates = link();
+        for _ in 0..400 {
+            rates.count(Class::Primary, (4e6 * T) as u64);
+            rates.count(Class::Secondary, (2.0 * rates.rates().1 as f64 * T) as u64);
+            rates.end_period(T, 0.0);
+        }
+        let rate = rates.rates().1 as f64;
+        assert!((rate / ((C - 4e6) / 2.0) - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    /// Why what is dropped counts: else y is never more than C, and no rate that is too high falls.
+    #[test]
+    fn counted_without_what_is_dropped_a_rate_that_is_too_high_stays() {
+        let mut counted = [link(), link()];
+        for _ in 0..200 {
+            let asked = counted.map(|rates| 4.0 * rates.rates().0 as f64);
+            counted[0].count(Class::Primary, (asked[0] * T) as u64);
+            counted[1].count(Class::Primary, (asked[1].min(C) * T) as u64);
+            counted.iter_mut().for_each(|rates| rates.end_period(T, 0.0));
+        }
+        let [ours, accepted] = counted.map(|rates| 4.0 * rates.rates().0 as f64 / C);
+        assert!((ours - 1.0).abs() < 0.01 && accepted > 3.9, "{ours} {accepted}");
+    }
+
+    /// Why the code's N_s is not ours: R_s² · n = C_s·(R_p + R_s) is more than there is.
+    #[test]
+    fn counted_by_both_rates_secondary_flows_ask_for_more_than_there_is() {
+        let mut rates = LinkRates::new(C, 0.2, SecondaryFlows::Both);
+        for _ in 0..400 {
+            let (primary, secondary) = rates.rates();
+            rates.count(Class::Primary, (0.4 * primary as f64 * T) as u64);
+            rates.count(Class::Secondary, (2.0 * secondary as f64 * T) as u64);
+            rates.end_period(T, 0.0);
+        }
+        assert!(rates.secondary.asked > 1.2 * (C - rates.primary.asked), "{rates:?}");
+    }
+
+    #[test]
+    fn a_queue_lowers_the_rate_by_beta_q_over_d() {
+        let mut rates = link();
+        rates.note_rtt(Span::from_secs_f64((0.1 - 0.7 * FIRST_RTT) / 0.3));
+        assert!((rates.rtt - 0.1).abs() < 1e-6);
+        rates.count(Class::Primary, (C * T) as u64);
+        rates.primary.asked = C;
+        rates.end_period(T, 1e5);
+        // N = 1, β = 0.1, q/d = 1 Mb/s.
+        assert!((rates.primary.base - (0.8 * C + 0.2 * (C - 1e5))).abs() < 10.0, "{}", rates.primary.base);
+    }
+}

@@ -1,0 +1,339 @@
+//! The Interest shaper of a face, and what the face tells Data.
+//!
+//! ```text
+//!   Interests --> primary   [#####] --+
+//!                 secondary [##   ] --+--> one per S_D/C --> link
+//!   Data, Nacks -> drop-tail ---------------------------^ while none is due
+//! ```
+//!
+//! An Interest leaves when the Data it brings fits the link. Both classes have one room: a primary one that finds
+//! it full pushes out the newest secondary one.
+
+use weir_core::ids::FaceId;
+use weir_core::packet::{Packet, PacketId, PacketPool};
+use weir_core::queue::DropTail;
+use weir_core::scheme::{
+    Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, Queue,
+    ReceiveEvent,
+};
+use weir_core::units::{Rate, Span, Time};
+use weir_packet::Signal;
+
+use super::Settings;
+use super::rates::{Class, LinkRates};
+use crate::meter::Meter;
+use crate::path_label;
+use std::collections::VecDeque;
+
+/// NDN packets are at most 8800 bytes.
+const MAX_DATA_BITS: u64 = 8 * 8800;
+
+/// What stands in front of a link.
+#[derive(Debug)]
+pub(super) struct Shaper {
+    settings: Settings,
+    face: FaceId,
+    /// Primary and secondary Interests; each at most the room, so they never grow beyond it.
+    waiting: [VecDeque<PacketId>; 2],
+    waiting_bytes: u64,
+    data: DropTail,
+    /// C.
+    capacity: Rate,
+    clock: Meter,
+    /// S_D: size of the Data that come, bits.
+    data_bits: u64,
+    has_seen_data: bool,
+    rates: LinkRates,
+    period_began: Time,
+    period_ends: Time,
+}
+
+impl Shaper {
+    pub(super) fn new(settings: Settings, face: &FaceConfig) -> Shaper {
+        let capacity = settings.capacity(face.receive_rate);
+        Shaper {
+            settings,
+            face: face.face,
+            waiting: [0, 1].map(|_| VecDeque::with_capacity(settings.shaper)),
+            waiting_bytes: 0,
+            data: DropTail::new(face.limit),
+            capacity,
+            clock: Meter::new(capacity, settings.data_bits),
+            data_bits: settings.data_bits,
+            has_seen_data: false,
+            rates: LinkRates::new(capacity.as_bps_f64(), settings.gain, settings.secondary_flows),
+            period_began: Time::ZERO,
+            period_ends: Time::NEVER,
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        let class = class_of(&ev.pool[packet]);
+        self.begin_period(ev.now);
+        self.rates.count(class, self.data_bits);
+        if self.waiting() >= self.settings.shaper {
+            let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };
+            let (packet, reason) = match pushed_out {
+                Some(secondary) => (secondary, DropReason::PushedOut),
+                None => (packet, DropReason::QueueFull),
+            };
+            ev.dropped.push(Dropped { packet, reason, nack: None });
+            if pushed_out.is_none() {
+                return;
+            }
+            self.waiting_bytes -= ev.pool[packet].wire_len();
+        }
+        self.waiting_bytes += ev.pool[packet].wire_len();
+        self.waiting[class as usize].push_back(packet);
+    }
+
+    /// Rates are computed while somebody asks.
+    fn begin_period(&mut self, now: Time) {
+        if self.period_ends == Time::NEVER {
+            self.rates.reset();
+            self.period_began = now;
+            self.period_ends = now + self.settings.period;
+        }
+    }
+
+    /// The class whose turn it is, among those with Interests waiting.
+    fn next_class(&self, pool: &PacketPool) -> Option<usize> {
+        match (self.waiting[0].front(), self.waiting[1].front()) {
+            (Some(&primary), Some(&secondary)) if !self.settings.primary_first => {
+                Some(usize::from(pool[secondary].queued_at < pool[primary].queued_at))
+            }
+            (Some(_), _) => Some(0),
+            (None, Some(_)) => Some(1),
+            (None, None) => None,
+        }
+    }
+
+    fn on_data(&mut self, data: &mut Packet, bits: u64, rtt: Option<Span>) {
+        if let Some(rtt) = rtt {
+            self.rates.note_rtt(rtt);
+        }
+        let bits = bits.clamp(1, MAX_DATA_BITS);
+        self.data_bits = if self.has_seen_data { (7 * self.data_bits + bits + 4) / 8 } else { bits };
+        self.has_seen_data = true;
+        self.clock.set_depth(self.data_bits);
+        path_label::note_arrival(data, self.face);
+        let (primary, secondary) = self.rates.rates();
+        let signals = &mut data.header_mut().signals;
+        signals.lower(Signal::PrimaryRate, primary);
+        signals.lower(Signal::SecondaryRate, secondary);
+    }
+}
+
+fn class_of(interest: &Packet) -> Class {
+    Class::from_value(interest.header().signals.value(Signal::RateClass))
+}
+
+impl Queue for Shaper {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        if ev.pool[packet].is_interest() {
+            self.enqueue_interest(ev, packet);
+        } else {
+            self.data.enqueue(ev, packet);
+        }
+    }
+
+    /// An Interest that is due goes before Data: it is small, and one that waits behind Data would
+    /// leave the other direction idle.
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        let class = self.next_class(ev.pool);
+        let due = self.clock.passes_at(self.data_bits);
+        if let Some(class) = class.filter(|_| due <= ev.now)
+            && let Some(packet) = self.waiting[class].pop_front()
+        {
+            self.waiting_bytes -= ev.pool[packet].wire_len();
+            self.clock.take(ev.now, self.data_bits);
+            return Next::Packet(packet);
+        }
+        match (self.data.pop(ev.pool), class) {
+            (Some(data), _) => Next::Packet(data),
+            (None, Some(_)) => Next::At(due),
+            (None, None) => Next::Empty,
+        }
+    }
+
+    fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
+        if ev.packet.is_data() {
+            self.on_data(ev.packet, ev.wire_len.bits(), ev.rtt);
+        }
+    }
+
+    fn next_deadline(&self) -> Time {
+        self.period_ends
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        // A world may call late.
+        let elapsed = now.since(self.period_began).max(self.settings.period);
+        let waiting_bits = (self.waiting() as u64 * self.data_bits) as f64;
+        self.rates.end_period(elapsed.as_secs_f64(), waiting_bits);
+        self.period_began = now;
+        let is_idle = self.waiting() == 0 && self.rates.is_idle();
+        self.period_ends = if is_idle { Time::NEVER } else { now + self.settings.period };
+    }
+
+    fn on_receive_rate(&mut self, rate: Option<Rate>, now: Time) {
+        self.capacity = self.settings.capacity(rate);
+        self.clock.set_rate(now, self.capacity);
+        self.rates.set_capacity(self.capacity.as_bps_f64());
+        if self.period_ends == Time::NEVER {
+            self.rates.reset();
+        }
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.waiting.iter_mut().for_each(|queue| ev.cleared.extend(queue.drain(..)));
+        self.waiting_bytes = 0;
+        self.data.clear(ev);
+    }
+
+    fn backlog(&self) -> Backlog {
+        let data = self.data.backlog();
+        Backlog { packets: self.waiting() as u32 + data.packets, bytes: self.waiting_bytes + data.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_core::packet::Kind;
+    use weir_core::random::Random;
+    use weir_core::scheme::QueueLimit;
+
+    struct Bench {
+        shaper: Shaper,
+        pool: PacketPool,
+        random: Random,
+        dropped: Vec<Dropped>,
+    }
+
+    impl Bench {
+        /// 10 Mb/s each way, C = 9.5 Mb/s.
+        fn new() -> Bench {
+            let rate = Some(Rate::from_mbps(10));
+            let limit = QueueLimit::Packets(20);
+            let face = FaceConfig { face: FaceId(3), send_rate: rate, receive_rate: rate, limit };
+            let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            let shaper = Shaper::new(Settings::new(&params), &face);
+            Bench { shaper, pool: PacketPool::new(), random: Random::named(1, "shaper"), dropped: Vec::new() }
+        }
+
+        fn enqueue(&mut self, now: Time, kind: Kind, class: Option<Class>) -> PacketId {
+            let id = self.pool.take();
+            (self.pool[id].kind, self.pool[id].net_len, self.pool[id].queued_at) = (kind, 60, now);
+            if let Some(class) = class {
+                self.pool[id].header_mut().signals.set(Signal::RateClass, class.value());
+            }
+            let Bench { shaper, pool, random, dropped } = self;
+            shaper.enqueue(&mut EnqueueEvent { now, pool, dropped, random }, id);
+            id
+        }
+
+        fn interest(&mut self, now: Time, class: Class) -> PacketId {
+            self.enqueue(now, Kind::Interest, Some(class))
+        }
+
+        fn dequeue(&mut self, now: Time) -> Next {
+            let Bench { shaper, pool, random, dropped } = self;
+            shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random })
+        }
+
+        fn receive(&mut self, now: Time, bytes: u64) -> Packet {
+            let mut packet = Packet::default();
+            packet.kind = Kind::Data;
+            let wire_len = weir_core::units::Bytes::new(bytes);
+            let (random, rtt) = (&mut self.random, Some(Span::from_millis(100)));
+            let mut ev = ReceiveEvent { now, packet: &mut packet, wire_len, rtt, random };
+            self.shaper.on_receive(&mut ev);
+            packet
+        }
+    }
+
+    const NOW: Time = Time::from_nanos(1_000_000_000);
+
+    #[test]
+    fn interests_leave_one_per_size_of_a_data_at_the_target_rate() {
+        let mut bench = Bench::new();
+        bench.receive(NOW, 1187);
+        let ids: Vec<_> = (0..3).map(|_| bench.interest(NOW, Class::Primary)).collect();
+        assert_eq!(bench.dequeue(NOW), Next::Packet(ids[0]));
+        // 1187 B at 9.5 Mb/s.
+        let next = NOW + Span::from_nanos(1187 * 8 * 1_000_000 / 9_500);
+        let Next::At(at) = bench.dequeue(NOW) else { panic!("it waits") };
+        assert!(at.since(next) < Span::from_micros(1), "{at:?}");
+        assert_eq!(bench.dequeue(at), Next::Packet(ids[1]));
+        assert_eq!(bench.dequeue(NOW + Span::from_secs(1)), Next::Packet(ids[2]));
+    }
+
+    #[test]
+    fn a_full_shaper_pushes_out_the_newest_secondary_for_a_primary_and_refuses_others() {
+        let mut bench = Bench::new();
+        let secondaries: Vec<_> = (0..4).map(|_| bench.interest(NOW, Class::Secondary)).collect();
+        for _ in 0..6 {
+            bench.interest(NOW, Class::Primary);
+        }
+        assert!(bench.dropped.is_empty());
+        let refused = bench.interest(NOW, Class::Secondary);
+        let last = bench.interest(NOW, Class::Primary);
+        let dropped: Vec<_> = bench.dropped.drain(..).map(|d| (d.packet, d.reason, d.nack)).collect();
+        let pushed_out = (secondaries[3], DropReason::PushedOut, None);
+        assert_eq!(dropped, [(refused, DropReason::QueueFull, None), pushed_out]);
+        for _ in 0..3 {
+            bench.interest(NOW, Class::Primary);
+        }
+        bench.dropped.clear();
+        let refused = bench.interest(NOW, Class::Primary);
+        assert_eq!(bench.dropped[0].packet, refused);
+        assert_eq!(bench.shaper.backlog().packets, 10);
+        assert!(bench.shaper.waiting[0].contains(&last));
+    }
+
+    #[test]
+    fn primary_interests_are_served_first_and_data_while_none_is_due() {
+        let mut bench = Bench::new();
+        let secondary = bench.interest(NOW, Class::Secondary);
+        let unlabelled = bench.enqueue(NOW, Kind::Interest, None);
+        let data = bench.enqueue(NOW, Kind::Data, None);
+        assert_eq!(bench.dequeue(NOW), Next::Packet(unlabelled));
+        assert_eq!(bench.dequeue(NOW), Next::Packet(data));
+        assert!(matches!(bench.dequeue(NOW), Next::At(_)));
+        assert_eq!(bench.dequeue(NOW + Span::from_millis(5)), Next::Packet(secondary));
+        assert_eq!(bench.dequeue(NOW + Span::from_millis(5)), Next::Empty);
+    }
+
+    #[test]
+    fn data_are_told_the_rates_and_where_they_came_by() {
+        let mut bench = Bench::new();
+        let data = bench.receive(NOW, 1100);
+        let signals = &data.header().signals;
+        assert_eq!(signals.value(Signal::PrimaryRate), Some(9_500_000));
+        assert_eq!(signals.value(Signal::SecondaryRate), Some(0));
+        assert!(path_label::PathLabel::of(&data) != path_label::PathLabel::HERE);
+    }
+
+    #[test]
+    fn rates_rest_while_nobody_asks() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.shaper.next_deadline(), Time::NEVER);
+        bench.interest(NOW, Class::Primary);
+        let mut now = bench.shaper.next_deadline();
+        assert_eq!(now, NOW + Span::from_millis(100));
+        assert!(matches!(bench.dequeue(now), Next::Packet(_)));
+        for _ in 0..100 {
+            if now == Time::NEVER {
+                return;
+            }
+            bench.shaper.on_deadline(now);
+            now = bench.shaper.next_deadline();
+        }
+        panic!("it never rests");
+    }
+}

@@ -1,0 +1,181 @@
+//! OMCC-RF: G. Carofiglio, M. Gallo, L. Muscariello, M. Papalini, S. Wang, "Optimal Multipath Congestion
+//! Control and Request Forwarding in Information-Centric Networks" (ICNP 2013).
+//!
+//! Consumers hold a window and lower it with a probability that follows the queueing delay of each
+//! route (RAAQM, `raaqm.rs`); routers send Interests where fewest are pending (RFA, `rfa.rs`), and
+//! each face adds itself to the label of the Data that come by it (`../path_label.rs`).
+//!
+//! # Deviations from the paper
+//! 1. The article could be had as an abstract only. The law and its constants are those that its authors'
+//!    group has published in hICN's libtransport; forwarding, and where that leaves something open, are
+//!    the code of QSCCP's authors, whose constants are the variants.
+//! 2. Route labels are hashes, and not decimal digits, which end at ten faces.
+//! 3. A route has no sample of an Interest that was sent more than once: which of the sendings was answered is not
+//!    known. Its Data raises the window.
+//! 4. A Data takes its Interest off PI at every next hop that it was sent to, as in the simulator of HbHCM's
+//!    authors; in the code of QSCCP's authors the others keep it for ever. So does a Nack at its next hop.
+//! 5. A repeated Interest is absorbed for 100 ms after its last sending, and not for a time that doubles
+//!    from 10 ms to 250 ms.
+//! 6. The round-trip times of a route that was silent for 2 s are forgotten (hICN), and no more than 64
+//!    routes are told apart: labels come from strangers.
+
+pub(crate) mod raaqm;
+pub(crate) mod rfa;
+
+use weir_core::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+
+use crate::path_label::LabellingQueue;
+use crate::registry::Entry;
+use raaqm::{Law, Raaqm};
+use rfa::{Choice, RequestForwarding};
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "omcc-rf",
+    title: "a window lowered by chance as a route's delay grows, Interests where fewest are pending",
+    citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
+    parameters: PARAMETERS,
+    build: |params| Box::new(OmccRf::new(params)),
+};
+
+const fn number(
+    key: &'static str,
+    (low, high): (f64, f64),
+    default: &'static str,
+    meaning: &'static str,
+    from: &'static str,
+) -> Parameter {
+    Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
+}
+
+const PROBABILITY: (f64, f64) = (0.0, 1.0);
+const WINDOW: (f64, f64) = (1.0, 1_048_576.0);
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "variant",
+        kind: ParameterKind::Variant(&[
+            Variant { name: "article", defaults: &[] },
+            Variant {
+                name: "qsccp",
+                defaults: &[
+                    ("p_min", "0.0001"),
+                    ("p_max", "0.5"),
+                    ("least_window", "10"),
+                    ("most_window", "1048576"),
+                ],
+            },
+            Variant {
+                name: "qsccp-diamond",
+                defaults: &[
+                    ("p_min", "0.0001"),
+                    ("p_max", "0.05"),
+                    ("decrease", "0.95"),
+                    ("least_window", "10"),
+                    ("most_window", "1048576"),
+                ],
+            },
+            Variant {
+                name: "qsccp-backbone",
+                defaults: &[
+                    ("p_min", "0.0001"),
+                    ("p_max", "0.05"),
+                    ("decrease", "0.98"),
+                    ("least_window", "10"),
+                    ("most_window", "1048576"),
+                ],
+            },
+        ]),
+        default: "article",
+        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7",
+        from: "assumed: the article where they differ",
+    },
+    Parameter {
+        key: "samples",
+        kind: ParameterKind::Integer(2, 4096),
+        default: "30",
+        meaning: "round-trip times in the window of a route",
+        from: "files: hICN, libtransport; the code of QSCCP's authors",
+    },
+    number(
+        "p_min",
+        PROBABILITY,
+        "0.00001",
+        "p_min, least probability of a decrease",
+        "files: hICN, libtransport",
+    ),
+    number(
+        "p_max",
+        PROBABILITY,
+        "0.2",
+        "p_max, greatest probability of a decrease",
+        "files: hICN, libtransport, drop factor",
+    ),
+    number(
+        "decrease",
+        (0.01, 1.0),
+        "0.8",
+        "β, what is left of the window after a decrease",
+        "files: hICN, libtransport",
+    ),
+    number(
+        "increase",
+        (0.0, 1000.0),
+        "1",
+        "γ, growth of the window in a round trip",
+        "files: hICN, libtransport",
+    ),
+    number("initial_window", WINDOW, "1", "window at the start, Interests", "files: ndnSIM, ConsumerWindow"),
+    number("least_window", WINDOW, "1", "lower bound of the window, Interests", "files: hICN, libtransport"),
+    number("most_window", WINDOW, "512", "upper bound of the window, Interests", "files: hICN, libtransport"),
+    Parameter {
+        key: "forwarding",
+        kind: ParameterKind::Choice(&["weighted", "least-pending"]),
+        default: "weighted",
+        meaning: "next hop: by chance in proportion to 1/avgPI, or always that with the fewest pending",
+        from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
+    },
+    number("gain", (0.0001, 1.0), "0.1", "part of the new value in avgPI", "files: OMCCRFStrategy.cpp"),
+];
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct OmccRf {
+    law: Law,
+    choice: Choice,
+}
+
+impl OmccRf {
+    fn new(params: &Params) -> OmccRf {
+        let law = Law {
+            samples: params.integer("samples") as usize,
+            p_min: params.number("p_min"),
+            p_max: params.number("p_max").max(params.number("p_min")),
+            decrease: params.number("decrease"),
+            increase: params.number("increase"),
+            initial: params.number("initial_window"),
+            least: params.number("least_window"),
+            most: params.number("most_window").max(params.number("least_window")),
+        };
+        let choice = match params.text("forwarding") {
+            "least-pending" => Choice::LeastPending,
+            _ => Choice::Weighted { gain: params.number("gain") },
+        };
+        OmccRf { law, choice }
+    }
+}
+
+impl Scheme for OmccRf {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(Raaqm::new(self.law))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(RequestForwarding::new(self.choice))
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(LabellingQueue::new(face))
+    }
+}

@@ -1,0 +1,295 @@
+//! RFA, the request forwarding algorithm: Interests go where fewest are pending.
+//!
+//! For each prefix p and next hop j: PI, the pending Interests of p that were sent to j, and
+//!
+//! > avgPI ← 0.9·avgPI + 0.1·PI at each change of PI; weight = 1/max(1, avgPI)
+//!
+//! PI says something only if each Interest that is counted is taken off once: with its Data, by whatever next hop
+//! it comes; with the Nack of that next hop; or with the end of its PIT entry. Faces that are removed and
+//! prefixes that are forgotten end in the last two. What an entry is counted at is in the entry itself
+//! ([`Counted`]), so nothing has to be guessed.
+
+use smallvec::SmallVec;
+use weir_core::fib::NextHop;
+use weir_core::ids::{FaceId, PrefixId};
+use weir_core::pit::PitEntry;
+use weir_core::random::Random;
+use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
+use weir_core::strategy::{SUPPRESSION, is_suppressed, least_severe};
+use weir_core::units::Time;
+use weir_packet::NackReason;
+
+/// An Interest that is counted at more next hops of its prefix than this is not counted at the others.
+const NEXT_HOPS: usize = 24;
+
+/// How a next hop is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// At random by 1/max(1, avgPI), PI smoothed with this gain.
+    Weighted {
+        /// The part of the new value.
+        gain: f64,
+    },
+    /// The next hop with the fewest pending Interests now; one that was never used counts as though one
+    /// was pending. Of equals the cheapest.
+    LeastPending,
+}
+
+/// What is pending at one next hop.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    face: FaceId,
+    pending: u32,
+    average: f64,
+}
+
+/// One prefix. The place of a next hop among its loads is its bit in [`Counted`].
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// Grows when the prefix's number comes to mean another.
+    epoch: u8,
+    loads: SmallVec<[Load; 2]>,
+}
+
+impl Row {
+    fn load(&self, face: FaceId) -> Option<&Load> {
+        self.loads.iter().find(|load| load.face == face)
+    }
+
+    /// The place of a next hop; a new one takes that of another with nothing pending if there is no
+    /// room.
+    fn place_of(&mut self, face: FaceId) -> Option<usize> {
+        if let Some(place) = self.loads.iter().position(|load| load.face == face) {
+            return Some(place);
+        }
+        let fresh = Load { face, pending: 0, average: 0.0 };
+        if self.loads.len() < NEXT_HOPS {
+            self.loads.push(fresh);
+            return Some(self.loads.len() - 1);
+        }
+        let place = self.loads.iter().position(|load| load.pending == 0)?;
+        self.loads[place] = fresh;
+        Some(place)
+    }
+}
+
+/// Where a PIT entry is counted, kept in its scratch word: the row of a prefix, and a bit for each
+/// place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    prefix: u32,
+    epoch: u8,
+    places: u32,
+}
+
+impl Counted {
+    fn of(entry: &PitEntry) -> Counted {
+        let word = entry.scratch;
+        Counted { prefix: word as u32, epoch: (word >> 32) as u8, places: (word >> 40) as u32 }
+    }
+
+    fn write(self, entry: &mut PitEntry) {
+        entry.scratch = u64::from(self.prefix) | u64::from(self.epoch) << 32 | u64::from(self.places) << 40;
+    }
+}
+
+/// The pending Interests of each prefix at each next hop.
+#[derive(Debug)]
+pub(crate) struct PendingInterests {
+    gain: f64,
+    rows: Vec<Row>,
+}
+
+impl PendingInterests {
+    fn new(gain: f64) -> PendingInterests {
+        PendingInterests { gain, rows: Vec::new() }
+    }
+
+    /// An entry is sent to a next hop.
+    pub(crate) fn add(&mut self, entry: &mut PitEntry, prefix: PrefixId, face: FaceId) {
+        if self.rows.len() <= prefix.0 as usize {
+            self.rows.resize_with(prefix.0 as usize + 1, Row::default);
+        }
+        let epoch = self.rows[prefix.0 as usize].epoch;
+        let mut counted = Counted::of(entry);
+        if (counted.prefix, counted.epoch) != (prefix.0, epoch) {
+            // Routes have changed, and its prefix with them.
+            self.remove_all(entry);
+            counted = Counted { prefix: prefix.0, epoch, places: 0 };
+        }
+        let Some(place) = self.rows[prefix.0 as usize].place_of(face) else { return };
+        if counted.places & 1 << place == 0 {
+            counted.places |= 1 << place;
+            self.change(prefix.0, place, 1);
+        }
+        counted.write(entry);
+    }
+
+    /// A next hop will not answer an entry.
+    pub(crate) fn remove(&mut self, entry: &mut PitEntry, face: FaceId) {
+        let mut counted = Counted::of(entry);
+        let Some(row) = self.row(counted) else { return };
+        let place = row.loads.iter().position(|load| load.face == face);
+        if let Some(place) = place.filter(|place| counted.places & 1 << place != 0) {
+            counted.places &= !(1 << place);
+            counted.write(entry);
+            self.change(counted.prefix, place, -1);
+        }
+    }
+
+    /// An entry ends.
+    pub(crate) fn remove_all(&mut self, entry: &PitEntry) {
+        let counted = Counted::of(entry);
+        let Some(row) = self.row(counted) else { return };
+        for place in 0..row.loads.len() {
+            if counted.places & 1 << place != 0 {
+                self.change(counted.prefix, place, -1);
+            }
+        }
+    }
+
+    /// The row that an entry is counted in, unless its prefix was forgotten since.
+    fn row(&self, counted: Counted) -> Option<&Row> {
+        self.rows.get(counted.prefix as usize).filter(|row| row.epoch == counted.epoch)
+    }
+
+    fn change(&mut self, prefix: u32, place: usize, by: i32) {
+        let load = &mut self.rows[prefix as usize].loads[place];
+        load.pending = load.pending.saturating_add_signed(by);
+        load.average += self.gain * (f64::from(load.pending) - load.average);
+    }
+
+    fn load(&self, prefix: PrefixId, face: FaceId) -> Option<&Load> {
+        self.rows.get(prefix.0 as usize)?.load(face)
+    }
+
+    /// A face went down or came up: what was usual there need not be usual any more. What is pending is
+    /// taken off as it ends.
+    fn forget_average(&mut self, face: FaceId) {
+        for load in self.rows.iter_mut().flat_map(|row| &mut row.loads).filter(|load| load.face == face) {
+            load.average = 0.0;
+        }
+    }
+
+    fn forget_prefix(&mut self, prefix: PrefixId) {
+        if let Some(row) = self.rows.get_mut(prefix.0 as usize) {
+            row.epoch = row.epoch.wrapping_add(1);
+            row.loads.clear();
+        }
+    }
+}
+
+/// The strategy of a node.
+#[derive(Debug)]
+pub(crate) struct RequestForwarding {
+    choice: Choice,
+    pending: PendingInterests,
+}
+
+impl RequestForwarding {
+    pub(crate) fn new(choice: Choice) -> RequestForwarding {
+        let gain = if let Choice::Weighted { gain } = choice { gain } else { 1.0 };
+        RequestForwarding { choice, pending: PendingInterests::new(gain) }
+    }
+
+    fn choose(&self, prefix: PrefixId, next_hops: &[NextHop], random: &mut Random) -> Option<FaceId> {
+        let load = |hop: &NextHop| self.pending.load(prefix, hop.face);
+        if let [] | [_] = next_hops {
+            return next_hops.first().map(|hop| hop.face);
+        }
+        let weights: SmallVec<[f64; 8]> = match self.choice {
+            Choice::Weighted { .. } => next_hops
+                .iter()
+                .map(|hop| 1.0 / load(hop).map_or(1.0, |load| load.average.max(1.0)))
+                .collect(),
+            Choice::LeastPending => {
+                let weight = |pending: u32| 1.0 / (1.0 + f64::from(pending));
+                next_hops.iter().map(|hop| load(hop).map_or(0.5, |load| weight(load.pending))).collect()
+            }
+        };
+        let place = match self.choice {
+            Choice::Weighted { .. } => roulette(&weights, random),
+            Choice::LeastPending => first_greatest(&weights),
+        };
+        Some(next_hops[place].face)
+    }
+}
+
+/// A place, by chance in proportion to the weights.
+fn roulette(weights: &[f64], random: &mut Random) -> usize {
+    let mut draw = random.unit() * weights.iter().sum::<f64>();
+    for (place, weight) in weights.iter().enumerate() {
+        if draw < *weight {
+            return place;
+        }
+        draw -= weight;
+    }
+    weights.len() - 1
+}
+
+fn first_greatest(weights: &[f64]) -> usize {
+    (1..weights.len()).fold(0, |best, place| if weights[place] > weights[best] { place } else { best })
+}
+
+impl Strategy for RequestForwarding {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if is_suppressed(ev, SUPPRESSION) {
+            return Decision::Suppress;
+        }
+        let prefix = ev.interest.flow.prefix;
+        match self.choose(prefix, ev.next_hops, ev.random) {
+            Some(face) => {
+                self.pending.add(ev.entry, prefix, face);
+                Decision::Forward(face)
+            }
+            None => {
+                self.end_unless_pending(ev.now, ev.entry);
+                Decision::Nack(NackReason::NoRoute)
+            }
+        }
+    }
+
+    /// The Data ends the entry, wherever else it was sent.
+    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+        self.pending.remove_all(ev.entry);
+    }
+
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        self.pending.remove(ev.entry, ev.face);
+        // While another next hop is asked, what is answered here is not done.
+        if !ev.entry.is_pending(ev.now)
+            && let Some(face) = self.choose(ev.entry.prefix, ev.next_hops, ev.random)
+        {
+            self.pending.add(ev.entry, ev.entry.prefix, face);
+            return Decision::Forward(face);
+        }
+        self.end_unless_pending(ev.now, ev.entry);
+        Decision::Nack(least_severe(ev))
+    }
+
+    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
+        self.pending.remove_all(ev.entry);
+    }
+
+    fn on_face(&mut self, face: FaceId, _up: bool, _now: Time) {
+        self.pending.forget_average(face);
+    }
+
+    fn on_prefix_removed(&mut self, prefix: PrefixId) {
+        self.pending.forget_prefix(prefix);
+    }
+}
+
+impl RequestForwarding {
+    /// A Nack to all downstreams ends the entry; while Data may come, it goes to one of them only.
+    fn end_unless_pending(&mut self, now: Time, entry: &mut PitEntry) {
+        if !entry.is_pending(now) {
+            self.pending.remove_all(entry);
+            Counted { prefix: 0, epoch: 0, places: 0 }.write(entry);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "rfa_tests.rs"]
+mod tests;

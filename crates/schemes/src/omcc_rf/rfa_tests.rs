@@ -1,0 +1,283 @@
+use super::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
+use weir_core::link::Link;
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::packet::{Kind, PacketId, PacketPool};
+use weir_core::producer::Producer;
+use weir_core::queue::DropTail;
+use weir_core::scheme::QueueLimit;
+use weir_core::scheme::Strategy;
+use weir_core::units::{Bytes, Rate, Span};
+use weir_packet::Name;
+
+const HASHER: NameHasher = NameHasher::new(1);
+const DOWN: u32 = 2;
+const UP: u32 = 3;
+const LIFETIME: Span = Span::from_secs(2);
+
+/// A strategy that a test can look into while a node has it.
+struct Shared(Rc<RefCell<RequestForwarding>>);
+
+impl Strategy for Shared {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        self.0.borrow_mut().on_interest(ev)
+    }
+    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+        self.0.borrow_mut().on_data(ev);
+    }
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        self.0.borrow_mut().on_nack(ev)
+    }
+    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
+        self.0.borrow_mut().on_expired(ev);
+    }
+    fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
+        self.0.borrow_mut().on_face(face, up, now);
+    }
+    fn on_prefix_removed(&mut self, prefix: PrefixId) {
+        self.0.borrow_mut().on_prefix_removed(prefix);
+    }
+}
+
+/// A node with some downstreams and upstreams. What it sends upstream is answered, refused or lost.
+struct Node {
+    now: Time,
+    pool: PacketPool,
+    forwarder: Forwarder,
+    strategy: Rc<RefCell<RequestForwarding>>,
+    upstream: Vec<(FaceId, PacketId)>,
+    nonce: u32,
+}
+
+fn name(uri: &str) -> HashedName {
+    let name: Name = uri.parse().unwrap();
+    HashedName::parse(&HASHER, name.value()).unwrap()
+}
+
+impl Node {
+    fn new(choice: Choice) -> Node {
+        let strategy = Rc::new(RefCell::new(RequestForwarding::new(choice)));
+        let random = Random::named(1, "node");
+        let limits = TableLimits::default();
+        let mut forwarder = Forwarder::new(Box::new(Shared(strategy.clone())), &limits, HASHER, random);
+        for _ in 0..DOWN + UP {
+            // Two packets, and slow: some Interests do not leave.
+            let queue = Box::new(DropTail::new(QueueLimit::Packets(2)));
+            let link = Link::new(queue, Some(Rate::from_bps(100_000)), Random::named(1, "link"));
+            forwarder.add_link(Time::ZERO, link);
+        }
+        for prefix in ["/a", "/b"] {
+            for face in DOWN..DOWN + UP {
+                forwarder.add_route(&name(prefix), FaceId(face), 0);
+            }
+        }
+        let now = Time::from_nanos(1);
+        Node { now, pool: PacketPool::new(), forwarder, strategy, upstream: Vec::new(), nonce: 0 }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let mut actions = Vec::new();
+        self.forwarder.handle(self.now, input, &mut self.pool, &mut actions);
+        for action in actions {
+            match action {
+                Action::Transmit { face, packet, .. } if self.pool[packet].is_interest() => {
+                    self.upstream.push((face, packet));
+                }
+                Action::Transmit { packet, .. }
+                | Action::Deliver { packet, .. }
+                | Action::Drop { packet, .. } => self.pool.free(packet),
+            }
+        }
+    }
+
+    fn interest(&mut self, from: u32, uri: &str, hop_limit: Option<u8>) {
+        let id = self.pool.take();
+        self.nonce += 1;
+        let interest = &mut self.pool[id];
+        interest.kind = Kind::Interest;
+        interest.name = name(uri);
+        (interest.nonce, interest.lifetime, interest.net_len) = (self.nonce, LIFETIME, 60);
+        interest.hop_limit = hop_limit;
+        self.handle(Input::Packet { face: FaceId(from), packet: id });
+    }
+
+    fn take_upstream(&mut self, which: usize) -> Option<(FaceId, PacketId)> {
+        let count = self.upstream.len();
+        (count > 0).then(|| self.upstream.swap_remove(which % count))
+    }
+
+    fn answer(&mut self, which: usize) {
+        if let Some((face, packet)) = self.take_upstream(which) {
+            let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+            producer.answer(&mut self.pool[packet]);
+            self.handle(Input::Packet { face, packet });
+        }
+    }
+
+    fn refuse(&mut self, which: usize) {
+        if let Some((face, packet)) = self.take_upstream(which) {
+            self.pool[packet].make_nack(NackReason::Congestion);
+            self.handle(Input::Packet { face, packet });
+        }
+    }
+
+    fn lose(&mut self, which: usize) {
+        if let Some((_, packet)) = self.take_upstream(which) {
+            self.pool.free(packet);
+        }
+    }
+
+    fn advance(&mut self, by: Span) {
+        let end = self.now + by;
+        while self.forwarder.next_deadline() <= end {
+            self.now = self.now.max(self.forwarder.next_deadline());
+            self.handle(Input::Deadline);
+        }
+        self.now = end;
+    }
+
+    fn pending(&self) -> Vec<u32> {
+        let strategy = self.strategy.borrow();
+        strategy.pending.rows.iter().flat_map(|row| &row.loads).map(|load| load.pending).collect()
+    }
+
+    fn pending_at(&self, uri: &str, face: u32) -> u32 {
+        let prefix = PrefixId(self.forwarder.fib().lookup(&name(uri)).unwrap().0);
+        self.strategy.borrow().pending.load(prefix, FaceId(face)).map_or(0, |load| load.pending)
+    }
+
+    fn step(&mut self, op: u8, a: u8, b: u8) {
+        let which = usize::from(a);
+        match op % 10 {
+            0..=3 => {
+                let hop_limit = if b.is_multiple_of(16) { Some(1) } else { None };
+                let prefix = if a.is_multiple_of(2) { "a" } else { "b" };
+                self.interest(u32::from(b) % DOWN, &format!("/{prefix}/x/{}", a % 12), hop_limit);
+            }
+            4 => self.answer(which),
+            5 => self.refuse(which),
+            6 => self.lose(which),
+            7 => self.advance(Span::from_millis(u64::from(a) * 4)),
+            8 => {
+                let face = FaceId(DOWN + u32::from(a) % UP);
+                self.handle(if b.is_multiple_of(2) { Input::FaceDown(face) } else { Input::FaceUp(face) });
+            }
+            // The prefix of names changes while they are pending, or is forgotten.
+            _ => match b % 3 {
+                0 => {
+                    self.forwarder.add_route(&name("/a/x"), FaceId(DOWN), 0);
+                }
+                1 => {
+                    let mut actions = Vec::new();
+                    let (now, pool) = (self.now, &mut self.pool);
+                    self.forwarder.remove_route(now, &name("/a/x"), FaceId(DOWN), pool, &mut actions);
+                }
+                _ => self.strategy.borrow_mut().on_prefix_removed(PrefixId(u32::from(a) % 3)),
+            },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn whatever_happens_nothing_is_pending_once_all_entries_have_ended(
+        ops in prop::collection::vec(any::<(u8, u8, u8)>(), 0..200),
+        least in any::<bool>(),
+    ) {
+        let mut node = Node::new(if least { Choice::LeastPending } else { Choice::Weighted { gain: 0.1 } });
+        for (op, a, b) in ops {
+            node.step(op, a, b);
+            let entries = node.forwarder.pit().len() as u32;
+            prop_assert!(node.pending().iter().all(|pending| *pending <= entries), "{:?} of {entries}", node.pending());
+        }
+        while !node.upstream.is_empty() {
+            node.lose(0);
+        }
+        node.advance(LIFETIME + LIFETIME);
+        prop_assert!(node.forwarder.pit().is_empty());
+        prop_assert!(node.pending().iter().all(|pending| *pending == 0), "{:?}", node.pending());
+    }
+}
+
+#[test]
+fn pending_interests_are_counted_where_they_were_sent_and_data_take_them_off() {
+    let mut node = Node::new(Choice::LeastPending);
+    for n in 0..6 {
+        node.interest(0, &format!("/a/{n}"), None);
+        node.advance(Span::from_millis(10));
+    }
+    assert_eq!([2, 3, 4].map(|face| node.pending_at("/a", face)), [2, 2, 2]);
+    assert_eq!([2, 3, 4].map(|face| node.pending_at("/b", face)), [0, 0, 0]);
+    node.answer(0);
+    assert_eq!(node.pending().iter().sum::<u32>(), 5);
+}
+
+#[test]
+fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
+    let mut node = Node::new(Choice::LeastPending);
+    for face in [3, 4] {
+        node.handle(Input::FaceDown(FaceId(face)));
+    }
+    node.interest(0, "/a/1", None);
+    node.advance(Span::from_millis(200));
+    node.interest(0, "/a/1", None);
+    assert_eq!(node.upstream.len(), 2);
+    assert_eq!(node.pending_at("/a", 2), 1);
+}
+
+#[test]
+fn least_pending_prefers_what_is_idle_and_takes_a_new_next_hop_for_half_a_one() {
+    let mut pending = PendingInterests::new(1.0);
+    pending.rows.push(Row::default());
+    let load = |face, pending| Load { face: FaceId(face), pending, average: 0.0 };
+    pending.rows[0].loads.extend([load(2, 2), load(3, 0)]);
+    let mut forwarding = RequestForwarding { choice: Choice::LeastPending, pending };
+    let hops = [2, 3, 4].map(|face| NextHop { face: FaceId(face), cost: 0 });
+    let mut random = Random::named(1, "rfa");
+    assert_eq!(forwarding.choose(PrefixId(0), &hops, &mut random), Some(FaceId(3)));
+    // 1/(1 + 2) is less than one half, and 1/(1 + 1) is not more.
+    assert_eq!(forwarding.choose(PrefixId(0), &[hops[0], hops[2]], &mut random), Some(FaceId(4)));
+    forwarding.pending.rows[0].loads[0].pending = 1;
+    assert_eq!(forwarding.choose(PrefixId(0), &[hops[0], hops[2]], &mut random), Some(FaceId(2)));
+}
+
+#[test]
+fn the_roulette_follows_one_over_the_average() {
+    let mut pending = PendingInterests::new(0.1);
+    pending.rows.push(Row::default());
+    let load = |face, average| Load { face: FaceId(face), pending: 0, average };
+    pending.rows[0].loads.extend([load(2, 8.0), load(3, 2.0), load(4, 0.3)]);
+    let forwarding = RequestForwarding { choice: Choice::Weighted { gain: 0.1 }, pending };
+    let hops = [2, 3, 4].map(|face| NextHop { face: FaceId(face), cost: 0 });
+    let mut random = Random::named(1, "rfa");
+    let mut counts = [0.0_f64; 5];
+    for _ in 0..100_000 {
+        counts[forwarding.choose(PrefixId(0), &hops, &mut random).unwrap().0 as usize] += 1.0;
+    }
+    // 1/8, 1/2, 1.
+    let total = 1.0 / 8.0 + 0.5 + 1.0;
+    for (face, weight) in [(2, 1.0 / 8.0), (3, 0.5), (4, 1.0)] {
+        let share = counts[face] / 100_000.0;
+        assert!((share - weight / total).abs() < 0.01, "{face}: {share}");
+    }
+}
+
+#[test]
+fn the_average_follows_each_change_by_a_tenth() {
+    let mut pending = PendingInterests::new(0.1);
+    pending.rows.push(Row::default());
+    pending.rows[0].loads.push(Load { face: FaceId(2), pending: 0, average: 0.0 });
+    for _ in 0..3 {
+        pending.change(0, 0, 1);
+    }
+    // 0.9(0.9·0.1 + 0.1·2) + 0.1·3
+    assert!((pending.rows[0].loads[0].average - 0.561).abs() < 1e-12);
+    pending.change(0, 0, -1);
+    assert!((pending.rows[0].loads[0].average - (0.9 * 0.561 + 0.2)).abs() < 1e-12);
+}
