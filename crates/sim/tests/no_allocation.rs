@@ -71,3 +71,11 @@ fn a_network_of_200_nodes_allocates_nothing_per_packet() {
 fn without_congestion_control_nothing_is_allocated_per_packet_either() {
     allocates_nothing_per_packet("qsccp/dumbbell", &["scheme.default=fixed"], 10, 60);
 }
+
+#[test]
+fn windows_and_marks_allocate_nothing_per_packet() {
+    for scheme in ["pcon", "cubic", "bbr"] {
+        let default = format!("scheme.default={scheme}");
+        allocates_nothing_per_packet("qsccp/dumbbell", &[&default], 10, 60);
+    }
+}
