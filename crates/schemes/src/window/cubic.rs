@@ -68,7 +68,8 @@ pub const ENTRY: Entry = Entry {
         switch(
             "ahead",
             "true",
-            "whether the target is that of a round trip later, 1.5·W at most, or that of now",
+            "whether the target is that of a round trip later, 1.5·W at most, and K that of W after the decrease; \
+             if not, the target is that of now, and K is ∛(W_max·(1 − β)/C)",
             "paper: RFC 9438, section 4.2",
         ),
         initial_window("10", "paper: RFC 6928, to which RFC 9438 leaves it"),
@@ -155,14 +156,9 @@ impl Cubic {
     /// Begins at the congestion itself, so t and W_cubic run while the Data of what was sent before it
     /// still come.
     fn begin_epoch(&mut self, now: Time) {
-        let k = libm::cbrt((self.highest - self.window).max(0.0) / self.settings.c);
-        let k = if self.settings.ahead { k } else { self.code_k() };
-        self.epoch = Some(Epoch { start: now, k, estimate: self.window });
-    }
-
-    /// K of `pcon-client`: fast convergence does not shorten it.
-    fn code_k(&self) -> f64 {
-        libm::cbrt(self.highest * (1.0 - self.settings.beta) / self.settings.c)
+        let Settings { c, beta, ahead, .. } = self.settings;
+        let to_go = if ahead { (self.highest - self.window).max(0.0) } else { self.highest * (1.0 - beta) };
+        self.epoch = Some(Epoch { start: now, k: libm::cbrt(to_go / c), estimate: self.window });
     }
 
     /// (1), t seconds after the last congestion.
