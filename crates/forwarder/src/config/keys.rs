@@ -187,7 +187,8 @@ const KEYS: &[Key] = &[
         "reliability",
         Shape::Switch,
         "false",
-        "Whether lost frames are sent again by NDNLPv2 link reliability; the peer has to do it too.",
+        "Whether lost frames are sent again by NDNLPv2 link reliability; the peer has to do it too. What is sent again is not \
+         counted in `rate`.",
     ),
     key(
         SHARED,
@@ -226,7 +227,8 @@ const KEYS: &[Key] = &[
         "persistency",
         Shape::Choice(&["permanent", "persistent"]),
         "permanent",
-        "After a failure a permanent face connects again; a persistent one is gone.",
+        "After a failure a permanent face connects again; a persistent one is gone. Until it is connected a face is down, and \
+         Interests take other next hops.",
     ),
     key(
         "face",
@@ -277,7 +279,14 @@ const KEYS: &[Key] = &[
         "Its name; `fixed` does nothing of its own in a forwarder: drop-tail queues and best route.",
     ),
     // tables
-    key("tables", "faces", Shape::Whole(1, 1 << 20), "4096", "Faces, of all kinds."),
+    key(
+        "tables",
+        "faces",
+        Shape::Whole(1, 1 << 20),
+        "4096",
+        "Faces, of all kinds. The last eighth is kept for this host's applications and for faces that are asked for; \
+         when the rest is full, a new peer on UDP replaces the one that has been silent longest, if for 4 s at least.",
+    ),
     key("tables", "pit_entries", ENTRIES, "1048576", "Pending Interests."),
     key("tables", "fib_entries", ENTRIES, "1048576", "Prefixes with routes, and so many with strategies."),
     key(
