@@ -10,14 +10,19 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const dist = join(here, "dist");
 
 // The licences of what is bundled ask to go with it.
-const notices = ["uplot", "cytoscape"].map((name) => {
+const notice = (name) => {
   const licence = readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8");
   return `/*! Contains ${name}:\n\n${licence.replace(/\r/g, "").trim()}\n*/`;
+};
+const containing = (...names) => ({
+  js: names.map(notice).join("\n"),
+  css: "/*! Contains uplot, whose licence is in the script. */",
 });
 
 const built = new Map();
 for (const [name, entry, banner] of [
-  ["report", "src/main.ts", { js: notices.join("\n"), css: "/*! Contains uplot, whose licence is in the script. */" }],
+  ["report", "src/main.ts", containing("uplot", "cytoscape")],
+  ["compare", "src/compare.ts", containing("uplot")],
   ["summary", "src/summary.ts", {}],
 ]) {
   const { outputFiles } = await build({

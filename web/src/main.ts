@@ -4,13 +4,14 @@ import "uplot/dist/uPlot.min.css";
 import "./base.css";
 import "./report.css";
 import type cytoscape from "cytoscape";
-import { type Expectation, type FlowRow, type LinkRow, type Rows, type TrafficColumns, readPage, unpack } from "./data";
+import { type Expectation, type FlowRow, type LinkRow, type Rows, readPage, unpack } from "./data";
 import { choice, h, section, select } from "./dom";
-import { count, large, millis, percent, rate, rateUnit, seconds } from "./format";
-import { Board, type Line, type Panel, TimeRange, drawn } from "./plots";
+import { count, large, millis, percent, rate, seconds } from "./format";
+import { Board, type Line, TimeRange, drawn } from "./plots";
 import { type Column, table } from "./tables";
 import { classColour, dash, paletteColour, startTheme, themeButton } from "./theme";
 import { directions, network, rowsOnMedium } from "./topology";
+import { resetButton, trafficPanels, trafficValues } from "./traffic";
 
 declare global {
   interface Window {
@@ -213,48 +214,10 @@ function left(shown: number, all: number, what: string, which: string): string {
   return shown < all ? `${count(shown)} of ${count(all)} ${what} are in this page: ${which}. The document, run.json, has all.` : "";
 }
 
-/** The unit for all goodputs of classes, or of flows: that of the largest mean. */
-function trafficPanels(rows: { goodput_bps: number | null }[]): { panels: Panel[]; scale: number } {
-  const unit = rateUnit(Math.max(0, ...rows.map((row) => row.goodput_bps ?? 0)));
-  const per = ` in each ${seconds(step)} s`;
-  return {
-    scale: unit.scale,
-    panels: [
-      { id: "goodput", title: "Goodput", unit: unit.name, height: 210, fromZero: true },
-      { id: "delay", title: "Delay", unit: "ms", height: 210, fromZero: false, weight: "goodput" },
-      {
-        id: "lost",
-        title: "Lost",
-        unit: "packets",
-        per,
-        height: 120,
-        fromZero: true,
-        counts: true,
-        none: "No Data packet of these was lost.",
-      },
-      {
-        id: "retransmitted",
-        title: "Retransmitted",
-        unit: "packets",
-        per,
-        height: 120,
-        fromZero: true,
-        counts: true,
-        none: "No Interest of these was sent again.",
-      },
-    ],
-  };
-}
-
-function trafficValues(columns: TrafficColumns | null | undefined, scale: number): Line["values"] {
-  const values = (column: keyof TrafficColumns, by: number) => unpack(columns?.[column] ?? null, page.time.points, by);
-  return [values("goodput_bps", scale), values("delay_ms", 1), values("lost", 1), values("retransmitted", 1)];
-}
-
 function traffic(): HTMLElement {
   const classes = doc.classes.map((row) => row.class);
-  const forClasses = trafficPanels(doc.classes);
-  const forFlows = trafficPanels(doc.flows);
+  const forClasses = trafficPanels(doc.classes, step);
+  const forFlows = trafficPanels(doc.flows, step);
   const boards = {
     classes: new Board("classes", times, forClasses.panels, range),
     flows: new Board("flows", times, forFlows.panels, range),
@@ -265,7 +228,7 @@ function traffic(): HTMLElement {
       name: row.class,
       colour: classColour(row.class, i),
       dash: [],
-      values: trafficValues(page.classes[i], forClasses.scale),
+      values: trafficValues(page.classes[i], page.time.points, forClasses.scale),
     })),
   );
 
@@ -351,7 +314,7 @@ function traffic(): HTMLElement {
   return section(
     "traffic",
     "Goodput, delay and loss",
-    [views, flowTools, resetButton()],
+    [views, flowTools, resetButton(range)],
     boards.classes.element,
     boards.flows.element,
   );
@@ -375,17 +338,9 @@ function flowLines(flows: number[], scale: number, name: (flow: number) => strin
       note: own,
       colour: several ? classColour(own, classes.indexOf(own)) : paletteColour(place),
       dash: several ? dash(inClass) : dash(Math.floor(place / 8)),
-      values: trafficValues(page.flows[i], scale),
+      values: trafficValues(page.flows[i], page.time.points, scale),
     };
   });
-}
-
-function resetButton(): HTMLElement {
-  const button = h("button", { type: "button", class: "reset", disabled: true, click: () => range.reset() }, "reset zoom");
-  range.onChange(() => {
-    button.disabled = range.whole;
-  });
-  return button;
 }
 
 let graph: (() => cytoscape.Core) | null = null;
@@ -480,7 +435,7 @@ function links(): HTMLElement {
   return section(
     "links",
     "Network and links",
-    [h("span", { class: "tools" }, chooser, status), h("span", { class: "hint" }, hint), resetButton()],
+    [h("span", { class: "tools" }, chooser, status), h("span", { class: "hint" }, hint), resetButton(range)],
     ...parts,
     board.element,
   );

@@ -603,7 +603,7 @@ describe("pages over many runs", () => {
 
   test("are read without a script, too", async () => {
     for (const name of PAGES) {
-      const tables = (page) => page.locator("table").allInnerTexts();
+      const tables = (page) => page.locator("table.figures, table.statements").allInnerTexts();
       let scripted;
       await openPage(name, async (page) => (scripted = await tables(page)));
       await openPage(name, async (page) => assert.deepEqual(await tables(page), scripted), {
@@ -645,11 +645,32 @@ describe("pages over many runs", () => {
       PHONE,
     ));
 
+  test("plot a class or a flow under all schemes, and the flows under each", () =>
+    openPage("compare", async (page) => {
+      const plotted = () =>
+        page.evaluate(() =>
+          [...window.weirCompare.plots].map(([name, plot]) => [name, plot.data.length - 1, plot.data[1].filter((v) => v !== null).length]),
+        );
+      const schemes = JSON.parse(readFileSync(join(summaries, "compare.json"), "utf8")).schemes.map((row) => row.scheme);
+      const before = await plotted();
+      for (const panel of ["goodput", "delay"]) {
+        const [, lines, points] = before.find(([name]) => name === `schemes.${panel}`);
+        assert.equal(lines, schemes.length);
+        assert.ok(points > 100);
+        for (const scheme of schemes) assert.equal(before.find(([name]) => name === `flows-${scheme}.${panel}`)[1], 8);
+      }
+      const first = () => page.evaluate(() => window.weirCompare.plots.get("schemes.goodput").data[1].at(-2));
+      const ofClass = await first();
+      await page.locator("#schemes select").selectOption({ index: 5 });
+      assert.notEqual(await first(), ofClass);
+      assert.deepEqual(await page.locator("#board-schemes .readings tbody th").allInnerTexts(), schemes);
+    }));
+
   test("a scheme stays in view beside its figures", () =>
     openPage(
       "compare",
       async (page) => {
-        const box = page.locator(".scroll").first();
+        const box = page.locator(".scroll:has(table.figures)").first();
         const lefts = () =>
           box.evaluate((box) => [...box.querySelectorAll("tbody tr:first-child > *")].map((cell) => cell.getBoundingClientRect().left));
         const before = await lefts();

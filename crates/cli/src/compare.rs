@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use weir_results::{ComparisonDocument, RunDocument, terminal_width, to_json, write_all, write_comparison};
+use weir_results::{
+    ComparisonDocument, Report, RunDocument, terminal_width, to_json, write_all, write_comparison,
+};
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
@@ -71,15 +73,18 @@ pub fn compare(args: &Args) -> Result<(), Failure> {
         if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
             out.note(write_all(&report, dir.join(&report.document.scheme)));
         }
-        Ok(report.document)
+        let document = report.document.clone();
+        Ok((document, jobs[at].setup.with_series.then_some(report)))
     })?;
-    let schemes: Vec<Vec<RunDocument>> = runs.chunks(seeds.len()).map(<[_]>::to_vec).collect();
+    let (documents, reports): (Vec<RunDocument>, Vec<Option<Report>>) = runs.into_iter().unzip();
+    let reports: Vec<Report> = reports.into_iter().flatten().collect();
+    let schemes: Vec<Vec<RunDocument>> = documents.chunks(seeds.len()).map(<[_]>::to_vec).collect();
     let mut document = ComparisonDocument::of(&scenario.title, &schemes);
     if let Some(dir) = out.dir() {
         for compared in &mut document.schemes {
             compared.report = Some(format!("{}/report.html", compared.scheme));
         }
-        out.note(write_comparison(&document, dir));
+        out.note(write_comparison(&document, &reports, dir));
     }
     let mut text = if args.json { to_json(&document) } else { document.text(terminal_width()) };
     if let Some(dir) = out.complete().filter(|_| !args.json) {

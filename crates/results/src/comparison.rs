@@ -6,6 +6,8 @@ use crate::model::{
     FlowRow, GroupRow, LinkComparison, LinkRow, OptimumRow, PeriodRow, RunDocument, TrafficComparison,
     WindowRow,
 };
+use crate::overlay;
+use crate::series::Report;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use crate::stats::jain;
 
@@ -209,9 +211,9 @@ impl ComparisonDocument {
         self.sheet().sections.iter().map(|section| section.text(width)).collect()
     }
 
-    /// The page, one file.
-    pub fn html(&self) -> String {
-        self.sheet().html()
+    /// The page, one file, with plots of these reports: of one run of each scheme.
+    pub fn html(&self, reports: &[Report]) -> String {
+        Sheet { data: overlay::data(reports), ..self.sheet() }.html()
     }
 
     fn sheet(&self) -> Sheet {
@@ -233,7 +235,14 @@ impl ComparisonDocument {
         {
             section.notes.push(INTERVALS.to_owned());
         }
-        Sheet { kind: "Weir comparison", title: self.title.clone(), set: self.set.clone(), facts, sections }
+        Sheet {
+            kind: "Weir comparison",
+            title: self.title.clone(),
+            set: self.set.clone(),
+            facts,
+            sections,
+            ..Sheet::default()
+        }
     }
 
     fn section(&self, at: usize, period: &PeriodRow) -> Section {
@@ -477,7 +486,7 @@ mod tests {
         assert!(all > LINKS_IN_TEXT);
         let text = document.text(None);
         assert!(text.contains(&format!("\nLinks, the {LINKS_IN_TEXT} most used of {all}\n")), "{text}");
-        let page = document.html();
+        let page = document.html(&[]);
         for link in &report.document.links {
             assert!(page.contains(&format!("{} → {}", link.from, link.to)));
         }

@@ -71,9 +71,14 @@ pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteErro
     write_parquet(report, dir)
 }
 
-/// Writes `compare.json` and `compare.html` into the directory `dir`, which is made if it is not there.
-pub fn write_comparison(document: &ComparisonDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
-    write_summary(dir.as_ref(), "compare", &to_json(document), &document.html())
+/// Writes `compare.json` and `compare.html` into the directory `dir`, which is made if it is not there. The page
+/// plots what the reports measured over time: those of one run of each scheme.
+pub fn write_comparison(
+    document: &ComparisonDocument,
+    reports: &[Report],
+    dir: impl AsRef<Path>,
+) -> Result<(), WriteError> {
+    write_summary(dir.as_ref(), "compare", &to_json(document), &document.html(reports))
 }
 
 /// Writes `reproduce.json` and `reproduce.html` into the directory `dir`, which is made if it is not

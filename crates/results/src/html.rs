@@ -28,7 +28,7 @@ const NODES: usize = 500;
 /// Rows of a table at most.
 const ROWS: usize = 1000;
 /// Steps shown of all flows, or of all links, at most.
-const VALUES: usize = 120_000;
+pub(crate) const VALUES: usize = 120_000;
 
 /// The report page as HTML text.
 pub fn report_html(report: &Report) -> String {
@@ -87,7 +87,7 @@ struct Verdict {
 }
 
 #[derive(Serialize)]
-struct Steps {
+pub(crate) struct Steps {
     /// Length of a step shown, s.
     step_s: f64,
     /// Steps shown.
@@ -97,7 +97,7 @@ struct Steps {
 }
 
 #[derive(Serialize)]
-struct Traffic {
+pub(crate) struct Traffic {
     goodput_bps: Column,
     delay_ms: Column,
     lost: Column,
@@ -160,18 +160,39 @@ impl Column {
 }
 
 /// How steps measured become steps shown.
-struct Thinning {
+pub(crate) struct Thinning {
     samples: usize,
     merged: usize,
 }
 
 impl Thinning {
-    fn of(series: &Series) -> Thinning {
+    pub(crate) fn of(series: &Series) -> Thinning {
         Thinning { samples: series.samples, merged: series.samples.div_ceil(POINTS).max(1) }
     }
 
-    fn points(&self) -> usize {
+    pub(crate) fn points(&self) -> usize {
         self.samples.div_ceil(self.merged)
+    }
+
+    /// Of steps measured of this length, s.
+    pub(crate) fn steps(&self, step_s: f64) -> Steps {
+        Steps { step_s: step_s * self.merged as f64, points: self.points(), merged: self.merged }
+    }
+
+    /// The columns of a class or a flow.
+    pub(crate) fn traffic(
+        &self,
+        goodput: &[f32],
+        delay: &[f32],
+        lost: &[u32],
+        retransmitted: &[u32],
+    ) -> Traffic {
+        Traffic {
+            goodput_bps: self.means(goodput),
+            delay_ms: self.weighted(delay, goodput),
+            lost: self.sums(lost),
+            retransmitted: self.sums(retransmitted),
+        }
     }
 
     /// One value a step shown, from the range of steps measured that it stands for.
@@ -210,7 +231,7 @@ impl Thinning {
 }
 
 /// Those of `n` things that tell most, in their order: the first of each of `orders` in turn.
-fn most_telling(n: usize, most: usize, orders: &[Vec<usize>]) -> Vec<usize> {
+pub(crate) fn most_telling(n: usize, most: usize, orders: &[Vec<usize>]) -> Vec<usize> {
     if n <= most {
         return (0..n).collect();
     }
@@ -238,7 +259,7 @@ fn descending<Row>(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<usize> {
 
 /// The fastest flows of each class, the slowest, and those with most loss. Where flows end, the fastest are
 /// the first to: over a run, goodput says how much each fetched.
-fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
+pub(crate) fn flow_orders(document: &RunDocument) -> Vec<Vec<usize>> {
     let flows = &document.flows;
     let ends = flows.iter().any(|row| row.completion_s.is_some());
     let fastest = descending(flows, |row| match row.completion_s {
@@ -351,19 +372,13 @@ fn edges(topology: &Topology) -> Vec<Edge<'_>> {
 fn data(report: &Report) -> String {
     let (document, series, topology) = (&report.document, &report.series, &report.topology);
     let thin = Thinning::of(series);
-    let traffic = |goodput: &[f32], delay: &[f32], lost: &[u32], retransmitted: &[u32]| Traffic {
-        goodput_bps: thin.means(goodput),
-        delay_ms: thin.weighted(delay, goodput),
-        lost: thin.sums(lost),
-        retransmitted: thin.sums(retransmitted),
-    };
     let plotted = VALUES / thin.points().max(1);
     let orders = flow_orders(document);
     let flows = most_telling(document.flows.len(), ROWS, &orders);
     let flows_plotted = most_telling(document.flows.len(), plotted.min(ROWS), &orders);
     let flow_series = |i: &usize| {
         let flow = series.flows.get(*i).filter(|_| flows_plotted.binary_search(i).is_ok())?;
-        Some(traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted))
+        Some(thin.traffic(&flow.goodput_bps, &flow.delay_ms, &flow.lost, &flow.retransmitted))
     };
     let orders = link_orders(&document.links);
     let links = most_telling(document.links.len(), ROWS, &orders);
@@ -392,16 +407,12 @@ fn data(report: &Report) -> String {
             by_flow: !series.flows.is_empty(),
         },
         verdicts: verdicts(document),
-        time: Steps {
-            step_s: series.step_s * thin.merged as f64,
-            points: thin.points(),
-            merged: thin.merged,
-        },
+        time: thin.steps(series.step_s),
         flows: flows.iter().map(flow_series).collect(),
         classes: series
             .classes
             .iter()
-            .map(|class| traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
+            .map(|class| thin.traffic(&class.goodput_bps, &class.delay_ms, &class.lost, &class.retransmitted))
             .collect(),
         links: links.iter().map(link_series).collect(),
         nodes,
@@ -411,7 +422,12 @@ fn data(report: &Report) -> String {
         drops: &report.drops_by_reason,
         notes: notes(report),
     };
-    let json = serde_json::to_string(&page).expect("a page has only text keys");
+    script_data(&page)
+}
+
+/// As JSON that may stand between script tags.
+pub(crate) fn script_data(page: &impl Serialize) -> String {
+    let json = serde_json::to_string(page).expect("a page has only text keys");
     // `<` is in JSON only inside strings, where this says the same.
     json.replace('<', "\\u003c")
 }

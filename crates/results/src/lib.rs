@@ -10,6 +10,7 @@ mod html;
 mod layout;
 mod model;
 mod optimum;
+mod overlay;
 mod page;
 mod provenance;
 mod reproduction;

@@ -74,8 +74,14 @@ impl OptimumDocument {
         if let Some(last) = sections.last_mut() {
             last.notes.extend(self.notes.iter().cloned());
         }
-        let sheet =
-            Sheet { kind: "Weir optimum", title: self.title.clone(), set: self.set.clone(), facts, sections };
+        let sheet = Sheet {
+            kind: "Weir optimum",
+            title: self.title.clone(),
+            set: self.set.clone(),
+            facts,
+            sections,
+            ..Sheet::default()
+        };
         sheet.text(width)
     }
 }

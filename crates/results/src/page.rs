@@ -25,6 +25,13 @@ pub(crate) const SUMMARY: Bundle = Bundle {
     sha256: include_str!("../../../web/dist/summary.js.sha256"),
 };
 
+/// What a comparison with plots has.
+pub(crate) const COMPARE: Bundle = Bundle {
+    script: include_str!("../../../web/dist/compare.js"),
+    style: include_str!("../../../web/dist/compare.css"),
+    sha256: include_str!("../../../web/dist/compare.js.sha256"),
+};
+
 /// The page as HTML text: `title` is text, `body` is HTML.
 pub(crate) fn html(title: &str, bundle: &Bundle, body: &str) -> String {
     let Bundle { script, style, sha256 } = bundle;
@@ -64,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_bundle_cannot_end_its_own_element() {
-        for Bundle { script, style, .. } in [REPORT, SUMMARY] {
+        for Bundle { script, style, .. } in [REPORT, SUMMARY, COMPARE] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
             assert!(!style.to_lowercase().contains("</style"));
             assert!(!script.contains('\r'), "a browser would read, and hash, another text");

@@ -14,6 +14,8 @@ pub(crate) struct Sheet {
     /// Names and values in its head.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
+    /// What its plots are drawn from, as JSON without `<`; empty without plots.
+    pub(crate) data: String,
 }
 
 /// Tables that belong together.
@@ -158,11 +160,20 @@ impl Sheet {
             body += &format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
         }
         body += "</dl></header>\n";
+        if !self.data.is_empty() {
+            body += "<div id=\"plots\"><noscript>Plots are drawn by a script in this file, which your browser does not \
+                     run.</noscript></div>\n";
+        }
         for section in &self.sections {
             section.html(&mut body);
         }
         body += &format!("<footer>weir {}</footer>\n</main>", env!("CARGO_PKG_VERSION"));
-        page::html(&format!("{}: {}", self.kind, self.title), &page::SUMMARY, &body)
+        let title = format!("{}: {}", self.kind, self.title);
+        if self.data.is_empty() {
+            return page::html(&title, &page::SUMMARY, &body);
+        }
+        body += &format!("\n<script type=\"application/json\" id=\"data\">{}</script>", self.data);
+        page::html(&title, &page::COMPARE, &body)
     }
 }
 
@@ -293,6 +304,7 @@ mod tests {
             set: vec![text.to_owned()],
             facts,
             sections: vec![section],
+            data: String::new(),
         }
     }
 

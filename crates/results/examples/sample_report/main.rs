@@ -29,7 +29,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for scheme in &mut compared.schemes {
         scheme.report = Some("report.html".to_owned());
     }
-    results::write_comparison(&compared, &dir)?;
+    let reports: Vec<_> = compared
+        .schemes
+        .iter()
+        .map(|scheme| {
+            let mut report = report.clone();
+            report.document.scheme.clone_from(&scheme.scheme);
+            report
+        })
+        .collect();
+    results::write_comparison(&compared, &reports, &dir)?;
     results::write_reproduction(&summary::reproduction(&report), &dir)?;
     print!("{}", results::summary(&report.document, results::terminal_width()));
     Ok(())

@@ -1,0 +1,53 @@
+// What boards show of classes and flows: goodput, delay, loss, and what was sent again.
+
+import { type TrafficColumns, unpack } from "./data";
+import { h } from "./dom";
+import { rateUnit, seconds } from "./format";
+import type { Line, Panel, TimeRange } from "./plots";
+
+/** The panels, and the unit for all goodputs: that of the largest mean. */
+export function trafficPanels(rows: { goodput_bps: number | null }[], step: number): { panels: Panel[]; scale: number } {
+  const unit = rateUnit(Math.max(0, ...rows.map((row) => row.goodput_bps ?? 0)));
+  const per = ` in each ${seconds(step)} s`;
+  return {
+    scale: unit.scale,
+    panels: [
+      { id: "goodput", title: "Goodput", unit: unit.name, height: 210, fromZero: true },
+      { id: "delay", title: "Delay", unit: "ms", height: 210, fromZero: false, weight: "goodput" },
+      {
+        id: "lost",
+        title: "Lost",
+        unit: "packets",
+        per,
+        height: 120,
+        fromZero: true,
+        counts: true,
+        none: "No Data packet of these was lost.",
+      },
+      {
+        id: "retransmitted",
+        title: "Retransmitted",
+        unit: "packets",
+        per,
+        height: 120,
+        fromZero: true,
+        counts: true,
+        none: "No Interest of these was sent again.",
+      },
+    ],
+  };
+}
+
+/** A line's values, one array a panel. */
+export function trafficValues(columns: TrafficColumns | null | undefined, points: number, scale: number): Line["values"] {
+  const values = (column: keyof TrafficColumns, by: number) => unpack(columns?.[column] ?? null, points, by);
+  return [values("goodput_bps", scale), values("delay_ms", 1), values("lost", 1), values("retransmitted", 1)];
+}
+
+export function resetButton(range: TimeRange): HTMLElement {
+  const button = h("button", { type: "button", class: "reset", disabled: true, click: () => range.reset() }, "reset zoom");
+  range.onChange(() => {
+    button.disabled = range.whole;
+  });
+  return button;
+}
