@@ -104,6 +104,51 @@ pub struct Parameter {
     pub from: &'static str,
 }
 
+impl Parameter {
+    /// A number between two bounds, both included.
+    pub const fn number(
+        key: &'static str,
+        (low, high): (f64, f64),
+        default: &'static str,
+        meaning: &'static str,
+        from: &'static str,
+    ) -> Parameter {
+        Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
+    }
+
+    /// A whole number between two bounds, both included.
+    pub const fn integer(
+        key: &'static str,
+        (low, high): (i64, i64),
+        default: &'static str,
+        meaning: &'static str,
+        from: &'static str,
+    ) -> Parameter {
+        Parameter { key, kind: ParameterKind::Integer(low, high), default, meaning, from }
+    }
+
+    /// A time between two bounds, both included.
+    pub const fn span(
+        key: &'static str,
+        (least, most): (Span, Span),
+        default: &'static str,
+        meaning: &'static str,
+        from: &'static str,
+    ) -> Parameter {
+        Parameter { key, kind: ParameterKind::Span(least, most), default, meaning, from }
+    }
+
+    /// `true` or `false`.
+    pub const fn switch(
+        key: &'static str,
+        default: &'static str,
+        meaning: &'static str,
+        from: &'static str,
+    ) -> Parameter {
+        Parameter { key, kind: ParameterKind::Switch, default, meaning, from }
+    }
+}
+
 /// A parameter that is wrong; says what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {

@@ -15,13 +15,13 @@ pub const ENTRY: Entry = Entry {
     title: "fixed window or rate, best route, drop-tail: no congestion control",
     citation: "none: the defaults of the core",
     parameters: &[
-        Parameter {
-            key: "window",
-            kind: ParameterKind::Integer(1, 1 << 20),
-            default: "32",
-            meaning: "pending Interests of a flow, if no rate is given",
-            from: "assumed: fills 10 Mb/s over 25 ms with 1 kB segments",
-        },
+        Parameter::integer(
+            "window",
+            (1, 1 << 20),
+            "32",
+            "pending Interests of a flow, if no rate is given",
+            "assumed: fills 10 Mb/s over 25 ms with 1 kB segments",
+        ),
         Parameter {
             key: "rate",
             kind: ParameterKind::Rate(Rate::ZERO, Rate::from_bps(1_000_000_000_000)),

@@ -68,8 +68,7 @@ const fn span(
     meaning: &'static str,
     from: &'static str,
 ) -> Parameter {
-    let kind = ParameterKind::Span(Span::from_millis(1), Span::from_secs(60));
-    Parameter { key, kind, default, meaning, from }
+    Parameter::span(key, (Span::from_millis(1), Span::from_secs(60)), default, meaning, from)
 }
 
 const PARAMETERS: &[Parameter] = &[
@@ -90,21 +89,21 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "whose defaults the others have: the article's, or those of the code of QSCCP's authors",
         from: "assumed: the article where they differ",
     },
-    Parameter {
-        key: "target_utilisation",
-        kind: ParameterKind::Number(0.01, 1.0),
-        default: "0.95",
-        meaning: "η, part of a link that Data may use",
-        from: "paper: as QSCCP's section V-C cites it",
-    },
+    Parameter::number(
+        "target_utilisation",
+        (0.01, 1.0),
+        "0.95",
+        "η, part of a link that Data may use",
+        "paper: as QSCCP's section V-C cites it",
+    ),
     span("period", "100 ms", "T, how often rates are computed", "files: mircc-strategy.cpp"),
-    Parameter {
-        key: "gain",
-        kind: ParameterKind::Number(0.001, 1.0),
-        default: "0.2",
-        meaning: "part of the new value in (3) and (4)",
-        from: "files: mircc-strategy.cpp",
-    },
+    Parameter::number(
+        "gain",
+        (0.001, 1.0),
+        "0.2",
+        "part of the new value in (3) and (4)",
+        "files: mircc-strategy.cpp",
+    ),
     Parameter {
         key: "secondary_flows",
         kind: ParameterKind::Choice(&["secondary", "both"]),
@@ -112,20 +111,19 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "by which rate secondary flows are counted: R_s, or R_p + R_s",
         from: "assumed: the rate that they send at; files: both",
     },
-    Parameter {
-        key: "shaper",
-        kind: ParameterKind::Integer(1, 1 << 16),
-        default: "10",
-        meaning: "Interests of both classes that may wait for a link",
-        from: "files: mircc-strategy.cpp",
-    },
-    Parameter {
-        key: "primary_first",
-        kind: ParameterKind::Switch,
-        default: "true",
-        meaning: "whether primary Interests leave before secondary ones, or the older first",
-        from: "assumed: as the names say; files: false",
-    },
+    Parameter::integer(
+        "shaper",
+        (1, 1 << 16),
+        "10",
+        "Interests of both classes that may wait for a link",
+        "files: mircc-strategy.cpp",
+    ),
+    Parameter::switch(
+        "primary_first",
+        "true",
+        "whether primary Interests leave before secondary ones, or the older first",
+        "assumed: as the names say; files: false",
+    ),
     span("exploration", "100 ms", "time between Interests that look for paths", "files: mircc-consumer.cpp"),
     span(
         "path_memory",
@@ -133,13 +131,13 @@ const PARAMETERS: &[Parameter] = &[
         "how long a path is kept that is not heard of",
         "files: hICN, a path is stale after 2 s",
     ),
-    Parameter {
-        key: "data_size",
-        kind: ParameterKind::Integer(1, 8800),
-        default: "1087",
-        meaning: "size of Data before any was seen, bytes",
-        from: "files: mircc-strategy.cpp, 8696 bits",
-    },
+    Parameter::integer(
+        "data_size",
+        (1, 8800),
+        "1087",
+        "size of Data before any was seen, bytes",
+        "files: mircc-strategy.cpp, 8696 bits",
+    ),
     Parameter {
         key: "unknown_capacity",
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),

@@ -39,16 +39,6 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(OmccRf::new(params)),
 };
 
-const fn number(
-    key: &'static str,
-    (low, high): (f64, f64),
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
-}
-
 const PROBABILITY: (f64, f64) = (0.0, 1.0);
 const WINDOW: (f64, f64) = (1.0, 1_048_576.0);
 
@@ -91,44 +81,62 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7",
         from: "assumed: the article where they differ",
     },
-    Parameter {
-        key: "samples",
-        kind: ParameterKind::Integer(2, 4096),
-        default: "30",
-        meaning: "round-trip times in the window of a route",
-        from: "files: hICN, libtransport; the code of QSCCP's authors",
-    },
-    number(
+    Parameter::integer(
+        "samples",
+        (2, 4096),
+        "30",
+        "round-trip times in the window of a route",
+        "files: hICN, libtransport; the code of QSCCP's authors",
+    ),
+    Parameter::number(
         "p_min",
         PROBABILITY,
         "0.00001",
         "p_min, least probability of a decrease",
         "files: hICN, libtransport",
     ),
-    number(
+    Parameter::number(
         "p_max",
         PROBABILITY,
         "0.2",
         "p_max, greatest probability of a decrease",
         "files: hICN, libtransport, drop factor",
     ),
-    number(
+    Parameter::number(
         "decrease",
         (0.01, 1.0),
         "0.8",
         "β, what is left of the window after a decrease",
         "files: hICN, libtransport",
     ),
-    number(
+    Parameter::number(
         "increase",
         (0.0, 1000.0),
         "1",
         "γ, growth of the window in a round trip",
         "files: hICN, libtransport",
     ),
-    number("initial_window", WINDOW, "1", "window at the start, Interests", "files: ndnSIM, ConsumerWindow"),
-    number("least_window", WINDOW, "1", "lower bound of the window, Interests", "files: hICN, libtransport"),
-    number("most_window", WINDOW, "512", "upper bound of the window, Interests", "files: hICN, libtransport"),
+    Parameter::number(
+        "initial_window",
+        WINDOW,
+        "1",
+        "window at the start, Interests",
+        "files: ndnSIM, ConsumerWindow",
+    ),
+    Parameter::number(
+        "least_window",
+        WINDOW,
+        "1",
+        "lower bound of the window, Interests",
+        "files: hICN, libtransport",
+    ),
+    Parameter::number(
+        "most_window",
+        WINDOW,
+        "512",
+        "upper bound of the window, Interests",
+        "files: hICN, libtransport",
+    ),
     Parameter {
         key: "forwarding",
         kind: ParameterKind::Choice(&["weighted", "least-pending"]),
@@ -136,7 +144,13 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "next hop: by chance in proportion to 1/avgPI, or always that with the fewest pending",
         from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
     },
-    number("gain", (0.0001, 1.0), "0.1", "part of the new value in avgPI", "files: OMCCRFStrategy.cpp"),
+    Parameter::number(
+        "gain",
+        (0.0001, 1.0),
+        "0.1",
+        "part of the new value in avgPI",
+        "files: OMCCRFStrategy.cpp",
+    ),
 ];
 
 /// The scheme.

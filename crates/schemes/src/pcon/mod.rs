@@ -38,8 +38,7 @@ use weir_core::units::Span;
 
 use crate::registry::Entry;
 use crate::window::{
-    Bounds, Guard, Reaction, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, number, reno,
-    switch,
+    Bounds, Guard, Reaction, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, reno,
 };
 
 /// What the QSCCP authors' build and NFD's own have in common.
@@ -84,13 +83,13 @@ pub const ENTRY: Entry = Entry {
             meaning: "whether packets are marked for the time that they waited, or for the bytes that wait",
             from: "paper: Schneider et al., abstract, CoDel by queuing time",
         },
-        Parameter {
-            key: "target",
-            kind: ParameterKind::Span(Span::from_micros(1), Span::from_secs(10)),
-            default: "5 ms",
-            meaning: "`codel`: waiting longer is congestion, if it lasts an interval",
-            from: "files: codel-queue2.cc, Target",
-        },
+        Parameter::span(
+            "target",
+            (Span::from_micros(1), Span::from_secs(10)),
+            "5 ms",
+            "`codel`: waiting longer is congestion, if it lasts an interval",
+            "files: codel-queue2.cc, Target",
+        ),
         Parameter {
             key: "threshold",
             kind: ParameterKind::Bytes,
@@ -98,41 +97,41 @@ pub const ENTRY: Entry = Entry {
             meaning: "`bytes`: more waiting is congestion, if it lasts an interval",
             from: "files: qsccp/pcon, GenericLinkService",
         },
-        Parameter {
-            key: "interval",
-            kind: ParameterKind::Span(Span::from_micros(1), Span::from_secs(10)),
-            default: "100 ms",
-            meaning: "how long congestion lasts before the first mark",
-            from: "files: codel-queue2.cc, Interval; NFD, baseCongestionMarkingInterval",
-        },
-        number(
+        Parameter::span(
+            "interval",
+            (Span::from_micros(1), Span::from_secs(10)),
+            "100 ms",
+            "how long congestion lasts before the first mark",
+            "files: codel-queue2.cc, Interval; NFD, baseCongestionMarkingInterval",
+        ),
+        Parameter::number(
             "spacing",
             (0.1, 10.0),
             "1.1",
             "`codel`: the n-th mark is followed by the next after interval·spacing/√n",
             "files: codel-queue2.cc, 1.1 (CoDel itself: 1)",
         ),
-        switch(
+        Parameter::switch(
             "reverse_marks",
             "true",
             "whether the mark on an Interest comes back on its Data",
             "files: pcon-strategy, the mark of the PIT entry",
         ),
-        number(
+        Parameter::number(
             "change_per_mark",
             (0.0, 1.0),
             "0.02",
             "part of a next hop's traffic that a mark moves to the others",
             "files: pcon-strategy, CHANGE_PER_MARK",
         ),
-        number(
+        Parameter::number(
             "probing",
             (0.0, 1.0),
             "0.001",
             "part of the Interests that go to all next hops",
             "files: pcon-strategy",
         ),
-        switch(
+        Parameter::switch(
             "adapt_to_losses",
             "true",
             "whether timeouts and Nacks move traffic, `change_per_mark` of all of it",
@@ -145,20 +144,20 @@ pub const ENTRY: Entry = Entry {
             meaning: "the consumer's window law",
             from: "files: ndn-consumer-pcon, CcAlgorithm",
         },
-        number(
+        Parameter::number(
             "beta",
             (0.1, 0.99),
             "0.5",
             "what is left of W (the `qsccp` variant's 0.8 is for bic and cubic; its reno has 0.5)",
             "files: ndn-consumer-pcon, Beta",
         ),
-        switch(
+        Parameter::switch(
             "cwa_for_marks",
             "false",
             "conservative window adaptation for marks; losses are always guarded",
             "files: ndn-consumer-pcon of 2016: CoDel spaces marks already",
         ),
-        number(
+        Parameter::number(
             "add_rtt_suppress",
             (0.0, 10.0),
             "0.5",
@@ -167,13 +166,13 @@ pub const ENTRY: Entry = Entry {
         ),
         initial_window("1", "files: ndn-consumer-window, Window"),
         min_window("1", "files: ndn-consumer-pcon, the initial window"),
-        Parameter {
-            key: "min_rto",
-            kind: ParameterKind::Span(Span::ZERO, Span::from_secs(200)),
-            default: "1100 ms",
-            meaning: "the least RTO; the Interest lifetime is the most",
-            from: "files: the original scenarios, MinRTO",
-        },
+        Parameter::span(
+            "min_rto",
+            (Span::ZERO, Span::from_secs(200)),
+            "1100 ms",
+            "the least RTO; the Interest lifetime is the most",
+            "files: the original scenarios, MinRTO",
+        ),
     ],
     build: |params| Box::new(Pcon::new(params)),
 };
@@ -229,10 +228,10 @@ impl Scheme for Pcon {
     fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
         let reaction = self.reaction;
         match self.law {
-            Law::Reno(settings) => Box::new(WindowFlow::new(reno::Reno::new(settings), reaction)),
-            Law::Bic(settings) => Box::new(WindowFlow::new(bic::Bic::new(settings), reaction)),
-            Law::Cubic(settings) => Box::new(WindowFlow::new(cubic::Cubic::new(settings), reaction)),
-            Law::Bbr(settings) => Box::new(WindowFlow::new(bbr::Bbr::new(settings), reaction)),
+            Law::Reno(settings) => Box::new(WindowFlow::<reno::Reno>::new(settings, reaction)),
+            Law::Bic(settings) => Box::new(WindowFlow::<bic::Bic>::new(settings, reaction)),
+            Law::Cubic(settings) => Box::new(WindowFlow::<cubic::Cubic>::new(settings, reaction)),
+            Law::Bbr(settings) => Box::new(WindowFlow::<bbr::Bbr>::new(settings, reaction)),
         }
     }
 

@@ -149,26 +149,6 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
 };
 
-const fn number(
-    key: &'static str,
-    (low, high): (f64, f64),
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
-}
-
-const fn integer(
-    key: &'static str,
-    (low, high): (i64, i64),
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter { key, kind: ParameterKind::Integer(low, high), default, meaning, from }
-}
-
 const WEIGHT: (f64, f64) = (0.001, 1000.0);
 /// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.
 const FLOW_WEIGHT: (f64, f64) = (0.1, 100.0);
@@ -176,36 +156,42 @@ const SHARE: (f64, f64) = (0.0001, 1.0);
 const MAX_RATE: Rate = Rate::from_bps(1_000_000_000_000);
 
 const PARAMETERS: &[Parameter] = &[
-    number("target_utilisation", (0.01, 1.0), "0.99", "η, target link utilization", "paper: section V-A"),
-    Parameter {
-        key: "period",
-        kind: ParameterKind::Span(Span::from_millis(1), Span::from_secs(10)),
-        default: "100 ms",
-        meaning: "T, how often rates are computed",
-        from: "files: queues.cpp, calObjectRateInterval",
-    },
-    number("weights.AF4", WEIGHT, "5", "ω of class AF4", "files: queues.cpp"),
-    number("weights.AF3", WEIGHT, "4", "ω of class AF3", "files: queues.cpp"),
-    number("weights.AF2", WEIGHT, "3", "ω of class AF2", "paper: section V-B"),
-    number("weights.AF1", WEIGHT, "2", "ω of class AF1", "paper: section V-B"),
-    number("weights.BE", WEIGHT, "1", "ω of class BE", "paper: section V-B"),
-    number(
+    Parameter::number(
+        "target_utilisation",
+        (0.01, 1.0),
+        "0.99",
+        "η, target link utilization",
+        "paper: section V-A",
+    ),
+    Parameter::span(
+        "period",
+        (Span::from_millis(1), Span::from_secs(10)),
+        "100 ms",
+        "T, how often rates are computed",
+        "files: queues.cpp, calObjectRateInterval",
+    ),
+    Parameter::number("weights.AF4", WEIGHT, "5", "ω of class AF4", "files: queues.cpp"),
+    Parameter::number("weights.AF3", WEIGHT, "4", "ω of class AF3", "files: queues.cpp"),
+    Parameter::number("weights.AF2", WEIGHT, "3", "ω of class AF2", "paper: section V-B"),
+    Parameter::number("weights.AF1", WEIGHT, "2", "ω of class AF1", "paper: section V-B"),
+    Parameter::number("weights.BE", WEIGHT, "1", "ω of class BE", "paper: section V-B"),
+    Parameter::number(
         "delta.CS7",
         SHARE,
         "0.2",
         "δ of class CS7: its limit as a share of the capacity",
         "files: queues.cpp",
     ),
-    number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
-    number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
-    integer(
+    Parameter::number("delta.CS6", SHARE, "0.2", "δ of class CS6", "files: queues.cpp"),
+    Parameter::number("delta.EF", SHARE, "0.3", "δ of class EF", "files: queues.cpp"),
+    Parameter::integer(
         "flow_prefix",
         (0, 127),
         "0",
         "components of the prefix that tells flows apart, a name's last not counted; 0: the FIB entry's prefix",
         "paper: section IV-B, the prefix",
     ),
-    number(
+    Parameter::number(
         "flow_weights.*",
         FLOW_WEIGHT,
         "1",
@@ -219,79 +205,89 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "rate of the token bucket of each flow of a prefix",
         from: "assumed: none; paper: section IV-C 3, if operators want it",
     },
-    integer(
+    Parameter::integer(
         "bucket",
         (1, 1 << 40),
         "160000",
         "depth of a delay-sensitive class's token bucket, bits",
         "files: queues.cpp",
     ),
-    integer(
+    Parameter::integer(
         "burst",
         (1, 1 << 40),
         "17248",
         "depth of the total limiter's bucket, bits",
         "assumed: two Data of 8624 bits",
     ),
-    integer("quantum", (1, 1 << 40), "16000", "WDRR quantum, bits", "files: queues.cpp"),
-    integer(
+    Parameter::integer("quantum", (1, 1 << 40), "16000", "WDRR quantum, bits", "files: queues.cpp"),
+    Parameter::integer(
         "virtual_queue",
         (1, 1 << 20),
         "20",
         "Interests that a flow may have waiting",
         "files: queues.cpp, setVqSize",
     ),
-    integer(
+    Parameter::integer(
         "class_queue",
         (1, 1 << 24),
         "200",
         "Interests that a delay-tolerant class may have waiting before flows with more than an equal part are refused",
         "files: queues.cpp",
     ),
-    number(
+    Parameter::number(
         "gamma",
         (0.01, 0.999),
         "0.95",
         "γ, share of its base rate from which a flow is high-demand",
         "paper: section V-A",
     ),
-    integer(
+    Parameter::integer(
         "lambda",
         (1, 1 << 20),
         "10",
         "λ, periods over its rate after which a flow is judged greedy",
         "paper: section V-A",
     ),
-    number(
+    Parameter::number(
         "greedy_ratio",
         (1.0, 1000.0),
         "1.2",
         "how far above its rate a flow must ask to be over it",
         "files: queues.cpp",
     ),
-    number("phi", (0.1, 1.0), "0.5", "φ, discount of a greedy flow's weight", "paper: section V-C"),
-    number(
+    Parameter::number(
+        "phi",
+        (0.1, 1.0),
+        "0.5",
+        "φ, discount of a greedy flow's weight",
+        "paper: section V-C",
+    ),
+    Parameter::number(
         "probing",
         (0.0, 1.0),
         "0.01",
         "part of the Interests that take a next hop at random, to probe it",
         "paper: section IV-E",
     ),
-    Parameter {
-        key: "shared_retrieval",
-        kind: ParameterKind::Switch,
-        default: "true",
-        meaning: "whether (11) counts that Data for several consumers, or from a cache, load the link upstream once, or not at all",
-        from: "assumed: the paper's scenario 4 needs it",
-    },
-    Parameter {
-        key: "urgent_data",
-        kind: ParameterKind::Switch,
-        default: "false",
-        meaning: "whether Data of delay-sensitive classes leave before other Data: for hosts that are not always on time",
-        from: "assumed: the paper has one queue for all Data",
-    },
-    number("beta", (0.0, 0.9999), "0.8", "β, smooth factor of the consumer's rate", "paper: section V-A"),
+    Parameter::switch(
+        "shared_retrieval",
+        "true",
+        "whether (11) counts that Data for several consumers, or from a cache, load the link upstream once, or not at all",
+        "assumed: the paper's scenario 4 needs it",
+    ),
+    Parameter::switch(
+        "urgent_data",
+        "false",
+        "whether Data of delay-sensitive classes leave before other Data: for hosts that are not always on time",
+        "assumed: the paper has one queue for all Data",
+    ),
+    Parameter::number(
+        "beta",
+        (0.0, 0.9999),
+        "0.8",
+        "β, smooth factor of the consumer's rate",
+        "paper: section V-A",
+    ),
     Parameter {
         key: "initial_rate",
         kind: ParameterKind::Rate(Rate::ZERO, MAX_RATE),
@@ -299,7 +295,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "rate of Data that a consumer asks for before it has feedback; 0 for a single Interest",
         from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
     },
-    integer(
+    Parameter::integer(
         "data_size",
         (1, 8800),
         "1125",

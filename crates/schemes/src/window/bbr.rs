@@ -36,11 +36,11 @@
 //! two times, against its own comment.
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, LossEvent, Scheme, SendEvent};
+use weir_core::scheme::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{
-    Bounds, Guard, LARGEST_WINDOW, Reaction, Signs, WindowFlow, WindowLaw, initial_window, min_window,
+    Bounds, Guard, LARGEST_WINDOW, Reaction, Signs, WindowLaw, WindowScheme, initial_window, min_window,
 };
 use crate::registry::Entry;
 
@@ -85,10 +85,7 @@ pub const ENTRY: Entry = Entry {
         initial_window("10", "paper: RFC 6928, InitialCwnd of the draft"),
         min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
     ],
-    build: |params| {
-        let settings = Settings::new(params);
-        Box::new(BbrScheme { settings })
-    },
+    build: |params| Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction: REACTION }),
 };
 
 /// Losses only, and packet conservation once a round trip.
@@ -97,18 +94,6 @@ const REACTION: Reaction = Reaction {
     guard: Guard { marks: true, losses: true, add_rtt: 0.0 },
     min_rto: Span::ZERO,
 };
-
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-struct BbrScheme {
-    settings: Settings,
-}
-
-impl Scheme for BbrScheme {
-    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(WindowFlow::new(Bbr::new(self.settings), REACTION))
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -241,26 +226,6 @@ pub(crate) struct Bbr {
 }
 
 impl Bbr {
-    pub(crate) fn new(settings: Settings) -> Bbr {
-        Bbr {
-            settings,
-            mode: Mode::Startup,
-            sendings: Sendings::default(),
-            delivered: 0,
-            delivered_at: Time::ZERO,
-            first_sent_at: Time::ZERO,
-            bandwidth: BandwidthFilter::default(),
-            min_rtt: None,
-            round: 0,
-            round_from: 0,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
-            size: 0.0,
-            window: settings.bounds.initial,
-            earlier_window: settings.bounds.initial,
-        }
-    }
-
     /// BBR.filled_pipe
     fn is_filled(&self) -> bool {
         self.full_rounds >= FULL_ROUNDS
@@ -436,6 +401,28 @@ impl Bbr {
 }
 
 impl WindowLaw for Bbr {
+    type Settings = Settings;
+
+    fn new(settings: Settings) -> Bbr {
+        Bbr {
+            settings,
+            mode: Mode::Startup,
+            sendings: Sendings::default(),
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            first_sent_at: Time::ZERO,
+            bandwidth: BandwidthFilter::default(),
+            min_rtt: None,
+            round: 0,
+            round_from: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            size: 0.0,
+            window: settings.bounds.initial,
+            earlier_window: settings.bounds.initial,
+        }
+    }
+
     fn window(&self) -> f64 {
         self.window
     }
@@ -496,6 +483,7 @@ impl WindowLaw for Bbr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WindowFlow;
     use super::super::pipe::{Pipe, Watched, article, variant};
     use super::*;
     use std::cell::RefCell;
@@ -505,7 +493,7 @@ mod tests {
     type Flow = Rc<RefCell<WindowFlow<Bbr>>>;
 
     fn flow(params: &Params) -> Flow {
-        Rc::new(RefCell::new(WindowFlow::new(Bbr::new(Settings::new(params)), REACTION)))
+        Rc::new(RefCell::new(WindowFlow::new(Settings::new(params), REACTION)))
     }
 
     fn run(flow: &Flow, pipe: Pipe, secs: u64) -> super::super::pipe::Outcome {

@@ -18,10 +18,10 @@
 //! QSCCP authors (β 0.8). Both grow by 16 at most.
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, Scheme};
+use weir_core::scheme::DataReceived;
 use weir_core::units::Time;
 
-use super::{Bounds, REACTION, Reaction, WindowFlow, WindowLaw, initial_window, min_window, number};
+use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;
 
 /// What the codes have in common, and where W is as near to W_max as can be.
@@ -67,23 +67,35 @@ pub const ENTRY: Entry = Entry {
             meaning: "whose values",
             from: "paper: Xu et al.; files: ndn-consumer-pcon, and ndn-tools, pcon-client",
         },
-        number("beta", (0.1, 0.99), "0.875", "what is left of W", "paper: Xu et al., 1 − β with β = 0.125"),
-        number(
+        Parameter::number(
+            "beta",
+            (0.1, 0.99),
+            "0.875",
+            "what is left of W",
+            "paper: Xu et al., 1 − β with β = 0.125",
+        ),
+        Parameter::number(
             "low_beta",
             (0.1, 0.99),
             "0.5",
             "what is left of W below `low_window`",
             "paper: Xu et al., as TCP",
         ),
-        number(
+        Parameter::number(
             "low_window",
             (1.0, 1e6),
             "14",
             "W from which on the law is BIC",
             "paper: Xu et al., low_window",
         ),
-        number("max_increment", (1.0, 1e6), "32", "S_max, most growth in a round trip", "paper: Xu et al."),
-        number(
+        Parameter::number(
+            "max_increment",
+            (1.0, 1e6),
+            "32",
+            "S_max, most growth in a round trip",
+            "paper: Xu et al.",
+        ),
+        Parameter::number(
             "min_increment",
             (0.0, 1.0),
             "0.01",
@@ -96,21 +108,10 @@ pub const ENTRY: Entry = Entry {
         REACTION[1],
         REACTION[2],
     ],
-    build: |params| Box::new(BicScheme { law: Settings::new(params), reaction: Reaction::new(params) }),
+    build: |params| {
+        Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })
+    },
 };
-
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-struct BicScheme {
-    law: Settings,
-    reaction: Reaction,
-}
-
-impl Scheme for BicScheme {
-    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(WindowFlow::new(Bic::new(self.law), self.reaction))
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -162,11 +163,6 @@ pub(crate) struct Bic {
 }
 
 impl Bic {
-    pub(crate) fn new(settings: Settings) -> Bic {
-        let (ssthresh, highest, target) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-        Bic { settings, window: settings.bounds.initial, ssthresh, highest, target, probing: None }
-    }
-
     /// Growth in a round trip.
     fn step(&mut self) -> f64 {
         if self.window < self.settings.low_window {
@@ -202,6 +198,13 @@ impl Bic {
 }
 
 impl WindowLaw for Bic {
+    type Settings = Settings;
+
+    fn new(settings: Settings) -> Bic {
+        let (ssthresh, highest, target) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+        Bic { settings, window: settings.bounds.initial, ssthresh, highest, target, probing: None }
+    }
+
     fn window(&self) -> f64 {
         self.window
     }

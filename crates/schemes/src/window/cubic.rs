@@ -22,10 +22,10 @@
 //! β is 0.8, K is ∛(W_max·(1 − β)/C), the target is W_cubic(t), and there is no W_est.
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, Scheme};
+use weir_core::scheme::DataReceived;
 use weir_core::units::{Span, Time};
 
-use super::{Bounds, REACTION, Reaction, WindowFlow, WindowLaw, initial_window, min_window, number, switch};
+use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -56,16 +56,21 @@ pub const ENTRY: Entry = Entry {
             meaning: "whose values",
             from: "paper: RFC 9438; files: ndn-tools, pcon-client",
         },
-        number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
-        number("beta", (0.1, 0.99), "0.7", "β, what is left of W", "paper: RFC 9438, section 4.6"),
-        switch(
+        Parameter::number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
+        Parameter::number("beta", (0.1, 0.99), "0.7", "β, what is left of W", "paper: RFC 9438, section 4.6"),
+        Parameter::switch(
             "fast_convergence",
             "true",
             "whether who had more before leaves the others something",
             "paper: RFC 9438, section 4.7",
         ),
-        switch("reno_friendly", "true", "whether W is W_est at least", "paper: RFC 9438, section 4.3"),
-        switch(
+        Parameter::switch(
+            "reno_friendly",
+            "true",
+            "whether W is W_est at least",
+            "paper: RFC 9438, section 4.3",
+        ),
+        Parameter::switch(
             "ahead",
             "true",
             "whether the target is that of a round trip later, 1.5·W at most, and K that of W after the decrease; \
@@ -78,21 +83,10 @@ pub const ENTRY: Entry = Entry {
         REACTION[1],
         REACTION[2],
     ],
-    build: |params| Box::new(CubicScheme { law: Settings::new(params), reaction: Reaction::new(params) }),
+    build: |params| {
+        Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })
+    },
 };
-
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-struct CubicScheme {
-    law: Settings,
-    reaction: Reaction,
-}
-
-impl Scheme for CubicScheme {
-    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(WindowFlow::new(Cubic::new(self.law), self.reaction))
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -148,11 +142,6 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    pub(crate) fn new(settings: Settings) -> Cubic {
-        let window = settings.bounds.initial;
-        Cubic { settings, window, ssthresh: f64::INFINITY, highest: 0.0, prior: 0.0, epoch: None }
-    }
-
     /// Begins at the congestion itself, so t and W_cubic run while the Data of what was sent before it
     /// still come.
     fn begin_epoch(&mut self, now: Time) {
@@ -184,6 +173,13 @@ impl Cubic {
 }
 
 impl WindowLaw for Cubic {
+    type Settings = Settings;
+
+    fn new(settings: Settings) -> Cubic {
+        let window = settings.bounds.initial;
+        Cubic { settings, window, ssthresh: f64::INFINITY, highest: 0.0, prior: 0.0, epoch: None }
+    }
+
     fn window(&self) -> f64 {
         self.window
     }

@@ -21,7 +21,9 @@ pub(crate) mod reno;
 use core::fmt;
 
 use weir_core::params::{Parameter, ParameterKind, Params};
-use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use weir_core::scheme::{
+    DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
+};
 use weir_core::units::{Rate, Span, Time};
 
 /// No window is larger: as far as a consumer's segments may be ahead of the oldest missing one.
@@ -34,7 +36,13 @@ const CATCH_UP: Span = Span::from_millis(1);
 const LONGEST_INTERVAL: Span = Span::from_secs(10);
 
 /// How a window changes.
-pub(crate) trait WindowLaw: fmt::Debug {
+pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
+    /// Its parameters, read.
+    type Settings: Copy + fmt::Debug;
+
+    /// At the begin of a flow.
+    fn new(settings: Self::Settings) -> Self;
+
     /// W, packets.
     fn window(&self) -> f64;
 
@@ -107,20 +115,19 @@ pub(crate) const REACTION: [Parameter; 3] = [
         meaning: "what counts as congestion: marked Data, lost Interests, or both",
         from: "assumed: RFC 3168, a mark is answered as a loss is",
     },
-    Parameter {
-        key: "cwa",
-        kind: ParameterKind::Switch,
-        default: "true",
-        meaning: "conservative window adaptation: the window is decreased at most once a round trip",
-        from: "paper: RFC 5681, section 3.1, and RFC 6582, at most once a window of data",
-    },
-    Parameter {
-        key: "add_rtt_suppress",
-        kind: ParameterKind::Number(0.0, 10.0),
-        default: "0",
-        meaning: "round trips beyond one between two decreases",
-        from: "paper: RFC 6582, none; pcon-client has 0.5, without effect while its `cwa` is off",
-    },
+    Parameter::switch(
+        "cwa",
+        "true",
+        "conservative window adaptation: the window is decreased at most once a round trip",
+        "paper: RFC 5681, section 3.1, and RFC 6582, at most once a window of data",
+    ),
+    Parameter::number(
+        "add_rtt_suppress",
+        (0.0, 10.0),
+        "0",
+        "round trips beyond one between two decreases",
+        "paper: RFC 6582, none; pcon-client has 0.5, without effect while its `cwa` is off",
+    ),
 ];
 
 /// W at first.
@@ -133,27 +140,6 @@ pub(crate) const fn initial_window(default: &'static str, from: &'static str) ->
 pub(crate) const fn min_window(default: &'static str, from: &'static str) -> Parameter {
     let kind = ParameterKind::Number(1.0, 1000.0);
     Parameter { key: "min_window", kind, default, meaning: "the least W, packets", from }
-}
-
-/// A number.
-pub(crate) const fn number(
-    key: &'static str,
-    (low, high): (f64, f64),
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter { key, kind: ParameterKind::Number(low, high), default, meaning, from }
-}
-
-/// `true` or `false`.
-pub(crate) const fn switch(
-    key: &'static str,
-    default: &'static str,
-    meaning: &'static str,
-    from: &'static str,
-) -> Parameter {
-    Parameter { key, kind: ParameterKind::Switch, default, meaning, from }
 }
 
 /// The bounds of W of a law, packets.
@@ -175,6 +161,19 @@ impl Bounds {
     }
 }
 
+/// A scheme that is no more than a law at the consumer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowScheme<L: WindowLaw> {
+    pub(crate) law: L::Settings,
+    pub(crate) reaction: Reaction,
+}
+
+impl<L: WindowLaw> Scheme for WindowScheme<L> {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(WindowFlow::<L>::new(self.law, self.reaction))
+    }
+}
+
 /// The consumer's side of a window scheme.
 #[derive(Debug)]
 pub(crate) struct WindowFlow<L> {
@@ -191,9 +190,16 @@ pub(crate) struct WindowFlow<L> {
 }
 
 impl<L: WindowLaw> WindowFlow<L> {
-    pub(crate) fn new(law: L, reaction: Reaction) -> WindowFlow<L> {
+    pub(crate) fn new(settings: L::Settings, reaction: Reaction) -> WindowFlow<L> {
         let (paced_until, could_leave) = (Time::ZERO, None);
-        WindowFlow { law, reaction, highest_data: 0, recovery_point: None, paced_until, could_leave }
+        WindowFlow {
+            law: L::new(settings),
+            reaction,
+            highest_data: 0,
+            recovery_point: None,
+            paced_until,
+            could_leave,
+        }
     }
 
     /// A sign of congestion: a decrease, unless the guard knows of it. The recovery point is where new

@@ -19,10 +19,10 @@
 //! at least 1, and reacts to losses only, to each of them.
 
 use weir_core::params::{Parameter, ParameterKind, Variant};
-use weir_core::scheme::{DataReceived, FlowConfig, FlowControl, Scheme};
+use weir_core::scheme::DataReceived;
 use weir_core::units::Time;
 
-use super::{Bounds, REACTION, Reaction, WindowFlow, WindowLaw, initial_window, min_window, number};
+use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -50,7 +50,7 @@ pub const ENTRY: Entry = Entry {
             meaning: "whose values",
             from: "paper: RFC 5681; files: ndn-tools, pcon-client",
         },
-        number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
+        Parameter::number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
         initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
         min_window("2", "paper: RFC 5681, (4)"),
         REACTION[0],
@@ -59,22 +59,9 @@ pub const ENTRY: Entry = Entry {
     ],
     build: |params| {
         let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
-        Box::new(RenoScheme { law, reaction: Reaction::new(params) })
+        Box::new(WindowScheme::<Reno> { law, reaction: Reaction::new(params) })
     },
 };
-
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-struct RenoScheme {
-    law: Settings,
-    reaction: Reaction,
-}
-
-impl Scheme for RenoScheme {
-    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
-        Box::new(WindowFlow::new(Reno::new(self.law), self.reaction))
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -90,13 +77,13 @@ pub(crate) struct Reno {
     ssthresh: f64,
 }
 
-impl Reno {
-    pub(crate) fn new(settings: Settings) -> Reno {
+impl WindowLaw for Reno {
+    type Settings = Settings;
+
+    fn new(settings: Settings) -> Reno {
         Reno { settings, window: settings.bounds.initial, ssthresh: f64::INFINITY }
     }
-}
 
-impl WindowLaw for Reno {
     fn window(&self) -> f64 {
         self.window
     }

@@ -5,7 +5,7 @@
 //! None: there is no paper. It is the example of `docs/develop/add-a-scheme.md`.
 
 use weir_core::packet::PacketId;
-use weir_core::params::{Parameter, ParameterKind, Params};
+use weir_core::params::{Parameter, Params};
 use weir_core::queue::DropTail;
 use weir_core::scheme::{
     Backlog, ClearEvent, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
@@ -20,20 +20,20 @@ pub const ENTRY: Entry = Entry {
     title: "marks from long queues, additive increase, multiplicative decrease",
     citation: "none: an example",
     parameters: &[
-        Parameter {
-            key: "mark_above",
-            kind: ParameterKind::Integer(1, 1 << 20),
-            default: "10",
-            meaning: "packets waiting above which Data are marked",
-            from: "assumed: half of a queue of 20 packets",
-        },
-        Parameter {
-            key: "decrease",
-            kind: ParameterKind::Number(0.1, 0.99),
-            default: "0.5",
-            meaning: "what is left of the window after a mark",
-            from: "assumed: as Reno",
-        },
+        Parameter::integer(
+            "mark_above",
+            (1, 1 << 20),
+            "10",
+            "packets waiting above which Data are marked",
+            "assumed: half of a queue of 20 packets",
+        ),
+        Parameter::number(
+            "decrease",
+            (0.1, 0.99),
+            "0.5",
+            "what is left of the window after a mark",
+            "assumed: as Reno",
+        ),
     ],
     build: |params| Box::new(Aimd::new(params)),
 };
