@@ -5,10 +5,10 @@ use weir_core::ids::FaceId;
 use weir_core::packet::Kind;
 use weir_core::scheme::QueueLimit;
 use weir_core::units::{Rate, Span, Time};
-use weir_forwarder::codec::{net_packet, trusted};
 use weir_forwarder::config::Config;
-use weir_forwarder::link_service::{LinkOptions, LinkService, Marking};
 use weir_forwarder::node::{LinkConfig, Node};
+use weir_net::codec::{net_packet, trusted};
+use weir_net::link_service::{LinkOptions, LinkService, Marking};
 use weir_packet::{Data, Interest, LpPacket, Name};
 
 const PIT_ENTRIES: usize = 20;

@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
-use weir_forwarder::transport::stream::{FrameReader, Outbox};
-use weir_forwarder::transport::websocket;
-use weir_forwarder::transport::{Flushed, Received, Sent};
-use weir_forwarder::uri::FaceUri;
+use weir_net::transport::stream::{FrameReader, Outbox};
+use weir_net::transport::websocket;
+use weir_net::transport::{Flushed, Received, Sent};
+use weir_net::uri::FaceUri;
 use weir_packet::{MAX_PACKET_SIZE, tlv};
 
 /// A socket that gives and takes so many bytes a call as a list says; where it says 0, and at the list's

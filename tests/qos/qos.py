@@ -3,7 +3,7 @@
 
 Each node is a `weir forward` in a namespace of its own, each link a pair of virtual interfaces and a UDP face at either
 end with the link's rate. Its consumers and producers are applications on the Unix sockets of the forwarders
-(`crates/forwarder/examples/traffic.rs`). Checked are
+(`crates/app/examples/traffic.rs`). Checked are
 
   - the goodput of each class: within 5 % of what the simulator has for the same scenario;
   - that nothing is lost: the forwarders drop nothing, no Interest times out or is sent again;

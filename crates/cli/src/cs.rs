@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use serde::Serialize;
-use weir_forwarder::management::{ControlParameters, Module};
-use weir_forwarder::status::CsInfo;
+use weir_management::status::CsInfo;
+use weir_management::{ControlParameters, Module};
 use weir_packet::Name;
 
 use crate::Failure;

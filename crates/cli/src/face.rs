@@ -3,10 +3,10 @@
 use clap::Subcommand;
 use serde::Serialize;
 use weir_core::units::{Bytes, Span};
-use weir_forwarder::client::ClientError;
-use weir_forwarder::management::dataset::ListedFace;
-use weir_forwarder::management::{ControlParameters, Module};
-use weir_forwarder::status::{FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType};
+use weir_management::client::ClientError;
+use weir_management::dataset::ListedFace;
+use weir_management::status::{FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType};
+use weir_management::{ControlParameters, Module};
 use weir_results::{rate, table, terminal_width};
 
 use crate::Failure;

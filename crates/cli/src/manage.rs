@@ -5,10 +5,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use weir_core::units::Span;
-use weir_forwarder::client::{Client, ClientError, Endpoint};
-use weir_forwarder::management::{ControlParameters, Module};
-use weir_forwarder::status::{FaceNumber, FaceStatus};
-use weir_forwarder::uri::FaceUri;
+use weir_management::client::{Client, ClientError, Endpoint};
+use weir_management::status::{FaceNumber, FaceStatus};
+use weir_management::{ControlParameters, Module};
+use weir_net::uri::FaceUri;
 use weir_results::to_json;
 
 use crate::{Failure, terminal};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use clap::Subcommand;
 use serde::Serialize;
 use weir_core::units::Span;
-use weir_forwarder::management::{ControlParameters, Module, RouteFlags, origin};
-use weir_forwarder::status::{FaceNumber, FaceStatus};
+use weir_management::status::{FaceNumber, FaceStatus};
+use weir_management::{ControlParameters, Module, RouteFlags, origin};
 use weir_packet::Name;
 use weir_results::{table, terminal_width};
 
@@ -235,8 +235,8 @@ impl Row {
     }
 }
 
-fn rows(entry: &weir_forwarder::management::dataset::RibStatus, faces: &[FaceStatus]) -> Vec<Row> {
-    let row = |route: &weir_forwarder::management::dataset::RouteStatus| Row {
+fn rows(entry: &weir_management::dataset::RibStatus, faces: &[FaceStatus]) -> Vec<Row> {
+    let row = |route: &weir_management::dataset::RouteStatus| Row {
         prefix: entry.prefix.to_string(),
         face: route.face,
         remote: remote(route.face, faces),
@@ -249,7 +249,7 @@ fn rows(entry: &weir_forwarder::management::dataset::RibStatus, faces: &[FaceSta
     entry.routes.iter().map(row).collect()
 }
 
-fn hop_rows(entry: &weir_forwarder::status::FibStatus, faces: &[FaceStatus]) -> Vec<HopRow> {
+fn hop_rows(entry: &weir_management::status::FibStatus, faces: &[FaceStatus]) -> Vec<HopRow> {
     let row = |&(face, cost): &(FaceNumber, u64)| HopRow {
         prefix: entry.prefix.to_string(),
         face,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Subcommand;
 use serde::Serialize;
-use weir_forwarder::management::{ControlParameters, Module};
+use weir_management::{ControlParameters, Module};
 use weir_packet::{Component, Name};
 use weir_results::{table, terminal_width};
 
@@ -74,7 +74,7 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     match args.command.as_ref().unwrap_or(&Command::List) {
         Command::List => {
-            let row = |choice: weir_forwarder::status::StrategyStatus| Row {
+            let row = |choice: weir_management::status::StrategyStatus| Row {
                 prefix: choice.prefix.to_string(),
                 strategy: choice.strategy.to_string(),
             };

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use weir_core::params::{Parameter, ParameterKind};
-use weir_forwarder::client::TRANSPORT_VARIABLE;
+use weir_management::client::TRANSPORT_VARIABLE;
 use weir_packet::{ServiceClass, Signal};
 use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtins};

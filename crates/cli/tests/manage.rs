@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use server::Server;
-use weir_forwarder::client::TRANSPORT_VARIABLE;
+use weir_management::client::TRANSPORT_VARIABLE;
 
 fn run(server: &Server, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));

@@ -2,7 +2,7 @@
 
 use weir_packet::Name;
 
-use crate::status::{
+use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FaceRequest, FaceStatus, FibStatus, GeneralStatus, StrategyStatus,
 };
 

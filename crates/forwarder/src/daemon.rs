@@ -19,19 +19,20 @@ use weir_core::units::Time;
 use weir_packet::Name;
 
 use crate::capture::Capture;
-use crate::clock::{Clock, Timer, random_seed, wall_ms};
 use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
-use crate::management::{Management, ManagementConfig, Policy, RouteFlags, Trust, known_key};
+use crate::management::{Management, ManagementConfig, Policy, Trust, known_key};
 use crate::metrics::Server;
 use crate::node::Node;
 use crate::record::{Header, Recorder};
-use crate::status::{FaceNumber, FacePersistency, FaceScope};
-use crate::transport::{
+use weir_management::RouteFlags;
+use weir_management::status::{FaceNumber, FacePersistency, FaceScope};
+use weir_net::clock::{Clock, Timer, random_seed, wall_ms};
+use weir_net::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
-use crate::uri::{Endpoint, FaceUri};
+use weir_net::uri::{Endpoint, FaceUri};
 
 const TIMER: Token = Token(0);
 const SIGNALS: Token = Token(1);

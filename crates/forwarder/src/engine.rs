@@ -17,16 +17,18 @@ use weir_core::units::{Span, Time};
 use weir_packet::{Data, Interest, LpHeader, LpPacket, ServiceClass};
 
 use crate::capture::{Capture, Direction};
-use crate::clock::Clock;
-use crate::codec::{net_packet, trusted};
 use crate::config::Faces as FaceConfigs;
 use crate::face::{Channel, Face, FaceTable, Place, UdpPeer};
 use crate::metrics::Delays;
 use crate::node::Node;
 use crate::record::{Entry, Recorder};
-use crate::status::{FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus, LinkType};
-use crate::transport::udp::{Socket, Source};
-use crate::transport::{Flushed, Listener, Received};
+use weir_management::status::{
+    FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceStatus, LinkType,
+};
+use weir_net::clock::Clock;
+use weir_net::codec::{net_packet, trusted};
+use weir_net::transport::udp::{Socket, Source};
+use weir_net::transport::{Flushed, Listener, Received};
 
 #[cfg(test)]
 mod tests;
@@ -417,7 +419,7 @@ impl Engine {
                     scratch.clear();
                     frame.encode(scratch);
                     match transport.send(scratch) {
-                        Ok(crate::transport::Sent::Taken) => {
+                        Ok(weir_net::transport::Sent::Taken) => {
                             bytes += scratch.len() as u64;
                             captured(capture, unix_ns, number, frame);
                         }

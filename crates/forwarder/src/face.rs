@@ -9,10 +9,12 @@ use std::hash::BuildHasher;
 use weir_core::ids::FaceId;
 use weir_core::units::{Rate, Span, Time};
 
-use crate::link_service::LinkService;
-use crate::status::{FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType};
-use crate::transport::Transport;
-use crate::transport::udp::Batch;
+use weir_management::status::{
+    FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType,
+};
+use weir_net::link_service::LinkService;
+use weir_net::transport::Transport;
+use weir_net::transport::udp::Batch;
 
 /// Where a face is in the table.
 pub type Place = u32;

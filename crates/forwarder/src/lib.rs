@@ -8,28 +8,19 @@
 //!                                             management
 //! ```
 //!
-//! - [`status`]: what faces, tables and the forwarder say of themselves; [`control`]: what management
-//!   may ask of the forwarder.
-//! - [`codec`], [`link_service`]: between packets, frames and bytes.
-//! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written.
-//! - [`management`]: the NFD management protocol, and the RIB.
-//! - [`client`]: what asks a forwarder by that protocol.
-//! - [`app`]: consumers and producers behind a connection to a forwarder.
+//! Sockets and the link service are those of `weir-net`, the protocol of management that of `weir-management`.
+//!
+//! - [`management`]: what answers by that protocol, and the RIB; [`control`]: what it may ask of the forwarder.
 //! - [`config`]: the file.
 //! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
 //!   [`record`]: all that the core is told, and [`replay`]: that, run again.
 
-pub mod app;
 pub mod capture;
-pub mod client;
-pub mod clock;
-pub mod codec;
 pub mod config;
 pub mod control;
 pub mod daemon;
 pub mod engine;
 pub mod face;
-pub mod link_service;
 pub mod management;
 pub mod metrics;
 pub mod node;
@@ -37,6 +28,3 @@ mod operate;
 mod output;
 pub mod record;
 pub mod replay;
-pub mod status;
-pub mod transport;
-pub mod uri;

@@ -16,9 +16,9 @@ use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{DecodeError, LpHeader, Name, NameRef};
 
-use crate::codec::Decoder;
 use crate::config::{Config, Scheme as SchemeConfig, Tables};
 use crate::record::{Entry, RecordCounters, Recorder};
+use weir_net::codec::Decoder;
 
 /// How much of what it was not run for a node makes up for. Assumed: what busy hosts and virtual machines are
 /// late by now and then, measured 2 ms to 12 ms at the worst of a thousand times.

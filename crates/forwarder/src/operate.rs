@@ -10,21 +10,21 @@ use weir_core::ids::FaceId;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, ServiceClass};
 
-use crate::clock::wall_ms;
 use crate::config::{FaceOptions, Kind, LEAST_MTU, RouteFace, Scheme as SchemeConfig};
 use crate::control::{Control, ControlError};
 use crate::engine::{Engine, FACES, SOCKETS};
 use crate::face::{Channel, Face, Place, UdpPeer};
-use crate::link_service::{LinkOptions, LinkService, Marking};
 use crate::metrics::Snapshot;
 use crate::node::LinkConfig;
-use crate::status::{
+use weir_management::status::{
     CsInfo, FaceChange, FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceRequest, FaceScope,
     FaceStatus, FibStatus, GeneralStatus, LinkType, StrategyStatus,
 };
-use crate::transport::udp::{Batch, Socket, Source};
-use crate::transport::{self, Transport};
-use crate::uri::{Endpoint, FaceUri};
+use weir_net::clock::wall_ms;
+use weir_net::link_service::{LinkOptions, LinkService, Marking};
+use weir_net::transport::udp::{Batch, Socket, Source};
+use weir_net::transport::{self, Transport};
+use weir_net::uri::{Endpoint, FaceUri};
 
 /// NFD's default, and the largest packet: nothing is split, IP may.
 const UDP_MTU: usize = 8800;

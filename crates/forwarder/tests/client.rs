@@ -12,11 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use server::Server;
-use weir_forwarder::client::{Client, ClientError, Endpoint};
 use weir_forwarder::control::Control;
-use weir_forwarder::management::dataset::FaceQueryFilter;
-use weir_forwarder::management::{ControlParameters, Module};
-use weir_forwarder::status::{FaceScope, FaceStatus};
+use weir_management::client::{Client, ClientError, Endpoint};
+use weir_management::dataset::FaceQueryFilter;
+use weir_management::status::{FaceScope, FaceStatus};
+use weir_management::{ControlParameters, Module};
 use weir_packet::{Data, Name, SignatureInfo, SignatureType};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use running::{Folder, Frame, Peer, Producer, Running, SECOND, data, name, now, pause};
 use weir_core::random::Random;
-use weir_forwarder::management::ControlParameters;
-use weir_forwarder::status::FaceStatus;
+use weir_management::ControlParameters;
+use weir_management::status::FaceStatus;
 use weir_packet::fragment::Fragmenter;
 use weir_packet::tlv::Reader;
 use weir_packet::{
@@ -225,7 +225,7 @@ fn wall_ms() -> u64 {
 /// The code of an answer to a command: that of its ControlResponse.
 fn code(answer: &Frame) -> u64 {
     let data = Data::decode(&answer.packet).unwrap();
-    weir_forwarder::management::ControlResponse::decode(data.payload()).unwrap().code
+    weir_management::ControlResponse::decode(data.payload()).unwrap().code
 }
 
 fn has_route(forwarder: &Running, prefix: &str) -> bool {
@@ -342,7 +342,7 @@ fn names_of_200_components_are_refused_and_counted() {
     // A route for it is refused, with words.
     let mut client = world.forwarder.client();
     let asked = ControlParameters { name: Some(long), ..ControlParameters::default() };
-    let refused = client.command(weir_forwarder::management::Module::Rib, "register", &asked).unwrap_err();
+    let refused = client.command(weir_management::Module::Rib, "register", &asked).unwrap_err();
     assert!(refused.to_string().contains("code 4") || refused.to_string().contains("code 5"), "{refused}");
 }
 
@@ -401,7 +401,7 @@ fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds()
     for prefix in ["/video", "/flood"] {
         let route =
             ControlParameters { name: Some(name(prefix)), face: Some(face), ..ControlParameters::default() };
-        client.command(weir_forwarder::management::Module::Rib, "register", &route).unwrap();
+        client.command(weir_management::Module::Rib, "register", &route).unwrap();
     }
     let producer = Video::start(b);
     let mut consumer = forwarder.connect();

@@ -6,15 +6,15 @@ mod mock;
 use mock::{Mock, face};
 use weir_core::units::{Span, Time};
 use weir_forwarder::control::{Control, ControlError};
-use weir_forwarder::management::dataset::{
+use weir_forwarder::management::{
+    DatasetConfig, KnownKey, Management, ManagementConfig, ManagementCounters, Policy, Trust,
+};
+use weir_management::dataset::{
     FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
     decode_general, decode_rib, decode_strategy_choices,
 };
-use weir_forwarder::management::{
-    ControlParameters, ControlResponse, DatasetConfig, KnownKey, Management, ManagementConfig,
-    ManagementCounters, Module, Policy, RouteFlags, Trust, origin,
-};
-use weir_forwarder::status::{FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus};
+use weir_management::status::{FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus};
+use weir_management::{ControlParameters, ControlResponse, Module, RouteFlags, origin};
 use weir_packet::sign::{implicit_digest, sha256};
 use weir_packet::tlv::{put_element, put_nni_element, types};
 use weir_packet::{

@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use running::{Folder, Peer, Producer, Running, SECOND, name};
 use weir_core::scheme::DropReason;
 use weir_core::units::Time;
-use weir_forwarder::management::{ControlParameters, Module};
 use weir_forwarder::record::{Entry, Recording};
 use weir_forwarder::replay::{DifferenceKind, Replayed, replay};
+use weir_management::{ControlParameters, Module};
 use weir_packet::{Data, Interest, LpPacket, ServiceClass};
 
 const INTERESTS: u64 = 600;

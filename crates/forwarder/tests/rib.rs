@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use mock::{Mock, face};
 use proptest::prelude::*;
 use weir_core::units::{Span, Time};
-use weir_forwarder::management::{Rib, Route, RouteFlags};
-use weir_forwarder::status::{FaceNumber, FaceScope};
+use weir_forwarder::management::{Rib, Route};
+use weir_management::RouteFlags;
+use weir_management::status::{FaceNumber, FaceScope};
 use weir_packet::Name;
 
 type Key = (String, FaceNumber, u64);

@@ -39,8 +39,8 @@ use weir_schemes::registry::Entry;
 pub use change::{Change, FaceChanged};
 pub(crate) use read::LEAST_MTU;
 
-use crate::status::FacePersistency;
-use crate::uri::Mac;
+use weir_management::status::FacePersistency;
+use weir_net::uri::Mac;
 
 /// What is wrong with a file.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ use super::{
     MulticastFaces, Route, RouteFace, Scheme, Source, StrategyChoice, StreamFaces, Tables, UdpFaces,
     UnixFaces, strategies,
 };
-use crate::status::FacePersistency;
-use crate::uri::{FaceUri, FaceUriError, Mac};
+use weir_management::status::FacePersistency;
+use weir_net::uri::{FaceUri, FaceUriError, Mac};
 
 type Result<T> = core::result::Result<T, ScenarioError>;
 

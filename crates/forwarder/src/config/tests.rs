@@ -1,5 +1,5 @@
 use super::*;
-use crate::status::FacePersistency;
+use weir_management::status::FacePersistency;
 
 fn parse(text: &str) -> Config {
     Config::parse(text, "weir.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -29,7 +29,7 @@ fn without_a_file_there_are_the_usual_sockets() {
     assert_eq!(config.faces.tcp.listen, ["127.0.0.1:6363".parse().unwrap()]);
     assert!(config.faces.websocket.listen.is_empty() && config.faces.multicast.interfaces.is_empty());
     assert_eq!(config.faces.udp.idle_timeout, Span::from_secs(600));
-    assert_eq!(config.faces.ethernet.group, crate::uri::NDN_GROUP_ETHERNET);
+    assert_eq!(config.faces.ethernet.group, weir_net::uri::NDN_GROUP_ETHERNET);
     assert_eq!(config.tables.content_store_packets, 65_536);
     assert_eq!(config.scheme.entry.name, "fixed");
     assert!(config.management.enabled && !config.management.localhop);

@@ -9,9 +9,9 @@ use tracing::{error, info, warn};
 use super::{Daemon, address};
 use crate::config::{Change, Config, Face as FaceConfig, Route, RouteFace, StrategyChoice};
 use crate::control::Control as _;
-use crate::management::origin;
-use crate::status::FacePersistency;
-use crate::uri::FaceUri;
+use weir_management::origin;
+use weir_management::status::FacePersistency;
+use weir_net::uri::FaceUri;
 
 /// A file that was read and waits for the addresses of its new hosts.
 pub(super) struct Lookup {

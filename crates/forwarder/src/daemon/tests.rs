@@ -5,9 +5,10 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::management::{Route as RibRoute, origin};
-use crate::status::FaceStatus;
-use crate::transport::udp::Source;
+use crate::management::Route as RibRoute;
+use weir_management::origin;
+use weir_management::status::FaceStatus;
+use weir_net::transport::udp::Source;
 
 /// A forwarder and its file, which goes with it.
 struct World {

@@ -10,9 +10,9 @@ use weir_packet::{Interest, NackReason, Name};
 use super::*;
 use crate::config::Config;
 use crate::control::{Control, ControlError};
-use crate::status::{FaceChange, FaceFlags, FaceScope};
-use crate::transport::{Peer, Sent, Transport, Uris};
-use crate::uri::FaceUri;
+use weir_management::status::{FaceChange, FaceFlags, FaceScope};
+use weir_net::transport::{Peer, Sent, Transport, Uris};
+use weir_net::uri::FaceUri;
 
 /// What a scripted socket is to do, and what it was given.
 struct Script {

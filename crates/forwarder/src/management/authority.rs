@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weir_management::Module;
 use weir_packet::sign::{Signer, parameters_digest_is_valid, sha256};
 use weir_packet::tlv::{Reader, types};
 use weir_packet::{
@@ -29,46 +30,6 @@ pub enum Trust {
     AnySignature,
     /// Only known keys.
     KnownKeys,
-}
-
-/// A module of management, as keys are trusted with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Module {
-    /// Routes.
-    Rib,
-    /// Faces.
-    Faces,
-    /// Next hops.
-    Fib,
-    /// Strategies.
-    StrategyChoice,
-    /// Content store.
-    Cs,
-    /// The forwarder as a whole.
-    Status,
-}
-
-impl Module {
-    /// All of them.
-    pub const ALL: [Module; 6] =
-        [Module::Rib, Module::Faces, Module::Fib, Module::StrategyChoice, Module::Cs, Module::Status];
-
-    /// Its name in commands.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Module::Rib => "rib",
-            Module::Faces => "faces",
-            Module::Fib => "fib",
-            Module::StrategyChoice => "strategy-choice",
-            Module::Cs => "cs",
-            Module::Status => "status",
-        }
-    }
-
-    pub(super) fn from_component(component: Component<'_>) -> Option<Module> {
-        let is_it = |module: &Module| Component::generic(module.name().as_bytes()) == component;
-        Module::ALL.into_iter().find(is_it)
-    }
 }
 
 /// A key, and what it may command.

@@ -6,7 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use weir_packet::{Component, Data, Verifier};
 
-use super::authority::{KnownKey, Module};
+use weir_management::Module;
+
+use super::authority::KnownKey;
 
 /// The key of a certificate in a file: a Data as bytes, or in base64 with or without the lines
 /// `-----BEGIN …-----` and `-----END …-----` around it. It is trusted with everything.

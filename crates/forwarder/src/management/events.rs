@@ -9,8 +9,8 @@ use weir_core::units::{Span, Time};
 use weir_packet::{Data, Interest, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, component_type};
 
 use super::authority::sign;
-use super::dataset::encode_face_event;
-use crate::status::{FaceEventKind, FaceStatus};
+use weir_management::dataset::encode_face_event;
+use weir_management::status::{FaceEventKind, FaceStatus};
 
 /// Notifications that are kept for who asks late.
 const MAX_KEPT: usize = 256;

@@ -12,34 +12,29 @@
 
 mod authority;
 mod certificate;
-pub mod dataset;
 mod events;
-pub mod parameters;
 mod rib;
 mod segments;
-pub mod tlv;
 mod verbs;
 
 use weir_core::units::Time;
+use weir_management::{ControlParameters, ControlResponse, Module, RouteFlags, origin};
 use weir_packet::{
     Component, ContentType, Data, Interest, InterestLayout, MetaInfo, Name, NameRef, SignatureInfo,
     SignatureType,
 };
 
-pub use authority::{KnownKey, Module, Policy, Refusal, Trust};
+pub use authority::{KnownKey, Policy, Refusal, Trust};
 pub use certificate::known_key;
-pub use dataset::RouteFlags;
-pub use parameters::{ControlParameters, ControlResponse};
-pub use rib::{Rib, Route, origin};
+pub use rib::{Rib, Route};
 pub use segments::DatasetConfig;
-pub use tlv::Malformed;
 
 use crate::control::{Control, ControlError};
-use crate::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 use authority::{Authority, sign};
 use events::Events;
 use segments::{Datasets, MAX_DATA};
 use verbs::{ANNOUNCE, COMMANDS, DATASETS, Dataset, EVENTS, Refused, announce, asks_for_version, refused};
+use weir_management::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 
 /// First component of what only this host may ask.
 const LOCALHOST: Component<'static> = Component::generic(b"localhost");

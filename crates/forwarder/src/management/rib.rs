@@ -13,27 +13,9 @@ use std::ops::Bound;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, NameRef};
 
-use super::dataset::{RibStatus, RouteFlags, RouteStatus};
 use crate::control::{Control, ControlError};
-use crate::status::FaceNumber;
-
-/// Who made a route: numbers of the Origin field.
-pub mod origin {
-    /// An application, for what it serves.
-    pub const APP: u64 = 0;
-    /// Automatic prefix propagation.
-    pub const AUTOREG: u64 = 64;
-    /// A client, for another.
-    pub const CLIENT: u64 = 65;
-    /// Automatic configuration of hosts.
-    pub const AUTOCONF: u64 = 66;
-    /// A routing protocol.
-    pub const NLSR: u64 = 128;
-    /// A prefix announcement.
-    pub const PREFIX_ANNOUNCEMENT: u64 = 129;
-    /// Configuration.
-    pub const STATIC: u64 = 255;
-}
+use weir_management::dataset::{RibStatus, RouteFlags, RouteStatus};
+use weir_management::status::FaceNumber;
 
 /// A route to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]

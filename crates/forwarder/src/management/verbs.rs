@@ -4,17 +4,19 @@ use weir_core::units::{Span, Time};
 use weir_packet::tlv::Reader;
 use weir_packet::{Component, ContentType, Data, Name, NameRef};
 
-use super::authority::{Module, Trust};
-use super::dataset::{
+use weir_management::{Module, origin};
+
+use super::authority::Trust;
+use super::rib::Route;
+use super::{Management, Request};
+use crate::control::{Control, ControlError};
+use weir_management::dataset::{
     FaceQueryFilter, RouteFlags, cs_flags, cs_options, encode_channel, encode_cs_info, encode_face,
     encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
 };
-use super::parameters::{ControlParameters, ControlResponse};
-use super::rib::{Route, origin};
-use super::tlv::EXPIRATION_PERIOD;
-use super::{Management, Request};
-use crate::control::{Control, ControlError};
-use crate::status::{FaceNumber, FacePersistency, FaceRequest};
+use weir_management::parameters::{ControlParameters, ControlResponse};
+use weir_management::status::{FaceNumber, FacePersistency, FaceRequest};
+use weir_management::tlv::EXPIRATION_PERIOD;
 
 /// A command that was not done: why.
 pub(super) type Refused = Box<ControlResponse>;
@@ -296,7 +298,7 @@ fn create_face(
     // What the mask leaves out is the kind's own, which is known only now.
     let flags = parameters.merged_flags(created.flags).filter(|flags| *flags != created.flags);
     let Some(flags) = flags else { return Ok(ControlParameters::of_face(&created)) };
-    let change = crate::status::FaceChange { flags: Some(flags), ..Default::default() };
+    let change = weir_management::status::FaceChange { flags: Some(flags), ..Default::default() };
     match control.update_face(created.number, &change) {
         Ok(updated) => Ok(ControlParameters::of_face(&updated)),
         Err(error) => {

@@ -22,7 +22,7 @@ use weir_packet::ServiceClass;
 
 pub use server::Server;
 
-use crate::status::{CsInfo, FaceCounters, FaceStatus, GeneralStatus};
+use weir_management::status::{CsInfo, FaceCounters, FaceStatus, GeneralStatus};
 
 /// How many faces have figures of their own. Peers make faces, and each would be new time series: those
 /// beyond are added up as the face `others`.

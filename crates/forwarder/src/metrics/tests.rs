@@ -7,7 +7,7 @@ use weir_core::units::Time;
 
 use super::http::{MAX_REQUEST, Request};
 use super::*;
-use crate::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
+use weir_management::status::{FaceFlags, FacePersistency, FaceScope, LinkType};
 
 fn face(number: u64, remote: &str) -> FaceStatus {
     FaceStatus {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_forwarder::control::{Control, ControlError};
-use weir_forwarder::status::{
+use weir_management::status::{
     CsInfo, FaceChange, FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope,
     FaceStatus, FibStatus, GeneralStatus, LinkType, StrategyStatus,
 };

@@ -12,9 +12,9 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use weir_forwarder::client::{Client, Endpoint};
 use weir_forwarder::config::Config;
 use weir_forwarder::daemon::Daemon;
+use weir_management::client::{Client, Endpoint};
 use weir_packet::tlv::stream_frame_len;
 use weir_packet::{
     Data, Interest, LpHeader, LpPacket, Name, ServiceClass, Signal, SignatureInfo, SignatureType,

@@ -1,0 +1,243 @@
+//! What commands say and are answered: ControlParameters and ControlResponse.
+
+use weir_packet::tlv::{Element, Reader, put_header, put_nni_element, types};
+use weir_packet::{Name, NameRef};
+
+use crate::status::{FaceChange, FaceFlags, FaceNumber, FacePersistency, FaceStatus};
+use crate::tlv::{
+    BASE_CONGESTION_MARKING_INTERVAL, COST, DEFAULT_CONGESTION_THRESHOLD, EXPIRATION_PERIOD, FACE_ID, FLAGS,
+    LOCAL_URI, MASK, MTU, Malformed, ORIGIN, STRATEGY, URI, choice, inner_name, put_inner_name, put_nested,
+    put_text, text,
+};
+
+/// TLV-TYPE of ControlParameters.
+pub const CONTROL_PARAMETERS: u32 = 104;
+/// TLV-TYPE of ControlResponse.
+pub const CONTROL_RESPONSE: u32 = 101;
+const STATUS_CODE: u32 = 102;
+const STATUS_TEXT: u32 = 103;
+const CAPACITY: u32 = 131;
+const COUNT: u32 = 132;
+const FACE_PERSISTENCY: u32 = 133;
+
+/// ControlParameters: what a command asks for, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ControlParameters {
+    /// A prefix.
+    pub name: Option<Name>,
+    /// A face; 0 is the one that the command arrived on.
+    pub face: Option<FaceNumber>,
+    /// The other end of a face.
+    pub uri: Option<String>,
+    /// This end of a face.
+    pub local_uri: Option<String>,
+    /// Who made a route: see [`origin`](crate::origin).
+    pub origin: Option<u64>,
+    /// Cost of a route or next hop.
+    pub cost: Option<u64>,
+    /// Capacity of the content store, packets.
+    pub capacity: Option<u64>,
+    /// Number of packets.
+    pub count: Option<u64>,
+    /// Bits; which ones depends on the command.
+    pub flags: Option<u64>,
+    /// The bits of `flags` that count.
+    pub mask: Option<u64>,
+    /// Name of a strategy.
+    pub strategy: Option<Name>,
+    /// How long a route lives, ms.
+    pub expiration_period_ms: Option<u64>,
+    /// How long a face lives.
+    pub persistency: Option<FacePersistency>,
+    /// Time between congestion marks, ns.
+    pub base_congestion_marking_interval_ns: Option<u64>,
+    /// Length of the queue from which on packets are marked, bytes.
+    pub default_congestion_threshold: Option<u64>,
+    /// Largest frame, bytes.
+    pub mtu: Option<u64>,
+}
+
+impl ControlParameters {
+    /// What identifies a face and can be set in it.
+    pub fn of_face(face: &FaceStatus) -> ControlParameters {
+        ControlParameters {
+            face: Some(face.number),
+            uri: Some(face.remote.clone()),
+            local_uri: Some(face.local.clone()),
+            ..ControlParameters::of_properties(face)
+        }
+    }
+
+    /// What can be set in a face.
+    pub fn of_properties(face: &FaceStatus) -> ControlParameters {
+        ControlParameters {
+            face: Some(face.number),
+            flags: Some(face.flags.bits()),
+            persistency: Some(face.persistency),
+            base_congestion_marking_interval_ns: face.base_congestion_marking_interval_ns,
+            default_congestion_threshold: face.default_congestion_threshold,
+            mtu: face.mtu,
+            ..ControlParameters::default()
+        }
+    }
+
+    /// These flags with the bits of `mask` replaced by those of `flags`, if both are given.
+    pub fn merged_flags(&self, now: FaceFlags) -> Option<FaceFlags> {
+        let (flags, mask) = (self.flags?, self.mask?);
+        Some(FaceFlags::from_bits(now.bits() & !mask | flags & mask))
+    }
+
+    /// The change of a face that is asked for; `now` are its flags.
+    pub fn face_change(&self, now: FaceFlags) -> FaceChange {
+        FaceChange {
+            persistency: self.persistency,
+            flags: self.merged_flags(now),
+            mtu: self.mtu,
+            base_congestion_marking_interval_ns: self.base_congestion_marking_interval_ns,
+            default_congestion_threshold: self.default_congestion_threshold,
+        }
+    }
+
+    /// Decodes one ControlParameters element and nothing behind it.
+    ///
+    /// Fields may stand in any order, as clients do not agree on one.
+    ///
+    /// # Errors
+    /// [`Malformed`]: also for an unknown field that must not be ignored.
+    pub fn decode(wire: &[u8]) -> Result<ControlParameters, Malformed> {
+        let mut reader = Reader::new(wire);
+        let outer = reader.expect(CONTROL_PARAMETERS)?;
+        reader.finish()?;
+        ControlParameters::from_element(&outer)
+    }
+
+    fn from_element(outer: &Element<'_>) -> Result<ControlParameters, Malformed> {
+        let mut found = ControlParameters::default();
+        let mut reader = outer.reader();
+        while let Some(field) = reader.element()? {
+            match field.typ {
+                types::NAME => found.name = Some(NameRef::from_element(&field)?.to_name()),
+                FACE_ID => found.face = Some(field.nni()?),
+                URI => found.uri = Some(text(&field)?),
+                LOCAL_URI => found.local_uri = Some(text(&field)?),
+                ORIGIN => found.origin = Some(field.nni()?),
+                COST => found.cost = Some(field.nni()?),
+                CAPACITY => found.capacity = Some(field.nni()?),
+                COUNT => found.count = Some(field.nni()?),
+                FLAGS => found.flags = Some(field.nni()?),
+                MASK => found.mask = Some(field.nni()?),
+                STRATEGY => found.strategy = Some(inner_name(&field)?),
+                EXPIRATION_PERIOD => found.expiration_period_ms = Some(field.nni()?),
+                FACE_PERSISTENCY => found.persistency = Some(choice(&field, FacePersistency::from_value)?),
+                BASE_CONGESTION_MARKING_INTERVAL => {
+                    found.base_congestion_marking_interval_ns = Some(field.nni()?);
+                }
+                DEFAULT_CONGESTION_THRESHOLD => found.default_congestion_threshold = Some(field.nni()?),
+                MTU => found.mtu = Some(field.nni()?),
+                _ => field.ignore()?,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Appends the ControlParameters element.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_nested(out, CONTROL_PARAMETERS, |out| self.encode_fields(out));
+    }
+
+    fn encode_fields(&self, out: &mut Vec<u8>) {
+        if let Some(name) = &self.name {
+            name.view().encode(out);
+        }
+        put_number(out, FACE_ID, self.face);
+        for (typ, uri) in [(URI, &self.uri), (LOCAL_URI, &self.local_uri)] {
+            if let Some(uri) = uri {
+                put_text(out, typ, uri);
+            }
+        }
+        put_number(out, ORIGIN, self.origin);
+        put_number(out, COST, self.cost);
+        put_number(out, CAPACITY, self.capacity);
+        put_number(out, COUNT, self.count);
+        put_number(out, FLAGS, self.flags);
+        put_number(out, MASK, self.mask);
+        if let Some(strategy) = &self.strategy {
+            put_inner_name(out, STRATEGY, strategy);
+        }
+        put_number(out, EXPIRATION_PERIOD, self.expiration_period_ms);
+        put_number(out, FACE_PERSISTENCY, self.persistency.map(|persistency| persistency as u64));
+        put_number(out, BASE_CONGESTION_MARKING_INTERVAL, self.base_congestion_marking_interval_ns);
+        put_number(out, DEFAULT_CONGESTION_THRESHOLD, self.default_congestion_threshold);
+        put_number(out, MTU, self.mtu);
+    }
+}
+
+/// Appends a field that holds a number, if there is one.
+pub fn put_number(out: &mut Vec<u8>, typ: u32, number: Option<u64>) {
+    if let Some(number) = number {
+        put_nni_element(out, typ, number);
+    }
+}
+
+/// ControlResponse: what became of a command, or why there is no dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlResponse {
+    /// 200 if it was done; other codes are those of the protocol.
+    pub code: u64,
+    /// The same for people.
+    pub text: String,
+    /// What holds now, or what is wrong.
+    pub body: Option<ControlParameters>,
+}
+
+impl ControlResponse {
+    /// A response without a body.
+    pub fn new(code: u64, text: impl Into<String>) -> ControlResponse {
+        ControlResponse { code, text: text.into(), body: None }
+    }
+
+    /// It is done, and this holds now.
+    pub fn ok(body: ControlParameters) -> ControlResponse {
+        ControlResponse { code: 200, text: "OK".to_owned(), body: Some(body) }
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub fn with(mut self, body: ControlParameters) -> ControlResponse {
+        self.body = Some(body);
+        self
+    }
+
+    /// Decodes one ControlResponse element and nothing behind it.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn decode(wire: &[u8]) -> Result<ControlResponse, Malformed> {
+        let mut reader = Reader::new(wire);
+        let outer = reader.expect(CONTROL_RESPONSE)?;
+        reader.finish()?;
+        let mut fields = outer.reader();
+        let code = fields.expect(STATUS_CODE)?.nni()?;
+        let mut response = ControlResponse::new(code, text(&fields.expect(STATUS_TEXT)?)?);
+        while let Some(field) = fields.element()? {
+            match field.typ {
+                CONTROL_PARAMETERS => response.body = Some(ControlParameters::from_element(&field)?),
+                // What else a body may be is the command's business.
+                _ => field.ignore()?,
+            }
+        }
+        Ok(response)
+    }
+
+    /// Appends the ControlResponse element.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut value = Vec::new();
+        put_nni_element(&mut value, STATUS_CODE, self.code);
+        put_text(&mut value, STATUS_TEXT, &self.text);
+        if let Some(body) = &self.body {
+            body.encode(&mut value);
+        }
+        put_header(out, CONTROL_RESPONSE, value.len());
+        out.extend_from_slice(&value);
+    }
+}

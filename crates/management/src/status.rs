@@ -1,0 +1,243 @@
+//! What the forwarder says of itself: faces, tables and counters, as values.
+//!
+//! The terms and numbers are those of the NFD management protocol.
+
+use weir_packet::Name;
+
+pub use weir_net::{FaceScope, LinkType};
+
+/// Number of a face as management knows it: never used again, and not the core's.
+pub type FaceNumber = u64;
+
+/// How long a face lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FacePersistency {
+    /// Until it fails or is destroyed.
+    Persistent = 0,
+    /// Made for a peer that spoke first; closed when it is idle or fails.
+    OnDemand = 1,
+    /// Until it is destroyed: after a failure it connects again.
+    Permanent = 2,
+}
+
+impl FacePersistency {
+    /// The persistency with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FacePersistency> {
+        Some(match value {
+            0 => FacePersistency::Persistent,
+            1 => FacePersistency::OnDemand,
+            2 => FacePersistency::Permanent,
+            _ => return None,
+        })
+    }
+}
+
+/// Options of a face that management can switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaceFlags {
+    /// IncomingFaceId, NextHopFaceId and CachePolicy are taken from and given to the peer.
+    pub local_fields: bool,
+    /// NDNLPv2 link reliability.
+    pub reliability: bool,
+    /// Congestion marks by the length of the queue.
+    pub congestion_marking: bool,
+}
+
+impl FaceFlags {
+    /// The bits of the Flags field.
+    pub const fn bits(self) -> u64 {
+        self.local_fields as u64 | (self.reliability as u64) << 1 | (self.congestion_marking as u64) << 2
+    }
+
+    /// The options that these bits switch on; other bits are ignored.
+    pub const fn from_bits(bits: u64) -> FaceFlags {
+        FaceFlags {
+            local_fields: bits & 1 != 0,
+            reliability: bits & 2 != 0,
+            congestion_marking: bits & 4 != 0,
+        }
+    }
+}
+
+/// What passed a face.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaceCounters {
+    /// Interests that arrived.
+    pub in_interests: u64,
+    /// Data that arrived.
+    pub in_data: u64,
+    /// Nacks that arrived.
+    pub in_nacks: u64,
+    /// Interests that left.
+    pub out_interests: u64,
+    /// Data that left.
+    pub out_data: u64,
+    /// Nacks that left.
+    pub out_nacks: u64,
+    /// Bytes that arrived, frames as they were.
+    pub in_bytes: u64,
+    /// Bytes that left.
+    pub out_bytes: u64,
+    /// Frames that arrived and were not understood, or must not: a Nack on a link with several neighbours.
+    pub in_malformed: u64,
+    /// Packets that were to leave and did not: the queue was full, the socket refused them, or it was a Nack for
+    /// a link with several neighbours.
+    pub out_dropped: u64,
+}
+
+/// A face.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaceStatus {
+    /// Its number.
+    pub number: FaceNumber,
+    /// The other end, as a canonical face URI.
+    pub remote: String,
+    /// This end.
+    pub local: String,
+    /// Whether the other end is on this host.
+    pub scope: FaceScope,
+    /// How long it lives.
+    pub persistency: FacePersistency,
+    /// What kind of link it is on.
+    pub link_type: LinkType,
+    /// Options.
+    pub flags: FaceFlags,
+    /// Whether it is up.
+    pub up: bool,
+    /// Largest frame, bytes; `None` if there is no limit.
+    pub mtu: Option<u64>,
+    /// Time between congestion marks while a queue stays long, ns.
+    pub base_congestion_marking_interval_ns: Option<u64>,
+    /// Length of the queue from which on packets are marked, bytes.
+    pub default_congestion_threshold: Option<u64>,
+    /// On-demand: time until it is closed if nothing comes, ms.
+    pub expires_in_ms: Option<u64>,
+    /// Configured rate at which packets leave, bit/s.
+    pub send_rate_bps: Option<u64>,
+    /// What is queued in front of it, packets.
+    pub queued_packets: u64,
+    /// What is queued in front of it, bytes.
+    pub queued_bytes: u64,
+    /// What passed.
+    pub counters: FaceCounters,
+}
+
+/// A face to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaceRequest {
+    /// The other end: a face URI, a host name allowed.
+    pub remote: String,
+    /// This end, if it matters.
+    pub local: Option<String>,
+    /// How long it shall live.
+    pub persistency: FacePersistency,
+    /// Options; `None` leaves the kind's own.
+    pub flags: Option<FaceFlags>,
+    /// Largest frame, bytes.
+    pub mtu: Option<u64>,
+    /// Time between congestion marks, ns.
+    pub base_congestion_marking_interval_ns: Option<u64>,
+    /// Length of the queue from which on packets are marked, bytes.
+    pub default_congestion_threshold: Option<u64>,
+}
+
+/// What shall change in a face; `None` stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaceChange {
+    /// How long it shall live.
+    pub persistency: Option<FacePersistency>,
+    /// Options.
+    pub flags: Option<FaceFlags>,
+    /// Largest frame, bytes.
+    pub mtu: Option<u64>,
+    /// Time between congestion marks, ns.
+    pub base_congestion_marking_interval_ns: Option<u64>,
+    /// Length of the queue from which on packets are marked, bytes.
+    pub default_congestion_threshold: Option<u64>,
+}
+
+/// Something happened to a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FaceEventKind {
+    /// It was made.
+    Created = 1,
+    /// It is gone.
+    Destroyed = 2,
+    /// It came up.
+    Up = 3,
+    /// It went down.
+    Down = 4,
+}
+
+impl FaceEventKind {
+    /// The event with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FaceEventKind> {
+        Some(match value {
+            1 => FaceEventKind::Created,
+            2 => FaceEventKind::Destroyed,
+            3 => FaceEventKind::Up,
+            4 => FaceEventKind::Down,
+            _ => return None,
+        })
+    }
+}
+
+/// A FIB entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FibStatus {
+    /// The prefix.
+    pub prefix: Name,
+    /// Next hops and their costs.
+    pub next_hops: Vec<(FaceNumber, u64)>,
+}
+
+/// A strategy chosen for a prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrategyStatus {
+    /// The prefix.
+    pub prefix: Name,
+    /// The strategy's name, with its version.
+    pub strategy: Name,
+}
+
+/// The content store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CsInfo {
+    /// The most packets that it holds.
+    pub capacity: u64,
+    /// Whether Data are stored.
+    pub admit: bool,
+    /// Whether Interests are answered from it.
+    pub serve: bool,
+    /// Packets in it.
+    pub entries: u64,
+    /// Interests that it answered.
+    pub hits: u64,
+    /// Interests that it did not.
+    pub misses: u64,
+}
+
+/// The forwarder as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GeneralStatus {
+    /// Name and version of the software.
+    pub version: String,
+    /// When it started, ms since 1970.
+    pub started_ms: u64,
+    /// The time, ms since 1970.
+    pub now_ms: u64,
+    /// FIB entries.
+    pub fib_entries: u64,
+    /// Pending Interests.
+    pub pit_entries: u64,
+    /// Packets in the content store.
+    pub cs_entries: u64,
+    /// Sums over all faces, also those that are gone.
+    pub counters: FaceCounters,
+    /// PIT entries that were answered.
+    pub satisfied_interests: u64,
+    /// PIT entries that expired.
+    pub unsatisfied_interests: u64,
+}

@@ -1,0 +1,104 @@
+//! What management says is read as it was written, and no bytes make its readers fall over.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod values;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use weir_management::dataset::{
+    FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
+    decode_general, decode_rib, decode_strategy_choices, encode_channel, encode_cs_info, encode_face,
+    encode_face_event, encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
+};
+use weir_management::status::{
+    CsInfo, FaceCounters, FaceEventKind, FaceStatus, FibStatus, GeneralStatus, StrategyStatus,
+};
+use weir_management::{ControlParameters, ControlResponse};
+
+use values::{control_parameters, encoded, face_status, filter, name, number, rib_entry};
+
+proptest! {
+    #[test]
+    fn parameters_and_responses_come_back(
+        parameters in control_parameters(), code in number(), words in any::<String>(), has_body in any::<bool>(),
+    ) {
+        let wire = encoded(std::slice::from_ref(&parameters), ControlParameters::encode);
+        prop_assert_eq!(ControlParameters::decode(&wire), Ok(parameters.clone()));
+        let mut response = ControlResponse::new(code, words);
+        response.body = has_body.then_some(parameters);
+        let wire = encoded(std::slice::from_ref(&response), ControlResponse::encode);
+        prop_assert_eq!(ControlResponse::decode(&wire), Ok(response));
+    }
+
+    #[test]
+    fn faces_come_back(faces in vec(face_status(), 0..4), filter in filter(), kind in 1..5_u64) {
+        let listed = decode_faces(&encoded(&faces, encode_face)).unwrap();
+        let listed: Vec<FaceStatus> = listed.into_iter().map(|face| face.status).collect();
+        prop_assert_eq!(&listed, &faces);
+        let wire = encoded(std::slice::from_ref(&filter), FaceQueryFilter::encode);
+        prop_assert_eq!(FaceQueryFilter::decode(&wire), Ok(filter));
+        for face in &faces {
+            let kind = FaceEventKind::from_value(kind).unwrap();
+            let mut wire = Vec::new();
+            encode_face_event(kind, face, &mut wire);
+            let event = decode_face_event(&wire).unwrap();
+            prop_assert_eq!((event.kind, event.face.number), (kind, face.number));
+            prop_assert_eq!((&event.face.remote, &event.face.local), (&face.remote, &face.local));
+            prop_assert_eq!((event.face.scope, event.face.flags), (face.scope, face.flags));
+        }
+        let uris: Vec<String> = faces.into_iter().map(|face| face.local).collect();
+        prop_assert_eq!(decode_channels(&encoded(&uris, |uri, out| encode_channel(uri, out))), Ok(uris));
+    }
+
+    #[test]
+    fn tables_come_back(
+        rib in vec(rib_entry(), 0..5),
+        fib in vec((name(), vec((number(), number()), 0..4)), 0..5),
+        choices in vec((name(), name()), 0..5),
+        (admit, serve) in any::<(bool, bool)>(),
+        version in any::<String>(),
+        n in vec(number(), 13),
+    ) {
+        prop_assert_eq!(decode_rib(&encoded(&rib, encode_rib_entry)), Ok(rib));
+        let entry = |(prefix, next_hops)| FibStatus { prefix, next_hops };
+        let fib: Vec<FibStatus> = fib.into_iter().map(entry).collect();
+        prop_assert_eq!(decode_fib(&encoded(&fib, encode_fib_entry)), Ok(fib));
+        let choice = |(prefix, strategy)| StrategyStatus { prefix, strategy };
+        let choices: Vec<StrategyStatus> = choices.into_iter().map(choice).collect();
+        prop_assert_eq!(decode_strategy_choices(&encoded(&choices, encode_strategy_choice)), Ok(choices));
+        let cs = CsInfo { capacity: n[0], admit, serve, entries: n[1], hits: n[2], misses: n[3] };
+        prop_assert_eq!(decode_cs_info(&encoded(&[cs], encode_cs_info)), Ok(cs));
+        let general = GeneralStatus {
+            version, started_ms: n[0], now_ms: n[1], fib_entries: n[2], pit_entries: n[3], cs_entries: n[4],
+            satisfied_interests: n[5], unsatisfied_interests: n[6],
+            counters: FaceCounters {
+                in_interests: n[7], in_data: n[8], in_nacks: n[9], out_interests: n[10], out_data: n[11],
+                out_nacks: n[12], ..FaceCounters::default()
+            },
+        };
+        prop_assert_eq!(decode_general(&encoded(std::slice::from_ref(&general), encode_general)), Ok(general));
+    }
+
+    /// Also bytes that are nearly right.
+    #[test]
+    fn no_bytes_make_a_decoder_panic(
+        bytes in vec(any::<u8>(), 0..64),
+        faces in vec(face_status(), 1..3), rib in vec(rib_entry(), 1..3), parameters in control_parameters(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), cut in any::<prop::sample::Index>(),
+    ) {
+        let parameters = encoded(&[parameters], ControlParameters::encode);
+        for mut wire in [bytes, encoded(&faces, encode_face), encoded(&rib, encode_rib_entry), parameters] {
+            for (at, byte) in &changes {
+                if !wire.is_empty() {
+                    let at = at.index(wire.len());
+                    wire[at] = *byte;
+                }
+            }
+            wire.truncate(cut.index(wire.len() + 1).max(wire.len() / 2));
+            let _ = (ControlParameters::decode(&wire), ControlResponse::decode(&wire));
+            let _ = (decode_faces(&wire), FaceQueryFilter::decode(&wire), decode_face_event(&wire));
+            let _ = (decode_fib(&wire), decode_rib(&wire), decode_strategy_choices(&wire));
+            let _ = (decode_cs_info(&wire), decode_general(&wire), decode_channels(&wire));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The clock of this world, and a timer that is finer than the event loop's.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use weir_core::units::Time;
+
+/// Time since the forwarder started, as the core has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+    start_unix_ns: u64,
+}
+
+impl Clock {
+    /// A clock that starts now.
+    pub fn start() -> Clock {
+        #[expect(clippy::disallowed_methods, reason = "this is the world's clock")]
+        let (start, unix) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH));
+        Clock { start, start_unix_ns: unix.map_or(0, |since| since.as_nanos() as u64) }
+    }
+
+    /// Its zero, ns since 1970.
+    pub fn start_unix_ns(&self) -> u64 {
+        self.start_unix_ns
+    }
+
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time::from_nanos(self.start.elapsed().as_nanos() as u64)
+    }
+}
+
+/// Time since 1970, ms.
+pub fn wall_ms() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "commands carry the time of day")]
+    let now = SystemTime::now();
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+/// What keys the hashes of names: a stranger must not know it.
+pub fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let random = foldhash::quality::RandomState::default().build_hasher().finish();
+    random ^ wall_ms().rotate_left(32) ^ u64::from(std::process::id())
+}
+
+/// Wakes the event loop to the microsecond, where its own timeout counts in milliseconds.
+#[derive(Debug)]
+pub struct Timer {
+    fd: OwnedFd,
+    /// When it fires.
+    set_to: Time,
+}
+
+impl Timer {
+    /// A timer that is not set.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn new(registry: &Registry, token: Token) -> io::Result<Timer> {
+        let fd = rustix::time::timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        )?;
+        registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
+        Ok(Timer { fd, set_to: Time::NEVER })
+    }
+
+    /// How long the event loop may wait until `due`: `None` is until something happens, which may be this
+    /// timer.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn wait(&mut self, now: Time, due: Time) -> io::Result<Option<Duration>> {
+        if due == Time::NEVER {
+            return Ok(None);
+        }
+        let left = due.since(now).as_nanos();
+        if left >= 2_000_000 {
+            return Ok(Some(Duration::from_millis(left / 1_000_000)));
+        }
+        if left == 0 {
+            return Ok(Some(Duration::ZERO));
+        }
+        if due < self.set_to || self.set_to <= now {
+            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let it_value = Timespec { tv_sec: 0, tv_nsec: left as i64 };
+            let new = Itimerspec { it_interval: zero, it_value };
+            rustix::time::timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &new)?;
+            self.set_to = due;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,20 @@
+//! Packets over real sockets.
+//!
+//! ```text
+//!   sockets <--> transport <--frames--> link_service <--packets--> codec <--> the core's packets
+//! ```
+//!
+//! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written; [`scope`]: what is known of the
+//!   link behind them.
+//! - [`link_service`]: fragments, reliability, marks, between frames and packets.
+//! - [`codec`]: between packets in bytes and those of the core.
+//! - [`clock`]: the time, and a timer to wake up by.
+
+pub mod clock;
+pub mod codec;
+pub mod link_service;
+pub mod scope;
+pub mod transport;
+pub mod uri;
+
+pub use scope::{FaceScope, LinkType};

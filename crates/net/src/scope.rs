@@ -1,0 +1,46 @@
+//! What kind of link is behind a socket.
+
+/// Whether what is at the other end of a face is on this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FaceScope {
+    /// Another host.
+    NonLocal = 0,
+    /// This host: only such a face carries names under `/localhost`.
+    Local = 1,
+}
+
+impl FaceScope {
+    /// The scope with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<FaceScope> {
+        Some(match value {
+            0 => FaceScope::NonLocal,
+            1 => FaceScope::Local,
+            _ => return None,
+        })
+    }
+}
+
+/// What kind of link a face is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LinkType {
+    /// One peer.
+    PointToPoint = 0,
+    /// All who listen to a group.
+    MultiAccess = 1,
+    /// A wireless link on which not everybody hears everybody.
+    AdHoc = 2,
+}
+
+impl LinkType {
+    /// The link type with this number; `None` if there is none.
+    pub const fn from_value(value: u64) -> Option<LinkType> {
+        Some(match value {
+            0 => LinkType::PointToPoint,
+            1 => LinkType::MultiAccess,
+            2 => LinkType::AdHoc,
+            _ => return None,
+        })
+    }
+}

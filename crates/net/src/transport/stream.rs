@@ -1,0 +1,483 @@
+//! Frames in a stream of bytes: what TCP and Unix sockets share.
+//!
+//! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. Where
+//! no frame can begin, none will be found again: the face ends.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Read, Write};
+use std::ops::Range;
+
+use mio::event::Source;
+use mio::{Interest, Registry, Token};
+use weir_packet::{MAX_PACKET_SIZE, tlv};
+
+use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris};
+use crate::scope::FaceScope;
+
+/// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call; memory that
+/// a peer does not fill is not touched.
+const READ_SIZE: usize = 64 << 10;
+
+/// Cuts what is read from a stream into frames.
+#[derive(Debug)]
+pub struct FrameReader {
+    buffer: Box<[u8]>,
+    /// What is read and not yet handed in.
+    unread: Range<usize>,
+}
+
+impl Default for FrameReader {
+    fn default() -> FrameReader {
+        FrameReader { buffer: vec![0; READ_SIZE].into(), unread: 0..0 }
+    }
+}
+
+impl FrameReader {
+    /// Hands in at most `budget` frames, and reads until the socket has no more.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`]: the peer has sent its last. [`io::ErrorKind::InvalidData`]: no frame begins
+    /// here. Those of the socket.
+    pub fn receive(
+        &mut self,
+        socket: &mut impl Read,
+        budget: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<Received> {
+        let mut left = budget;
+        loop {
+            while left > 0 {
+                let Some(frame) = self.next()? else { break };
+                each(frame);
+                left -= 1;
+            }
+            if left == 0 {
+                return Ok(Received::More);
+            }
+            match self.read(socket) {
+                Ok(0) => return Err(closed()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The first frame that is there in full.
+    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        let unread = &self.buffer[self.unread.clone()];
+        let len = tlv::stream_frame_len(unread)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no frame: {error}")))?;
+        let Some(frame) = len.and_then(|len| unread.get(..len)) else { return Ok(None) };
+        self.unread.start += frame.len();
+        Ok(Some(frame))
+    }
+
+    /// Reads once, behind what is there. There is room: what is there is less than a frame.
+    fn read(&mut self, socket: &mut impl Read) -> io::Result<usize> {
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let count = socket.read(&mut self.buffer[self.unread.end..])?;
+        self.unread.end += count;
+        Ok(count)
+    }
+}
+
+/// The peer has closed.
+pub(super) fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the peer has closed the connection")
+}
+
+/// Frames that leave together, bytes: then one system call carries dozens. More than that is not held back.
+const GATHERED: usize = 64 << 10;
+
+/// Bytes that wait for a socket: bounded, and by whole frames.
+#[derive(Debug)]
+pub struct Outbox {
+    bytes: VecDeque<u8>,
+    limit: usize,
+    /// The socket took no more when it was last asked: it tells when it does.
+    is_blocked: bool,
+}
+
+impl Outbox {
+    /// Room for `limit` bytes, and for one frame at least.
+    pub fn new(limit: usize) -> Outbox {
+        Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE), is_blocked: false }
+    }
+
+    /// Changes how many bytes there is room for; what waits already stays.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit.max(2 * MAX_PACKET_SIZE);
+    }
+
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Whether so many bytes more have room.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.len() + bytes <= self.limit
+    }
+
+    /// Takes a frame as a whole, or not at all.
+    pub fn push(&mut self, frame: &[u8]) -> Sent {
+        if frame.len() > MAX_PACKET_SIZE {
+            return Sent::TooLong;
+        }
+        if !self.has_room(frame.len()) {
+            return Sent::Full;
+        }
+        self.bytes.extend(frame);
+        Sent::Taken
+    }
+
+    /// Takes as many bytes as there is room for.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`]: there is none.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.limit.saturating_sub(self.bytes.len()));
+        if taken == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.bytes.extend(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    /// Takes a frame, to leave with others at the next [`Outbox::flush`], or at once when many have gathered.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn send(&mut self, socket: &mut impl Write, frame: &[u8]) -> io::Result<Sent> {
+        self.make_room(socket, frame.len())?;
+        Ok(self.push(frame))
+    }
+
+    /// Writes what waits, if with so many bytes more it were too much to hold back.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn make_room(&mut self, socket: &mut impl Write, bytes: usize) -> io::Result<()> {
+        if self.bytes.len() + bytes > GATHERED.min(self.limit) && !self.is_blocked {
+            self.flush(socket)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<Flushed> {
+        while !self.is_empty() {
+            let (front, back) = self.bytes.as_slices();
+            let written = write(socket, &[IoSlice::new(front), IoSlice::new(back)])?;
+            self.is_blocked = written.is_none();
+            let Some(written) = written else { return Ok(Flushed::Blocked) };
+            self.bytes.drain(..written);
+        }
+        // So that the next frames lie in one piece, and memory that a backlog took is given back.
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * GATHERED);
+        Ok(Flushed::Done)
+    }
+}
+
+/// Writes once; `None`: the socket takes no more.
+fn write(socket: &mut impl Write, bytes: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+    loop {
+        return match socket.write_vectored(bytes) {
+            Ok(0) if bytes.iter().any(|bytes| !bytes.is_empty()) => Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => Ok(Some(written)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+    }
+}
+
+/// A socket of the stream kind.
+pub(super) trait StreamSocket: Read + Write + Source {
+    /// Whether the connection that was begun is there.
+    ///
+    /// # Errors
+    /// It failed.
+    fn is_connected(&self) -> io::Result<bool>;
+}
+
+/// A face on a stream socket.
+#[derive(Debug)]
+pub(super) struct Stream<S> {
+    socket: S,
+    connected: bool,
+    reader: FrameReader,
+    outbox: Outbox,
+    ends: Ends,
+}
+
+/// What a face's ends are called, and where they are.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    pub(super) remote: String,
+    pub(super) local: String,
+    pub(super) scope: FaceScope,
+}
+
+impl Ends {
+    pub(super) fn uris(&self) -> Uris<'_> {
+        Uris { remote: &self.remote, local: &self.local }
+    }
+}
+
+impl<S: StreamSocket> Stream<S> {
+    /// On a socket that is connected, or is about to be.
+    pub(super) fn new(socket: S, connected: bool, options: Options, ends: Ends) -> Stream<S> {
+        let outbox = Outbox::new(options.buffer_for(ends.scope));
+        Stream { socket, connected, reader: FrameReader::default(), outbox, ends }
+    }
+
+    /// Looks whether the connection is there; until then nothing is read or written.
+    fn look(&mut self) -> io::Result<bool> {
+        if !self.connected {
+            let connected = self.socket.is_connected();
+            self.connected = connected.map_err(|error| not_connected(&self.ends.remote, &error))?;
+        }
+        Ok(self.connected)
+    }
+}
+
+/// An error of connecting, with what was to be connected to.
+pub(super) fn not_connected(remote: &str, error: &io::Error) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => ": nobody listens there",
+        io::ErrorKind::PermissionDenied => ": no permission",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("no connection to {remote}{hint} ({error})"))
+}
+
+impl<S: StreamSocket> Transport for Stream<S> {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.socket, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received> {
+        if !self.look()? {
+            return Ok(Received::Drained);
+        }
+        self.reader.receive(&mut self.socket, budget, &mut |frame| each(0, frame))
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<Sent> {
+        if !self.look()? {
+            return Ok(self.outbox.push(frame));
+        }
+        self.outbox.send(&mut self.socket, frame)
+    }
+
+    fn flush(&mut self) -> io::Result<Flushed> {
+        if !self.look()? {
+            return Ok(Flushed::Blocked);
+        }
+        self.outbox.flush(&mut self.socket)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    fn waiting(&self) -> usize {
+        self.outbox.len()
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        None
+    }
+
+    fn uris(&self) -> Uris<'_> {
+        self.ends.uris()
+    }
+
+    fn scope(&self) -> FaceScope {
+        self.ends.scope
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A socket that gives and takes what a script says: so many bytes at once, then nothing for a while.
+    #[derive(Default)]
+    struct Scripted {
+        input: Vec<u8>,
+        output: Vec<u8>,
+        /// How much the calls take; 0: they would block. Empty: all.
+        steps: VecDeque<usize>,
+        closed: bool,
+    }
+
+    impl Scripted {
+        fn step(&mut self, most: usize) -> io::Result<usize> {
+            match self.steps.pop_front() {
+                Some(0) => Err(io::ErrorKind::WouldBlock.into()),
+                Some(step) => Ok(step.min(most)),
+                None => Ok(most),
+            }
+        }
+    }
+
+    impl Read for Scripted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.input.is_empty() && !self.closed {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = self.step(buffer.len().min(self.input.len()))?;
+            buffer[..count].copy_from_slice(&self.input[..count]);
+            self.input.drain(..count);
+            Ok(count)
+        }
+    }
+
+    impl Write for Scripted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = self.step(bytes.len())?;
+            self.output.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A frame of so many bytes of value.
+    fn frame(len: usize, fill: u8) -> Vec<u8> {
+        let mut frame = Vec::new();
+        tlv::put_element(&mut frame, 0x64, &vec![fill; len]);
+        frame
+    }
+
+    fn frames() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let len = prop_oneof![0..40usize, 200..300usize, 8700..=8796usize];
+        proptest::collection::vec((len, any::<u8>()).prop_map(|(len, fill)| frame(len, fill)), 0..40)
+    }
+
+    fn steps() -> impl Strategy<Value = VecDeque<usize>> {
+        proptest::collection::vec(prop_oneof![Just(0), Just(1), 0..20usize, 0..20_000usize], 0..200)
+            .prop_map(VecDeque::from)
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_those_that_were_sent_however_they_are_cut(
+            sent in frames(),
+            steps in steps(),
+            budget in 1..9usize,
+        ) {
+            let mut socket = Scripted { input: sent.concat(), steps, closed: true, ..Scripted::default() };
+            let mut reader = FrameReader::default();
+            let mut received = Vec::new();
+            let end = loop {
+                let before = received.len();
+                let result = reader.receive(&mut socket, budget, &mut |frame| received.push(frame.to_vec()));
+                prop_assert!(received.len() - before <= budget);
+                match result {
+                    Ok(Received::More) => prop_assert_eq!(received.len() - before, budget),
+                    Ok(Received::Drained) => {}
+                    Err(error) => break error,
+                }
+            };
+            prop_assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+            prop_assert_eq!(received, sent);
+        }
+
+        #[test]
+        fn what_leaves_are_whole_frames_in_order(sent in frames(), steps in steps(), limit in 0..100_000usize) {
+            let mut socket = Scripted { steps, ..Scripted::default() };
+            let mut outbox = Outbox::new(limit);
+            let mut taken = Vec::new();
+            for frame in &sent {
+                match outbox.send(&mut socket, frame).expect("no error in the script") {
+                    Sent::Taken => taken.extend_from_slice(frame),
+                    Sent::Full => prop_assert!(outbox.len() + frame.len() > limit.max(2 * MAX_PACKET_SIZE)),
+                    Sent::TooLong => prop_assert!(false, "none is"),
+                }
+                prop_assert!(outbox.len() <= limit.max(2 * MAX_PACKET_SIZE));
+                if frame.len() % 3 == 0 {
+                    let flushed = outbox.flush(&mut socket).expect("no error in the script");
+                    prop_assert_eq!(flushed == Flushed::Done, outbox.is_empty());
+                }
+            }
+            while outbox.flush(&mut socket).expect("no error in the script") == Flushed::Blocked {}
+            prop_assert_eq!(socket.output, taken);
+        }
+
+        #[test]
+        fn any_bytes_are_frames_or_the_end(bytes: Vec<u8>, steps in steps()) {
+            let mut socket = Scripted { input: bytes.clone(), steps, closed: true, ..Scripted::default() };
+            let mut reader = FrameReader::default();
+            let mut received = Vec::new();
+            while reader.receive(&mut socket, 3, &mut |frame| received.extend_from_slice(frame)).is_ok() {}
+            prop_assert!(bytes.starts_with(&received));
+        }
+    }
+
+    #[test]
+    fn a_frame_longer_than_any_packet_ends_the_stream_before_it_is_there() {
+        let head = [6, 0xFD, 0x22, 0x5D];
+        let mut socket = Scripted { input: [frame(3, 1), head.to_vec()].concat(), ..Scripted::default() };
+        let mut reader = FrameReader::default();
+        let mut count = 0;
+        for _ in 0..2 {
+            let result = reader.receive(&mut socket, 9, &mut |_| count += 1);
+            assert_eq!(result.expect_err("too large").kind(), io::ErrorKind::InvalidData);
+        }
+        assert_eq!(count, 1, "the frame before it is handed in, once");
+    }
+
+    #[test]
+    fn memory_of_a_backlog_is_given_back() {
+        let mut outbox = Outbox::new(1 << 20);
+        let sent = frame(8000, 1);
+        while outbox.push(&sent) == Sent::Taken {}
+        assert!(outbox.bytes.capacity() > 1_000_000);
+        assert_eq!(outbox.flush(&mut Scripted::default()).expect("it takes all"), Flushed::Done);
+        assert!(outbox.bytes.capacity() <= 2 * GATHERED, "{}", outbox.bytes.capacity());
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_not_sent() {
+        let mut outbox = Outbox::new(0);
+        let mut socket = Scripted::default();
+        let sent = outbox.send(&mut socket, &[0; MAX_PACKET_SIZE + 1]).expect("no error");
+        assert_eq!((sent, socket.output.len(), outbox.len()), (Sent::TooLong, 0, 0));
+    }
+
+    #[test]
+    fn a_socket_that_takes_nothing_is_an_error_and_no_endless_loop() {
+        struct Shut;
+        impl Write for Shut {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Ok(0)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut outbox = Outbox::new(0);
+        assert_eq!(outbox.push(&[5, 0]), Sent::Taken);
+        let error = outbox.flush(&mut Shut).expect_err("nothing is taken");
+        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
+    }
+}

@@ -1,0 +1,143 @@
+//! Faces over TCP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use nix::libc::EINPROGRESS;
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+
+use super::accept::Acceptor;
+use super::stream::{Ends, Stream, StreamSocket, not_connected};
+use super::{Listener, Options, Transport};
+use crate::scope::FaceScope;
+use crate::uri::{Endpoint, FaceUri};
+
+/// Connections that wait to be accepted. Assumed: all applications of a host that start at once.
+const BACKLOG: i32 = 1024;
+/// Bytes that the kernel holds beyond what is under way: more would queue there, out of our scheduler's
+/// sight. Assumed: 10 ms at 100 Mb/s.
+const UNSENT: u32 = 128 << 10;
+/// A peer that is silent for so long is asked whether it is there. Assumed.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// Time after which a peer that does not acknowledge is given up. Assumed: a minute.
+const GIVE_UP: Duration = Duration::from_secs(60);
+
+impl StreamSocket for TcpStream {
+    fn is_connected(&self) -> io::Result<bool> {
+        if let Some(error) = self.take_error()? {
+            return Err(error);
+        }
+        match self.peer_addr() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
+            Err(error) if error.raw_os_error() == Some(EINPROGRESS) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Begins to connect. Frames that are sent meanwhile wait; a failure comes with the next call.
+///
+/// # Errors
+/// There is no route, or the operating system refuses.
+pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
+    let uri = FaceUri::Tcp(remote.clone()).to_string();
+    let (socket, addr, local) = begin(remote).map_err(|error| not_connected(&uri, &error))?;
+    let ends = Ends { remote: uri, local: FaceUri::Tcp(local.into()).to_string(), scope: scope(addr, local) };
+    Ok(Box::new(Stream::new(socket, false, options, ends)))
+}
+
+/// A socket that is connecting, and the addresses of both ends.
+pub(super) fn begin(remote: &Endpoint) -> io::Result<(TcpStream, SocketAddr, SocketAddr)> {
+    let addr = remote.socket_addr()?;
+    let socket = TcpStream::connect(addr)?;
+    prepare(&socket)?;
+    let local = socket.local_addr()?;
+    Ok((socket, addr, local))
+}
+
+/// Frames leave at once, little waits in the kernel, and a peer that is gone is noticed.
+pub(super) fn prepare(socket: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_notsent_lowat(UNSENT)?;
+    socket.set_tcp_user_timeout(Some(GIVE_UP))?;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3))
+}
+
+/// Local if both ends are loopback addresses.
+pub(super) fn scope(remote: SocketAddr, local: SocketAddr) -> FaceScope {
+    let loopback = |addr: SocketAddr| addr.ip().to_canonical().is_loopback();
+    if loopback(remote) && loopback(local) { FaceScope::Local } else { FaceScope::NonLocal }
+}
+
+/// Listens for peers over TCP.
+#[derive(Debug)]
+pub struct TcpListener {
+    socket: mio::net::TcpListener,
+    acceptor: Acceptor,
+    uri: String,
+    options: Options,
+}
+
+impl TcpListener {
+    /// Listens at an address; port 0 is any that is free. The IPv6 address `::` stands for IPv6 only.
+    ///
+    /// # Errors
+    /// The port is in use, the address is none of this host, or there is no permission.
+    pub fn bind(addr: SocketAddr, options: Options) -> io::Result<TcpListener> {
+        let socket = listen(addr)?;
+        let uri = FaceUri::Tcp(socket.local_addr()?.into()).to_string();
+        Ok(TcpListener { socket, acceptor: Acceptor::new()?, uri, options })
+    }
+}
+
+/// A listening socket, also for WebSocket.
+pub(super) fn listen(addr: SocketAddr) -> io::Result<mio::net::TcpListener> {
+    let bind = || {
+        let socket = Socket::new(Domain::for_address(addr), Type::STREAM.nonblocking().cloexec(), None)?;
+        if addr.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.set_reuse_address(true)?;
+        socket.bind(&addr.into())?;
+        socket.listen(BACKLOG)?;
+        Ok(mio::net::TcpListener::from_std(socket.into()))
+    };
+    bind().map_err(|error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => ": another program listens there; choose another port or stop it",
+            io::ErrorKind::AddrNotAvailable => ": it is no address of this host",
+            io::ErrorKind::PermissionDenied => {
+                ": no permission; ports below 1024 need the capability NET_BIND_SERVICE"
+            }
+            _ => "",
+        };
+        io::Error::new(error.kind(), format!("cannot listen at {addr} (TCP){hint} ({error})"))
+    })
+}
+
+impl Listener for TcpListener {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.socket, token, Interest::READABLE)
+    }
+
+    fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
+        let Some((socket, remote)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
+        prepare(&socket)?;
+        let local = socket.local_addr()?;
+        let ends = Ends {
+            remote: FaceUri::Tcp(remote.into()).to_string(),
+            local: FaceUri::Tcp(local.into()).to_string(),
+            scope: scope(remote, local),
+        };
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
+    }
+
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+}

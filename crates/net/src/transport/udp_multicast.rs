@@ -1,0 +1,186 @@
+//! Faces on a link over UDP multicast: everybody on the link who listens to the group.
+//!
+//! One socket receives from the group, one sends to it. Who sends from the latter is this face, and nobody
+//! else: so what comes back of its own is known by its address, and other programs on this host hear it.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use foldhash::fast::FixedState;
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use socket2::{Domain, InterfaceIndexOrAddress, Socket, Type};
+use std::hash::BuildHasher;
+use weir_packet::MAX_PACKET_SIZE;
+
+use super::device::{Device, invalid};
+use super::stream::Ends;
+use super::{Flushed, Peer, Received, Sent, Transport, Uris, datagram_sent};
+use crate::scope::{FaceScope, LinkType};
+use crate::uri::{Endpoint, FaceUri};
+
+/// Bytes of the headers of IPv4 and UDP.
+const HEADERS_V4: usize = 28;
+/// Bytes of the headers of IPv6 and UDP.
+const HEADERS_V6: usize = 48;
+
+/// A face on a link.
+struct MulticastFace {
+    receiver: UdpSocket,
+    sender: UdpSocket,
+    /// Where what we send comes from.
+    own: SocketAddr,
+    group: SocketAddr,
+    mtu: usize,
+    buffer: Box<[u8]>,
+    malformed: u64,
+    ends: Ends,
+}
+
+/// A face to a group on the link of a network interface, given as `dev://` URI or as the group's zone.
+///
+/// # Errors
+/// There is no such interface, it is down or has no address of the group's family, or the operating system
+/// refuses.
+pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<dyn Transport>> {
+    let uri = FaceUri::Udp(group.clone());
+    let device = match (local, group.zone()) {
+        (Some(local), _) => Device::of_uri(local)?,
+        (None, Some(zone)) => Device::find(zone)?,
+        (None, None) => {
+            return Err(invalid(format!(
+                "{uri} is a group: on which network interface? Give dev://eth0 as local end"
+            )));
+        }
+    };
+    if group.zone().is_some_and(|zone| zone != device.name) {
+        return Err(invalid(format!("{uri} is not on the link of {}", device.name)));
+    }
+    let group = group.clone().in_zone(&device.name);
+    let opened = match group.ip() {
+        IpAddr::V4(ip) => open_v4(&device, ip, group.port()),
+        IpAddr::V6(ip) => open_v6(&device, ip, group.port()),
+    };
+    let (receiver, sender) = opened.map_err(|error| {
+        io::Error::new(error.kind(), format!("no face to {uri} on {}: {error}", device.name))
+    })?;
+    let headers = if group.ip().is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
+    Ok(Box::new(MulticastFace {
+        own: sender.local_addr()?,
+        receiver,
+        sender,
+        group: group.socket_addr()?,
+        mtu: device.mtu.saturating_sub(headers).min(MAX_PACKET_SIZE),
+        // One byte more, to know what is too long.
+        buffer: vec![0; MAX_PACKET_SIZE + 1].into(),
+        malformed: 0,
+        ends: Ends {
+            remote: FaceUri::Udp(group).to_string(),
+            local: device.uri(),
+            scope: FaceScope::NonLocal,
+        },
+    }))
+}
+
+fn udp(domain: Domain) -> io::Result<Socket> {
+    Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), None)
+}
+
+fn open_v4(device: &Device, group: Ipv4Addr, port: u16) -> io::Result<(UdpSocket, UdpSocket)> {
+    let Some(&own) = device.v4.first() else { return Err(no_address("IPv4")) };
+    let receiver = udp(Domain::IPV4)?;
+    receiver.set_reuse_address(true)?;
+    // Not what other programs have joined the group for, on other links.
+    receiver.set_multicast_all_v4(false)?;
+    receiver.bind(&SocketAddr::from((group, port)).into())?;
+    receiver.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Index(device.index))?;
+    let sender = udp(Domain::IPV4)?;
+    sender.set_multicast_if_v4(&own)?;
+    sender.set_multicast_ttl_v4(1)?;
+    sender.set_multicast_loop_v4(true)?;
+    sender.bind(&SocketAddr::from((own, 0)).into())?;
+    Ok((receiver.into(), sender.into()))
+}
+
+fn open_v6(device: &Device, group: Ipv6Addr, port: u16) -> io::Result<(UdpSocket, UdpSocket)> {
+    let receiver = udp(Domain::IPV6)?;
+    receiver.set_reuse_address(true)?;
+    receiver.set_only_v6(true)?;
+    receiver.set_multicast_all_v6(false)?;
+    receiver.bind(&SocketAddrV6::new(group, port, 0, device.index).into())?;
+    receiver.join_multicast_v6(&group, device.index)?;
+    let sender = udp(Domain::IPV6)?;
+    sender.set_only_v6(true)?;
+    sender.set_multicast_if_v6(device.index)?;
+    sender.set_multicast_hops_v6(1)?;
+    sender.set_multicast_loop_v6(true)?;
+    // An address that is new is not usable at once (duplicate address detection).
+    let mut result = Err(no_address("IPv6"));
+    for own in &device.v6 {
+        result = sender.bind(&SocketAddrV6::new(*own, 0, 0, device.index).into());
+        if result.is_ok() {
+            break;
+        }
+    }
+    result.map(|()| (receiver.into(), sender.into()))
+}
+
+fn no_address(family: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::AddrNotAvailable, format!("it has no {family} address"))
+}
+
+impl Transport for MulticastFace {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut SourceFd(&self.receiver.as_raw_fd()), token, Interest::READABLE)
+    }
+
+    fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received> {
+        for _ in 0..budget {
+            match self.receiver.recv_from(&mut self.buffer) {
+                Ok((_, from)) if from == self.own => {}
+                Ok((len, _)) if len > MAX_PACKET_SIZE => self.malformed += 1,
+                Ok((len, from)) => each(FixedState::with_seed(0).hash_one(from), &self.buffer[..len]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Received::More)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<Sent> {
+        if frame.len() > MAX_PACKET_SIZE {
+            return Ok(Sent::TooLong);
+        }
+        datagram_sent(|| self.sender.send_to(frame, self.group))
+    }
+
+    fn flush(&mut self) -> io::Result<Flushed> {
+        Ok(Flushed::Done)
+    }
+
+    fn waiting(&self) -> usize {
+        0
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        Some(self.mtu)
+    }
+
+    fn uris(&self) -> Uris<'_> {
+        self.ends.uris()
+    }
+
+    fn scope(&self) -> FaceScope {
+        self.ends.scope
+    }
+
+    fn link_type(&self) -> LinkType {
+        LinkType::MultiAccess
+    }
+
+    fn malformed(&self) -> u64 {
+        self.malformed
+    }
+}

@@ -1,0 +1,145 @@
+//! Faces over Unix stream sockets: applications on this host.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+
+use mio::net::UnixStream;
+use mio::{Interest, Registry, Token};
+use nix::sys::stat::{Mode, fchmod};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::accept::Acceptor;
+use super::stream::{Ends, Stream, StreamSocket, not_connected};
+use super::{Listener, Options, Transport};
+use crate::scope::FaceScope;
+use crate::uri::FaceUri;
+
+/// Connections that wait to be accepted. Assumed: all applications of a host that start at once.
+const BACKLOG: i32 = 1024;
+
+impl StreamSocket for UnixStream {
+    fn is_connected(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Connects.
+///
+/// # Errors
+/// Nobody listens, or there is no permission.
+pub(super) fn connect(path: &Path, options: Options) -> io::Result<Box<dyn Transport>> {
+    let remote = FaceUri::Unix(path.to_owned()).to_string();
+    let socket = UnixStream::connect(path).map_err(|error| not_connected(&remote, &error))?;
+    let ends = Ends { remote, local: fd_uri(&socket), scope: FaceScope::Local };
+    Ok(Box::new(Stream::new(socket, true, options, ends)))
+}
+
+/// The end that has no address.
+fn fd_uri(socket: &UnixStream) -> String {
+    format!("fd://{}", socket.as_raw_fd())
+}
+
+/// Listens for applications at a path; takes the path away when it is dropped.
+#[derive(Debug)]
+pub struct UnixListener {
+    socket: mio::net::UnixListener,
+    acceptor: Acceptor,
+    path: PathBuf,
+    file: FileId,
+    uri: String,
+    options: Options,
+}
+
+/// Which file it is, whatever it is called: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId(u64, u64);
+
+impl FileId {
+    fn of(path: &Path) -> io::Result<FileId> {
+        fs::symlink_metadata(path).map(|file| FileId(file.dev(), file.ino()))
+    }
+}
+
+impl UnixListener {
+    /// Listens at a path with these permission bits (to connect one needs the right to write). Folders that
+    /// are missing are made; a socket that a program left behind is replaced.
+    ///
+    /// # Errors
+    /// A program listens there, something else than a socket is there, or there is no permission.
+    pub fn bind(path: &Path, mode: u32, options: Options) -> io::Result<UnixListener> {
+        let cannot = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot listen at {}: {error}", path.display()))
+        };
+        let socket = listen(path, mode).map_err(cannot)?;
+        Ok(UnixListener {
+            socket: mio::net::UnixListener::from_std(socket),
+            acceptor: Acceptor::new()?,
+            path: path.to_owned(),
+            file: FileId::of(path).map_err(cannot)?,
+            uri: FaceUri::Unix(path.to_owned()).to_string(),
+            options,
+        })
+    }
+}
+
+fn listen(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListener> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    remove_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)?;
+    // The file is made with these bits, so that nobody else gets in before the next call.
+    fchmod(&socket, Mode::from_bits_truncate(mode))?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    // Once more: the umask has taken bits away.
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    socket.listen(BACKLOG)?;
+    Ok(OwnedFd::from(socket).into())
+}
+
+/// Removes a socket at which nobody listens; leaves everything else.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let file = match fs::symlink_metadata(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let taken = |why: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+    if !file.file_type().is_socket() {
+        return taken("there is a file that is no socket; choose another path, or remove it");
+    }
+    match StdUnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        _ => taken("another program listens there; choose another path, or stop it"),
+    }
+}
+
+impl Drop for UnixListener {
+    fn drop(&mut self) {
+        if FileId::of(&self.path).is_ok_and(|file| file == self.file) {
+            // Nobody is there to be told; the next to listen here replaces what is left.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Listener for UnixListener {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.socket, token, Interest::READABLE)
+    }
+
+    fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
+        let Some((socket, _)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
+        let ends = Ends { remote: fd_uri(&socket), local: self.uri.clone(), scope: FaceScope::Local };
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
+    }
+
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+}

@@ -1,0 +1,546 @@
+//! Faces over WebSocket (RFC 6455), for browsers: each binary message is a frame.
+//!
+//! ```text
+//!   server:  accept -> handshake, in the listener -> open
+//!   client:  connect, handshake -> open
+//! ```
+//!
+//! The path of a request is ignored, as NFD does. A text message ends the face, a ping is answered.
+//!
+//! A browser runs pages of anybody, and connects from this host for all of them. It says whose page it is
+//! (`Origin`); only pages of this host are applications of this host, all others are neighbours.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mio::event::Source;
+use mio::net::TcpStream;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token};
+use tungstenite::error::ProtocolError;
+use tungstenite::handshake::client::ClientHandshake;
+use tungstenite::handshake::server::{Callback, ErrorResponse, Request, Response, ServerHandshake};
+use tungstenite::handshake::{HandshakeError, MidHandshake};
+use tungstenite::http::{HeaderValue, Uri, header};
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tungstenite::{Error, Message, WebSocket};
+use weir_packet::MAX_PACKET_SIZE;
+
+use super::accept::Acceptor;
+use super::stream::{Ends, Outbox, closed, not_connected};
+use super::{Flushed, Listener, Options, Peer, Received, Sent, Transport, Uris, tcp};
+use crate::scope::FaceScope;
+use crate::uri::{Endpoint, FaceUri};
+
+/// Bytes of the longest header of a message of ours: 2, a length of 2, a mask of 4.
+const MESSAGE_HEADER: usize = 8;
+/// Peers that may be in their handshake at once; one more, and the oldest has to go. Assumed: all pages of
+/// a host that load at once; who opens connections and says nothing holds no more than that.
+const MAX_HANDSHAKES: usize = 64;
+/// Room for what is read at once, bytes. Assumed: a few frames; each connection has it.
+const READ_SIZE: usize = 16 << 10;
+
+fn config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_SIZE)
+        .write_buffer_size(0)
+        .max_write_buffer_size(2 * MAX_PACKET_SIZE)
+        .max_message_size(Some(MAX_PACKET_SIZE))
+        .max_frame_size(Some(MAX_PACKET_SIZE))
+}
+
+/// What the protocol reads from and writes to: the socket, and a box in front of it.
+///
+/// As the box takes messages as a whole, the protocol never stops within one, and what waits is counted.
+#[derive(Debug)]
+struct Wire<S> {
+    socket: S,
+    outbox: Outbox,
+}
+
+impl<S: Write> Wire<S> {
+    fn new(socket: S, limit: usize) -> Wire<S> {
+        Wire { socket, outbox: Outbox::new(limit) }
+    }
+
+    fn send(&mut self) -> io::Result<Flushed> {
+        self.outbox.flush(&mut self.socket)
+    }
+}
+
+impl<S: Read> Read for Wire<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.socket.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl<S> Write for Wire<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.outbox.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How far a face has come.
+enum State<S: Read + Write> {
+    /// A client that waits for the connection, and then for the server's answer.
+    Connecting(Box<MidHandshake<ClientHandshake<Wire<S>>>>),
+    /// Messages pass.
+    Open(Box<WebSocket<Wire<S>>>),
+    /// The handshake failed.
+    Failed,
+}
+
+/// A face on a WebSocket.
+struct WebSocketFace<S: Read + Write> {
+    state: State<S>,
+    /// What is sent before the connection is there, and how many bytes that are.
+    early: Vec<Bytes>,
+    early_bytes: usize,
+    early_limit: usize,
+    ends: Ends,
+}
+
+/// Begins to connect to a server. Frames that are sent meanwhile wait; a failure comes with the next call.
+///
+/// # Errors
+/// There is no route, or the operating system refuses.
+pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
+    let uri = FaceUri::WebSocket(remote.clone()).to_string();
+    let (socket, addr, local) = tcp::begin(remote).map_err(|error| not_connected(&uri, &error))?;
+    // The server is told whom we asked for, without a zone: that is of this host.
+    let request = format!("ws://{addr}/", addr = SocketAddr::new(addr.ip(), addr.port()));
+    let scope = tcp::scope(addr, local);
+    let limit = options.buffer_for(scope);
+    let wire = Wire::new(socket, limit);
+    let state = match tungstenite::client::client_with_config(request, wire, Some(config())) {
+        Err(HandshakeError::Interrupted(handshake)) => State::Connecting(Box::new(handshake)),
+        Err(HandshakeError::Failure(error)) => return Err(not_connected(&uri, &io_error(error))),
+        Ok((socket, _)) => State::Open(Box::new(socket)),
+    };
+    let ends = Ends { remote: uri, local: FaceUri::WebSocketClient(local.into()).to_string(), scope };
+    let early_limit = limit.max(MAX_PACKET_SIZE);
+    Ok(Box::new(WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit, ends }))
+}
+
+impl<S: Read + Write + Source> WebSocketFace<S> {
+    /// One whose handshake is done.
+    fn open(socket: WebSocket<Wire<S>>, ends: Ends) -> WebSocketFace<S> {
+        let state = State::Open(Box::new(socket));
+        WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit: 0, ends }
+    }
+
+    fn wire(&mut self) -> Option<&mut Wire<S>> {
+        match &mut self.state {
+            State::Connecting(handshake) => Some(handshake.get_mut().get_mut()),
+            State::Open(socket) => Some(socket.get_mut()),
+            State::Failed => None,
+        }
+    }
+
+    /// Goes on with the handshake. Only here is its answer read: what comes behind it is read then too.
+    fn shake_hands(&mut self) -> io::Result<()> {
+        let State::Connecting(handshake) = std::mem::replace(&mut self.state, State::Failed) else {
+            return Err(closed());
+        };
+        let failed = |error| not_connected(&self.ends.remote, &error);
+        match handshake.handshake() {
+            Err(HandshakeError::Interrupted(handshake)) => {
+                self.state = State::Connecting(Box::new(handshake));
+                return Ok(());
+            }
+            Err(HandshakeError::Failure(error)) => return Err(failed(io_error(error))),
+            Ok((socket, _)) => self.state = State::Open(Box::new(socket)),
+        }
+        self.early_bytes = 0;
+        for frame in std::mem::take(&mut self.early) {
+            self.send_message(frame)?;
+        }
+        self.flush().map(|_| ())
+    }
+
+    /// Queues a message, to leave with others.
+    fn send_message(&mut self, frame: Bytes) -> io::Result<Sent> {
+        let State::Open(socket) = &mut self.state else { return Ok(self.send_early(frame)) };
+        let Wire { socket: stream, outbox } = socket.get_mut();
+        let len = frame.len() + MESSAGE_HEADER;
+        outbox.make_room(stream, len)?;
+        if !outbox.has_room(len) {
+            return Ok(Sent::Full);
+        }
+        written(socket.write(Message::Binary(frame)))?;
+        Ok(Sent::Taken)
+    }
+
+    fn send_early(&mut self, frame: Bytes) -> Sent {
+        if self.early_bytes + frame.len() > self.early_limit {
+            return Sent::Full;
+        }
+        self.early_bytes += frame.len();
+        self.early.push(frame);
+        Sent::Taken
+    }
+}
+
+/// The result of writing into the box: what it does not take now waits in the protocol's own.
+fn written(result: tungstenite::Result<()>) -> io::Result<()> {
+    match result {
+        Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        result => result.map_err(io_error),
+    }
+}
+
+/// What an error of the protocol means for the face.
+fn io_error(error: Error) -> io::Error {
+    match error {
+        Error::Io(error) => error,
+        Error::ConnectionClosed
+        | Error::AlreadyClosed
+        | Error::Protocol(ProtocolError::ResetWithoutClosingHandshake | ProtocolError::HandshakeIncomplete) => {
+            closed()
+        }
+        error => io::Error::new(io::ErrorKind::InvalidData, format!("no WebSocket: {error}")),
+    }
+}
+
+impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let wire = self.wire().ok_or_else(closed)?;
+        registry.register(&mut wire.socket, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received> {
+        if !matches!(self.state, State::Open(_)) {
+            self.shake_hands()?;
+        }
+        let State::Open(socket) = &mut self.state else { return Ok(Received::Drained) };
+        let mut result = Ok(Received::More);
+        for _ in 0..budget {
+            match socket.read() {
+                Ok(Message::Binary(frame)) => each(0, &frame),
+                Ok(Message::Text(_)) => {
+                    result = Err(refuse_text(socket));
+                    break;
+                }
+                Ok(_) => {}
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    result = Ok(Received::Drained);
+                    break;
+                }
+                Err(error) => {
+                    result = Err(io_error(error));
+                    break;
+                }
+            }
+        }
+        // Answers to pings and to a close; after the end, as far as the socket takes them.
+        let sent = socket.get_mut().send();
+        result.and_then(|received| sent.map(|_| received))
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<Sent> {
+        if frame.len() > MAX_PACKET_SIZE {
+            return Ok(Sent::TooLong);
+        }
+        self.send_message(Bytes::copy_from_slice(frame))
+    }
+
+    fn flush(&mut self) -> io::Result<Flushed> {
+        let Some(wire) = self.wire() else { return Err(closed()) };
+        let sent = wire.send();
+        let State::Open(socket) = &mut self.state else {
+            sent.map_err(|error| not_connected(&self.ends.remote, &error))?;
+            return Ok(Flushed::Blocked);
+        };
+        sent?;
+        // What did not fit into the box before.
+        written(socket.flush())?;
+        socket.get_mut().send()
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    fn waiting(&self) -> usize {
+        match &self.state {
+            State::Open(socket) => socket.get_ref().outbox.len(),
+            _ => self.early_bytes,
+        }
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        None
+    }
+
+    fn uris(&self) -> Uris<'_> {
+        self.ends.uris()
+    }
+
+    fn scope(&self) -> FaceScope {
+        self.ends.scope
+    }
+}
+
+/// Tells the peer that text is not for us; the face ends.
+fn refuse_text<S: Read + Write>(socket: &mut WebSocket<Wire<S>>) -> io::Error {
+    let reason = CloseFrame { code: CloseCode::Unsupported, reason: "frames are binary messages".into() };
+    match written(socket.close(Some(reason))) {
+        Ok(()) => io::Error::new(io::ErrorKind::InvalidData, "a text message; frames are binary messages"),
+        Err(error) => error,
+    }
+}
+
+/// Notes in the handshake whether the peer is a page of another host.
+struct NoteOrigin(Rc<Cell<bool>>);
+
+impl Callback for NoteOrigin {
+    fn on_request(self, request: &Request, response: Response) -> Result<Response, ErrorResponse> {
+        let mut origins = request.headers().get_all(header::ORIGIN).iter();
+        self.0.set(origins.any(|origin| !is_of_this_host(origin)));
+        Ok(response)
+    }
+}
+
+/// Whether the origin of a page is this host.
+fn is_of_this_host(origin: &HeaderValue) -> bool {
+    let uri = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    let Some(host) = uri.as_ref().and_then(Uri::host) else { return false };
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
+}
+
+/// A server's handshake, or what comes of it.
+type Greeted<S> = Result<WebSocket<Wire<S>>, HandshakeError<ServerHandshake<Wire<S>, NoteOrigin>>>;
+
+/// Begins the handshake with a peer that has connected.
+#[expect(clippy::result_large_err, reason = "it is what the library gives, and goes on from there")]
+fn greet<S: Read + Write>(socket: S, limit: usize, is_foreign: &Rc<Cell<bool>>) -> Greeted<S> {
+    let (wire, note) = (Wire::new(socket, limit), NoteOrigin(is_foreign.clone()));
+    tungstenite::accept_hdr_with_config(wire, note, Some(config()))
+}
+
+/// A peer that has connected and not yet said that it speaks WebSocket.
+struct Handshake {
+    token: Token,
+    state: MidHandshake<ServerHandshake<Wire<TcpStream>, NoteOrigin>>,
+    ends: Ends,
+    is_foreign: Rc<Cell<bool>>,
+}
+
+/// The token of the listening socket in the listener's own loop; peers have the numbers from 1 on.
+const LISTENING: Token = Token(0);
+
+/// Listens for WebSocket clients.
+///
+/// Peers stay here until their handshake is done, so that a face is one that speaks the protocol. The
+/// listener has a poll of its own for them; the event loop watches that.
+pub struct WebSocketListener {
+    socket: mio::net::TcpListener,
+    acceptor: Acceptor,
+    poll: Poll,
+    events: Events,
+    /// Peers may wait to be accepted.
+    knocked: bool,
+    /// Oldest first.
+    handshakes: VecDeque<Handshake>,
+    last_token: usize,
+    ready: VecDeque<WebSocketFace<TcpStream>>,
+    uri: String,
+    options: Options,
+}
+
+impl WebSocketListener {
+    /// Listens at an address; port 0 is any that is free. The IPv6 address `::` stands for IPv6 only.
+    ///
+    /// # Errors
+    /// The port is in use, the address is none of this host, or there is no permission.
+    pub fn bind(addr: SocketAddr, options: Options) -> io::Result<WebSocketListener> {
+        let mut socket = tcp::listen(addr)?;
+        let poll = Poll::new()?;
+        poll.registry().register(&mut socket, LISTENING, Interest::READABLE)?;
+        let uri = FaceUri::WebSocket(socket.local_addr()?.into()).to_string();
+        Ok(WebSocketListener {
+            socket,
+            acceptor: Acceptor::new()?,
+            poll,
+            events: Events::with_capacity(MAX_HANDSHAKES + 1),
+            knocked: true,
+            handshakes: VecDeque::new(),
+            last_token: LISTENING.0,
+            ready: VecDeque::new(),
+            uri,
+            options,
+        })
+    }
+
+    /// Does what there is to do; says whether there was anything.
+    fn work(&mut self) -> io::Result<bool> {
+        self.poll.poll(&mut self.events, Some(Duration::ZERO))?;
+        let tokens: Vec<Token> = self.events.iter().map(|event| event.token()).collect();
+        for &token in &tokens {
+            if token == LISTENING {
+                self.knocked = true;
+            } else {
+                self.shake_hands(token);
+            }
+        }
+        while self.knocked {
+            match self.acceptor.next(|| self.socket.accept())? {
+                Some((socket, remote)) => self.greet(socket, remote),
+                None => self.knocked = false,
+            }
+        }
+        Ok(!tokens.is_empty())
+    }
+
+    /// A peer has connected. One that is gone already is forgotten.
+    fn greet(&mut self, mut socket: TcpStream, remote: SocketAddr) {
+        let Ok(local) = tcp::prepare(&socket).and_then(|()| socket.local_addr()) else { return };
+        self.last_token += 1;
+        let token = Token(self.last_token);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if self.poll.registry().register(&mut socket, token, interest).is_err() {
+            return;
+        }
+        let ends = Ends {
+            remote: FaceUri::WebSocketClient(remote.into()).to_string(),
+            local: FaceUri::WebSocket(local.into()).to_string(),
+            scope: tcp::scope(remote, local),
+        };
+        let is_foreign = Rc::new(Cell::new(false));
+        let handshake = greet(socket, self.options.buffer_for(ends.scope), &is_foreign);
+        self.went_on(token, ends, is_foreign, handshake);
+    }
+
+    fn shake_hands(&mut self, token: Token) {
+        let Some(index) = self.handshakes.iter().position(|handshake| handshake.token == token) else {
+            return;
+        };
+        let Some(Handshake { state, ends, is_foreign, .. }) = self.handshakes.remove(index) else { return };
+        self.went_on(token, ends, is_foreign, state.handshake());
+    }
+
+    /// A handshake is done, goes on, or has failed: then the connection is closed.
+    fn went_on(
+        &mut self,
+        token: Token,
+        mut ends: Ends,
+        is_foreign: Rc<Cell<bool>>,
+        handshake: Greeted<TcpStream>,
+    ) {
+        match handshake {
+            Ok(mut socket) => {
+                if is_foreign.get() {
+                    ends.scope = FaceScope::NonLocal;
+                }
+                let wire = socket.get_mut();
+                wire.outbox.set_limit(self.options.buffer_for(ends.scope));
+                let sent = wire.send();
+                if sent.and_then(|_| self.poll.registry().deregister(&mut wire.socket)).is_ok() {
+                    self.ready.push_back(WebSocketFace::open(socket, ends));
+                }
+            }
+            Err(HandshakeError::Interrupted(state)) => {
+                if self.handshakes.len() == MAX_HANDSHAKES {
+                    self.handshakes.pop_front();
+                }
+                self.handshakes.push_back(Handshake { token, state, ends, is_foreign });
+            }
+            Err(HandshakeError::Failure(_)) => {}
+        }
+    }
+}
+
+impl Listener for WebSocketListener {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut SourceFd(&self.poll.as_raw_fd()), token, Interest::READABLE)
+    }
+
+    fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
+        while self.ready.is_empty() && self.work()? {}
+        Ok(self.ready.pop_front().map(|face| Box::new(face) as Box<dyn Transport>))
+    }
+
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+}
+
+/// Speaks as a server with one client on any socket, without an event loop: hands in its frames, and sends them back.
+/// Tries so many times to go on, as a socket that would block is asked again. Fuzzing goes through this.
+///
+/// # Errors
+/// Those of [`Transport::receive`], and that the handshake is not done or failed.
+pub fn echo<S: Read + Write + Source>(
+    socket: S,
+    rounds: usize,
+    each: &mut dyn FnMut(&[u8]),
+) -> io::Result<()> {
+    let options = Options::default();
+    let mut greeted = greet(socket, options.far_buffer, &Rc::default());
+    let mut left = 0..rounds;
+    let socket = loop {
+        match greeted {
+            Ok(socket) => break socket,
+            Err(HandshakeError::Failure(error)) => return Err(io_error(error)),
+            Err(HandshakeError::Interrupted(handshake)) => {
+                left.next().ok_or(io::ErrorKind::WouldBlock)?;
+                greeted = handshake.handshake();
+            }
+        }
+    };
+    let ends = Ends { remote: String::new(), local: String::new(), scope: FaceScope::NonLocal };
+    let mut face = WebSocketFace::open(socket, ends);
+    for _ in left {
+        let mut frames = Vec::new();
+        face.receive(8, &mut |_, frame| {
+            each(frame);
+            frames.push(frame.to_vec());
+        })?;
+        for frame in &frames {
+            face.send(frame)?;
+        }
+        face.flush()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_this_host_are_of_this_host() {
+        let is_ours = |origin: &str| is_of_this_host(&HeaderValue::from_str(origin).expect("a header"));
+        for ours in [
+            "http://localhost:8080",
+            "https://localhost",
+            "http://127.0.0.1:80",
+            "http://[::1]:9",
+            "http://a.localhost",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for other in
+            ["https://example.org", "null", "", "http://localhost.example.org", "http://10.0.0.1", "file://"]
+        {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+}
