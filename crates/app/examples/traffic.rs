@@ -18,7 +18,7 @@ use std::io::Write;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use weir_app::{App, AppError, Fetch, FlowId, Segments};
+use weir_app::{App, AppError, Event, Fetch, FlowId, Segments};
 use weir_core::consumer::{ConsumerCounters, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::Packet;
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::io::stdout().flush()?;
     let flows: Vec<&Flow> = scenario.flows.iter().filter(|flow| flow.consumer == node).collect();
     if flows.is_empty() {
-        return Ok(app.run(Time::NEVER, &mut |_, _, _, _| ControlFlow::Continue(()))?);
+        return Ok(app.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()))?);
     }
     println!("{}", consume(&scenario, &flows, &mut app)?);
     Ok(())
@@ -68,7 +68,8 @@ fn consume(scenario: &Scenario, flows: &[&Flow], app: &mut App) -> Result<Value,
             flows: (0..flows.len()).map(|_| Got::new()).collect::<Result<_, _>>()?,
         });
     }
-    app.run(begin + scenario.duration, &mut |now, flow, _, delivery| {
+    app.run(begin + scenario.duration, &mut |now, event| {
+        let Event::Segment { flow, delivery, .. } = event else { return ControlFlow::Continue(()) };
         for window in windows.iter_mut().filter(|window| window.from <= now && now < window.to) {
             let got = &mut window.flows[flow as usize];
             got.content += delivery.content;
@@ -100,7 +101,7 @@ fn drain(app: &mut App, flows: &[&Flow]) -> Result<(), AppError> {
     let longest = flows.iter().map(|flow| flow.lifetime).max().unwrap_or(Span::ZERO);
     let until = app.now() + longest;
     while app.pending() > 0 && app.now() < until {
-        app.run(until, &mut |_, _, _, _| ControlFlow::Break(()))?;
+        app.run(until, &mut |_, _| ControlFlow::Break(()))?;
     }
     Ok(())
 }
@@ -132,7 +133,7 @@ fn fetch(flow: &Flow) -> Result<Fetch, Box<dyn Error>> {
         lifetime: flow.lifetime,
         must_be_fresh: flow.freshness.is_some(),
         expected_size: first_size(&prefix, flow),
-        prefix,
+        ..Fetch::new(prefix)
     })
 }
 

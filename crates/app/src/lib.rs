@@ -1,122 +1,100 @@
-//! Applications on real sockets: consumers and producers behind one connection to a forwarder.
+//! Applications of Named Data Networking: consumers and producers behind one connection to a forwarder.
 //!
 //! The consumers are those of the core, with the scheme's flow control; here are only the clock, the socket and the
 //! waiting. Nothing of it knows how many flows there are beforehand, and one thread serves all of them.
 //!
 //! ```text
 //!   Consumer ..  ----Interests---->  Uplink  <--- socket --->  forwarder
-//!   Answer   ..  <---Interests----
+//!   Question ..                        |
+//!   Answer   ..  <---Interests---------+
 //! ```
 //!
 //! What is due is done as of the time when it was due, however late the host wakes us: so a paced flow keeps its
 //! rate.
+//!
+//! A connection that breaks is made again as soon as the forwarder is back: prefixes are registered again, and
+//! consumers go on where they were.
 
+mod error;
+mod flows;
 mod producers;
+mod questions;
+pub mod rdr;
 mod uplink;
 
 use core::ops::ControlFlow;
-use std::collections::BTreeMap;
+use core::time::Duration;
 use std::io;
 
 use mio::{Events, Poll, Token};
-use weir_core::consumer::{Consumer, ConsumerConfig, Delivery, Source};
-use weir_core::deadline::Deadlines;
+use weir_core::consumer::{Consumer, Delivery};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
-use weir_core::scheme::{FlowConfig, Scheme};
-use weir_core::units::{Bytes, Span, Time};
-use weir_packet::{Data, Name, ServiceClass};
-
-pub use producers::{Answer, Segments, TooLong};
-
-use producers::Producers;
-use uplink::Uplink;
+use weir_core::scheme::Scheme;
+use weir_core::units::{Span, Time};
 use weir_management::client::{ClientError, Commands, Endpoint};
 use weir_management::{ControlParameters, ControlResponse, Module};
 use weir_net::clock::{Clock, Timer, random_seed};
+use weir_packet::{Data, LpHeader, Name, ServiceClass, Signal};
+
+pub use error::AppError;
+pub use flows::{Fetch, FlowId};
+pub use producers::{Answer, Segments, TooLong};
+pub use questions::{Answered, Question, QuestionId, Reply};
+
+use flows::Flows;
+use producers::Producers;
+use questions::{Due, Questions};
+use uplink::Uplink;
 
 const TIMER: Token = Token(0);
 const UPLINK: Token = Token(1);
 
 /// Frames that are taken in before what is due has its turn.
 const FRAMES_A_TURN: usize = 64;
-/// Who was not run for longer does not make up for all of it: its neighbours would get it at once.
-const CATCH_UP: Span = Span::from_millis(100);
 /// How long the forwarder has to answer a command.
 const COMMAND_TIMEOUT: Span = Span::from_secs(4);
+/// How often a forwarder that is gone is looked for.
+const RECONNECT_EVERY: Span = Span::from_millis(250);
+/// When a forwarder is asked again that did not register a prefix.
+const REGISTER_AGAIN: Span = Span::from_secs(1);
 
-/// Why an application cannot go on.
+/// What happens to an application.
 #[derive(Debug)]
-pub enum AppError {
-    /// The forwarder cannot be reached, or does not do what it was asked.
-    Forwarder(ClientError),
-    /// The connection to it broke, or the event loop.
-    Io(io::Error),
-    /// A prefix with more components than a name may have.
-    LongName(Name),
-    /// Two consumers of one prefix: the forwarder sees one face, and could not tell their Interests apart.
-    SamePrefix(Name),
+pub enum Event<'a> {
+    /// A segment came for the first time.
+    Segment {
+        /// Who wanted it.
+        flow: FlowId,
+        /// The Data.
+        data: &'a Packet,
+        /// What its consumer knows of it.
+        delivery: &'a Delivery,
+    },
+    /// A question has come to its end.
+    Reply {
+        /// Which one.
+        question: QuestionId,
+        /// What became of it.
+        reply: Reply<'a>,
+    },
+    /// The connection broke. It will be made again.
+    Disconnected(&'a io::Error),
+    /// The connection is there again; prefixes are being registered.
+    Connected,
+    /// The forwarder was asked to register a prefix: for the first time, or since it was away. If it has not done so
+    /// it is asked again.
+    Registered {
+        /// The prefix.
+        prefix: &'a Name,
+        /// What it says.
+        outcome: Result<(), ClientError>,
+    },
 }
 
-impl core::fmt::Display for AppError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            AppError::Forwarder(error) => error.fmt(f),
-            AppError::Io(error) => error.fmt(f),
-            AppError::LongName(name) => write!(f, "{name} has too many components for a prefix"),
-            AppError::SamePrefix(name) => {
-                write!(f, "{name} is consumed already: a second consumer needs a connection of its own")
-            }
-        }
-    }
-}
-
-impl std::error::Error for AppError {}
-
-impl From<io::Error> for AppError {
-    fn from(error: io::Error) -> AppError {
-        AppError::Io(error)
-    }
-}
-
-impl From<ClientError> for AppError {
-    fn from(error: ClientError) -> AppError {
-        AppError::Forwarder(error)
-    }
-}
-
-/// What a consumer is to fetch.
-#[derive(Clone, Debug)]
-pub struct Fetch {
-    /// The prefix; segment numbers are appended to it.
-    pub prefix: Name,
-    /// The service class of its Interests.
-    pub class: ServiceClass,
-    /// How many segments it wants; `None` for no end.
-    pub amount: Option<u64>,
-    /// How much the application wants.
-    pub source: Source,
-    /// Lifetime of its Interests.
-    pub lifetime: Span,
-    /// Whether cached Data must be fresh.
-    pub must_be_fresh: bool,
-    /// Size of the Data to expect, on the wire; zero if it is not known.
-    pub expected_size: Bytes,
-}
-
-/// A consumer's place among those of its application.
-pub type FlowId = u32;
-
-/// A consumer, and when it was last called: time never goes back for it.
-struct Flow {
-    consumer: Consumer,
-    starts_at: Option<Time>,
-    called_at: Time,
-}
-
-/// What is told of Data that came for the first time: the time, the consumer, the Data, and what it knows of it.
-pub type OnDelivery<'a> = dyn FnMut(Time, FlowId, &Packet, &Delivery) -> ControlFlow<()> + 'a;
+/// What is told of events, and says whether to go on.
+pub type OnEvent<'a> = dyn FnMut(Time, Event<'_>) -> ControlFlow<()> + 'a;
 
 /// Consumers and producers behind one connection to a forwarder.
 pub struct App {
@@ -126,18 +104,22 @@ pub struct App {
     clock: Clock,
     hasher: NameHasher,
     seed: u64,
+    random: Random,
+    endpoint: Endpoint,
     uplink: Uplink,
     /// The socket may have more to read.
     more: bool,
-    flows: Vec<Flow>,
-    by_prefix: BTreeMap<Vec<u8>, FlowId>,
-    deadlines: Deadlines,
+    /// The connection is gone; when it is to be made again.
+    reconnects_at: Option<Time>,
+    flows: Flows,
+    questions: Questions,
     producers: Producers,
     commands: Commands,
-    /// The command that is on its way, and its answer.
-    command: Option<Vec<u8>>,
-    response: Option<ControlResponse>,
-    endpoint: Endpoint,
+    /// Prefixes that are being registered.
+    registering: Vec<(QuestionId, Name)>,
+    /// Reused between questions.
+    wire: Vec<u8>,
+    received: Vec<PacketId>,
 }
 
 impl App {
@@ -151,8 +133,8 @@ impl App {
         let timer = Timer::new(poll.registry(), TIMER)?;
         let seed = random_seed();
         let hasher = NameHasher::new(seed);
-        let mut uplink = Uplink::connect(endpoint, hasher, seed).map_err(unreachable)?;
-        uplink.register(poll.registry(), UPLINK)?;
+        let uplink =
+            Uplink::connect(endpoint, hasher, seed, (poll.registry(), UPLINK)).map_err(unreachable)?;
         Ok(App {
             poll,
             events: Events::with_capacity(16),
@@ -160,20 +142,22 @@ impl App {
             clock: Clock::start(),
             hasher,
             seed,
+            random: Random::named(seed, "questions"),
+            endpoint: endpoint.clone(),
             uplink,
             more: true,
-            flows: Vec::new(),
-            by_prefix: BTreeMap::new(),
-            deadlines: Deadlines::new(0),
+            reconnects_at: None,
+            flows: Flows::new(),
+            questions: Questions::default(),
             producers: Producers::default(),
             commands: Commands::default(),
-            command: None,
-            response: None,
-            endpoint: endpoint.clone(),
+            registering: Vec::new(),
+            wire: Vec::new(),
+            received: Vec::new(),
         })
     }
 
-    /// The time since it was connected.
+    /// The time since it was made.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
@@ -183,50 +167,28 @@ impl App {
     /// # Errors
     /// [`AppError::LongName`], [`AppError::SamePrefix`].
     pub fn fetch(&mut self, fetch: Fetch, scheme: &dyn Scheme, starts_at: Time) -> Result<FlowId, AppError> {
-        let Fetch { prefix, class, amount, source, lifetime, must_be_fresh, expected_size } = fetch;
-        let hashed = self.hashed(&prefix)?;
-        let id = self.deadlines.len() as FlowId;
-        if self.by_prefix.contains_key(hashed.wire()) {
-            return Err(AppError::SamePrefix(prefix));
-        }
-        self.by_prefix.insert(hashed.wire().to_vec(), id);
-        self.deadlines.push();
-        let control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
-        let random = Random::named(self.seed, &format!("flow {prefix}"));
-        let hasher = self.hasher;
-        let config = ConsumerConfig {
-            prefix: hashed,
-            hasher,
-            class,
-            amount,
-            source,
-            lifetime,
-            must_be_fresh,
-            expected_size,
-        };
-        let consumer = Consumer::new(config, control, random);
-        self.flows.push(Flow { consumer, starts_at: Some(starts_at), called_at: Time::ZERO });
-        self.deadlines.set(id, starts_at);
-        Ok(id)
+        let prefix = self.hashed(&fetch.prefix)?;
+        self.flows.add(fetch, prefix, scheme, starts_at, (self.hasher, self.seed))
+    }
+
+    /// Drops a consumer. Its id may be that of another later.
+    pub fn forget(&mut self, flow: FlowId) {
+        self.flows.remove(flow);
     }
 
     /// A consumer, to look at.
     pub fn consumer(&self, flow: FlowId) -> Option<&Consumer> {
-        self.flows.get(flow as usize).map(|flow| &flow.consumer)
+        self.flows.get(flow)
     }
 
     /// Has all consumers send no more; what is pending may still come.
     pub fn stop(&mut self) {
-        for (flow, id) in self.flows.iter_mut().zip(0..) {
-            flow.consumer.stop();
-            flow.starts_at = None;
-            self.deadlines.set(id, flow.consumer.next_deadline());
-        }
+        self.flows.stop();
     }
 
     /// Pending Interests of all consumers.
     pub fn pending(&self) -> u64 {
-        self.flows.iter().map(|flow| u64::from(flow.consumer.pending())).sum()
+        self.flows.all().map(|consumer| u64::from(consumer.pending())).sum()
     }
 
     /// Frames that the connection had no room for.
@@ -234,142 +196,296 @@ impl App {
         self.uplink.refused()
     }
 
-    /// Registers a prefix with the forwarder, and has its Interests answered from then on.
+    /// Whether the connection to the forwarder is there.
+    pub fn is_connected(&self) -> bool {
+        self.reconnects_at.is_none()
+    }
+
+    /// Asks a question; [`Event::Reply`] tells what became of it.
+    pub fn ask(&mut self, question: Question) -> QuestionId {
+        self.questions.ask(self.clock.now(), question)
+    }
+
+    /// Asks a question, and runs until it is answered. Of everything else that happens meanwhile `each` is told, and it may give up: then the answer is `None`.
+    ///
+    /// # Errors
+    /// As [`App::run`].
+    pub fn wait_for(
+        &mut self,
+        question: Question,
+        each: &mut OnEvent<'_>,
+    ) -> Result<Option<Answered>, AppError> {
+        let asked = self.ask(question);
+        let mut answer = None;
+        self.run(Time::NEVER, &mut |now, event| match event {
+            Event::Reply { question, reply } if question == asked => {
+                answer = Some(Answered::from(reply));
+                ControlFlow::Break(())
+            }
+            other => each(now, other),
+        })?;
+        self.questions.forget(asked);
+        Ok(answer)
+    }
+
+    /// Registers a prefix with the forwarder, and has its Interests answered from then on, also after the forwarder
+    /// was away.
     ///
     /// # Errors
     /// The forwarder refuses, or does not answer.
     pub fn produce(&mut self, prefix: Name, answer: Box<dyn Answer>) -> Result<(), AppError> {
         let hashed = self.hashed(&prefix)?;
-        let parameters = ControlParameters { name: Some(prefix), ..ControlParameters::default() };
-        let (name, wire) = self.commands.encode(Module::Rib, "register", &parameters, COMMAND_TIMEOUT)?;
-        self.command = Some(name.value().to_vec());
-        self.uplink.send_wire(self.clock.now(), &wire)?;
-        let deadline = self.clock.now() + COMMAND_TIMEOUT;
-        while self.command.is_some() {
-            if self.clock.now() >= deadline {
-                self.command = None;
-                let waited = core::time::Duration::from_nanos(COMMAND_TIMEOUT.as_nanos());
-                return Err(ClientError::Timeout(self.endpoint.clone(), waited).into());
-            }
-            let _ = self.turn(deadline, &mut |_, _, _, _| ControlFlow::Continue(()))?;
+        self.register(prefix.clone(), self.clock.now())?;
+        let mut registered = None;
+        while registered.is_none() {
+            let _ = self.turn(Time::NEVER, &mut |_, event| {
+                if let Event::Registered { prefix: of, outcome } = event
+                    && *of == prefix
+                {
+                    registered = Some(outcome);
+                }
+                ControlFlow::Continue(())
+            })?;
         }
-        match self.response.take() {
-            Some(response) if response.code == 200 => {}
-            Some(response) => return Err(ClientError::Refused(Box::new(response)).into()),
-            None => return Err(ClientError::NoManagement(self.endpoint.clone()).into()),
-        }
-        self.producers.add(&hashed, answer);
+        registered.unwrap_or(Ok(()))?;
+        self.producers.add(prefix, &hashed, answer);
         Ok(())
     }
 
     /// Runs until `until`, or until `each` says that it is enough.
     ///
     /// # Errors
-    /// The connection to the forwarder is lost.
-    pub fn run(&mut self, until: Time, each: &mut OnDelivery<'_>) -> Result<(), AppError> {
+    /// Of the event loop. A connection that is lost is no error: [`Event::Disconnected`].
+    pub fn run(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<(), AppError> {
         while self.clock.now() < until {
             if self.turn(until, each)?.is_break() {
                 break;
             }
         }
-        Ok(self.uplink.flush()?)
+        // What it has no room for now is written in the next turn, or lost with the connection.
+        let _ = self.uplink.flush();
+        Ok(())
     }
 
-    /// Sends what has gathered, waits for what comes, but not beyond `until`, and does what there is to do.
-    fn turn(&mut self, until: Time, each: &mut OnDelivery<'_>) -> Result<ControlFlow<()>, AppError> {
-        self.uplink.flush()?;
+    /// One turn of the loop; a connection that breaks is noted.
+    fn turn(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<ControlFlow<()>, AppError> {
+        if let Some(at) = self.reconnects_at {
+            return self.reconnect(at, until, each);
+        }
+        let outcome = match self.uplink.flush() {
+            Ok(()) => {
+                self.wait(until)?;
+                self.work(each)
+            }
+            Err(error) => Err(error),
+        };
+        outcome.or_else(|error| {
+            let now = self.clock.now();
+            self.reconnects_at = Some(now + RECONNECT_EVERY);
+            Ok(each(now, Event::Disconnected(&error)))
+        })
+    }
+
+    /// Waits for what comes, but not beyond what is due.
+    fn wait(&mut self, until: Time) -> io::Result<()> {
         let now = self.clock.now();
-        let due = if self.more { now } else { self.deadlines.next().min(until) };
+        let next = self.flows.next_deadline().min(self.questions.next_deadline());
+        let due = if self.more { now } else { next.min(until) };
         let wait = self.timer.wait(now, due)?;
-        match self.poll.poll(&mut self.events, wait) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            polled => polled?,
-        }
+        self.poll(wait)?;
         self.more |= self.events.iter().any(|event| event.token() == UPLINK);
-        self.run_due(self.clock.now())?;
-        if !self.more {
-            return Ok(ControlFlow::Continue(()));
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Option<Duration>) -> io::Result<()> {
+        match self.poll.poll(&mut self.events, wait) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                self.events.clear();
+                Ok(())
+            }
+            polled => polled,
         }
-        let mut received = Vec::new();
-        self.more = self.uplink.receive(self.clock.now(), FRAMES_A_TURN, &mut received)?;
+    }
+
+    /// Does what is due, and takes in what has come.
+    ///
+    /// # Errors
+    /// Of the connection.
+    fn work(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
+        let mut flow = self.run_due(each)?;
+        if !self.more {
+            return Ok(flow);
+        }
+        let mut received = core::mem::take(&mut self.received);
+        let more = self.uplink.receive(self.clock.now(), FRAMES_A_TURN, &mut received);
         let now = self.clock.now();
+        let mut outcome = Ok(());
+        for id in received.drain(..) {
+            match self.take(now, id, each) {
+                Ok(ControlFlow::Break(())) => flow = ControlFlow::Break(()),
+                Ok(ControlFlow::Continue(())) => {}
+                Err(error) => outcome = Err(error),
+            }
+            self.uplink.pool.free(id);
+        }
+        self.received = received;
+        outcome?;
+        self.more = more?;
+        Ok(flow)
+    }
+
+    /// Has consumers do what was due, each thing at its own time, and asks what is to be asked.
+    fn run_due(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
+        let now = self.clock.now();
+        while let Some((id, at)) = self.flows.run_due(now) {
+            self.send_interests(at, id)?;
+        }
         let mut flow = ControlFlow::Continue(());
-        for id in received {
-            if self.take(now, id, each)?.is_break() {
-                flow = ControlFlow::Break(());
+        self.wire.clear();
+        while let Some(due) = self.questions.run_due(now, &mut self.random, &mut self.wire) {
+            match due {
+                Due::Send(class) => {
+                    let mut header = LpHeader::NONE;
+                    if class != ServiceClass::Be {
+                        header.signals.set(Signal::ServiceClass, class as u64);
+                    }
+                    self.uplink.send(now, &header, &self.wire)?;
+                    self.wire.clear();
+                }
+                Due::Ended(question, nack) => {
+                    let reply = nack.map_or(Reply::Timeout, Reply::Nack);
+                    if self.settle(now, question, reply, each).is_break() {
+                        flow = ControlFlow::Break(());
+                    }
+                }
             }
         }
         Ok(flow)
     }
 
-    /// Has consumers do what was due until `now`, each thing at its own time.
-    fn run_due(&mut self, now: Time) -> Result<(), AppError> {
-        while let Some((due, id)) = self.deadlines.next_id().filter(|(due, _)| *due <= now) {
-            let flow = &mut self.flows[id as usize];
-            let at = due.max(flow.called_at).max(now - CATCH_UP);
-            match flow.starts_at.take() {
-                Some(_) => flow.consumer.start(at),
-                None => flow.consumer.handle_deadline(at),
-            }
-            self.send_interests(at, id)?;
-        }
-        Ok(())
-    }
-
-    fn send_interests(&mut self, now: Time, id: FlowId) -> Result<(), AppError> {
-        let flow = &mut self.flows[id as usize];
-        flow.called_at = now;
-        while let Some(interest) = flow.consumer.poll_send(now, &mut self.uplink.pool) {
+    fn send_interests(&mut self, now: Time, id: FlowId) -> io::Result<()> {
+        while let Some(interest) = self.flows.poll_send(now, id, &mut self.uplink.pool) {
             self.uplink.send_interest(now, interest)?;
         }
-        let next =
-            if flow.starts_at.is_some() { self.deadlines.get(id) } else { flow.consumer.next_deadline() };
-        self.deadlines.set(id, next);
         Ok(())
     }
 
     /// A packet came.
-    fn take(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        each: &mut OnDelivery<'_>,
-    ) -> Result<ControlFlow<()>, AppError> {
+    fn take(&mut self, now: Time, id: PacketId, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let packet = &self.uplink.pool[id];
-        let mut flow = ControlFlow::Continue(());
-        if packet.kind == Kind::Interest {
-            if let Some(answer) = self.producers.of(&packet.name) {
-                self.uplink.answer(now, id, answer)?;
+        match packet.kind {
+            Kind::Interest => {
+                if let Some(answer) = self.producers.of(&packet.name) {
+                    self.uplink.answer(now, id, answer)?;
+                }
             }
-        } else if self.command.as_ref().is_some_and(|command| packet.name.wire().starts_with(command)) {
-            self.command = None;
-            let data = Data::decode(&packet.wire).ok();
-            self.response = data.and_then(|data| ControlResponse::decode(data.payload()).ok());
-        } else if let Some(&consumer) = self.by_prefix.get(parent(packet)) {
-            flow = self.hand_over(now, consumer, id, each)?;
+            Kind::Data | Kind::Nack => {
+                if let Some(flow) = self.flows.of(packet) {
+                    return self.hand_over(now, flow, id, each);
+                }
+                if packet.kind == Kind::Nack {
+                    self.questions.nacked(now, packet);
+                } else if let Some(question) = self.questions.answered_by(packet) {
+                    // Its buffer is shared, not copied.
+                    let data = packet.clone();
+                    return Ok(self.settle(now, question, Reply::Data(&data), each));
+                }
+            }
         }
-        self.uplink.pool.free(id);
-        Ok(flow)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Hands a Data or a Nack to its consumer.
     fn hand_over(
         &mut self,
         now: Time,
-        consumer: FlowId,
+        flow: FlowId,
         id: PacketId,
-        each: &mut OnDelivery<'_>,
-    ) -> Result<ControlFlow<()>, AppError> {
-        let Flow { consumer: of, called_at, .. } = &mut self.flows[consumer as usize];
-        let (now, packet) = (now.max(*called_at), &self.uplink.pool[id]);
-        let mut flow = ControlFlow::Continue(());
-        if packet.kind == Kind::Nack {
-            of.handle_nack(now, packet);
-        } else if let Some(delivery) = of.handle_data(now, packet) {
-            flow = each(now, consumer, packet, &delivery);
+        each: &mut OnEvent<'_>,
+    ) -> io::Result<ControlFlow<()>> {
+        let data = &self.uplink.pool[id];
+        let (now, delivery) = self.flows.take(now, flow, data);
+        let told = match &delivery {
+            Some(delivery) => each(now, Event::Segment { flow, data, delivery }),
+            None => ControlFlow::Continue(()),
+        };
+        self.send_interests(now, flow)?;
+        Ok(told)
+    }
+
+    /// A question has come to its end: one of the application, or about a prefix.
+    fn settle(
+        &mut self,
+        now: Time,
+        question: QuestionId,
+        reply: Reply<'_>,
+        each: &mut OnEvent<'_>,
+    ) -> ControlFlow<()> {
+        let Some(at) = self.registering.iter().position(|(asked, _)| *asked == question) else {
+            return each(now, Event::Reply { question, reply });
+        };
+        let (_, prefix) = self.registering.swap_remove(at);
+        let outcome = self.registered(reply);
+        if outcome.is_err() && self.producers.has(&prefix) {
+            // It was encoded before: it fits.
+            let _ = self.register(prefix.clone(), now + REGISTER_AGAIN);
         }
-        self.send_interests(now, consumer)?;
-        Ok(flow)
+        each(now, Event::Registered { prefix: &prefix, outcome })
+    }
+
+    /// What the forwarder says to a command.
+    fn registered(&self, reply: Reply<'_>) -> Result<(), ClientError> {
+        let Reply::Data(data) = reply else {
+            return Err(match reply {
+                Reply::Nack(_) => ClientError::NoManagement(self.endpoint.clone()),
+                _ => ClientError::Timeout(self.endpoint.clone(), span(COMMAND_TIMEOUT)),
+            });
+        };
+        let data = Data::decode(&data.wire).map_err(|error| ClientError::BadReply(error.to_string()))?;
+        let response = ControlResponse::decode(data.payload())?;
+        if response.code == 200 { Ok(()) } else { Err(ClientError::Refused(Box::new(response))) }
+    }
+
+    /// Asks the forwarder, at a time, to register a prefix.
+    fn register(&mut self, prefix: Name, at: Time) -> Result<(), ClientError> {
+        let parameters = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
+        let (_, wire) = self.commands.encode(Module::Rib, "register", &parameters, COMMAND_TIMEOUT)?;
+        let asked = self.questions.ask_signed(at, wire).ok_or(ClientError::TooLong)?;
+        self.registering.push((asked, prefix));
+        Ok(())
+    }
+
+    /// Waits until the forwarder is to be looked for, and does so.
+    fn reconnect(
+        &mut self,
+        at: Time,
+        until: Time,
+        each: &mut OnEvent<'_>,
+    ) -> Result<ControlFlow<()>, AppError> {
+        let now = self.clock.now();
+        if now < at {
+            let wait = self.timer.wait(now, at.min(until))?;
+            self.poll(wait)?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.reconnects_at = Some(now + RECONNECT_EVERY);
+        if self.uplink.reconnect(&self.endpoint, (self.poll.registry(), UPLINK)).is_err() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.reconnects_at = None;
+        self.more = true;
+        self.questions.restart(now);
+        let mut prefixes = self.producers.prefixes();
+        for (asked, prefix) in core::mem::take(&mut self.registering) {
+            self.questions.forget(asked);
+            if !self.producers.has(&prefix) {
+                prefixes.push(prefix);
+            }
+        }
+        for prefix in prefixes {
+            self.register(prefix, now)?;
+        }
+        Ok(each(now, Event::Connected))
     }
 
     fn hashed(&self, name: &Name) -> Result<HashedName, AppError> {
@@ -381,9 +497,8 @@ impl App {
     }
 }
 
-/// A name without its last component.
-fn parent(packet: &Packet) -> &[u8] {
-    packet.name.prefix_wire(packet.name.len().saturating_sub(1))
+fn span(span: Span) -> Duration {
+    Duration::from_nanos(span.as_nanos())
 }
 
 impl core::fmt::Debug for App {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_core::name::HashedName;
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span};
-use weir_packet::{Data, MAX_PACKET_SIZE, MetaInfo, NameRef, SignatureInfo, SignatureType, Signer};
+use weir_packet::{Data, MAX_PACKET_SIZE, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, Signer};
 
 /// Answers the Interests of a prefix.
 pub trait Answer {
@@ -64,16 +64,25 @@ impl Answer for Segments {
 
 /// All that an application answers, by prefix.
 #[derive(Default)]
-pub(super) struct Producers(BTreeMap<Vec<u8>, Box<dyn Answer>>);
+pub(super) struct Producers(BTreeMap<Vec<u8>, (Name, Box<dyn Answer>)>);
 
 impl Producers {
-    pub(super) fn add(&mut self, prefix: &HashedName, answer: Box<dyn Answer>) {
-        self.0.insert(prefix.wire().to_vec(), answer);
+    pub(super) fn add(&mut self, prefix: Name, hashed: &HashedName, answer: Box<dyn Answer>) {
+        self.0.insert(hashed.wire().to_vec(), (prefix, answer));
+    }
+
+    pub(super) fn has(&self, prefix: &Name) -> bool {
+        self.0.contains_key(prefix.value())
+    }
+
+    pub(super) fn prefixes(&self) -> Vec<Name> {
+        self.0.values().map(|(prefix, _)| prefix.clone()).collect()
     }
 
     /// The one of the longest prefix of a name.
     pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Answer> {
         let len = (0..=name.len()).rev().find(|&len| self.0.contains_key(name.prefix_wire(len)))?;
-        Some(&mut **self.0.get_mut(name.prefix_wire(len))?)
+        let (_, answer) = self.0.get_mut(name.prefix_wire(len))?;
+        Some(&mut **answer)
     }
 }

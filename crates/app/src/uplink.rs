@@ -21,6 +21,19 @@ use weir_net::uri::FaceUri;
 /// Memory for packets of which fragments are missing, bytes.
 const REASSEMBLY: usize = 256 << 10;
 
+fn open(endpoint: &Endpoint, (registry, token): (&Registry, Token)) -> io::Result<Box<dyn Transport>> {
+    let bad = |error| io::Error::new(io::ErrorKind::InvalidInput, format!("{error}"));
+    let uri: FaceUri = endpoint.to_string().parse().map_err(bad)?;
+    let mut transport = transport::connect(&uri.resolve()?, None, Options::default())?;
+    transport.register(registry, token)?;
+    Ok(transport)
+}
+
+fn link(seed: u64) -> LinkService {
+    let options = LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, reliability: false, marking: None };
+    LinkService::new(options, seed)
+}
+
 /// A connection.
 pub(super) struct Uplink {
     transport: Box<dyn Transport>,
@@ -28,6 +41,7 @@ pub(super) struct Uplink {
     decoder: Decoder,
     /// Where packets live.
     pub(super) pool: PacketPool,
+    seed: u64,
     refused: u64,
     /// Reused between packets.
     packet: Vec<u8>,
@@ -35,24 +49,30 @@ pub(super) struct Uplink {
 }
 
 impl Uplink {
-    pub(super) fn connect(endpoint: &Endpoint, hasher: NameHasher, seed: u64) -> io::Result<Uplink> {
-        let bad = |error| io::Error::new(io::ErrorKind::InvalidInput, format!("{error}"));
-        let uri: FaceUri = endpoint.to_string().parse().map_err(bad)?;
-        let options =
-            LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, reliability: false, marking: None };
+    /// Connects to a forwarder, and has the event loop told of it.
+    pub(super) fn connect(
+        endpoint: &Endpoint,
+        hasher: NameHasher,
+        seed: u64,
+        to: (&Registry, Token),
+    ) -> io::Result<Uplink> {
         Ok(Uplink {
-            transport: transport::connect(&uri.resolve()?, None, Options::default())?,
-            link: LinkService::new(options, seed),
+            transport: open(endpoint, to)?,
+            link: link(seed),
             decoder: Decoder::new(hasher, Random::named(seed, "nonces")),
             pool: PacketPool::new(),
+            seed,
             refused: 0,
             packet: Vec::new(),
             frame: Vec::new(),
         })
     }
 
-    pub(super) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        self.transport.register(registry, token)
+    /// Makes the connection again; packets in pieces are forgotten.
+    pub(super) fn reconnect(&mut self, endpoint: &Endpoint, to: (&Registry, Token)) -> io::Result<()> {
+        self.transport = open(endpoint, to)?;
+        self.link = link(self.seed);
+        Ok(())
     }
 
     /// Frames that the connection had no room for.
@@ -102,12 +122,8 @@ impl Uplink {
         sent
     }
 
-    /// Sends a packet without a header.
-    pub(super) fn send_wire(&mut self, now: Time, bare: &[u8]) -> io::Result<()> {
-        self.send(now, &LpHeader::NONE, bare)
-    }
-
-    fn send(&mut self, now: Time, header: &LpHeader, bare: &[u8]) -> io::Result<()> {
+    /// Sends a bare packet with this header.
+    pub(super) fn send(&mut self, now: Time, header: &LpHeader, bare: &[u8]) -> io::Result<()> {
         let Uplink { transport, link, frame: out, refused, .. } = self;
         let mut failure = None;
         let taken = link.send(now, header, bare, 0, &mut |frame| {

@@ -9,14 +9,17 @@ use std::sync::mpsc;
 use std::thread;
 
 use running::{Folder, Running};
-use weir_app::{Answer, App, AppError, Fetch, Segments};
+use weir_app::{Answer, Answered, App, AppError, Event, Fetch, Question, Segments};
 use weir_core::consumer::Source;
 use weir_core::packet::Packet;
 use weir_core::params::Params;
 use weir_core::scheme::Scheme;
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_management::client::{ClientError, Endpoint};
-use weir_packet::{Data, Name, ServiceClass, Verifier};
+use weir_packet::{
+    Component, Data, MetaInfo, Name, NameRef, ServiceClass, SignatureInfo, SignatureType, Signer, Verifier,
+    component_type,
+};
 
 const PREFIXES: [&str; 3] = ["/app/a", "/app/b", "/app/b/c"];
 
@@ -34,15 +37,7 @@ fn qsccp() -> Box<dyn Scheme> {
 }
 
 fn fetch(prefix: &str, amount: Option<u64>, source: Source) -> Fetch {
-    Fetch {
-        prefix: prefix.parse().unwrap(),
-        class: ServiceClass::Ef,
-        amount,
-        source,
-        lifetime: Span::from_secs(4),
-        must_be_fresh: false,
-        expected_size: Bytes::ZERO,
-    }
+    Fetch { class: ServiceClass::Ef, amount, source, ..Fetch::new(prefix.parse().unwrap()) }
 }
 
 /// Produces in a thread of its own until the test ends.
@@ -58,7 +53,7 @@ fn produce(
         }
         ready.send(()).unwrap();
         // Ends with the forwarder.
-        let _ = producer.run(Time::NEVER, &mut |_, _, _, _| ControlFlow::Continue(()));
+        let _ = producer.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
     });
     is_ready.recv().expect("the prefixes are registered");
 }
@@ -79,7 +74,8 @@ fn many_consumers_get_all_segments_of_their_prefixes_signed() {
     }
     let (mut counts, mut left) = (vec![0; PREFIXES.len()], PREFIXES.len());
     let digest = Verifier::digest();
-    let mut each = |_: Time, flow: u32, data: &Packet, delivery: &weir_core::consumer::Delivery| {
+    let mut each = |_: Time, event: Event<'_>| {
+        let Event::Segment { flow, data, delivery } = event else { return ControlFlow::Continue(()) };
         digest.verify_data(&data.wire).expect("its digest is right");
         let name: Name = PREFIXES[flow as usize].parse().unwrap();
         assert_eq!(Data::decode(&data.wire).unwrap().name.to_name(), name.with_segment(delivery.segment));
@@ -104,7 +100,8 @@ fn a_source_keeps_its_rate() {
     let flow = consumer.fetch(fetch("/app/a", None, source), &*scheme, now).unwrap();
     let (from, to) = (now + Span::from_millis(500), now + Span::from_millis(2500));
     let mut bytes = 0;
-    let mut each = |at: Time, _: u32, data: &Packet, _: &weir_core::consumer::Delivery| {
+    let mut each = |at: Time, event: Event<'_>| {
+        let Event::Segment { data, .. } = event else { return ControlFlow::Continue(()) };
         bytes += if from <= at && at < to { data.wire_len() } else { 0 };
         ControlFlow::Continue(())
     };
@@ -114,7 +111,7 @@ fn a_source_keeps_its_rate() {
     consumer.stop();
     let sent = consumer.consumer(flow).unwrap().counters().sent;
     let at = consumer.now() + Span::from_millis(200);
-    consumer.run(at, &mut |_, _, _, _| ControlFlow::Continue(())).unwrap();
+    consumer.run(at, &mut |_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(consumer.consumer(flow).unwrap().counters().sent, sent, "it has stopped");
 }
 
@@ -135,7 +132,8 @@ fn a_producer_may_have_no_answer_and_the_longest_prefix_counts() {
     for prefix in ["/app/a", "/app/b"] {
         consumer.fetch(fetch(prefix, Some(1), Source::Elastic), &*scheme, now).unwrap();
     }
-    let mut each = |_: Time, flow: u32, _: &Packet, _: &weir_core::consumer::Delivery| {
+    let mut each = |_: Time, event: Event<'_>| {
+        let Event::Segment { flow, .. } = event else { return ControlFlow::Continue(()) };
         got.push(flow);
         ControlFlow::Continue(())
     };
@@ -171,4 +169,97 @@ fn a_face_uses_the_socket_with_the_address_that_its_peer_is_reached_from() {
     let faces = forwarder.client().faces().unwrap();
     let face = faces.iter().find(|face| face.status.remote == "udp4://127.0.0.1:9").unwrap();
     assert!(face.status.local.starts_with("udp4://127.0.0.1:"), "{}", face.status.local);
+}
+
+/// Data with so many segments, the last of which is named in each.
+struct Object(u64);
+
+impl Answer for Object {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        if interest.name.segment().is_none_or(|segment| segment >= self.0) {
+            return false;
+        }
+        let name = NameRef::from_value(interest.name.wire()).unwrap();
+        let mut last = [0; 8];
+        let last = Component::number(component_type::SEGMENT, self.0 - 1, &mut last);
+        let meta = MetaInfo { final_block_id: Some(last), ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        Data { meta, ..Data::new(name, b"abc", info) }.sign(&Signer::digest(), out).unwrap();
+        true
+    }
+}
+
+#[test]
+fn a_flow_ends_with_the_segment_that_its_data_call_the_last() {
+    let folder = Folder::new("app-end");
+    let forwarder = Running::start(&folder, "");
+    produce(&forwarder, || vec![("/app/a", Box::new(Object(7)))]);
+    let (mut consumer, scheme) = (app(&forwarder), qsccp());
+    let begin = consumer.now();
+    let flow = consumer.fetch(fetch("/app/a", None, Source::Elastic), &*scheme, begin).unwrap();
+    let mut got = Vec::new();
+    let mut each = |_: Time, event: Event<'_>| {
+        let Event::Segment { delivery, .. } = event else { return ControlFlow::Continue(()) };
+        got.push(delivery.segment);
+        if delivery.complete { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    consumer.run(begin + Span::from_secs(20), &mut each).unwrap();
+    got.sort_unstable();
+    assert_eq!((got, consumer.pending()), ((0..7).collect::<Vec<u64>>(), 0));
+    consumer.forget(flow);
+    assert!(consumer.consumer(flow).is_none());
+    let now = consumer.now();
+    let again = consumer.fetch(fetch("/app/a", Some(1), Source::Elastic), &*scheme, now).unwrap();
+    assert_eq!(again, flow, "its place is free");
+}
+
+#[test]
+fn a_question_is_answered_or_says_that_it_is_not() {
+    let folder = Folder::new("app-question");
+    let forwarder = Running::start(&folder, "");
+    produce(&forwarder, || vec![("/app/a", Box::new(Object(1)))]);
+    let mut app = app(&forwarder);
+    let ask = |app: &mut App, name: &str, lifetime: Span| {
+        let question =
+            Question { can_be_prefix: true, lifetime, tries: 2, ..Question::new(name.parse().unwrap()) };
+        app.wait_for(question, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
+    };
+    let Answered::Data(data) = ask(&mut app, "/app/a/seg=0", Span::from_secs(4)) else {
+        panic!("it is served")
+    };
+    assert_eq!(Data::decode(&data).unwrap().payload(), b"abc");
+    let begin = app.now();
+    assert_eq!(ask(&mut app, "/app/a/seg=1", Span::from_millis(300)), Answered::Timeout);
+    let waited = app.now().since(begin);
+    assert!(waited >= Span::from_millis(600), "it was asked twice: {waited}");
+    assert!(matches!(ask(&mut app, "/nobody", Span::from_millis(300)), Answered::Nack(_)));
+}
+
+#[test]
+fn when_the_forwarder_comes_back_prefixes_are_registered_and_consumers_go_on() {
+    let folder = Folder::new("app-back");
+    let forwarder = Running::start(&folder, "");
+    produce(&forwarder, || vec![("/app/a", segments(100))]);
+    let (mut consumer, scheme) = (app(&forwarder), qsccp());
+    let begin = consumer.now();
+    consumer.fetch(fetch("/app/a", None, Source::Limited(Rate::from_bps(100_000))), &*scheme, begin).unwrap();
+    let (mut count, mut lost, mut back, mut forwarder) = (0, 0, 0, Some(forwarder));
+    let mut each = |_: Time, event: Event<'_>| {
+        match event {
+            Event::Segment { .. } => count += 1,
+            Event::Disconnected(_) => lost += 1,
+            Event::Connected => back += 1,
+            Event::Reply { .. } | Event::Registered { .. } => {}
+        }
+        if count == 5 {
+            if let Some(running) = forwarder.take() {
+                running.stop();
+            }
+            forwarder = Some(Running::start(&folder, ""));
+            count += 1;
+        }
+        if count > 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    consumer.run(begin + Span::from_secs(30), &mut each).unwrap();
+    assert_eq!((lost, back, count), (1, 1, 21));
 }

@@ -21,9 +21,9 @@ use crate::rtt::RttEstimate;
 use crate::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// How far the newest segment asked for may be ahead of the oldest missing one: two seconds of a flow
+/// How far the newest segment asked for may be ahead of the oldest missing one at most: two seconds of a flow
 /// of 4 Gb/s that waits for one lost Interest, and at most some 40 MB of its memory.
-const REORDER_BOUND: u64 = 1 << 20;
+pub const REORDER_BOUND: u64 = 1 << 20;
 
 /// How long a consumer that knows no round-trip time waits after a Nack.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
@@ -57,8 +57,13 @@ pub struct ConsumerConfig {
     pub hasher: NameHasher,
     /// The service class of its Interests.
     pub class: ServiceClass,
-    /// How many segments it wants; `None` for no end.
+    /// The first segment that it wants.
+    pub first: u64,
+    /// The segment that it ends before; `None` for no end, or one that is not known yet.
     pub amount: Option<u64>,
+    /// How far the newest segment asked for may be ahead of the oldest missing one, segments: what its application
+    /// has room for. At most [`REORDER_BOUND`].
+    pub reorder: u64,
     /// How much the application wants.
     pub source: Source,
     /// Lifetime of its Interests.
@@ -146,12 +151,12 @@ impl Consumer {
     pub fn new(config: ConsumerConfig, control: Box<dyn FlowControl>, random: Random) -> Consumer {
         Consumer {
             size_256: config.expected_size.as_u64() << 8,
+            base: config.first,
             config,
             control,
             random,
             rtt: RttEstimate::default(),
             slots: VecDeque::new(),
-            base: 0,
             pending: 0,
             lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
@@ -181,6 +186,29 @@ impl Consumer {
         if self.active {
             self.send_at = now;
         }
+    }
+
+    /// The end has become known: wants no segment from `amount` on, and forgets those that it has asked for. Says
+    /// whether it has all.
+    pub fn set_amount(&mut self, now: Time, amount: u64) -> bool {
+        self.config.amount = Some(amount);
+        while !self.slots.is_empty() && self.next_segment() > amount {
+            let beyond = self.slots.pop_back();
+            self.pending -= u32::from(beyond.is_some_and(|slot| slot.state == State::Pending));
+        }
+        self.forget_found();
+        self.reconsider(now);
+        self.is_complete()
+    }
+
+    /// The oldest segment that was asked for and did not come, and when it was first asked for.
+    pub fn oldest_missing(&self) -> Option<(u64, Time)> {
+        self.slots.front().map(|slot| (self.base, slot.first_sent))
+    }
+
+    /// Whether it has all that it wants.
+    pub fn is_complete(&self) -> bool {
+        self.config.amount.is_some_and(|amount| self.base >= amount)
     }
 
     /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`]; at once if that is
@@ -246,7 +274,7 @@ impl Consumer {
             random: &mut self.random,
         });
         self.reconsider(now);
-        let complete = self.config.amount.is_some_and(|amount| self.base >= amount);
+        let complete = self.is_complete();
         let (delay, content) = (now.since(first_sent), u64::from(data.content_len));
         Some(Delivery { segment, delay, content, complete })
     }
@@ -378,8 +406,8 @@ impl Consumer {
 
     fn has_work(&self) -> bool {
         let next = self.next_segment();
-        let is_new =
-            self.config.amount.is_none_or(|amount| next < amount) && next - self.base < REORDER_BOUND;
+        let ahead = self.config.reorder.min(REORDER_BOUND);
+        let is_new = self.config.amount.is_none_or(|amount| next < amount) && next - self.base < ahead;
         is_new || !self.lost.is_empty()
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use weir_core::consumer::{Consumer, ConsumerConfig, Source};
+use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
@@ -79,7 +79,9 @@ impl Pair {
             prefix,
             hasher: HASHER,
             class,
+            first: 0,
             amount: None,
+            reorder: REORDER_BOUND,
             source: Source::Elastic,
             lifetime,
             must_be_fresh: false,

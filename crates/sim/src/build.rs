@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use weir_core::consumer::{Consumer, ConsumerConfig, Source};
+use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::cs::{ContentStore, CsPolicy};
 use weir_core::dcf::phy::MAX_PACKET;
 use weir_core::dcf::{Medium, Pair};
@@ -385,7 +385,9 @@ impl<'a> Builder<'a> {
                 prefix: name_of(&flow.prefix),
                 hasher: HASHER,
                 class: flow.class,
+                first: 0,
                 amount: flow.amount,
+                reorder: REORDER_BOUND,
                 source: source_of(flow.source),
                 lifetime: flow.lifetime,
                 must_be_fresh: flow.freshness.is_some(),

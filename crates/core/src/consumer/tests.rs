@@ -49,7 +49,9 @@ impl Bench {
             prefix: name("/a"),
             hasher: HASHER,
             class: ServiceClass::Be,
+            first: 0,
             amount,
+            reorder: REORDER_BOUND,
             source,
             lifetime: Span::from_secs(4),
             must_be_fresh: false,
@@ -321,4 +323,46 @@ fn a_source_that_does_not_know_its_data_asks_for_one_until_it_does() {
         bench.now = bench.consumer.next_deadline();
         assert_eq!(bench.sent(), [1]);
     }
+}
+
+#[test]
+fn an_end_that_becomes_known_ends_the_flow_there() {
+    let mut bench = Bench::new(8, None, Source::Elastic);
+    assert_eq!(bench.sent(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    bench.nack(6);
+    bench.nack(2);
+    bench.data(3);
+    assert!(!bench.consumer.set_amount(bench.now, 4));
+    assert_eq!(bench.consumer.pending(), 2, "0 and 1; 2 is lost, 3 came, the others are not wanted");
+    assert_eq!(bench.at(200), [0, 1, 2], "0 and 1 have timed out");
+    assert_eq!(bench.data(5), None);
+    bench.data(0);
+    bench.data(1);
+    assert_eq!(bench.consumer.oldest_missing(), Some((2, Time::ZERO)));
+    assert!(bench.data(2).unwrap().complete);
+    assert_eq!((bench.sent(), bench.consumer.pending()), (vec![], 0));
+    assert_eq!(bench.consumer.oldest_missing(), None);
+}
+
+#[test]
+fn an_end_before_what_has_come_is_the_end() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    bench.sent();
+    bench.data(0);
+    assert_eq!(bench.sent(), [2]);
+    assert!(bench.consumer.set_amount(bench.now, 1));
+    assert_eq!((bench.consumer.pending(), bench.consumer.next_deadline()), (0, Time::NEVER));
+}
+
+#[test]
+fn it_begins_where_it_is_told_and_goes_no_further_ahead() {
+    let mut bench = Bench::new(100, Some(50), Source::Elastic);
+    bench.consumer.config.first = 40;
+    bench.consumer.base = 40;
+    bench.consumer.config.reorder = 3;
+    assert_eq!(bench.sent(), [40, 41, 42]);
+    bench.data(41);
+    assert_eq!(bench.sent(), []);
+    bench.data(40);
+    assert_eq!(bench.sent(), [43, 44]);
 }

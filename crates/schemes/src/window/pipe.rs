@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use weir_core::consumer::{Consumer, ConsumerConfig, Source};
+use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::params::{Params, Value};
@@ -166,7 +166,9 @@ impl Pipe {
             prefix: HashedName::parse(&HASHER, uri.value()).unwrap(),
             hasher: HASHER,
             class: FLOW.class,
+            first: 0,
             amount: None,
+            reorder: REORDER_BOUND,
             source: self.source,
             lifetime: FLOW.lifetime,
             must_be_fresh: false,

@@ -1,0 +1,218 @@
+//! The consumers of an application, each with its own flow control.
+
+use std::collections::BTreeMap;
+
+use weir_core::consumer::{Consumer, ConsumerConfig, Delivery, REORDER_BOUND, Source};
+use weir_core::deadline::Deadlines;
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::random::Random;
+use weir_core::scheme::{FlowConfig, Scheme};
+use weir_core::units::{Bytes, Span, Time};
+use weir_packet::{Data, Name, ServiceClass};
+
+use crate::AppError;
+
+/// Who was not run for longer does not make up for all of it: its neighbours would get it at once.
+const CATCH_UP: Span = Span::from_millis(100);
+
+/// What a consumer is to fetch.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// The prefix; segment numbers are appended to it.
+    pub prefix: Name,
+    /// The service class of its Interests.
+    pub class: ServiceClass,
+    /// The first segment that it wants.
+    pub first: u64,
+    /// The segment that it ends before. `None`: it ends with the one that its Data call the last.
+    pub amount: Option<u64>,
+    /// How far the newest segment asked for may be ahead of the oldest missing one, segments: what the application
+    /// has room for.
+    pub reorder: u64,
+    /// How much the application wants.
+    pub source: Source,
+    /// Lifetime of its Interests.
+    pub lifetime: Span,
+    /// Whether cached Data must be fresh.
+    pub must_be_fresh: bool,
+    /// Size of the Data to expect, on the wire; zero if it is not known.
+    pub expected_size: Bytes,
+}
+
+impl Fetch {
+    /// All segments of a prefix, as fast as its flow control permits, in the class Best Effort.
+    pub fn new(prefix: Name) -> Fetch {
+        Fetch {
+            prefix,
+            class: ServiceClass::Be,
+            first: 0,
+            amount: None,
+            reorder: REORDER_BOUND,
+            source: Source::Elastic,
+            lifetime: Span::from_secs(4),
+            must_be_fresh: false,
+            expected_size: Bytes::ZERO,
+        }
+    }
+}
+
+/// A consumer's place among those of its application; given to another after [`App::forget`](crate::App::forget).
+pub type FlowId = u32;
+
+/// A consumer, and when it was last called: time never goes back for it.
+struct Flow {
+    prefix: HashedName,
+    consumer: Consumer,
+    starts_at: Option<Time>,
+    called_at: Time,
+    /// Its Data are to say where it ends.
+    seeks_end: bool,
+}
+
+/// All consumers of an application.
+pub(super) struct Flows {
+    flows: Vec<Option<Flow>>,
+    by_prefix: BTreeMap<Vec<u8>, FlowId>,
+    deadlines: Deadlines,
+}
+
+impl Flows {
+    pub(super) fn new() -> Flows {
+        Flows { flows: Vec::new(), by_prefix: BTreeMap::new(), deadlines: Deadlines::new(0) }
+    }
+
+    /// Adds a consumer that begins at `starts_at`.
+    pub(super) fn add(
+        &mut self,
+        fetch: Fetch,
+        prefix: HashedName,
+        scheme: &dyn Scheme,
+        starts_at: Time,
+        (hasher, seed): (NameHasher, u64),
+    ) -> Result<FlowId, AppError> {
+        if self.by_prefix.contains_key(prefix.wire()) {
+            return Err(AppError::SamePrefix(fetch.prefix));
+        }
+        let Fetch { class, first, amount, reorder, source, lifetime, must_be_fresh, expected_size, .. } =
+            fetch;
+        let control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
+        let random = Random::named(seed, &format!("flow {}", fetch.prefix));
+        let config = ConsumerConfig {
+            prefix: prefix.clone(),
+            hasher,
+            class,
+            first,
+            amount,
+            reorder,
+            source,
+            lifetime,
+            must_be_fresh,
+            expected_size,
+        };
+        let consumer = Consumer::new(config, control, random);
+        let id = self.free_place();
+        self.by_prefix.insert(prefix.wire().to_vec(), id);
+        let starts = Some(starts_at);
+        let called_at = Time::ZERO;
+        let flow = Flow { prefix, consumer, starts_at: starts, called_at, seeks_end: amount.is_none() };
+        self.flows[id as usize] = Some(flow);
+        self.deadlines.set(id, starts_at);
+        Ok(id)
+    }
+
+    fn free_place(&mut self) -> FlowId {
+        match self.flows.iter().position(Option::is_none) {
+            Some(free) => free as FlowId,
+            None => {
+                self.flows.push(None);
+                self.deadlines.push()
+            }
+        }
+    }
+
+    /// Drops a consumer.
+    pub(super) fn remove(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::take) {
+            self.by_prefix.remove(flow.prefix.wire());
+            self.deadlines.set(id, Time::NEVER);
+        }
+    }
+
+    pub(super) fn get(&self, id: FlowId) -> Option<&Consumer> {
+        self.flows.get(id as usize)?.as_ref().map(|flow| &flow.consumer)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Consumer> {
+        self.flows.iter().flatten().map(|flow| &flow.consumer)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_prefix.len()
+    }
+
+    /// The consumer whose segment this is.
+    pub(super) fn of(&self, packet: &Packet) -> Option<FlowId> {
+        let prefix = packet.name.prefix_wire(packet.name.len().saturating_sub(1));
+        self.by_prefix.get(prefix).copied()
+    }
+
+    /// Has all consumers send no more.
+    pub(super) fn stop(&mut self) {
+        for (flow, id) in self.flows.iter_mut().zip(0..) {
+            let Some(flow) = flow else { continue };
+            flow.consumer.stop();
+            flow.starts_at = None;
+            self.deadlines.set(id, flow.consumer.next_deadline());
+        }
+    }
+
+    pub(super) fn next_deadline(&mut self) -> Time {
+        self.deadlines.next()
+    }
+
+    /// Has the consumer that is due first do what is due until `now`, as of when it was due; who it is, and that time.
+    pub(super) fn run_due(&mut self, now: Time) -> Option<(FlowId, Time)> {
+        let (due, id) = self.deadlines.next_id().filter(|(due, _)| *due <= now)?;
+        let flow = self.flows[id as usize].as_mut()?;
+        let at = due.max(flow.called_at).max(now - CATCH_UP);
+        match flow.starts_at.take() {
+            Some(_) => flow.consumer.start(at),
+            None => flow.consumer.handle_deadline(at),
+        }
+        Some((id, at))
+    }
+
+    /// The next Interest of a consumer that may leave at `now`.
+    pub(super) fn poll_send(&mut self, now: Time, id: FlowId, pool: &mut PacketPool) -> Option<PacketId> {
+        let flow = self.flows[id as usize].as_mut()?;
+        flow.called_at = now;
+        let interest = flow.consumer.poll_send(now, pool);
+        if interest.is_none() {
+            let next = flow.starts_at.unwrap_or_else(|| flow.consumer.next_deadline());
+            self.deadlines.set(id, next);
+        }
+        interest
+    }
+
+    /// Hands a Data or a Nack to its consumer; as of when, and what was delivered.
+    pub(super) fn take(&mut self, now: Time, id: FlowId, packet: &Packet) -> (Time, Option<Delivery>) {
+        let Some(flow) = self.flows[id as usize].as_mut() else { return (now, None) };
+        let now = now.max(flow.called_at);
+        if packet.kind == Kind::Nack {
+            flow.consumer.handle_nack(now, packet);
+            return (now, None);
+        }
+        let mut delivery = flow.consumer.handle_data(now, packet);
+        if let Some(delivery) = delivery.as_mut().filter(|_| flow.seeks_end) {
+            let end = Data::decode(&packet.wire).ok().and_then(|data| data.meta.final_block_id);
+            if let Some(last) = end.and_then(|last| last.segment()) {
+                flow.seeks_end = false;
+                // A segment beyond what it says itself is the end is its own end.
+                let amount = last.max(delivery.segment).saturating_add(1);
+                delivery.complete = flow.consumer.set_amount(now, amount);
+            }
+        }
+        (now, delivery)
+    }
+}

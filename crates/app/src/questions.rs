@@ -1,0 +1,212 @@
+//! Single Interests: for metadata, certificates, commands. They are few, and under no flow control.
+
+use weir_core::name::HashedName;
+use weir_core::packet::{Kind, Packet};
+use weir_core::random::Random;
+use weir_core::units::{Span, Time};
+use weir_packet::{Interest, NackReason, Name, ServiceClass};
+
+/// A single Interest.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its name.
+    pub name: Name,
+    /// Whether Data with a longer name will do.
+    pub can_be_prefix: bool,
+    /// Whether cached Data must be fresh.
+    pub must_be_fresh: bool,
+    /// The service class.
+    pub class: ServiceClass,
+    /// How long to wait for each answer.
+    pub lifetime: Span,
+    /// How many times it is sent at most: again when no answer came, or a Nack.
+    pub tries: u32,
+}
+
+impl Question {
+    /// One that only Data of this very name answers; asked up to four times, for a second each.
+    pub fn new(name: Name) -> Question {
+        Question {
+            name,
+            can_be_prefix: false,
+            must_be_fresh: false,
+            class: ServiceClass::Be,
+            lifetime: Span::from_secs(1),
+            tries: 4,
+        }
+    }
+}
+
+/// Which question is answered.
+pub type QuestionId = u64;
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug)]
+pub enum Reply<'a> {
+    /// This Data.
+    Data(&'a Packet),
+    /// The last try came back as a Nack.
+    Nack(NackReason),
+    /// Nobody has answered.
+    Timeout,
+}
+
+/// What became of a question, to keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// This Data, without a link header.
+    Data(Vec<u8>),
+    /// The last try came back as a Nack.
+    Nack(NackReason),
+    /// Nobody has answered.
+    Timeout,
+}
+
+impl From<Reply<'_>> for Answered {
+    fn from(reply: Reply<'_>) -> Answered {
+        match reply {
+            Reply::Data(data) => Answered::Data(data.wire.to_vec()),
+            Reply::Nack(reason) => Answered::Nack(reason),
+            Reply::Timeout => Answered::Timeout,
+        }
+    }
+}
+
+/// What a question waits for.
+#[derive(Debug)]
+enum Wanted {
+    /// An Interest that is made anew for each try.
+    Asked(Question),
+    /// An Interest that is sent once, as it is.
+    Signed { wire: Vec<u8> },
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: QuestionId,
+    /// TLV-VALUE of its name.
+    name: Vec<u8>,
+    wanted: Wanted,
+    tries_left: u32,
+    /// When the present try ends; a Nack ends it earlier.
+    until: Time,
+    nack: Option<NackReason>,
+}
+
+/// All questions that wait for an answer.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    waiting: Vec<Waiting>,
+    next_id: QuestionId,
+}
+
+/// After a Nack the next try waits: the way may be back by then.
+const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
+
+impl Questions {
+    /// Adds one that is due at once.
+    pub(super) fn ask(&mut self, now: Time, question: Question) -> QuestionId {
+        let (name, tries_left) = (question.name.value().to_vec(), question.tries.max(1));
+        self.add(name, Wanted::Asked(question), tries_left, now)
+    }
+
+    /// Adds an Interest that is sent once, as it is; `None` if it is none.
+    pub(super) fn ask_signed(&mut self, now: Time, wire: Vec<u8>) -> Option<QuestionId> {
+        let name = Interest::decode(&wire).ok()?.name.value().to_vec();
+        Some(self.add(name, Wanted::Signed { wire }, 1, now))
+    }
+
+    fn add(&mut self, name: Vec<u8>, wanted: Wanted, tries_left: u32, until: Time) -> QuestionId {
+        self.next_id += 1;
+        self.waiting.push(Waiting { id: self.next_id, name, wanted, tries_left, until, nack: None });
+        self.next_id
+    }
+
+    pub(super) fn forget(&mut self, id: QuestionId) {
+        self.waiting.retain(|waiting| waiting.id != id);
+    }
+
+    pub(super) fn next_deadline(&self) -> Time {
+        self.waiting.iter().map(|waiting| waiting.until).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Everything is sent anew: the forwarder has changed, and knows of nothing. What is signed may be sent once only.
+    pub(super) fn restart(&mut self, now: Time) {
+        for waiting in &mut self.waiting {
+            waiting.until = now;
+            if let Wanted::Asked(_) = waiting.wanted {
+                waiting.tries_left += 1;
+            }
+        }
+    }
+
+    /// Appends the Interest of a question whose try begins now to `out`, with its class. Or says that one has ended
+    /// without an answer.
+    pub(super) fn run_due(&mut self, now: Time, random: &mut Random, out: &mut Vec<u8>) -> Option<Due> {
+        let at = self.waiting.iter().position(|waiting| waiting.until <= now)?;
+        let waiting = &mut self.waiting[at];
+        if waiting.tries_left == 0 {
+            let ended = self.waiting.remove(at);
+            return Some(Due::Ended(ended.id, ended.nack));
+        }
+        waiting.tries_left -= 1;
+        waiting.nack = None;
+        let class = match &waiting.wanted {
+            Wanted::Asked(question) => {
+                let interest = Interest {
+                    can_be_prefix: question.can_be_prefix,
+                    must_be_fresh: question.must_be_fresh,
+                    nonce: Some(random.next_u32()),
+                    lifetime: Some(question.lifetime.as_nanos() / 1_000_000),
+                    ..Interest::new(question.name.view())
+                };
+                interest.encode(out);
+                waiting.until = now + question.lifetime;
+                question.class
+            }
+            Wanted::Signed { wire } => {
+                out.extend_from_slice(wire);
+                let lifetime_ms = Interest::decode(wire).map_or(0, |interest| interest.lifetime_ms());
+                waiting.until = now + Span::from_millis(lifetime_ms.min(60_000));
+                ServiceClass::Be
+            }
+        };
+        Some(Due::Send(class))
+    }
+
+    /// The question that a Data answers; it is done.
+    pub(super) fn answered_by(&mut self, data: &Packet) -> Option<QuestionId> {
+        let name = data.name.wire();
+        let is_answer = |waiting: &Waiting| match &waiting.wanted {
+            Wanted::Asked(question) if question.can_be_prefix => is_prefix(&waiting.name, data),
+            _ => waiting.name == name,
+        };
+        let at = self.waiting.iter().position(is_answer)?;
+        Some(self.waiting.remove(at).id)
+    }
+
+    /// A Nack came back.
+    pub(super) fn nacked(&mut self, now: Time, nack: &Packet) {
+        debug_assert_eq!(nack.kind, Kind::Nack);
+        let name = nack.name.wire();
+        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.name == name) {
+            waiting.nack = nack.header().nack;
+            let pause = if waiting.tries_left == 0 { Span::ZERO } else { PAUSE_AFTER_NACK };
+            waiting.until = waiting.until.min(now + pause);
+        }
+    }
+}
+
+/// What was due.
+pub(super) enum Due {
+    /// An Interest is to be sent.
+    Send(ServiceClass),
+    /// A question has ended without Data.
+    Ended(QuestionId, Option<NackReason>),
+}
+
+/// Whether a name begins with these components.
+fn is_prefix(prefix: &[u8], data: &Packet) -> bool {
+    let name: &HashedName = &data.name;
+    (0..=name.len()).any(|len| name.prefix_wire(len) == prefix)
+}
