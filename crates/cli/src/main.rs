@@ -1,5 +1,6 @@
 //! `weir`: congestion control and quality of service for Named Data Networking.
 
+mod app;
 mod batch;
 mod beside;
 mod compare;
@@ -11,6 +12,7 @@ mod load;
 mod manage;
 mod optimum;
 mod out;
+mod ping;
 mod replay;
 mod reproduce;
 mod route;
@@ -49,6 +51,8 @@ enum Command {
     Route(route::Args),
     Strategy(strategy::Args),
     Cs(cs::Args),
+    Ping(ping::Args),
+    PingServer(ping::ServerArgs),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +70,8 @@ fn main() -> ExitCode {
         Command::Route(args) => route::route(&args).map(|()| ExitCode::SUCCESS),
         Command::Strategy(args) => strategy::strategy(&args).map(|()| ExitCode::SUCCESS),
         Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
+        Command::Ping(args) => ping::ping(&args),
+        Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -42,7 +42,7 @@ impl Connection {
 }
 
 /// What to do about a forwarder that cannot be reached.
-fn with_advice(error: ClientError) -> Failure {
+pub fn with_advice(error: ClientError) -> Failure {
     let advice = match &error {
         ClientError::Unreachable(_, cause) if cause.kind() == ErrorKind::PermissionDenied => {
             "this user may not open it: ask as the user that the forwarder runs as, or as root"

@@ -1,0 +1,63 @@
+//! What the commands share that are applications of a forwarder.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use weir_app::App;
+use weir_core::units::Span;
+use weir_management::client::Endpoint;
+
+use crate::{Failure, manage};
+
+/// How soon a command ends that is told to.
+pub const LOOK_AROUND: Span = Span::from_millis(100);
+
+/// Which forwarder.
+#[derive(Debug, clap::Args)]
+pub struct Connection {
+    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT
+    /// or client.conf says, or else unix:///run/nfd/nfd.sock
+    #[arg(long, value_name = "URI")]
+    socket: Option<Endpoint>,
+}
+
+impl Connection {
+    /// Where it listens.
+    pub fn endpoint(&self) -> Result<Endpoint, Failure> {
+        Ok(match &self.socket {
+            Some(endpoint) => endpoint.clone(),
+            None => Endpoint::of_environment()?,
+        })
+    }
+
+    /// Connects.
+    pub fn open(&self) -> Result<App, Failure> {
+        App::connect(&self.endpoint()?).map_err(|error| match error {
+            weir_app::AppError::Forwarder(error) => manage::with_advice(error),
+            other => other.into(),
+        })
+    }
+}
+
+/// Whether the user has had enough: SIGINT or SIGTERM. A second one ends the process at once.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Listens for the signals.
+    pub fn new() -> io::Result<Stop> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        Ok(Stop(stop))
+    }
+
+    /// Whether it is time to end.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

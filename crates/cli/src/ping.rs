@@ -1,0 +1,299 @@
+//! `weir ping` and `weir ping-server`: whether a name can be reached, and how long that takes.
+//!
+//! Interests are `/NAME/ping/<number>`, as `ndnping` has them, and whatever is under `/NAME/ping` is answered.
+
+use core::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use weir_app::{Answer, App, Event, Question, QuestionId, Reply};
+use weir_core::packet::Packet;
+use weir_core::units::{Bytes, Span, Time};
+use weir_packet::{
+    Component, Data, MetaInfo, NackReason, Name, NameRef, ServiceClass, SignatureInfo, SignatureType, Signer,
+};
+use weir_results::{DelayMs, to_json};
+
+use crate::app::{Connection, LOOK_AROUND, Stop};
+use crate::{Failure, terminal};
+
+/// Ask for names under a prefix, and measure how long the answers take
+///
+/// Asks for /NAME/ping/<number>, which `weir ping-server`, `ndnpingserver` and `ndnd pingserver` answer.
+/// Ends with 1 if nothing was answered.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The prefix
+    name: Name,
+    /// How many Interests to send; by default until it is stopped
+    #[arg(long, short = 'c', value_name = "N")]
+    count: Option<u64>,
+    /// Time between two of them
+    #[arg(long, short = 'i', value_name = "TIME", default_value = "1s")]
+    interval: Span,
+    /// How long to wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "4s")]
+    timeout: Span,
+    /// The first number; by default one of the time
+    #[arg(long, value_name = "N")]
+    start: Option<u64>,
+    /// The service class of the Interests
+    #[arg(long, value_name = "CLASS", default_value = "BE", value_parser = class)]
+    class: ServiceClass,
+    /// Print only the summary
+    #[arg(long, short = 'q')]
+    quiet: bool,
+    /// Print the summary as JSON and nothing else
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Answer `weir ping`, `ndnping` and `ndnd ping`
+#[derive(Debug, clap::Args)]
+pub struct ServerArgs {
+    /// The prefix; /NAME/ping is registered
+    name: Name,
+    /// Content of each Data
+    #[arg(long, value_name = "SIZE", default_value = "0 B")]
+    size: Bytes,
+    /// How long caches may call the answers fresh
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    freshness: Span,
+    /// Do not tell of each Interest
+    #[arg(long, short = 'q')]
+    quiet: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// A service class by its name.
+pub fn class(text: &str) -> Result<ServiceClass, String> {
+    let wanted = || {
+        let names: Vec<&str> = ServiceClass::ALL.iter().map(|class| class.name()).collect();
+        format!("there is no class {text}: wanted one of {}", names.join(", "))
+    };
+    ServiceClass::ALL.into_iter().find(|class| class.name().eq_ignore_ascii_case(text)).ok_or_else(wanted)
+}
+
+/// The name that is pinged.
+fn ping_prefix(name: &Name) -> Name {
+    name.clone().with(Component::generic(b"ping"))
+}
+
+/// What came of all of them.
+#[derive(Debug, Serialize)]
+struct Summary {
+    name: String,
+    sent: u64,
+    received: u64,
+    nacks: u64,
+    timeouts: u64,
+    /// `null` if nothing was sent.
+    loss: Option<f64>,
+    rtt_ms: RttMs,
+}
+
+#[derive(Debug, Serialize)]
+struct RttMs {
+    min: Option<f64>,
+    max: Option<f64>,
+    #[serde(flatten)]
+    delay: DelayMs,
+}
+
+/// Those that are on their way, and what came of the others.
+struct Pings {
+    sent: u64,
+    nacks: u64,
+    timeouts: u64,
+    pending: BTreeMap<QuestionId, (u64, Time)>,
+    /// Round-trip times, ns.
+    rtt: Histogram<u64>,
+}
+
+impl Pings {
+    fn new() -> Pings {
+        Pings {
+            sent: 0,
+            nacks: 0,
+            timeouts: 0,
+            pending: BTreeMap::new(),
+            // Three digits, of which there is always room for.
+            rtt: Histogram::new(3).expect("3 digits are among the possible ones"),
+        }
+    }
+
+    /// One has come to its end; a line to print.
+    fn ended(&mut self, now: Time, name: &Name, question: QuestionId, reply: Reply<'_>) -> Option<String> {
+        let (number, sent) = self.pending.remove(&question)?;
+        Some(match reply {
+            Reply::Data(_) => {
+                let rtt = now.since(sent);
+                self.rtt.saturating_record(rtt.as_nanos());
+                format!("content from {name}: seq={number} time={:.3} ms\n", rtt.as_millis_f64())
+            }
+            Reply::Nack(reason) => {
+                self.nacks += 1;
+                format!("nack from {name}: seq={number} reason={}\n", words(reason))
+            }
+            Reply::Timeout => {
+                self.timeouts += 1;
+                format!("timeout from {name}: seq={number}\n")
+            }
+        })
+    }
+
+    fn summary(&self, name: &Name) -> Summary {
+        let received = self.rtt.len();
+        let ms = |ns: f64| (received > 0).then_some(ns / 1e6);
+        let at = |quantile: f64| ms(self.rtt.value_at_quantile(quantile) as f64);
+        let delay = DelayMs { mean: ms(self.rtt.mean()), p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+        let (min, max) = (ms(self.rtt.min() as f64), ms(self.rtt.max() as f64));
+        Summary {
+            name: name.to_string(),
+            sent: self.sent,
+            received,
+            nacks: self.nacks,
+            timeouts: self.timeouts,
+            loss: (self.sent > 0).then(|| 1.0 - received as f64 / self.sent as f64),
+            rtt_ms: RttMs { min, max, delay },
+        }
+    }
+}
+
+fn words(reason: NackReason) -> String {
+    match reason {
+        NackReason::Congestion => "Congestion".to_owned(),
+        NackReason::Duplicate => "Duplicate".to_owned(),
+        NackReason::NoRoute => "NoRoute".to_owned(),
+        other => other.value().to_string(),
+    }
+}
+
+/// Pings.
+pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
+    let (stop, mut app) = (Stop::new()?, args.connection.open()?);
+    let (prefix, mut pings) = (ping_prefix(&args.name), Pings::new());
+    let is_told = !args.quiet && !args.json;
+    if is_told {
+        terminal::print(&format!("PING {prefix}\n"))?;
+    }
+    let first = args.start.unwrap_or_else(weir_net::clock::wall_ms);
+    let mut next = app.now();
+    loop {
+        let is_over = stop.is_asked() || args.count.is_some_and(|count| pings.sent >= count);
+        if stop.is_asked() || is_over && pings.pending.is_empty() {
+            break;
+        }
+        if !is_over && app.now() >= next {
+            send(&mut app, args, &prefix, first, &mut pings);
+            next = next.max(app.now() - args.interval) + args.interval;
+        }
+        let until = if is_over { app.now() + LOOK_AROUND } else { next.min(app.now() + LOOK_AROUND) };
+        app.run(until, &mut |now, event| {
+            if let Event::Reply { question, reply } = event
+                && let Some(line) = pings.ended(now, &args.name, question, reply)
+                && is_told
+            {
+                // Whoever does not read has the summary's exit code.
+                let _ = terminal::print(&line);
+            }
+            let is_done = pings.pending.is_empty() && args.count.is_some_and(|count| pings.sent >= count);
+            if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    let summary = pings.summary(&args.name);
+    terminal::print(&if args.json { to_json(&summary) } else { text(&summary) })?;
+    Ok(if summary.received == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn send(app: &mut App, args: &Args, prefix: &Name, first: u64, pings: &mut Pings) {
+    let number = first.wrapping_add(pings.sent);
+    let name = prefix.clone().with(Component::generic(number.to_string().as_bytes()));
+    let question = Question {
+        must_be_fresh: true,
+        class: args.class,
+        lifetime: args.timeout,
+        tries: 1,
+        ..Question::new(name)
+    };
+    pings.sent += 1;
+    let sent = app.now();
+    pings.pending.insert(app.ask(question), (number, sent));
+}
+
+fn text(summary: &Summary) -> String {
+    let Summary { name, sent, received, nacks, timeouts, loss, rtt_ms } = summary;
+    let lost = loss.map_or("nothing sent".to_owned(), |loss| format!("{:.1} % lost", 100.0 * loss));
+    let mut text =
+        format!("\n--- {name} ping statistics ---\n{sent} sent, {received} received, {nacks} nacks, ");
+    text += &format!("{timeouts} timeouts, {lost}\n");
+    if let (Some(min), Some(mean), Some(max)) = (rtt_ms.min, rtt_ms.delay.mean, rtt_ms.max) {
+        let p99 = rtt_ms.delay.p99.unwrap_or(max);
+        text += &format!("round trip min/mean/max {min:.3}/{mean:.3}/{max:.3} ms, 99 % within {p99:.3} ms\n");
+    }
+    text
+}
+
+/// Answers every Interest.
+struct Pong {
+    content: Vec<u8>,
+    freshness_ms: Option<u64>,
+    signer: Signer,
+    count: std::rc::Rc<std::cell::Cell<u64>>,
+    is_told: bool,
+}
+
+impl Answer for Pong {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
+        let meta = MetaInfo { freshness_period: self.freshness_ms, ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        let data = Data { meta, ..Data::new(name, &self.content, info) };
+        self.count.set(self.count.get() + 1);
+        if self.is_told {
+            let _ = terminal::print(&format!("interest for {name}\n"));
+        }
+        data.sign(&self.signer, out).is_ok()
+    }
+}
+
+/// Answers pings until it is stopped.
+pub fn serve(args: &ServerArgs) -> Result<(), Failure> {
+    let (stop, mut app) = (Stop::new()?, args.connection.open()?);
+    let room = weir_app::Segments::new(args.size, None);
+    room?;
+    let count = std::rc::Rc::new(std::cell::Cell::new(0));
+    let pong = Pong {
+        content: vec![0; args.size.as_u64() as usize],
+        freshness_ms: Some(args.freshness.as_nanos() / 1_000_000).filter(|&ms| ms > 0),
+        signer: Signer::digest(),
+        count: std::rc::Rc::clone(&count),
+        is_told: !args.quiet,
+    };
+    let prefix = ping_prefix(&args.name);
+    app.produce(prefix.clone(), Box::new(pong))?;
+    terminal::print(&format!("PING SERVER {prefix}\n"))?;
+    while !stop.is_asked() {
+        let until = app.now() + LOOK_AROUND;
+        app.run(until, &mut |_, event| {
+            tell(&event);
+            ControlFlow::Continue(())
+        })?;
+    }
+    terminal::print(&format!("\n--- {prefix} ---\n{} Interests answered\n", count.get()))
+}
+
+/// Says what happens to the connection.
+pub fn tell(event: &Event<'_>) {
+    match event {
+        Event::Disconnected(error) => eprintln!("the forwarder is gone ({error}); waiting for it"),
+        Event::Connected => eprintln!("the forwarder is back"),
+        Event::Registered { prefix, outcome: Err(error) } => eprintln!("{prefix} is not registered: {error}"),
+        _ => {}
+    }
+}
