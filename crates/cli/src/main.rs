@@ -7,11 +7,13 @@ mod compare;
 mod cs;
 mod face;
 mod forward;
+mod key;
 mod list;
 mod load;
 mod manage;
 mod optimum;
 mod out;
+mod passphrase;
 mod ping;
 mod replay;
 mod reproduce;
@@ -53,6 +55,7 @@ enum Command {
     Cs(cs::Args),
     Ping(ping::Args),
     PingServer(ping::ServerArgs),
+    Key(key::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
         Command::Ping(args) => ping::ping(&args),
         Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
+        Command::Key(args) => key::key(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");
