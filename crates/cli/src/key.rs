@@ -4,10 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
 use serde::Serialize;
+use weir_forwarder::clock::wall_ms;
 use weir_keychain::form::{self, FormError, Item};
 use weir_keychain::{
     Algorithm, Certificate, Key, KeyChain, KeyName, Moment, SafeBag, SafeBagError, StoreError, Validity,
@@ -153,10 +153,8 @@ pub fn key(args: &Args) -> Result<(), Failure> {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command is above the worlds")]
 fn now() -> Moment {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment::from_unix_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Moment::from_unix_ms(wall_ms())
 }
 
 fn days_from(now: Moment, days: u32) -> Validity {
