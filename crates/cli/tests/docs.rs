@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use weir_core::params::{Parameter, ParameterKind};
+use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_packet::{ServiceClass, Signal};
 use weir_results::schema::{Kind, METADATA, TABLES};
@@ -158,7 +159,17 @@ fn the_reference_of_the_command_line_is_its_help() {
         &["cs", "config"],
         &["cs", "erase"],
     ];
-    let text: String = simulation.into_iter().chain(forwarder).map(section).collect();
+    let keys: [&[&str]; 8] = [
+        &["key"],
+        &["key", "new"],
+        &["key", "list"],
+        &["key", "export"],
+        &["key", "import"],
+        &["key", "certify"],
+        &["key", "delete"],
+        &["key", "default"],
+    ];
+    let text: String = simulation.into_iter().chain(forwarder).chain(keys).map(section).collect();
     generated("docs/reference/cli.md", "help", &text);
 }
 
@@ -503,7 +514,9 @@ fn commands_shown_are_accepted() {
         let _forwarder = Forwarder::start(&text, &folder);
         for block in blocks(&text, "sh") {
             for line in block.lines() {
-                let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+                let line = line.split(" | ").next().unwrap_or(line);
+                let (line, into) =
+                    line.split_once(" > ").map_or((line, None), |(line, into)| (line, Some(into)));
                 let words = words(line);
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 match words[..] {
@@ -514,10 +527,14 @@ fn commands_shown_are_accepted() {
                     ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
                         let mut command = weir();
                         command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
+                        command.env(FOLDER_VARIABLE, folder.join("keys"));
                         command.current_dir(&folder).args(shortened(rest, &path));
                         let output = command.output().expect("weir runs");
                         let error = String::from_utf8_lossy(&output.stderr);
                         assert!(output.status.success(), "{}: {line}\n{error}", path.display());
+                        if let Some(into) = into {
+                            fs::write(folder.join(into.trim()), &output.stdout).expect("the output is kept");
+                        }
                         run += 1;
                     }
                     _ => {}
