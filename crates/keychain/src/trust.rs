@@ -234,7 +234,7 @@ impl Validator {
             }
         };
         if step == Step::Valid {
-            self.prove(&path);
+            self.prove(&path, now);
         }
         step
     }
@@ -327,14 +327,14 @@ impl Validator {
     }
 
     /// Remembers that the certificates of a walk lead to the anchor, each as long as all above it do.
-    fn prove(&mut self, path: &[Name]) {
+    fn prove(&mut self, path: &[Name], now: Moment) {
         let Checked::Anchor(anchor) = &self.trust else { return };
         let mut above = anchor.certificate.validity();
         for name in path.iter().rev() {
             let Some(known) = self.known.get_mut(name) else { return };
             let own = known.certificate.validity();
             // The walk ended at one that was proven before: what is above it is in there.
-            above = known.proven.unwrap_or(Validity {
+            above = known.proven.filter(|validity| validity.contains(now)).unwrap_or(Validity {
                 not_before: own.not_before.max(above.not_before),
                 not_after: own.not_after.min(above.not_after),
             });
