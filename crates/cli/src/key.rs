@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use serde::Serialize;
-use weir_forwarder::clock::wall_ms;
 use weir_keychain::form::{self, FormError, Item};
 use weir_keychain::{
     Algorithm, Certificate, Key, KeyChain, KeyName, Moment, SafeBag, SafeBagError, StoreError, Validity,
 };
+use weir_net::clock::wall_ms;
 use weir_packet::{Component, Name};
 use weir_results::{table, terminal_width, to_json};
 use zeroize::Zeroizing;

@@ -29,7 +29,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "weir-scenario",
         ],
     ),
-    ("weir-app", &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"]),
+    (
+        "weir-app",
+        &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"],
+    ),
     ("weir-results", &["weir-core", "weir-packet"]),
     ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
 ];
