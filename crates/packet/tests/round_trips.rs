@@ -11,8 +11,7 @@ use weir_packet::interest::InterestLengths;
 use weir_packet::lp::{CachePolicy, LinkHeader};
 use weir_packet::{
     Acks, Component, Data, ForwardingHint, Interest, KeyLocator, LpHeader, LpPacket, NackReason, Name,
-    NameRef, PitToken, Signal, Signals, Signature, SignatureInfo, SignatureType, ValidityPeriod,
-    decode_frame,
+    NameRef, PitToken, Signal, Signature, SignatureInfo, SignatureType, ValidityPeriod, decode_frame,
 };
 
 fn bytes(max: usize) -> impl Strategy<Value = Vec<u8>> {
