@@ -309,7 +309,7 @@ impl Bench {
             kind @ 6..=9 => {
                 if let Some((face, id)) = self.reply(choices) {
                     self.pool[id].kind = if kind < 9 { Kind::Data } else { Kind::Nack };
-                    self.pool[id].header_mut().nack = choices.of(&[Some(NackReason::Congestion), None]);
+                    self.pool[id].header_mut().set_nack(choices.of(&[Some(NackReason::Congestion), None]));
                     self.handle(Input::Packet { face, packet: id });
                 }
             }

@@ -68,7 +68,7 @@ impl QueueBench<'_> {
             choices.of(&[Span::from_secs(4), Span::ZERO, Span::from_millis(50), Span::from_secs(20)]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 300]);
         if packet.kind == Kind::Nack {
-            packet.header_mut().nack = Some(NackReason::Congestion);
+            packet.header_mut().set_nack(Some(NackReason::Congestion));
         }
         write_signals(choices, &mut packet.header_mut().signals);
     }

@@ -190,7 +190,7 @@ impl Questions {
         debug_assert_eq!(nack.kind, Kind::Nack);
         let name = nack.name.wire();
         for waiting in self.waiting.iter_mut().filter(|waiting| waiting.name == name) {
-            waiting.nack = nack.header().nack;
+            waiting.nack = nack.header().nack();
             let pause = if waiting.tries_left == 0 { Span::ZERO } else { PAUSE_AFTER_NACK };
             waiting.until = waiting.until.min(now + pause);
         }

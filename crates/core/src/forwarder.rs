@@ -454,7 +454,7 @@ impl Forwarder {
         let interest = &mut out.pool[id];
         interest.flow = entry_flow(entry);
         interest.pit = pit;
-        if let Some(chosen) = interest.header().next_hop_face_id {
+        if let Some(chosen) = interest.header().next_hop_face_id() {
             let decision = self.chosen_next_hop(chosen, scope);
             return self.carry_out(decision, pit, face, id, out);
         }
@@ -706,7 +706,7 @@ impl Forwarder {
     /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host only is not
     /// kept: it comes from here, and an answer to a command that is sent again must not.
     fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
-        let refused = out.pool[id].header().cache_policy == Some(CachePolicy::NoCache);
+        let refused = out.pool[id].header().cache_policy() == Some(CachePolicy::NoCache);
         if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) == Scope::Host {
             return;
         }
@@ -747,9 +747,9 @@ impl Forwarder {
     /// The implicit digest of a Data, which is made when it is first asked for.
     fn digest_of(&self, data: &mut Packet) -> Option<[u8; 32]> {
         if data.digest.is_none() && !data.wire.is_empty() {
-            data.digest = self.digest.map(|digest| digest(&data.wire));
+            data.digest = self.digest.map(|digest| Box::new(digest(&data.wire)));
         }
-        data.digest
+        data.digest.as_deref().copied()
     }
 
     fn answer_from_store(&mut self, face: FaceId, id: PacketId, cached: PacketId, out: &mut Out<'_>) {
@@ -773,7 +773,7 @@ impl Forwarder {
 
     fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let nack = &out.pool[id];
-        let reason = nack.header().nack.unwrap_or(NackReason::None);
+        let reason = nack.header().nack().unwrap_or(NackReason::None);
         let found = self.pit.find_exact(&nack.name, nack.can_be_prefix, nack.must_be_fresh);
         let Some(pit) = found else {
             return out.drop(face, id, DropReason::Unsolicited);

@@ -131,8 +131,10 @@ impl fmt::Display for NameError {
 impl core::error::Error for NameError {}
 
 /// Names up to this long, and with up to [`SHORT_COMPONENTS`] components, are kept in place.
-const SHORT_BYTES: usize = 44;
+const SHORT_BYTES: usize = 40;
 const SHORT_COMPONENTS: usize = 4;
+/// Prefixes of a short name, but for the empty one and the name itself.
+const SHORT_PREFIXES: usize = SHORT_COMPONENTS - 1;
 
 /// A name with the hash of each of its prefixes.
 ///
@@ -140,27 +142,31 @@ const SHORT_COMPONENTS: usize = 4;
 /// buffers, so a name that is used again allocates nothing. A short name is copied as a block of
 /// fixed size.
 #[derive(Default)]
+#[repr(C)]
 pub struct HashedName {
     short: Short,
     /// The bytes and prefixes of a long name; kept for the next one while the name is short.
     long: Option<Box<Long>>,
 }
 
+/// What is compared comes first: tables hold names by the ten thousand, and each cache line counts.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct Short {
     /// The hash of the whole name.
     hash: u64,
-    /// Where each of the first components ends, and the hash up to there; of a short name.
-    hashes: [u64; SHORT_COMPONENTS],
-    ends: [u16; SHORT_COMPONENTS],
-    /// The bytes of a short name. What follows them is of no meaning.
-    wire: [u8; SHORT_BYTES],
     wire_len: u16,
     len: u8,
     /// Whether the name is in `HashedName::long`.
     is_long: bool,
+    /// Where each component of a short name ends, but for the last one, and the hash up to there.
+    ends: [u8; SHORT_PREFIXES],
+    /// The bytes of a short name. What follows them is of no meaning.
+    wire: [u8; SHORT_BYTES],
+    hashes: [u64; SHORT_PREFIXES],
 }
 
+/// As in [`Short`].
 #[derive(Clone, Default)]
 struct Long {
     wire: Vec<u8>,
@@ -172,12 +178,12 @@ impl Default for Short {
     fn default() -> Short {
         Short {
             hash: EMPTY_HASH,
-            hashes: [0; SHORT_COMPONENTS],
-            ends: [0; SHORT_COMPONENTS],
-            wire: [0; SHORT_BYTES],
             wire_len: 0,
             len: 0,
             is_long: false,
+            ends: [0; SHORT_PREFIXES],
+            wire: [0; SHORT_BYTES],
+            hashes: [0; SHORT_PREFIXES],
         }
     }
 }
@@ -241,10 +247,9 @@ impl HashedName {
         let end = start + tlv.len();
         if !short.is_long && len < SHORT_COMPONENTS && end <= SHORT_BYTES {
             short.wire[start..end].copy_from_slice(tlv);
-            short.hashes[len] = hash;
-            short.ends[len] = end as u16;
+            short.note_prefix();
         } else {
-            self.append_long(tlv, hash, end as u16);
+            self.append_long(tlv);
         }
         self.short.hash = hash;
         self.short.wire_len = end as u16;
@@ -252,19 +257,22 @@ impl HashedName {
     }
 
     #[cold]
-    fn append_long(&mut self, tlv: &[u8], hash: u64, end: u16) {
+    fn append_long(&mut self, tlv: &[u8]) {
         let long = self.long.get_or_insert_default();
-        if !self.short.is_long {
-            let len = usize::from(self.short.len);
+        let short = &mut self.short;
+        if !short.is_long {
+            let prefixes = usize::from(short.len).saturating_sub(1);
             long.clear();
-            long.wire.extend_from_slice(&self.short.wire[..usize::from(self.short.wire_len)]);
-            long.hashes.extend_from_slice(&self.short.hashes[..len]);
-            long.ends.extend_from_slice(&self.short.ends[..len]);
-            self.short.is_long = true;
+            long.wire.extend_from_slice(&short.wire[..usize::from(short.wire_len)]);
+            long.hashes.extend_from_slice(&short.hashes[..prefixes]);
+            long.ends.extend(short.ends[..prefixes].iter().map(|&end| u16::from(end)));
+            short.is_long = true;
         }
         long.wire.extend_from_slice(tlv);
-        long.hashes.push(hash);
-        long.ends.push(end);
+        if short.len > 0 {
+            long.hashes.push(short.hash);
+            long.ends.push(short.wire_len);
+        }
     }
 
     /// Appends a component. After an error the name is as before.
@@ -352,11 +360,9 @@ impl HashedName {
         {
             // Room for ten bytes: a copy of fixed size, the surplus of no meaning.
             place.copy_from_slice(&tlv);
-            let end = (start + 2 + len) as u16;
-            short.hashes[count] = hash;
-            short.ends[count] = end;
+            short.note_prefix();
             short.hash = hash;
-            short.wire_len = end;
+            short.wire_len = (start + 2 + len) as u16;
             short.len += 1;
         } else {
             self.append(&tlv[..2 + len], hash);
@@ -378,8 +384,8 @@ impl HashedName {
             && let Some(long) = &mut self.long
         {
             long.wire.truncate(end);
-            long.hashes.truncate(n);
-            long.ends.truncate(n);
+            long.hashes.truncate(n.saturating_sub(1));
+            long.ends.truncate(n.saturating_sub(1));
         }
     }
 
@@ -402,6 +408,12 @@ impl HashedName {
         self.clear();
     }
 
+    /// Where a long name is. Of a short one nothing behind its bytes is looked at.
+    #[inline]
+    fn long(&self) -> Option<&Long> {
+        if self.short.is_long { self.long.as_deref() } else { None }
+    }
+
     /// How many components it has.
     #[inline]
     pub fn len(&self) -> usize {
@@ -417,9 +429,9 @@ impl HashedName {
     /// Its component TLVs.
     #[inline]
     pub fn wire(&self) -> &[u8] {
-        let all: &[u8] = match &self.long {
-            Some(long) if self.short.is_long => &long.wire,
-            _ => &self.short.wire,
+        let all: &[u8] = match self.long() {
+            Some(long) => &long.wire,
+            None => &self.short.wire,
         };
         &all[..usize::from(self.short.wire_len)]
     }
@@ -442,9 +454,9 @@ impl HashedName {
         if n >= self.len() {
             return self.short.hash;
         }
-        let hashes: &[u64] = match &self.long {
-            Some(long) if self.short.is_long => &long.hashes,
-            _ => &self.short.hashes,
+        let hashes: &[u64] = match self.long() {
+            Some(long) => &long.hashes,
+            None => &self.short.hashes,
         };
         n.checked_sub(1).map_or(EMPTY_HASH, |last| hashes[last])
     }
@@ -520,11 +532,22 @@ impl HashedName {
         if n >= self.len() {
             return usize::from(self.short.wire_len);
         }
-        let ends: &[u16] = match &self.long {
-            Some(long) if self.short.is_long => &long.ends,
-            _ => &self.short.ends,
-        };
-        n.checked_sub(1).map_or(0, |last| usize::from(ends[last]))
+        let Some(last) = n.checked_sub(1) else { return 0 };
+        match self.long() {
+            Some(long) => usize::from(long.ends[last]),
+            None => usize::from(self.short.ends[last]),
+        }
+    }
+}
+
+impl Short {
+    /// The name, which is short and has room for a component, becomes a prefix of what it is to be.
+    #[inline]
+    fn note_prefix(&mut self) {
+        if let Some(last) = usize::from(self.len).checked_sub(1) {
+            self.hashes[last] = self.hash;
+            self.ends[last] = self.wire_len as u8;
+        }
     }
 }
 

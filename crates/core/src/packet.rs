@@ -4,6 +4,8 @@
 //! length on the wire. The simulator never encodes it (unless it checks itself); the forwarder
 //! keeps the bytes it came in beside it.
 
+use core::num::NonZeroU32;
+
 use bytes::Bytes as Buffer;
 use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 
@@ -63,6 +65,8 @@ pub struct Packet {
     pub arrived_on: FaceId,
     /// The next packet in the list that holds it.
     next: Option<PacketId>,
+    /// Data: length of its content, bytes.
+    pub content_len: u32,
     /// At this node: when it was put where it is, a queue or the content store.
     pub queued_at: Time,
     /// Interest: lifetime.
@@ -72,13 +76,11 @@ pub struct Packet {
     /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
     /// that it goes to or came from, the reason of a Nack.
     header: LpHeader,
-    /// Data: length of its content, bytes.
-    pub content_len: u32,
     /// Data: how long a cache may call it fresh.
     pub freshness: Span,
     /// Data: SHA-256 of the whole packet, if somebody has asked for it
     /// ([`Forwarder::set_digest`](crate::forwarder::Forwarder::set_digest)).
-    pub digest: Option<[u8; 32]>,
+    pub digest: Option<Box<[u8; 32]>>,
     /// The bare Interest or Data as it arrived; empty in the simulator.
     pub wire: Buffer,
 }
@@ -124,7 +126,7 @@ impl Packet {
     /// Turns an Interest into the Nack of it.
     pub fn make_nack(&mut self, reason: NackReason) {
         self.kind = Kind::Nack;
-        *self.header_mut() = LpHeader { nack: Some(reason), ..LpHeader::NONE };
+        *self.header_mut() = LpHeader::with_nack(reason);
     }
 
     /// Whether it is an Interest.
@@ -142,7 +144,19 @@ impl Packet {
 
 /// A packet's place in its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PacketId(u32);
+pub struct PacketId(NonZeroU32);
+
+impl PacketId {
+    fn of(index: usize) -> PacketId {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        PacketId(number.expect("fewer than 2^32 packets"))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// All packets of one world. Freed packets keep their buffers for the next ones, so a world in its
 /// steady state allocates nothing.
@@ -162,14 +176,14 @@ impl PacketPool {
     pub fn take(&mut self) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                let packet = &mut self.packets[id.0 as usize];
+                let packet = &mut self.packets[id.index()];
                 let mut name = core::mem::take(&mut packet.name);
                 name.clear();
                 *packet = Packet { name, ..Packet::default() };
                 id
             }
             None => {
-                let id = PacketId(u32::try_from(self.packets.len()).expect("fewer than 2^32 packets"));
+                let id = PacketId::of(self.packets.len());
                 self.packets.push(Packet::default());
                 id
             }
@@ -181,7 +195,7 @@ impl PacketPool {
         let copy = self.take();
         let [from, to] = self
             .packets
-            .get_disjoint_mut([id.0 as usize, copy.0 as usize])
+            .get_disjoint_mut([id.index(), copy.index()])
             .expect("a packet and its copy are two places in the pool");
         let mut name = core::mem::take(&mut to.name);
         name.assign(&from.name);
@@ -191,7 +205,7 @@ impl PacketPool {
 
     /// Gives a packet back.
     pub fn free(&mut self, id: PacketId) {
-        self.packets[id.0 as usize].wire = Buffer::new();
+        self.packets[id.index()].wire = Buffer::new();
         self.free.push(id);
     }
 
@@ -214,7 +228,7 @@ fn copy_fields(from: &Packet) -> Packet {
         freshness: from.freshness,
         content_len: from.content_len,
         net_len: from.net_len,
-        digest: from.digest,
+        digest: from.digest.clone(),
         wire: Buffer::new(),
         header: from.header,
         arrived_on: from.arrived_on,
@@ -230,14 +244,14 @@ impl core::ops::Index<PacketId> for PacketPool {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id.0 as usize]
+        &self.packets[id.index()]
     }
 }
 
 impl core::ops::IndexMut<PacketId> for PacketPool {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id.0 as usize]
+        &mut self.packets[id.index()]
     }
 }
 

@@ -65,6 +65,7 @@ impl PitId {
 
 /// A downstream that waits for the Data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct InRecord {
     /// Where its Interest came from.
     pub face: FaceId,
@@ -74,12 +75,12 @@ pub struct InRecord {
     pub arrived: Time,
     /// When its InterestLifetime is over.
     pub expires: Time,
-    /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
-    pub token: PitToken,
     /// Whether its first Interest was not forwarded because another was pending.
     pub aggregated: bool,
     /// Whether this downstream has sent the Interest more than once.
     pub retransmission: bool,
+    /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
+    pub token: PitToken,
 }
 
 /// An upstream that was asked.
@@ -158,18 +159,19 @@ pub struct PitEntry {
     sibling: u32,
     /// The prefix of its flow.
     pub prefix: PrefixId,
+    /// The Interest itself, while the strategy holds it back.
+    pub held: Option<PacketId>,
     /// The strategy that forwards it.
     pub(crate) strategy: StrategyId,
     expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
-    /// The Interest itself, while the strategy holds it back.
-    pub held: Option<PacketId>,
-    name: HashedName,
     /// The upstreams, in order of first sending.
     pub out_records: SmallVec<[OutRecord; 1]>,
     /// The downstreams, in order of arrival.
     pub in_records: SmallVec<[InRecord; 1]>,
+    /// Last, since of a short name the end is not looked at.
+    name: HashedName,
 }
 
 impl PitEntry {

@@ -17,7 +17,7 @@ pub struct Producer {
 /// What travels with the Data that answers an Interest with this header: its PIT token, and its service class
 /// (QSCCP, section IV-B); no other signal.
 pub fn answer_header(interest: &LpHeader) -> LpHeader {
-    let mut header = LpHeader { pit_token: interest.pit_token, ..LpHeader::NONE };
+    let mut header = LpHeader::with_token(interest.pit_token);
     if let Some(class) = interest.signals.value(Signal::ServiceClass) {
         header.signals.set(Signal::ServiceClass, class);
     }

@@ -316,14 +316,14 @@ impl Engine {
         let mut malformed = 0;
         let taken = link.receive(now, peer, frame, &mut |header, packet| {
             // Whose Interest one of several neighbours means, nobody can say; NFD has it so too.
-            if header.nack.is_some() && *link_type != LinkType::PointToPoint {
+            if header.nack().is_some() && *link_type != LinkType::PointToPoint {
                 malformed += 1;
                 return;
             }
             let mut header = trusted(*header, *local_fields);
             // From here on it is what the core calls the face; one that does not exist stays one.
             let chosen = |number| numbers.core(number).map_or(u64::MAX, |core| u64::from(core.0));
-            header.next_hop_face_id = header.next_hop_face_id.map(chosen);
+            header.set_next_hop_face_id(header.next_hop_face_id().map(chosen));
             match node.receive(now, *core, &header, packet) {
                 Ok(Kind::Interest) => counters.in_interests += 1,
                 Ok(Kind::Data) => counters.in_data += 1,
@@ -389,8 +389,8 @@ impl Engine {
         let incoming = self.faces.of_core(packet.arrived_on).and_then(|place| self.faces.get(place));
         let incoming = incoming.map(|face| face.number);
         let mut header = *packet.header();
-        header.next_hop_face_id = None;
-        header.cache_policy = None;
+        header.set_next_hop_face_id(None);
+        header.set_cache_policy(None);
         let queued = self.node.core().backlog(core).bytes;
         let kind = packet.kind;
         let net = net_packet(packet, &mut self.net);
@@ -399,7 +399,7 @@ impl Engine {
             face.counters.out_dropped += 1;
             return;
         }
-        header.incoming_face_id = incoming.filter(|_| face.local_fields);
+        header.set_incoming_face_id(incoming.filter(|_| face.local_fields));
         let Face { number, link, channel, counters, is_dirty, .. } = face;
         let number = *number;
         let unix_ns = self.clock.start_unix_ns() + self.now.as_nanos();

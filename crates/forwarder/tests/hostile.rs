@@ -181,7 +181,7 @@ fn a_looping_interest_is_answered_with_a_nack_while_it_is_pending_and_after() {
     let nack_of_loop = |peer: &mut Peer, when: &str| {
         peer.send(&interest(&asked, 77, 300));
         let nack = peer.receive(5 * SECOND).unwrap_or_else(|| panic!("no Nack {when}"));
-        assert_eq!(nack.header.nack, Some(NackReason::Duplicate), "{when}");
+        assert_eq!(nack.header.nack(), Some(NackReason::Duplicate), "{when}");
         assert_eq!(Interest::decode(&nack.packet).unwrap().nonce, Some(77));
     };
     nack_of_loop(&mut world.b, "while it is pending");

@@ -46,13 +46,10 @@ fn header() -> impl Strategy<Value = LpHeader> {
         |(nack, token, (non_discovery, number), signal)| {
             let reasons =
                 [NackReason::None, NackReason::Duplicate, NackReason::NoRoute, NackReason::Other(number)];
-            let mut header = LpHeader {
-                nack: nack.map(|at| reasons[at]),
-                pit_token: PitToken::new(&token).unwrap_or(PitToken::NONE),
-                non_discovery,
-                congestion_mark: number % 3,
-                ..LpHeader::NONE
-            };
+            let mut header = LpHeader::with_token(PitToken::new(&token).unwrap_or(PitToken::NONE));
+            header.set_nack(nack.map(|at| reasons[at]));
+            header.non_discovery = non_discovery;
+            header.congestion_mark = number % 3;
             if let Some((at, value)) = signal {
                 header.signals.set(Signal::ALL[at], value);
             }

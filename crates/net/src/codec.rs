@@ -60,7 +60,7 @@ impl Decoder {
             return Err(DecodeErrorKind::TooLarge.at(0));
         }
         match wire.first().map(|typ| u32::from(*typ)) {
-            Some(types::DATA) if header.nack.is_none() => self.data(header, wire, pool),
+            Some(types::DATA) if header.nack().is_none() => self.data(header, wire, pool),
             _ => self.interest(header, wire, pool),
         }
     }
@@ -78,7 +78,7 @@ impl Decoder {
             pool.free(id);
             return Err(DecodeErrorKind::TooLarge.at(layout.value_start));
         }
-        packet.kind = if header.nack.is_some() { Kind::Nack } else { Kind::Interest };
+        packet.kind = if header.nack().is_some() { Kind::Nack } else { Kind::Interest };
         packet.can_be_prefix = interest.can_be_prefix;
         packet.must_be_fresh = interest.must_be_fresh;
         packet.hop_limit = interest.hop_limit;
@@ -157,10 +157,10 @@ pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
 /// switched on.
 pub fn trusted(mut header: LpHeader, local_fields: bool) -> LpHeader {
     if !local_fields {
-        header.next_hop_face_id = None;
-        header.cache_policy = None;
+        header.set_next_hop_face_id(None);
+        header.set_cache_policy(None);
     }
-    header.incoming_face_id = None;
+    header.set_incoming_face_id(None);
     header
 }
 

@@ -296,7 +296,8 @@ mod tests {
 
     fn frames(service: &mut LinkService, now: Time, net: &[u8]) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
-        let header = LpHeader { congestion_mark: 1, ..LpHeader::NONE };
+        let mut header = LpHeader::NONE;
+        header.congestion_mark = 1;
         service.send(now, &header, net, 0, &mut |frame| out.push(frame.to_vec())).unwrap();
         out
     }

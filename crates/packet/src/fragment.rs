@@ -469,7 +469,8 @@ mod tests {
     }
 
     fn header() -> LpHeader {
-        let mut header = LpHeader { congestion_mark: 1, pit_token: PitToken::from_u48(9), ..LpHeader::NONE };
+        let mut header = LpHeader::with_token(PitToken::from_u48(9));
+        header.congestion_mark = 1;
         header.signals.set(Signal::TargetRate, 10_000_000);
         header
     }

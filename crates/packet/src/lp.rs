@@ -203,40 +203,112 @@ impl CachePolicy {
 
 /// The header fields that belong to the network packet, not to the link.
 ///
-/// In the order in which forwarding touches them: what most packets carry shares cache lines.
+/// In the order in which forwarding touches them: what most packets carry shares cache lines, and
+/// a bit set says which of the others there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LpHeader {
-    /// Our hop-by-hop signals.
-    pub signals: Signals,
-    /// PIT token.
-    pub pit_token: PitToken,
+    /// Which of `numbers` are there.
+    present: u8,
     /// The Interest is not to be used for discovery of routes.
     pub non_discovery: bool,
+    /// PIT token.
+    pub pit_token: PitToken,
     /// Congestion mark, 0 for none. Only 0 and 1 have a meaning that all nodes share.
     pub congestion_mark: u64,
-    /// The packet is a Nack for the Interest in it.
-    pub nack: Option<NackReason>,
-    /// Face by which the packet came to the forwarder (forwarder to local application).
-    pub incoming_face_id: Option<u64>,
-    /// Face by which an Interest shall leave (local application to forwarder).
-    pub next_hop_face_id: Option<u64>,
-    /// What to do with the Data in content stores.
-    pub cache_policy: Option<CachePolicy>,
+    /// Our hop-by-hop signals.
+    pub signals: Signals,
+    /// Values of the fields that few packets carry; 0 where there is none.
+    numbers: [u64; 4],
+}
+
+/// The place of a field in `LpHeader::numbers`.
+#[derive(Clone, Copy)]
+enum Number {
+    NackReason,
+    IncomingFaceId,
+    NextHopFaceId,
+    CachePolicy,
 }
 
 impl LpHeader {
     /// Without a field.
     pub const NONE: LpHeader = LpHeader {
-        pit_token: PitToken::NONE,
-        nack: None,
-        incoming_face_id: None,
-        next_hop_face_id: None,
-        cache_policy: None,
-        congestion_mark: 0,
+        present: 0,
         non_discovery: false,
+        pit_token: PitToken::NONE,
+        congestion_mark: 0,
         signals: Signals::NONE,
+        numbers: [0; 4],
     };
+
+    /// With this PIT token and nothing else.
+    #[inline]
+    pub fn with_token(pit_token: PitToken) -> LpHeader {
+        LpHeader { pit_token, ..LpHeader::NONE }
+    }
+
+    /// That of a Nack, for this reason.
+    pub fn with_nack(reason: NackReason) -> LpHeader {
+        let mut header = LpHeader::NONE;
+        header.set_nack(Some(reason));
+        header
+    }
+
+    #[inline]
+    fn number(&self, field: Number) -> Option<u64> {
+        (self.present & (1 << field as u8) != 0).then(|| self.numbers[field as usize])
+    }
+
+    #[inline]
+    fn set_number(&mut self, field: Number, value: Option<u64>) {
+        let bit = 1 << field as u8;
+        self.present = if value.is_some() { self.present | bit } else { self.present & !bit };
+        self.numbers[field as usize] = value.unwrap_or(0);
+    }
+
+    /// The packet is a Nack for the Interest in it, for this reason.
+    #[inline]
+    pub fn nack(&self) -> Option<NackReason> {
+        self.number(Number::NackReason).map(NackReason::from_value)
+    }
+
+    /// Makes it the header of a Nack, or of none.
+    pub fn set_nack(&mut self, reason: Option<NackReason>) {
+        self.set_number(Number::NackReason, reason.map(NackReason::value));
+    }
+
+    /// Face by which the packet came to the forwarder (forwarder to local application).
+    pub fn incoming_face_id(&self) -> Option<u64> {
+        self.number(Number::IncomingFaceId)
+    }
+
+    /// Says by which face the packet came.
+    pub fn set_incoming_face_id(&mut self, face: Option<u64>) {
+        self.set_number(Number::IncomingFaceId, face);
+    }
+
+    /// Face by which an Interest shall leave (local application to forwarder).
+    #[inline]
+    pub fn next_hop_face_id(&self) -> Option<u64> {
+        self.number(Number::NextHopFaceId)
+    }
+
+    /// Says by which face the Interest shall leave.
+    pub fn set_next_hop_face_id(&mut self, face: Option<u64>) {
+        self.set_number(Number::NextHopFaceId, face);
+    }
+
+    /// What to do with the Data in content stores.
+    #[inline]
+    pub fn cache_policy(&self) -> Option<CachePolicy> {
+        self.number(Number::CachePolicy).map(CachePolicy::from_value)
+    }
+
+    /// Says what to do with the Data in content stores.
+    pub fn set_cache_policy(&mut self, policy: Option<CachePolicy>) {
+        self.set_number(Number::CachePolicy, policy.map(CachePolicy::value));
+    }
 
     /// Length of its fields on the wire, bytes.
     pub fn fields_len(&self) -> usize {
@@ -244,18 +316,8 @@ impl LpHeader {
         if !self.pit_token.is_none() {
             len += element_len(types::PIT_TOKEN, self.pit_token.bytes().len());
         }
-        if let Some(reason) = self.nack {
-            len += element_len(types::NACK, reason.nack_value_len());
-        }
-        if let Some(face) = self.incoming_face_id {
-            len += nni_element_len(types::INCOMING_FACE_ID, face);
-        }
-        if let Some(face) = self.next_hop_face_id {
-            len += nni_element_len(types::NEXT_HOP_FACE_ID, face);
-        }
-        if let Some(policy) = self.cache_policy {
-            let value_len = nni_element_len(types::CACHE_POLICY_TYPE, policy.value());
-            len += element_len(types::CACHE_POLICY, value_len);
+        if self.present != 0 {
+            len += self.numbers_len();
         }
         if self.congestion_mark != 0 {
             len += nni_element_len(types::CONGESTION_MARK, self.congestion_mark);
@@ -264,6 +326,17 @@ impl LpHeader {
             len += element_len(types::NON_DISCOVERY, 0);
         }
         len
+    }
+
+    fn numbers_len(&self) -> usize {
+        let nack = self.nack().map(|reason| element_len(types::NACK, reason.nack_value_len()));
+        let incoming = self.incoming_face_id().map(|face| nni_element_len(types::INCOMING_FACE_ID, face));
+        let next_hop = self.next_hop_face_id().map(|face| nni_element_len(types::NEXT_HOP_FACE_ID, face));
+        let cache_policy = self.cache_policy().map(|policy| {
+            let value_len = nni_element_len(types::CACHE_POLICY_TYPE, policy.value());
+            element_len(types::CACHE_POLICY, value_len)
+        });
+        [nack, incoming, next_hop, cache_policy].into_iter().flatten().sum()
     }
 
     /// Length of the frame that carries a network packet of `fragment_len` bytes with this header:
@@ -469,14 +542,14 @@ impl<'a> LpPacket<'a> {
                 }
                 types::NACK => {
                     let reason = inner_nni(&element, types::NACK_REASON)?.unwrap_or(0);
-                    header.nack = Some(NackReason::from_value(reason));
+                    header.set_nack(Some(NackReason::from_value(reason)));
                 }
-                types::INCOMING_FACE_ID => header.incoming_face_id = Some(element.nni()?),
-                types::NEXT_HOP_FACE_ID => header.next_hop_face_id = Some(element.nni()?),
+                types::INCOMING_FACE_ID => header.set_incoming_face_id(Some(element.nni()?)),
+                types::NEXT_HOP_FACE_ID => header.set_next_hop_face_id(Some(element.nni()?)),
                 types::CACHE_POLICY => {
                     let missing = DecodeErrorKind::Missing(types::CACHE_POLICY_TYPE).at(element.value_start);
                     let policy = inner_nni(&element, types::CACHE_POLICY_TYPE)?.ok_or(missing)?;
-                    header.cache_policy = Some(CachePolicy::from_value(policy));
+                    header.set_cache_policy(Some(CachePolicy::from_value(policy)));
                 }
                 types::CONGESTION_MARK => header.congestion_mark = element.nni()?,
                 types::ACK => {
@@ -567,19 +640,19 @@ impl<'a> LpPacket<'a> {
         if !header.pit_token.is_none() {
             put_element(out, types::PIT_TOKEN, header.pit_token.bytes());
         }
-        if let Some(reason) = header.nack {
+        if let Some(reason) = header.nack() {
             put_header(out, types::NACK, reason.nack_value_len());
             if reason.value() != 0 {
                 put_nni_element(out, types::NACK_REASON, reason.value());
             }
         }
-        if let Some(face) = header.incoming_face_id {
+        if let Some(face) = header.incoming_face_id() {
             put_nni_element(out, types::INCOMING_FACE_ID, face);
         }
-        if let Some(face) = header.next_hop_face_id {
+        if let Some(face) = header.next_hop_face_id() {
             put_nni_element(out, types::NEXT_HOP_FACE_ID, face);
         }
-        if let Some(policy) = header.cache_policy {
+        if let Some(policy) = header.cache_policy() {
             let value_len = nni_element_len(types::CACHE_POLICY_TYPE, policy.value());
             put_header(out, types::CACHE_POLICY, value_len);
             put_nni_element(out, types::CACHE_POLICY_TYPE, policy.value());
@@ -683,6 +756,6 @@ mod tests {
 
     #[test]
     fn the_header_stays_small() {
-        assert!(size_of::<LpHeader>() <= 224, "{}", size_of::<LpHeader>());
+        assert!(size_of::<LpHeader>() <= 184, "{}", size_of::<LpHeader>());
     }
 }

@@ -23,7 +23,7 @@ impl<'a> NetPacket<'a> {
     /// and for a Data in a Nack. Offsets count from the start of `packet`.
     pub fn decode(header: &LpHeader, packet: &'a [u8]) -> Result<Self, DecodeError> {
         let first = Reader::new(packet).element()?.ok_or(DecodeErrorKind::Truncated.at(0))?;
-        match (first.typ, header.nack) {
+        match (first.typ, header.nack()) {
             (types::INTEREST, None) => Interest::decode(packet).map(NetPacket::Interest),
             (types::INTEREST, Some(reason)) => {
                 Interest::decode(packet).map(|interest| NetPacket::Nack(reason, interest))
@@ -53,7 +53,7 @@ pub enum Payload<'a> {
 pub fn decode_frame(wire: &[u8]) -> Result<(LpPacket<'_>, Payload<'_>), DecodeError> {
     let frame = LpPacket::decode(wire)?;
     let payload = match frame.fragment {
-        None if frame.header.nack.is_some() => {
+        None if frame.header.nack().is_some() => {
             return Err(DecodeErrorKind::Missing(types::INTEREST).at(wire.len()));
         }
         None => Payload::Idle,

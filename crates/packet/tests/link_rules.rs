@@ -127,9 +127,9 @@ fn a_frame_with_every_field_is_understood_and_written_in_order() {
     assert_eq!((link.sequence, link.frag_index, link.frag_count), (Some(7), 1, 3));
     assert_eq!(link.tx_sequence, Some(9));
     assert_eq!(header.pit_token.as_u48(), Some(0x1_0000_0003));
-    assert_eq!(header.nack, Some(NackReason::NoRoute));
-    assert_eq!((header.incoming_face_id, header.next_hop_face_id), (Some(257), Some(5)));
-    assert_eq!(header.cache_policy, Some(CachePolicy::NoCache));
+    assert_eq!(header.nack(), Some(NackReason::NoRoute));
+    assert_eq!((header.incoming_face_id(), header.next_hop_face_id()), (Some(257), Some(5)));
+    assert_eq!(header.cache_policy(), Some(CachePolicy::NoCache));
     assert_eq!(header.congestion_mark, 2);
     assert_eq!(packet.acks.iter().collect::<Vec<_>>(), [1, 255]);
     assert!(header.non_discovery);

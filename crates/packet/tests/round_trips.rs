@@ -11,8 +11,7 @@ use weir_packet::interest::InterestLengths;
 use weir_packet::lp::{CachePolicy, LinkHeader};
 use weir_packet::{
     Acks, Component, Data, ForwardingHint, Interest, KeyLocator, LpHeader, LpPacket, NackReason, Name,
-    NameRef, PitToken, Signal, Signals, Signature, SignatureInfo, SignatureType, ValidityPeriod,
-    decode_frame,
+    NameRef, PitToken, Signal, Signature, SignatureInfo, SignatureType, ValidityPeriod, decode_frame,
 };
 
 fn bytes(max: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -226,16 +225,13 @@ proptest! {
         name in name(1),
         seed in any::<usize>(),
     ) {
-        let mut header = LpHeader {
-            pit_token: PitToken::new(&token).unwrap_or_default(),
-            nack: numbers.0.map(NackReason::from_value),
-            incoming_face_id: numbers.1,
-            next_hop_face_id: numbers.2,
-            cache_policy: numbers.3.map(CachePolicy::from_value),
-            congestion_mark: mark.unwrap_or(0),
-            non_discovery,
-            signals: Signals::NONE,
-        };
+        let mut header = LpHeader::with_token(PitToken::new(&token).unwrap_or_default());
+        header.set_nack(numbers.0.map(NackReason::from_value));
+        header.set_incoming_face_id(numbers.1);
+        header.set_next_hop_face_id(numbers.2);
+        header.set_cache_policy(numbers.3.map(CachePolicy::from_value));
+        header.congestion_mark = mark.unwrap_or(0);
+        header.non_discovery = non_discovery;
         for (index, value) in signals {
             header.signals.set(Signal::ALL[index], value);
         }
@@ -261,7 +257,8 @@ proptest! {
         mark in 0..3u64,
     ) {
         let packet: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
-        let header = LpHeader { congestion_mark: mark, ..LpHeader::NONE };
+        let mut header = LpHeader::NONE;
+        header.congestion_mark = mark;
         let frames: Vec<_> =
             Fragmenter::new(mtu, base).split(LpPacket::new(header, &packet), 0).unwrap().collect();
         prop_assume!(frames.len() > 1);

@@ -79,7 +79,7 @@ impl Bench {
                 let seen = match self.pool[packet].kind {
                     Kind::Interest => Seen::Interest(face),
                     Kind::Data => Seen::Data(face),
-                    Kind::Nack => Seen::Nack(face, self.pool[packet].header().nack.unwrap()),
+                    Kind::Nack => Seen::Nack(face, self.pool[packet].header().nack().unwrap()),
                 };
                 (seen, packet)
             }
@@ -109,7 +109,7 @@ impl Bench {
 
     fn nack(&mut self, face: FaceId, uri: &str, nonce: u32, reason: NackReason) -> Vec<Seen> {
         let packet = self.packet(Kind::Nack, uri, nonce);
-        self.pool[packet].header_mut().nack = Some(reason);
+        self.pool[packet].header_mut().set_nack(Some(reason));
         only_seen(self.give(face, packet))
     }
 
@@ -400,7 +400,7 @@ fn an_application_may_choose_the_next_hop_itself() {
     let mut ask = |bench: &mut Bench, uri, face| {
         nonce += 1;
         let packet = bench.packet(Kind::Interest, uri, nonce);
-        bench.pool[packet].header_mut().next_hop_face_id = Some(face);
+        bench.pool[packet].header_mut().set_next_hop_face_id(Some(face));
         only_seen(bench.give(application, packet))
     };
     assert_eq!(ask(&mut bench, "/a/1", u64::from(dearer.0)), [Seen::Interest(dearer)]);
@@ -478,7 +478,7 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
     let (flow, pit) = (bench.pool[first].flow, bench.pool[first].pit);
     assert_eq!(flow.class, ServiceClass::Ef);
     let nack = bench.packet(Kind::Nack, "/a/1", 1);
-    bench.pool[nack].header_mut().nack = Some(NackReason::Congestion);
+    bench.pool[nack].header_mut().set_nack(Some(NackReason::Congestion));
     let again = bench.give(up, nack)[0].1;
     let again = &bench.pool[again];
     assert_eq!((again.flow, again.pit, again.class()), (flow, pit, ServiceClass::Ef));
@@ -494,14 +494,14 @@ fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_wit
     let nack = bench.packet(Kind::Nack, "/a/1", 1);
     bench.pool[nack].hop_limit = Some(3);
     let header = bench.pool[nack].header_mut();
-    header.nack = Some(NackReason::Congestion);
+    header.set_nack(Some(NackReason::Congestion));
     header.congestion_mark = 1;
     header.signals.set(Signal::TargetRate, 5);
     let again = bench.give(up, nack);
     assert_eq!(again[0].0, Seen::Interest(other));
     let again = &bench.pool[again[0].1];
     assert_eq!(again.hop_limit, Some(8));
-    let ours = LpHeader { pit_token: again.header().pit_token, ..LpHeader::NONE };
+    let ours = LpHeader::with_token(again.header().pit_token);
     assert_eq!(*again.header(), ours);
 }
 
@@ -571,7 +571,7 @@ fn the_content_store_answers_without_the_signals_of_the_hop_before() {
     bench.pool[ask].header_mut().pit_token = token;
     let seen = bench.give(second, ask);
     assert_eq!(seen[0].0, Seen::Data(second));
-    assert_eq!(*bench.pool[seen[0].1].header(), LpHeader { pit_token: token, ..LpHeader::NONE });
+    assert_eq!(*bench.pool[seen[0].1].header(), LpHeader::with_token(token));
     assert_eq!((seen.len(), bench.node.pit().len()), (1, 0));
 }
 
@@ -985,7 +985,7 @@ fn an_interest_for_a_digest_is_answered_by_the_stored_data_of_that_digest() {
     let [down, second, up, _] = bench.neighbours;
     bench.interest(down, "/a/1", 1);
     let data = bench.packet(Kind::Data, "/a/1", 0);
-    bench.pool[data].digest = Some([7; 32]);
+    bench.pool[data].digest = Some(Box::new([7; 32]));
     bench.give(up, data);
     let mut full = |digest: u8, nonce| {
         let ask = bench.packet(Kind::Interest, "/a/1", nonce);

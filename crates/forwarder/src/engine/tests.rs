@@ -126,11 +126,11 @@ fn interest(uri: &str, nonce: u32) -> Vec<u8> {
 }
 
 fn nack(interest: &[u8]) -> Vec<u8> {
-    LpPacket::new(LpHeader { nack: Some(NackReason::NoRoute), ..LpHeader::NONE }, interest).to_vec()
+    LpPacket::new(LpHeader::with_nack(NackReason::NoRoute), interest).to_vec()
 }
 
 fn is_nack(frame: &[u8]) -> bool {
-    LpPacket::decode(frame).unwrap().header.nack.is_some()
+    LpPacket::decode(frame).unwrap().header.nack().is_some()
 }
 
 #[test]

@@ -361,10 +361,10 @@ impl ActionsHash {
         self.words([packet.kind as u64, packet.name.hash(), u64::from(packet.nonce)]);
         self.words([u64::from(packet.net_len), packet.hop_limit.map_or(256, u64::from)]);
         self.words([header.congestion_mark, u64::from(header.non_discovery)]);
-        self.optional(header.nack.map(|reason| reason.value()));
-        self.optional(header.incoming_face_id);
-        self.optional(header.next_hop_face_id);
-        self.optional(header.cache_policy.map(|policy| policy.value()));
+        self.optional(header.nack().map(|reason| reason.value()));
+        self.optional(header.incoming_face_id());
+        self.optional(header.next_hop_face_id());
+        self.optional(header.cache_policy().map(|policy| policy.value()));
         let token = header.pit_token.bytes();
         self.bytes(token);
         for signal in Signal::ALL {

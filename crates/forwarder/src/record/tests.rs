@@ -235,7 +235,7 @@ fn the_hash_tells_every_difference() {
         packet(&mut pool, "/a", |p| p.wire = bytes::Bytes::from_static(&[0])),
         packet(&mut pool, "/a", |p| p.hop_limit = Some(0)),
         packet(&mut pool, "/a", |p| p.header_mut().congestion_mark = 1),
-        packet(&mut pool, "/a", |p| p.header_mut().nack = Some(NackReason::NoRoute)),
+        packet(&mut pool, "/a", |p| p.header_mut().set_nack(Some(NackReason::NoRoute))),
         packet(&mut pool, "/a", |p| p.header_mut().pit_token = PitToken::new(&[0]).unwrap()),
         packet(&mut pool, "/a", |p| p.header_mut().signals.set(Signal::ServiceClass, 0)),
     ];

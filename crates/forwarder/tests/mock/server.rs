@@ -87,7 +87,7 @@ fn answer(frame: &[u8], state: &Mutex<(Management, Mock)>) -> Vec<Vec<u8>> {
     let mut replies = Vec::new();
     let now = Time::ZERO;
     management.handle_interest(now, wall_ms(), packet.fragment.unwrap(), &incoming, mock, &mut replies);
-    let header = LpHeader { pit_token: packet.header.pit_token, ..LpHeader::NONE };
+    let header = LpHeader::with_token(packet.header.pit_token);
     let is_bare = packet.header.pit_token == PitToken::NONE;
     let framed = |data: Vec<u8>| if is_bare { data } else { LpPacket::new(header, &data).to_vec() };
     replies.into_iter().map(framed).collect()

@@ -143,7 +143,7 @@ impl Frame {
     }
 
     pub fn is_interest(&self) -> bool {
-        self.packet[0] == 5 && self.header.nack.is_none()
+        self.packet[0] == 5 && self.header.nack().is_none()
     }
 }
 
@@ -212,7 +212,8 @@ impl Peer {
     /// Answers an Interest with so many bytes.
     pub fn answer(&mut self, interest: &Frame, length: usize) {
         let name = Interest::decode(&interest.packet).unwrap().name.to_name();
-        let header = LpHeader { nack: None, ..interest.header };
+        let mut header = interest.header;
+        header.set_nack(None);
         self.send(&LpPacket::new(header, &data(&name, length)).to_vec());
     }
 

@@ -128,7 +128,7 @@ fn the_content_store_obeys_its_switches_and_what_the_data_says() {
     let fetch = |bench: &mut Bench, uri: &str, policy| {
         bench.interest(down, uri, 1);
         let data = bench.packet(Kind::Data, uri, 0);
-        bench.pool[data].header_mut().cache_policy = policy;
+        bench.pool[data].header_mut().set_cache_policy(policy);
         bench.give(up, data);
         bench.later(1);
         bench.interest(other, uri, 2) == [Seen::Data(other)]
