@@ -137,8 +137,9 @@ fn mean(values: &[f64]) -> Option<f64> {
 const COLUMNS: &str = "Figures are of all flows together. Utilisation is that of the links that keep flows from \
      more in the optimum, and Jain's index is over the flows' goodputs as parts of those in the optimum; a row \
      of the optimum has the goodput in it. The 99th percentile of the delay is that of the class where it is \
-     largest. Lost are Data, sent again are Interests. Settled is when the last of the goodputs that the scenario \
-     names stayed within 5 % of its final value.";
+     largest. Lost are Data, sent again are Interests. Settled says after what time, from the last change that the \
+     scenario makes, the last of the goodputs that it names stays within 5 % of its final value; where that is the \
+     length of the window or more, it never does.";
 
 /// A figure of a scheme.
 type Figure = (&'static str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
@@ -179,7 +180,8 @@ impl SummaryDocument {
 
     /// For a document, in GitHub's dialect of Markdown.
     pub fn markdown(&self) -> String {
-        let head = format!("Made by `{}`, weir {}.", self.command, self.version);
+        let seeds = seeds(&self.seeds);
+        let head = format!("Made by `{}`, weir {}, seeds {seeds}.", self.command, self.version);
         let mut notes = vec![head, COLUMNS.to_owned()];
         notes.extend(self.intervals());
         format!("{}\n\n{}", notes.join("\n\n"), self.sheet().markdown())
@@ -257,9 +259,12 @@ impl SummaryDocument {
 
     /// For each figure a table with a row a scheme and a column a point, over the last window.
     fn over_axes(&self, scenario: &SummaryScenario, points: &[SummaryPoint]) -> Vec<Grid> {
-        let to_others = format!("Goodput as a part of that of {}", scenario.others.join(", "));
+        let to_others = format!("Goodput as a multiple of {}'s beside it", scenario.others.join(", "));
         let ratio: (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>) =
             (&to_others, Quantity::Plain, |row| row.ratio);
+        // Of two flows under two schemes the ratio says all that Jain's index would.
+        let others = OVER_AXES.into_iter().skip(usize::from(!scenario.others.is_empty()));
+        let axis = only_axis(points).map_or(String::new(), |axis| format!(" over {axis}"));
         let last = points.first().and_then(|point| point.periods.last()).map(window).unwrap_or_default();
         let grid = |(title, quantity, of): (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>)| {
             let figure = |point: &SummaryPoint, scheme: &String| {
@@ -275,14 +280,14 @@ impl SummaryDocument {
                 .collect();
             let has_any = |scheme: &String| points.iter().any(|point| figure(point, scheme).is_some());
             self.schemes.iter().any(has_any).then(|| Grid {
-                title: format!("{title}, {last}"),
+                title: format!("{title}{axis}, {last}"),
                 form: Form::Figures,
                 columns,
                 rows: self.schemes.iter().map(row).collect(),
                 in_text: None,
             })
         };
-        [ratio].into_iter().chain(OVER_AXES).filter_map(grid).collect()
+        [ratio].into_iter().chain(others).filter_map(grid).collect()
     }
 
     fn cell(&self, quantity: Quantity, estimate: Option<Estimate>) -> Cell {
@@ -300,10 +305,19 @@ fn window(period: &SummaryPeriod) -> String {
     format!("{} s to {} s", period.from_s, period.to_s)
 }
 
-/// A point by its values: `delay 5 ms` for `axis.delay=5 ms`.
+/// A point by its values: `delay 5 ms` for `axis.delay=5 ms`, and of an only axis the value alone.
 fn label(point: &SummaryPoint) -> String {
-    let value = |set: &String| set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1);
+    let value = |set: &String| match (set.split_once('='), point.set.len()) {
+        (Some((_, value)), 1) => value.to_owned(),
+        _ => set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1),
+    };
     point.set.iter().map(value).collect::<Vec<_>>().join(", ")
+}
+
+/// The name of the axis, if there is one alone.
+fn only_axis(points: &[SummaryPoint]) -> Option<&str> {
+    let [set] = &points.first()?.set[..] else { return None };
+    set.split('=').next()?.strip_prefix("axis.")
 }
 
 #[cfg(test)]
@@ -434,16 +448,17 @@ mod tests {
         let context = SummaryContext { has_own_scheme, ..SummaryContext::default() };
         let one = point(&runs, &context);
         let text = document(vec![one.clone()]).markdown();
-        assert!(text.starts_with("Made by `weir compare paper --schemes all`, weir 1.2.3.\n\n"), "{text}");
+        assert!(
+            text.starts_with("Made by `weir compare paper --schemes all`, weir 1.2.3, seeds 1 to 3.\n\n"),
+            "{text}"
+        );
         assert!(text.contains("### paper/one\n\nOne of them\n\nBy window:\n"), "{text}");
         assert!(text.contains(" | optimum | 3 Mb/s | "), "{text}");
         let at = |value: &str| SummaryPoint { set: vec![format!("axis.rate={value}")], ..one.clone() };
         let text = document(vec![at("5 Mb/s"), at("10 Mb/s")]).markdown();
-        assert!(text.contains("\nGoodput as a part of that of cubic, "), "{text}");
-        assert!(
-            text.contains("\n| scheme | rate 5 Mb/s | rate 10 Mb/s |\n|---|--:|--:|\n| qsccp | "),
-            "{text}"
-        );
+        let tables: Vec<&str> = text.lines().filter(|line| line.contains(" over rate, ")).collect();
+        assert!(tables[0].starts_with("Goodput as a multiple of cubic's beside it over rate, "), "{text}");
+        assert!(text.contains("\n| scheme | 5 Mb/s | 10 Mb/s |\n|---|--:|--:|\n| qsccp | "), "{text}");
         assert!(!text.contains("By window"), "{text}");
     }
 
