@@ -248,7 +248,7 @@ impl Section {
             *body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
         for (what, links) in
-            [("Pages of their own", &self.pages), ("Reports of the first seed", &self.reports)]
+            [("With plots and reports", &self.pages), ("Reports of the first seed", &self.reports)]
         {
             if !links.is_empty() {
                 *body += &format!("<p class=\"runs\">{what}: {}</p>\n", links_html(links));
