@@ -2,7 +2,6 @@
 
 pub mod forwarder;
 mod input;
-pub mod keychain;
 pub mod node;
 pub mod observation;
 pub mod packet;

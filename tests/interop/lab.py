@@ -78,10 +78,9 @@ class Lab:
         if not os.environ.get("WEIR_KEEP"):
             shutil.rmtree(self.folder)
 
-    def host(self, name=None, is_isolated=True):
-        """A host: a network namespace of this name; without one, or if it is not isolated, that of the tests
-        themselves."""
-        host = Host(self, name if is_isolated else None, name or "main")
+    def host(self, name=None):
+        """A host: a network namespace of this name; without one, that of the tests themselves."""
+        host = Host(self, name)
         self.hosts.append(host)
         return host
 
@@ -104,8 +103,9 @@ def ip(*arguments):
 class Host:
     """Where processes run."""
 
-    def __init__(self, lab, namespace, label):
-        self.lab, self.namespace, self.label = lab, namespace, label
+    def __init__(self, lab, namespace):
+        self.lab, self.namespace = lab, namespace
+        self.label = namespace or "main"
         self.folder = lab.folder / self.label
         self.folder.mkdir()
         if namespace:
