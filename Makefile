@@ -1,5 +1,5 @@
-# make run | test | interop | qos | bench | lint | fuzz
-.PHONY: run test interop qos bench lint fuzz web-tools
+# make run | test | interop | qos | bench | lint | fuzz | comparison
+.PHONY: run test interop qos bench lint fuzz comparison web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -31,6 +31,13 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
+
+# Every scheme on every experiment of QSCCP's paper, into the page that shows it; takes half an hour or more.
+COMPARISON = docs/schemes/comparison.md
+comparison:
+	cargo run --release -- compare qsccp --schemes all --seeds 10 --out target/comparison > target/comparison.txt
+	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
+	  -e '/comparison: begin/r target/comparison/compare.md' $(COMPARISON)
 
 bench:
 	cargo bench -p weir-core --bench tables

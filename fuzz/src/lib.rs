@@ -2,6 +2,7 @@
 
 pub mod forwarder;
 mod input;
+pub mod keychain;
 pub mod node;
 pub mod observation;
 pub mod packet;

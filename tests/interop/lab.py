@@ -78,9 +78,10 @@ class Lab:
         if not os.environ.get("WEIR_KEEP"):
             shutil.rmtree(self.folder)
 
-    def host(self, name=None):
-        """A host: a network namespace of this name; without one, that of the tests themselves."""
-        host = Host(self, name)
+    def host(self, name=None, is_isolated=True):
+        """A host: a network namespace of this name; without one, or if it is not isolated, that of the tests
+        themselves."""
+        host = Host(self, name if is_isolated else None, name or "main")
         self.hosts.append(host)
         return host
 
@@ -103,9 +104,8 @@ def ip(*arguments):
 class Host:
     """Where processes run."""
 
-    def __init__(self, lab, namespace):
-        self.lab, self.namespace = lab, namespace
-        self.label = namespace or "main"
+    def __init__(self, lab, namespace, label):
+        self.lab, self.namespace, self.label = lab, namespace, label
         self.folder = lab.folder / self.label
         self.folder.mkdir()
         if namespace:

@@ -49,20 +49,48 @@ pub fn simulate<T: Send>(
     jobs: &[Job<'_>],
     keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
-    let bar = progress_bar(jobs);
-    let log = Log::new();
-    let done = AtomicUsize::new(0);
-    let kept = jobs.par_iter().enumerate().map(|(at, job)| {
-        let kept = keep(at, simulate_one(job, &bar, &log)?)?;
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if jobs.len() > 1 {
-            bar.set_message(format!("{done} of {} runs", jobs.len()));
-        }
-        Ok(kept)
-    });
-    let kept = kept.collect();
-    bar.finish_and_clear();
-    kept
+    Shown::new(jobs.len(), jobs.iter().map(|job| job.scenario.duration)).simulate(jobs, keep)
+}
+
+/// How far runs are, which may be made in several batches.
+pub struct Shown {
+    bar: ProgressBar,
+    log: Log,
+    done: AtomicUsize,
+    all: usize,
+}
+
+impl Shown {
+    /// Of so many runs with these simulated times.
+    pub fn new(runs: usize, simulated: impl Iterator<Item = Span>) -> Shown {
+        Shown { bar: progress_bar(simulated), log: Log::new(), done: AtomicUsize::new(0), all: runs }
+    }
+
+    /// Makes some of the runs, as [`simulate`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn simulate<T: Send>(
+        &self,
+        jobs: &[Job<'_>],
+        keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        let kept = jobs.par_iter().enumerate().map(|(at, job)| {
+            let kept = keep(at, simulate_one(job, &self.bar, &self.log)?)?;
+            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+            if self.all > 1 {
+                self.bar.set_message(format!("{done} of {} runs", self.all));
+            }
+            Ok(kept)
+        });
+        kept.collect()
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// One run, with its time on the clock.
@@ -123,8 +151,8 @@ impl Log {
 }
 
 /// Simulated milliseconds of all runs together; shown on a terminal only.
-fn progress_bar(jobs: &[Job<'_>]) -> ProgressBar {
-    let total = jobs.iter().map(|job| job.scenario.duration.as_nanos() / 1_000_000).sum();
+fn progress_bar(simulated: impl Iterator<Item = Span>) -> ProgressBar {
+    let total = simulated.map(|simulated| simulated.as_nanos() / 1_000_000).sum();
     let style = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} %  {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())

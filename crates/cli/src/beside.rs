@@ -21,6 +21,8 @@ pub struct Beside {
     windows: Vec<Vec<OptimumFlowRow>>,
     /// Of the whole run, where there is no window.
     whole: Option<Vec<OptimumFlowRow>>,
+    /// Of each window, or of the whole run where there is none: the directions of links that keep flows from more.
+    limits: Vec<Vec<usize>>,
     /// What it does not know of the scenario.
     note: Option<&'static str>,
     /// For each of the scenario's expectations what it would be, where the optimum says so.
@@ -73,6 +75,7 @@ impl Beside {
             utilisation: theory.utilisation(),
             windows: optima[..shown].iter().map(|optimum| flow_rows(scenario, optimum)).collect(),
             whole: (shown == 0).then(|| flow_rows(scenario, &optima[0])),
+            limits: optima[..shown.max(1)].iter().map(limits).collect(),
             note: has_greedy_flows(scenario).then_some(NOTHING_OF_GREED),
             figures: expectations.iter().map(figure).collect(),
         })
@@ -92,6 +95,13 @@ impl Beside {
     /// does not say, or was not asked.
     pub fn figures(&self) -> &[Option<f64>] {
         &self.figures
+    }
+
+    /// For the whole run and then for each window the directions of links that keep flows from more, as places among a
+    /// run's links; none for the whole run where there are windows.
+    pub fn limits(&self) -> Vec<Vec<usize>> {
+        let whole = self.whole.is_none().then(Vec::new);
+        whole.into_iter().chain(self.limits.iter().cloned()).collect()
     }
 
     /// What it does not know of the scenario, in a sentence.
@@ -129,6 +139,12 @@ fn waited_for<T>(compute: impl FnOnce() -> T) -> T {
     let computed = compute();
     waiting.finish_and_clear();
     computed
+}
+
+/// The directions of links that keep flows from more in most of a window; a run has them in the same order.
+fn limits(optimum: &Optimum) -> Vec<usize> {
+    let binding = optimum.links.iter().enumerate().filter(|(_, link)| link.binding >= 0.5);
+    binding.map(|(at, _)| at).collect()
 }
 
 fn flow_rows(scenario: &Scenario, optimum: &Optimum) -> Vec<OptimumFlowRow> {

@@ -59,7 +59,7 @@ fn file(name: &str) -> Result<String, String> {
 }
 
 /// The one of some built-in scenarios that was probably meant, by its name with its folder or without.
-fn meant<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+pub fn meant<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let short = |full: &&'a str| full.rsplit('/').next().map(|short| (short, *full));
     let shorts: Vec<(&str, &str)> = names.iter().filter_map(short).collect();
     let of_short = |name: &str| {

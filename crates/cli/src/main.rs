@@ -7,16 +7,20 @@ mod compare;
 mod cs;
 mod face;
 mod forward;
+mod key;
 mod list;
 mod load;
 mod manage;
 mod optimum;
 mod out;
+mod papers;
+mod passphrase;
 mod ping;
 mod replay;
 mod reproduce;
 mod route;
 mod run;
+mod several;
 mod status;
 mod strategy;
 mod terminal;
@@ -53,6 +57,7 @@ enum Command {
     Cs(cs::Args),
     Ping(ping::Args),
     PingServer(ping::ServerArgs),
+    Key(key::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +77,7 @@ fn main() -> ExitCode {
         Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
         Command::Ping(args) => ping::ping(&args),
         Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
+        Command::Key(args) => key::key(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

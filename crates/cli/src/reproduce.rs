@@ -1,6 +1,6 @@
 //! `weir reproduce`: the experiments of papers, with what they state beside what is measured.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use weir_core::units::Span;
@@ -9,16 +9,13 @@ use weir_results::{
     ReproductionDocument, RunDocument, StatementRow, TheoryRow, WindowDistanceRow, kind_of_source,
     terminal_width, to_json, write_all, write_reproduction,
 };
-use weir_scenario::{self as scenario, Axis, Expectation, Scenario, builtin, builtins, nearest};
+use weir_scenario::{self as scenario, Expectation, Scenario};
 use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
 use crate::out::{self, Out};
-use crate::{Failure, load, terminal};
-
-/// What `weir reproduce` leaves out unless it is named.
-const EXAMPLES: &str = "examples";
+use crate::{Failure, load, papers, terminal};
 
 /// Check what papers state: run their experiments over several seeds, and print what each states,
 /// what is measured, and what theory allows
@@ -91,7 +88,7 @@ impl Kept {
 /// Reproduces them.
 pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let names = experiments(&args.names)?;
+    let names = papers::experiments(&args.names)?;
     let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
     let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
     let seeds = args.seeds.list();
@@ -159,48 +156,6 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
 
 // ---- What is run
 
-/// The scenarios that are meant, each once.
-fn experiments(names: &[String]) -> Result<Vec<String>, String> {
-    let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
-    let mut meant: Vec<String> = Vec::new();
-    if names.is_empty() {
-        meant.extend(built_in.iter().filter(|name| paper_of(name) != EXAMPLES).map(|&name| name.to_owned()));
-    }
-    for name in names {
-        let of_paper: Vec<&str> = built_in.iter().copied().filter(|one| paper_of(one) == name).collect();
-        match of_paper[..] {
-            [] if builtin(name).is_some() || Path::new(name).exists() => meant.push(name.clone()),
-            [] => return Err(unknown(name, &built_in)),
-            _ => meant.extend(of_paper.iter().map(|&one| one.to_owned())),
-        }
-    }
-    let mut once: Vec<String> = Vec::new();
-    for name in meant {
-        if !once.contains(&name) {
-            once.push(name);
-        }
-    }
-    Ok(once)
-}
-
-/// The paper of a built-in scenario: `qsccp` of `qsccp/dumbbell`.
-fn paper_of(name: &str) -> &str {
-    name.split_once('/').map_or(name, |(paper, _)| paper)
-}
-
-fn unknown(name: &str, built_in: &[&str]) -> String {
-    let mut papers: Vec<&str> =
-        built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
-    papers.dedup();
-    let near = nearest(name, papers.iter().chain(built_in).copied());
-    let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    format!(
-        "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
-        papers.join(", "),
-        built_in.join(", ")
-    )
-}
-
 fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
     let about = scheme.map_or(String::new(), |scheme| format!(" about scheme {scheme}"));
     format!(
@@ -231,7 +186,8 @@ impl Experiment {
             let optimum = is_run.then(|| Beside::with_expectations(&scenario)).flatten();
             Ok(Point { set, scenario, schemes, optimum })
         };
-        let points = points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
+        let points =
+            papers::points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
         Ok(Experiment { points })
     }
 
@@ -244,21 +200,6 @@ impl Experiment {
         let Scenario { name, title, source, .. } = &self.points[0].scenario;
         ExperimentRow { scenario: name.clone(), title: title.clone(), source: source.clone(), cases }
     }
-}
-
-/// Every point of some axes, as what picks it; without axes there is one, which is picked by nothing.
-fn points(axes: &[Axis]) -> Vec<Vec<String>> {
-    let mut points = vec![Vec::new()];
-    for axis in axes {
-        let at = |point: &Vec<String>, value: &String| {
-            let mut point = point.clone();
-            point.push(format!("axis.{}={value}", axis.name));
-            point
-        };
-        points =
-            points.iter().flat_map(|point| axis.values.iter().map(move |value| at(point, value))).collect();
-    }
-    points
 }
 
 /// The schemes to run: the default one and those that expectations name, if they are there, as far
@@ -281,9 +222,7 @@ fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
 impl Point {
     fn cases(&self) -> Vec<Case<'_>> {
         let case = |scheme| {
-            let parts = std::iter::once(out::stem(&self.scenario.name))
-                .chain(self.set.iter().map(|set| in_path(set)));
-            let folder = parts.chain([String::from(scheme)]).collect::<Vec<_>>().join("-");
+            let folder = format!("{}-{scheme}", papers::folder(&self.scenario.name, &self.set));
             Case { point: self, scheme, folder }
         };
         self.schemes.iter().map(String::as_str).map(case).collect()
@@ -294,15 +233,6 @@ impl Point {
         let at = self.scenario.expectations.iter().position(|one| one == expectation)?;
         *self.optimum.as_ref()?.figures().get(at)?
     }
-}
-
-/// A setting as a part of a folder's name: `axis.rate=10 Mb/s` is `rate-10_Mb_s`.
-fn in_path(set: &str) -> String {
-    let (path, value) = set.split_once('=').unwrap_or((set, ""));
-    let name = path.strip_prefix("axis.").unwrap_or(path);
-    let value: String =
-        value.chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '_' }).collect();
-    format!("{name}-{value}")
 }
 
 // ---- What came out

@@ -10,6 +10,7 @@ use serde_json::Value;
 /// Each crate, and the crates of the workspace that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-packet", &[]),
+    ("weir-keychain", &["weir-packet"]),
     ("weir-core", &["weir-packet"]),
     ("weir-schemes", &["weir-core", "weir-packet"]),
     ("weir-scenario", &["weir-core", "weir-packet"]),
@@ -18,9 +19,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-management", &["weir-core", "weir-net", "weir-packet"]),
     (
         "weir-forwarder",
-        &["weir-core", "weir-management", "weir-net", "weir-packet", "weir-schemes", "weir-scenario"],
+        &[
+            "weir-core",
+            "weir-keychain",
+            "weir-management",
+            "weir-net",
+            "weir-packet",
+            "weir-schemes",
+            "weir-scenario",
+        ],
     ),
-    ("weir-app", &["weir-core", "weir-management", "weir-net", "weir-packet", "weir-schemes"]),
+    (
+        "weir-app",
+        &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"],
+    ),
     ("weir-results", &["weir-core", "weir-packet"]),
     ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
 ];
@@ -30,6 +42,9 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder", "we
 
 /// These know no sockets, clocks, threads or files.
 const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario", "weir-optimum"];
+
+/// The key chain is files, in one module; else it is as they are.
+const WITH_FILES: (&str, &str) = ("weir-keychain", "store.rs");
 
 /// What they do not name.
 const NOT_NAMED: &[&str] = &[
@@ -111,7 +126,8 @@ fn dependencies_between_the_crates_point_one_way() {
 
 #[test]
 fn below_the_worlds_no_library_brings_sockets_clocks_or_threads() {
-    for package in packages().iter().filter(|package| SANS_IO.contains(&name(package))) {
+    let is_below = |package: &&Value| SANS_IO.contains(&name(package)) || name(package) == WITH_FILES.0;
+    for package in packages().iter().filter(is_below) {
         for dependency in dependencies(package, false) {
             assert!(!NOT_USED.contains(&dependency), "{} uses {dependency}", name(package));
         }
@@ -131,15 +147,18 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn below_the_worlds_no_source_names_sockets_clocks_threads_or_files() {
-    for package in SANS_IO {
+    for package in SANS_IO.iter().chain([&WITH_FILES.0]) {
         let mut files = Vec::new();
         sources(&root().join("crates").join(package.trim_start_matches("weir-")).join("src"), &mut files);
         assert!(files.len() >= 4, "{package} has {} sources", files.len());
         for file in files {
+            let may_have_files = *package == WITH_FILES.0 && file.ends_with(WITH_FILES.1);
             let text = fs::read_to_string(&file).unwrap();
+            // Its own number is in a name of files that are not whole yet.
+            let is_allowed = |word| may_have_files && ["std::fs", "std::os", "std::process"].contains(word);
             let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
             for (number, line) in code.enumerate() {
-                for word in NOT_NAMED {
+                for word in NOT_NAMED.iter().filter(|word| !is_allowed(word)) {
                     assert!(!line.contains(word), "{}:{}: {word}", file.display(), number + 1);
                 }
             }

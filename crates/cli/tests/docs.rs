@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use weir_core::params::{Parameter, ParameterKind};
+use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_packet::{ServiceClass, Signal};
 use weir_results::schema::{Kind, METADATA, TABLES};
@@ -158,7 +159,17 @@ fn the_reference_of_the_command_line_is_its_help() {
         &["cs", "config"],
         &["cs", "erase"],
     ];
-    let text: String = simulation.into_iter().chain(forwarder).map(section).collect();
+    let keys: [&[&str]; 8] = [
+        &["key"],
+        &["key", "new"],
+        &["key", "list"],
+        &["key", "export"],
+        &["key", "import"],
+        &["key", "certify"],
+        &["key", "delete"],
+        &["key", "default"],
+    ];
+    let text: String = simulation.into_iter().chain(forwarder).chain(keys).map(section).collect();
     generated("docs/reference/cli.md", "help", &text);
 }
 
@@ -249,6 +260,63 @@ fn deviations(code: &str) -> String {
         text += line;
     }
     text
+}
+
+/// The page of the comparison, whose tables `make comparison` makes.
+const COMPARISON: &str = "docs/schemes/comparison.md";
+
+fn tables_of_comparison() -> String {
+    let page = read(&root().join(COMPARISON));
+    let (_, rest) = page.split_once(&begin("comparison")).expect("the page has tables");
+    let (tables, _) = rest.split_once(&end("comparison")).expect("the tables have an end");
+    tables.to_owned()
+}
+
+/// The tables below the heading of a scenario.
+fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
+    let heading = format!("\n### {scenario}\n");
+    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("{COMPARISON}: no {scenario}"));
+    rest.split("\n### ").next().unwrap_or_default()
+}
+
+#[test]
+fn the_comparison_has_every_scheme_on_every_experiment() {
+    let tables = tables_of_comparison();
+    let made_by = "Made by `weir compare qsccp --schemes all --seeds ";
+    let seeds = tables.strip_prefix(made_by).and_then(|rest| rest.split('`').next());
+    let seeds: u64 = seeds.and_then(|seeds| seeds.parse().ok()).expect("`make comparison` makes the tables");
+    assert!(seeds >= 10, "{COMPARISON}: {seeds} seeds");
+    for (name, text) in builtins().into_iter().filter(|(name, _)| name.starts_with("qsccp/")) {
+        let section = section(&tables, name);
+        let rows = |row: &str| section.lines().filter(|line| line.starts_with(row)).count();
+        let scenario = Scenario::parse(name, name, &text, &[]).expect("a built-in scenario is right");
+        for scheme in SCHEMES {
+            let count = rows(&format!("|  | {} | ", scheme.name)) + rows(&format!("| {} | ", scheme.name));
+            assert!(count >= scenario.windows.len(), "{COMPARISON}: {} on {name}", scheme.name);
+        }
+        for value in scenario.axes.iter().flat_map(|axis| &axis.values) {
+            assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
+        }
+    }
+}
+
+/// If a change of the code moves them: `make comparison`, and look at what the page says of them.
+#[test]
+fn figures_of_the_comparison_are_those_of_the_runs() {
+    let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
+    let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
+    let output = weir().args(schemes).args(["--seeds", "10", "--out"]).arg(&out).output().expect("weir runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (measured, tables) = (read(&out.join("compare.md")), tables_of_comparison());
+    let _ = fs::remove_dir_all(&out);
+    let is_of =
+        |line: &&str| schemes[4].split(',').any(|scheme| line.starts_with(&format!("|  | {scheme} |")));
+    let rows = |tables: &str| -> Vec<String> {
+        section(tables, "qsccp/cache").lines().filter(is_of).map(str::to_owned).collect()
+    };
+    let measured = rows(&measured);
+    assert!(measured.len() > 10, "rows are found");
+    assert_eq!(rows(&tables), measured, "{COMPARISON} is of another version: `make comparison`");
 }
 
 // ---- Results
@@ -463,6 +531,10 @@ fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
         // It would forward for ever.
         ["forward", ..] if !line.contains(&"--check") => line.push("--check"),
         ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
+        ["compare", "qsccp", ..] => {
+            line.splice(1..2, ["examples/minimal", "qsccp/dumbbell"]);
+            line.extend(["--seeds", "1", "--set", "duration=2s"]);
+        }
         ["compare", ..] => line.extend(["--set", "duration=2s"]),
         ["reproduce", ..] => {
             let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
@@ -503,7 +575,9 @@ fn commands_shown_are_accepted() {
         let _forwarder = Forwarder::start(&text, &folder);
         for block in blocks(&text, "sh") {
             for line in block.lines() {
-                let line = line.split(" | ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+                let line = line.split(" | ").next().unwrap_or(line);
+                let (line, into) =
+                    line.split_once(" > ").map_or((line, None), |(line, into)| (line, Some(into)));
                 let words = words(line);
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 match words[..] {
@@ -514,10 +588,14 @@ fn commands_shown_are_accepted() {
                     ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
                         let mut command = weir();
                         command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
+                        command.env(FOLDER_VARIABLE, folder.join("keys"));
                         command.current_dir(&folder).args(shortened(rest, &path));
                         let output = command.output().expect("weir runs");
                         let error = String::from_utf8_lossy(&output.stderr);
                         assert!(output.status.success(), "{}: {line}\n{error}", path.display());
+                        if let Some(into) = into {
+                            fs::write(folder.join(into.trim()), &output.stdout).expect("the output is kept");
+                        }
                         run += 1;
                     }
                     _ => {}

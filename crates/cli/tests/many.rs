@@ -362,7 +362,148 @@ fn schemes_that_are_none_or_given_twice_are_refused() {
     refused(&["compare", "examples/minimal", "--schemes", "qsccp,fixd"], &["did you mean `fixed`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "fixed,fixed"], &["fixed is given twice"]);
     refused(&["compare", "examples/minimal"], &["--schemes"]);
-    refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "qsccp/dumbbell"]);
+    refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "papers: qsccp", "qsccp/dumbbell"]);
+    refused(&["compare", "dumbell", "--schemes", "fixed"], &["did you mean `qsccp/dumbbell`?"]);
+    refused(&["compare", "examples/minimal", "--schemes", "all,fixed"], &["all is every scheme"]);
+    refused(&["compare", "--schemes", "fixed"], &["SCENARIO"]);
+}
+
+// ---- compare, several scenarios
+
+fn summary(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(&weir(&[&["compare", "--json"], args].concat()))).unwrap()
+}
+
+#[test]
+fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
+    let file = holding("compare-several");
+    let args = ["examples/minimal", "--schemes", "fixed,qsccp", "--seeds", "2", "--set", "duration=2s"];
+    let document = summary(&[&[&*file], &args[..]].concat());
+    assert_eq!(keys(&document), ["command", "scenarios", "schemes", "seeds", "version"]);
+    let command =
+        format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set \"duration=2s\"");
+    assert_eq!(document["command"], json!(command));
+    assert_eq!(document["schemes"], json!(["fixed", "qsccp"]));
+    let [swept, minimal] = &document["scenarios"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert_eq!(keys(swept), ["others", "points", "scenario", "source", "title"]);
+    let sets = |scenario: &Value| -> Vec<Value> {
+        scenario["points"].as_array().unwrap().iter().map(|point| point["set"].clone()).collect()
+    };
+    assert_eq!(sets(swept), [json!(["axis.loss=0.0"]), json!(["axis.loss=0.1"])]);
+    assert_eq!(sets(minimal), [json!([])]);
+    let point = &swept["points"][1];
+    assert_eq!((&point["page"], &point["left_out"]), (&Value::Null, &json!([])));
+    // As the point by itself.
+    let alone = summary(&[&[&*file, "--set", "axis.loss=0.1"], &args[1..]].concat());
+    let period = &alone["periods"][0];
+    for (at, row) in point["periods"][0]["rows"].as_array().unwrap().iter().enumerate() {
+        let class = &period["classes"][at];
+        for figure in ["scheme", "goodput_bps", "lost", "retransmitted", "delay_ms"] {
+            assert_eq!(row[figure], class[figure], "{figure}");
+        }
+        let utilisation = &period["links"].as_array().unwrap()[2 + at]["utilisation"];
+        assert_eq!(&row["utilisation"], utilisation, "from P to C");
+    }
+    assert!(point["periods"][0]["optimum_bps"].as_f64().unwrap() > 8e6);
+}
+
+#[test]
+fn who_sets_an_axis_has_picked_its_point() {
+    let file = holding("compare-picked");
+    let document =
+        summary(&[&file, "examples/minimal", "--schemes", "fixed", "--seeds", "1", "--set", "duration=1s"]);
+    assert_eq!(document["scenarios"][0]["points"].as_array().unwrap().len(), 2);
+    let other = swept("compare-picked-other", "at_least = 0.9");
+    let document = summary(&[&file, &other, "--schemes", "fixed", "--seeds", "1", "--set", "axis.loss=0.1"]);
+    for scenario in document["scenarios"].as_array().unwrap() {
+        let [point] = &scenario["points"].as_array().unwrap()[..] else { panic!("{scenario}") };
+        assert_eq!(point["set"], json!([]));
+        assert!(point["periods"][0]["rows"][0]["lost"]["mean"].as_f64().unwrap() > 0.0);
+    }
+}
+
+/// What a scenario asks of one scheme, when its goodput settles, is measured of all, and is in no run's own document.
+#[test]
+fn a_summary_says_of_every_scheme_when_its_goodput_settled() {
+    let settle = "at_least = 0.9\n[[expectation]]\nsource = \"assumed: soon\"\nmetric = \"settle\"\n\
+                  scheme = \"fixed\"\nat_most = \"2 s\"";
+    let file = swept("compare-settle", settle);
+    let out = folder("compare-settle-out");
+    let args = ["--schemes", "qsccp,fixed", "--seeds", "2", "--out", out.to_str().unwrap()];
+    let document = summary(&[&[&*file, "examples/minimal"], &args[..]].concat());
+    for row in document["scenarios"][0]["points"][0]["periods"][0]["rows"].as_array().unwrap() {
+        assert_eq!(row["settle_s"]["n"], json!(2), "{row}");
+    }
+    let page = document["scenarios"][0]["points"][0]["page"].as_str().unwrap();
+    let run = |scheme: &str| -> Value {
+        let file = out.join(page).with_file_name(scheme).join("run.json");
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+    };
+    let settling = |run: &Value| {
+        let rows = run["expectations"].as_array().unwrap();
+        rows.iter().filter(|row| row["what"].as_str().unwrap().starts_with("time to settle")).count()
+    };
+    assert_eq!((settling(&run("fixed")), settling(&run("qsccp"))), (1, 0));
+}
+
+#[test]
+fn a_summary_writes_its_tables_and_a_page_a_point() {
+    let out = folder("compare-summary-out");
+    let file = holding("compare-summary");
+    let args = ["--schemes", "all", "--seeds", "1", "--set", "duration=1s", "--out", out.to_str().unwrap()];
+    let text = printed(&weir(&[&["compare", &*file, "examples/minimal"], &args[..]].concat()));
+    assert!(text.contains("9 schemes on 2 scenarios") && text.contains("over loss, "), "{text}");
+    assert!(text.ends_with(&format!("{}\n", out.join("compare.html").display())), "{text}");
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("compare.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("compare.html")).unwrap();
+    for point in
+        document["scenarios"].as_array().unwrap().iter().flat_map(|one| one["points"].as_array().unwrap())
+    {
+        let own = point["page"].as_str().unwrap();
+        assert!(page.contains(&format!("href=\"{own}\"")), "{own}");
+        for file in ["compare.html", "compare.json", "qsccp/report.html", "bbr/run.json"] {
+            assert!(out.join(own).with_file_name(file).exists(), "{own}: {file}");
+        }
+    }
+    let tables = fs::read_to_string(out.join("compare.md")).unwrap();
+    for scheme in document["schemes"].as_array().unwrap() {
+        let scheme = scheme.as_str().unwrap();
+        assert!(
+            tables.contains(&format!("\n| {scheme} | ")) && tables.contains(&format!("|  | {scheme} | "))
+        );
+    }
+    assert!(tables.contains("\n### examples/minimal\n"), "{tables}");
+}
+
+/// Both nodes of the minimal example.
+const ENDS: &str = "name = [\"alice\", \"bob\"]";
+
+#[test]
+fn what_no_scheme_can_run_is_said_below_its_dashes() {
+    let cached = changed("compare-cached", ENDS, &format!("{ENDS}\ncache_ratio = 0.5"));
+    let args = ["--schemes", "fixed,qsccp", "--seeds", "1", "--set", "duration=1s"];
+    let document = summary(&[&[&*cached, "examples/minimal"], &args[..]].concat());
+    let left_out = document["scenarios"][0]["points"][0]["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 2);
+    assert!(left_out[0]["why"].as_str().unwrap().contains("cannot be simulated yet"), "{left_out:?}");
+    assert_eq!(document["scenarios"][1]["points"][0]["left_out"], json!([]));
+    let out = folder("compare-cached-out");
+    let text = ["--out", out.to_str().unwrap()];
+    let text = printed(&weir(&[&["compare", &*cached, "examples/minimal"], &args[..], &text[..]].concat()));
+    assert!(text.contains("– fixed cannot run here: "), "{text}");
+    let other = changed("compare-cached-too", ENDS, &format!("{ENDS}\ncache_ratio = 0.1"));
+    refused(
+        &[&["compare", &*cached, &*other], &args[..]].concat(),
+        &["no scheme can run any of these scenarios", "cannot be simulated yet"],
+    );
+}
+
+#[test]
+fn one_scenario_is_compared_as_it_stands_whatever_its_axes() {
+    let document = summary(&[&holding("compare-stands"), "--schemes", "all", "--seeds", "1"]);
+    assert_eq!(document["schemes"].as_array().unwrap().len(), 9);
+    assert_eq!((&document["set"], keys(&document)[0]), (&json!([]), "periods"));
 }
 
 // ---- run

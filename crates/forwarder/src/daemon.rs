@@ -22,7 +22,7 @@ use crate::capture::Capture;
 use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Asked, Engine, LISTENERS, Limits};
-use crate::management::{Management, ManagementConfig, Policy, Trust, known_key};
+use crate::management::{Management, ManagementConfig, Policy, Trust, known_keys};
 use crate::metrics::Server;
 use crate::node::Node;
 use crate::record::{Header, Recorder};
@@ -517,14 +517,14 @@ fn free_port(address: SocketAddr) -> String {
 fn management_config(config: &Config) -> Result<ManagementConfig, ConfigError> {
     let mut policy = Policy::default();
     for (at, path) in config.management.trusted_keys.iter().enumerate() {
-        let key = known_key(path).map_err(|error| {
+        let keys = known_keys(path).map_err(|error| {
             config.error_at(
                 &format!("management.trusted_keys.{at}"),
                 &error,
-                "a certificate as ndnsec or ndnd write it",
+                "a certificate as `weir key export`, ndnsec or ndnd write it",
             )
         })?;
-        policy.keys.push(key);
+        policy.keys.extend(keys);
     }
     if config.management.local_trusted {
         policy.local = Trust::KnownKeys;

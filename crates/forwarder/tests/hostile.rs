@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use running::{Folder, Frame, Peer, Producer, Running, SECOND, data, name, now, pause};
 use weir_core::random::Random;
+use weir_keychain::{Algorithm, Certificate, Key, Moment, Validity, form};
 use weir_management::ControlParameters;
 use weir_management::status::FaceStatus;
 use weir_packet::fragment::Fragmenter;
@@ -261,13 +262,11 @@ fn unsigned_and_replayed_commands_are_refused_and_change_nothing() {
 #[test]
 fn where_only_trusted_keys_count_others_of_this_host_are_refused() {
     let folder = Folder::new("trusted");
-    let (key, certificate) = (name("/op/KEY/1"), folder.path("op.cert"));
-    let signer = Signer::generate_ecdsa().unwrap();
-    let info = SignatureInfo::new(signer.signature_type());
-    let mut wire = Vec::new();
-    let whole = name("/op/KEY/1/self/v=1");
-    Data::new(whole.view(), signer.public_key().unwrap(), info).sign(&signer, &mut wire).unwrap();
-    fs::write(&certificate, wire).unwrap();
+    let certificate = folder.path("op.cert");
+    let key = Key::generate(name("/op").view(), Algorithm::Ecdsa).unwrap();
+    let validity = Validity { not_before: Moment::EPOCH, not_after: Moment::LAST };
+    let made = Certificate::self_signed(&key, Moment::EPOCH, validity).unwrap();
+    fs::write(&certificate, form::certificate_pem(&made)).unwrap();
     let more = format!("[management]\nlocal = \"trusted\"\ntrusted_keys = \"{}\"\n", certificate.display());
     let forwarder = Running::start(&folder, &more);
     let mut application = forwarder.connect();
@@ -279,7 +278,8 @@ fn where_only_trusted_keys_count_others_of_this_host_are_refused() {
     ControlParameters { name: Some(name("/own")), ..ControlParameters::default() }.encode(&mut parameters);
     let command = name("/localhost/nfd/rib/register").with(Component::generic(&parameters));
     let bare = Interest { nonce: Some(3), must_be_fresh: true, ..Interest::new(command.view()) };
-    application.send(&sign(&bare, &signer, info.with_key(key.view())));
+    let info = SignatureInfo::new(SignatureType::Null).with_key(key.name().name());
+    application.send(&sign(&bare, key.signer(), info));
     assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 200);
     assert!(has_route(&forwarder, "/own") && !has_route(&forwarder, "/anybody"));
 }

@@ -3,7 +3,7 @@
 //! | SignatureType | sign | verify | key |
 //! |---|---|---|---|
 //! | DigestSha256 | yes | yes | none |
-//! | Sha256WithEcdsa (P-256, ASN.1 DER) | yes | yes | PKCS #8; public: SubjectPublicKeyInfo DER or X9.62 point |
+//! | Sha256WithEcdsa (P-256, ASN.1 DER) | yes | yes | PKCS #8 or SEC 1; public: SubjectPublicKeyInfo DER or X9.62 point |
 //! | Ed25519 | yes | yes | PKCS #8 or seed; public: SubjectPublicKeyInfo DER or 32 bytes |
 //! | HmacWithSha256 | yes | yes | shared secret |
 //! | Sha256WithRsa (PKCS #1 v1.5, 2048 to 8192 bits) | no | yes | SubjectPublicKeyInfo or RSAPublicKey DER |
@@ -20,6 +20,7 @@ use crate::signature::{Signature, SignatureInfo, SignatureType};
 use crate::tlv::{DecodeError, MAX_PACKET_SIZE, Reader, put_element, put_header, types};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ED25519, EcdsaKeyPair, Ed25519KeyPair, KeyPair,
@@ -145,6 +146,12 @@ impl Signer {
         Ok(Signer(SigningKey::Ecdsa(pair.map_err(|_| SignError::BadKey)?)))
     }
 
+    /// ECDSA P-256 with a private key as an ECPrivateKey in DER (SEC 1, RFC 5915).
+    pub fn ecdsa_from_sec1(der: &[u8]) -> Result<Self, SignError> {
+        let pair = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_ASN1_SIGNING, der);
+        Ok(Signer(SigningKey::Ecdsa(pair.map_err(|_| SignError::BadKey)?)))
+    }
+
     /// ECDSA P-256 with a new key.
     pub fn generate_ecdsa() -> Result<Self, SignError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING);
@@ -180,14 +187,31 @@ impl Signer {
         }
     }
 
-    /// The private key in PKCS #8, if it has one.
+    /// The private key in PKCS #8, if it has one: version 1, which more libraries read than version 2.
     pub fn to_pkcs8(&self) -> Option<Vec<u8>> {
         let document = match &self.0 {
             SigningKey::Ecdsa(pair) => pair.to_pkcs8v1().ok()?,
-            SigningKey::Ed25519(pair) => pair.to_pkcs8().ok()?,
+            SigningKey::Ed25519(pair) => pair.to_pkcs8v1().ok()?,
             _ => return None,
         };
         Some(document.as_ref().to_vec())
+    }
+
+    /// An ECDSA private key as an ECPrivateKey in DER (SEC 1, RFC 5915), with its curve.
+    pub fn to_sec1(&self) -> Option<Vec<u8>> {
+        let SigningKey::Ecdsa(pair) = &self.0 else { return None };
+        let der: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().ok()?;
+        Some(der.as_ref().to_vec())
+    }
+
+    /// The public key as a SubjectPublicKeyInfo in DER, if it has one: what certificates contain.
+    pub fn public_key_der(&self) -> Option<Vec<u8>> {
+        let der = match &self.0 {
+            SigningKey::Ecdsa(pair) => pair.public_key().as_der().ok()?,
+            SigningKey::Ed25519(pair) => pair.public_key().as_der().ok()?,
+            _ => return None,
+        };
+        Some(der.as_ref().to_vec())
     }
 
     /// The public key, if it has one: an X9.62 point for ECDSA, 32 bytes for Ed25519.
@@ -556,7 +580,22 @@ mod tests {
                 _ => Signer::ecdsa_from_pkcs8(&pkcs8),
             };
             assert_eq!(again.unwrap().public_key(), signer.public_key());
+            let der = signer.public_key_der().unwrap();
+            assert!(der.ends_with(signer.public_key().unwrap()));
+            let mut wire = Vec::new();
+            let data = Data::new(NameRef::ROOT, b"x", SignatureInfo::new(SignatureType::Null));
+            data.sign(&signer, &mut wire).unwrap();
+            let verifier = match signer.signature_type() {
+                SignatureType::Ed25519 => Verifier::ed25519(&der),
+                _ => Verifier::ecdsa(&der),
+            };
+            assert_eq!(verifier.unwrap().verify_data(&wire), Ok(()));
         }
+        let signer = Signer::generate_ecdsa().unwrap();
+        let again = Signer::ecdsa_from_sec1(&signer.to_sec1().unwrap()).unwrap();
+        assert_eq!(again.public_key(), signer.public_key());
+        assert!(Signer::ecdsa_from_sec1(b"no key").is_err());
+        assert_eq!((Signer::hmac(b"x").to_sec1(), Signer::digest().public_key_der()), (None, None));
         assert!(Signer::ecdsa_from_pkcs8(b"no key").is_err());
         assert!(Verifier::rsa(b"no key").is_err());
         // RFC 8032, section 7.1, test 1.

@@ -49,18 +49,18 @@ impl ComparisonDocument {
 
 /// The rows of a part of a run.
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    from_s: f64,
-    to_s: f64,
-    flows: &'a [FlowRow],
-    classes: &'a [ClassRow],
+pub(crate) struct Part<'a> {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) flows: &'a [FlowRow],
+    pub(crate) classes: &'a [ClassRow],
     groups: &'a [GroupRow],
-    links: &'a [LinkRow],
-    optimum: Option<&'a OptimumRow>,
+    pub(crate) links: &'a [LinkRow],
+    pub(crate) optimum: Option<&'a OptimumRow>,
 }
 
 /// The whole run, or from 1 on one of its windows.
-fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
+pub(crate) fn part(run: &RunDocument, at: usize) -> Option<Part<'_>> {
     let Some(at) = at.checked_sub(1) else {
         let RunDocument { simulated_s, flows, classes, groups, links, optimum, .. } = run;
         let (from_s, to_s, optimum) = (0.0, *simulated_s, optimum.as_ref());
@@ -194,7 +194,7 @@ fn link<'a>(scheme: &str, runs: impl Iterator<Item = &'a LinkRow>) -> LinkCompar
 }
 
 /// The mean over those seeds that have a value.
-fn estimate(values: impl Iterator<Item = Option<f64>>) -> Option<Estimate> {
+pub(crate) fn estimate(values: impl Iterator<Item = Option<f64>>) -> Option<Estimate> {
     Estimate::of(&values.flatten().collect::<Vec<f64>>())
 }
 

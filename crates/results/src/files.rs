@@ -1,7 +1,7 @@
 //! Writing results: JSON, Parquet, and everything at once.
 
 use crate::html::report_html;
-use crate::model::{ComparisonDocument, ReproductionDocument, RunDocument};
+use crate::model::{ComparisonDocument, ReproductionDocument, RunDocument, SummaryDocument};
 use crate::schema::{self, Kind, METADATA, Table};
 use crate::series::{Report, Series};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
@@ -85,6 +85,14 @@ pub fn write_comparison(
 /// there.
 pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
+}
+
+/// Writes `compare.json`, `compare.html` and `compare.md` into the directory `dir`, which is made if it is not there.
+pub fn write_comparisons(document: &SummaryDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
+    let dir = dir.as_ref();
+    write_summary(dir, "compare", &to_json(document), &document.html())?;
+    let path = dir.join("compare.md");
+    fs::write(&path, document.markdown()).map_err(WriteError::file(&path))
 }
 
 fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), WriteError> {

@@ -1,5 +1,5 @@
 //! The documents: of one run, what `weir run --json` prints and `run.json` holds; of schemes side by
-//! side, that of `weir compare`; and of the statements of papers, that of `weir reproduce`.
+//! side, those of `weir compare`; and of the statements of papers, that of `weir reproduce`.
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
@@ -375,6 +375,104 @@ pub struct DelayEstimates {
     pub mean: Option<Estimate>,
     /// 99th percentile.
     pub p99: Option<Estimate>,
+}
+
+/// Schemes on several scenarios, each at every point of its axes: means over several seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryDocument {
+    /// The command that made it.
+    pub command: String,
+    /// The version of Weir that made it.
+    pub version: String,
+    /// The seeds that each scheme ran with.
+    pub seeds: Vec<u64>,
+    /// The schemes.
+    pub schemes: Vec<String>,
+    /// The scenarios.
+    pub scenarios: Vec<SummaryScenario>,
+}
+
+/// One of several scenarios.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryScenario {
+    /// The scenario's name, or the path of its file.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// Where it comes from: paper, section, figure.
+    pub source: String,
+    /// The schemes that some of its flows run, whichever is compared; empty for most scenarios.
+    pub others: Vec<String>,
+    /// Each point of its axes; one for a scenario without axes.
+    pub points: Vec<SummaryPoint>,
+}
+
+/// A scenario at one point of its axes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryPoint {
+    /// What picks it with `--set`, such as `axis.delay=5 ms`; empty for a scenario without axes.
+    pub set: Vec<String>,
+    /// The page that compares the schemes here alone, from the folder of this document; `None` if none was
+    /// written.
+    pub page: Option<String>,
+    /// The schemes that could not run here.
+    pub left_out: Vec<LeftOutRow>,
+    /// Figures over the whole run first, unless a window is as long, then over each measuring window.
+    pub periods: Vec<SummaryPeriod>,
+}
+
+/// A scheme that could not run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LeftOutRow {
+    /// The scheme.
+    pub scheme: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// Figures of the schemes over a part of all runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryPeriod {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// What all flows would have together in the best allocation, bit/s; `None` where that is not known.
+    pub optimum_bps: Option<f64>,
+    /// A row a scheme.
+    pub rows: Vec<SummaryRow>,
+}
+
+/// A scheme's figures, of all flows together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRow {
+    /// The scheme.
+    pub scheme: String,
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: Option<Estimate>,
+    /// Mean goodput of the flows that run the scheme, as a part of that of the flows that run one of their own;
+    /// `None` without such flows.
+    pub ratio: Option<Estimate>,
+    /// Mean utilisation, 0 to 1, of the links that keep flows from more in the optimum; `None` where that is not
+    /// known.
+    pub utilisation: Option<Estimate>,
+    /// Jain's fairness index, 0 to 1, of the flows' goodputs, each as a part of what the flow has in the optimum;
+    /// `None` where that is not known, or of fewer than two.
+    pub jain: Option<Estimate>,
+    /// From the first sending of an Interest to its Data, ms. The mean is over the classes, each with the weight
+    /// of its goodput, the 99th percentile that of the class where it is largest.
+    pub delay_ms: DelayEstimates,
+    /// Data packets dropped in the network.
+    pub lost: Option<Estimate>,
+    /// Interests sent again.
+    pub retransmitted: Option<Estimate>,
+    /// Mean over the flows of the time that each took, s; over the seeds in which all were done.
+    pub completion_mean_s: Option<Estimate>,
+    /// When the last flow was done, s after its start; over the seeds in which all were.
+    pub completion_s: Option<Estimate>,
+    /// After which time the goodputs that the scenario says something about have settled, the last of them, s;
+    /// `None` where it says nothing.
+    pub settle_s: Option<Estimate>,
 }
 
 /// What papers state, beside what was measured over several seeds.

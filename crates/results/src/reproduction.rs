@@ -159,6 +159,7 @@ impl ReproductionDocument {
             grids,
             notes,
             reports: experiment.cases.iter().filter_map(report).collect(),
+            pages: Vec::new(),
         }
     }
 
@@ -265,7 +266,7 @@ impl ReproductionDocument {
         columns.extend(by_scheme.then_some(words("scheme")));
         let shown = |case: &'a CaseRow| case.statements.iter().filter(|row| is_in(row));
         let by_optimum = experiment.cases.iter().flat_map(shown).any(|row| row.optimum.is_some());
-        columns.extend(own.iter().copied().chain(by_optimum.then_some(numbers("optimum"))));
+        columns.extend(own.iter().cloned().chain(by_optimum.then_some(numbers("optimum"))));
         columns.push(words("holds"));
         let mut rows = Vec::new();
         for case in &experiment.cases {

@@ -2,6 +2,7 @@
 
 use crate::page::{self, escaped};
 use crate::table;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A page of tables.
@@ -14,6 +15,8 @@ pub(crate) struct Sheet {
     /// Names and values in its head.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
+    /// About all of its tables.
+    pub(crate) notes: Vec<String>,
     /// What its plots are drawn from, as JSON without `<`; empty without plots.
     pub(crate) data: String,
 }
@@ -29,6 +32,8 @@ pub(crate) struct Section {
     pub(crate) notes: Vec<String>,
     /// Names and paths of reports, from the folder of the page.
     pub(crate) reports: Vec<(String, String)>,
+    /// Names and paths of further pages, likewise.
+    pub(crate) pages: Vec<(String, String)>,
 }
 
 /// How a table is laid out where it does not fit.
@@ -53,9 +58,9 @@ pub(crate) struct Grid {
 }
 
 /// A column: its heading, and whether numbers stand in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Column {
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     pub(crate) is_number: bool,
 }
 
@@ -70,13 +75,13 @@ pub(crate) struct Cell {
 }
 
 /// A column of words.
-pub(crate) const fn words(title: &'static str) -> Column {
-    Column { title, is_number: false }
+pub(crate) fn words(title: impl Into<Cow<'static, str>>) -> Column {
+    Column { title: title.into(), is_number: false }
 }
 
 /// A column of numbers.
-pub(crate) const fn numbers(title: &'static str) -> Column {
-    Column { title, is_number: true }
+pub(crate) fn numbers(title: impl Into<Cow<'static, str>>) -> Column {
+    Column { title: title.into(), is_number: true }
 }
 
 impl From<String> for Cell {
@@ -104,6 +109,9 @@ impl Sheet {
         for section in &self.sections {
             text += &section.text(width);
         }
+        for note in &self.notes {
+            text += &format!("\n{}\n", table::wrapped(note, width));
+        }
         text
     }
 }
@@ -130,7 +138,7 @@ impl Section {
 
 impl Grid {
     fn text(&self, width: Option<u16>) -> String {
-        let header: Vec<&str> = self.columns.iter().map(|column| column.title).collect();
+        let header: Vec<&str> = self.columns.iter().map(|column| &*column.title).collect();
         let is_number = |column: &usize| self.columns[*column].is_number;
         let mut table = table::table(&header, (0..header.len()).filter(is_number), width);
         let (shown, which) = self.in_text.as_ref().map_or((self.rows.len(), ""), |(n, which)| (*n, which));
@@ -138,6 +146,49 @@ impl Grid {
             table.add_row(row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>());
         }
         format!("{}{which}\n{}", self.title, table.trim_fmt())
+    }
+}
+
+// ---- As Markdown
+
+impl Sheet {
+    /// For a document: the tables as GitHub's dialect of Markdown has them.
+    pub(crate) fn markdown(&self) -> String {
+        self.sections.iter().map(Section::markdown).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Section {
+    fn markdown(&self) -> String {
+        let mut text = format!("### {}\n", self.title);
+        if !self.source.is_empty() {
+            text += &format!("\n{}\n", self.source);
+        }
+        for grid in &self.grids {
+            text += &format!("\n{}\n", grid.markdown());
+        }
+        for note in &self.notes {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+}
+
+impl Grid {
+    fn markdown(&self) -> String {
+        let line = |cells: &mut dyn Iterator<Item = &str>| {
+            let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let rule: Vec<&str> =
+            self.columns.iter().map(|column| if column.is_number { "--:" } else { "---" }).collect();
+        let mut text = format!("{}:\n\n", self.title);
+        text += &line(&mut self.columns.iter().map(|column| &*column.title));
+        text += &format!("|{}|\n", rule.join("|"));
+        for row in &self.rows {
+            text += &line(&mut row.iter().map(|cell| cell.text.as_str()));
+        }
+        text.trim_end().to_owned()
     }
 }
 
@@ -160,6 +211,9 @@ impl Sheet {
             body += &format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
         }
         body += "</dl></header>\n";
+        for note in &self.notes {
+            body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
+        }
         if !self.data.is_empty() {
             body += "<div id=\"plots\"><noscript>Plots are drawn by a script in this file, which your browser does not \
                      run.</noscript></div>\n";
@@ -193,12 +247,12 @@ impl Section {
         for note in &self.notes {
             *body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
-        if !self.reports.is_empty() {
-            let links = self.reports.iter().map(|(name, path)| {
-                format!("<a href=\"{}\">{}</a>", escaped(&percent_encoded(path)), escaped(name))
-            });
-            let links: Vec<String> = links.collect();
-            *body += &format!("<p class=\"runs\">Reports of the first seed: {}</p>\n", links.join(", "));
+        for (what, links) in
+            [("With plots and reports", &self.pages), ("Reports of the first seed", &self.reports)]
+        {
+            if !links.is_empty() {
+                *body += &format!("<p class=\"runs\">{what}: {}</p>\n", links_html(links));
+            }
         }
         *body += "</section>\n";
     }
@@ -216,7 +270,7 @@ impl Grid {
         let class = if is_wide { "figures" } else { "statements" };
         *body += &format!("<table class=\"{class}\" aria-label=\"{title}\">\n<thead><tr>");
         for column in &self.columns {
-            *body += &format!("<th scope=\"col\"{}>{}</th>", number(column), escaped(column.title));
+            *body += &format!("<th scope=\"col\"{}>{}</th>", number(column), escaped(&column.title));
         }
         *body += "</tr></thead>\n<tbody>\n";
         for row in &self.rows {
@@ -239,7 +293,7 @@ impl Grid {
             } else {
                 format!(" <small>{}</small>", escaped(&cell.note))
             };
-            let label = format!("data-label=\"{}\"", escaped(column.title));
+            let label = format!("data-label=\"{}\"", escaped(&column.title));
             // Writing to a text does not fail.
             let _ = match (at, cell.holds) {
                 (0, _) => write!(body, "<th scope=\"row\">{text}{note}</th>"),
@@ -249,6 +303,13 @@ impl Grid {
         }
         *body += "</tr>\n";
     }
+}
+
+fn links_html(links: &[(String, String)]) -> String {
+    let link = |(name, path): &(String, String)| {
+        format!("<a href=\"{}\">{}</a>", escaped(&percent_encoded(path)), escaped(name))
+    };
+    links.iter().map(link).collect::<Vec<_>>().join(", ")
 }
 
 fn number(column: &Column) -> &'static str {
@@ -296,6 +357,7 @@ mod tests {
             grids: vec![grid],
             notes: vec![text.to_owned()],
             reports: vec![(text.to_owned(), format!("{text}/report.html"))],
+            pages: vec![(text.to_owned(), format!("{text}/compare.html"))],
         };
         let facts = vec![("seeds", text.to_owned())];
         Sheet {
@@ -304,6 +366,7 @@ mod tests {
             set: vec![text.to_owned()],
             facts,
             sections: vec![section],
+            notes: vec![text.to_owned()],
             data: String::new(),
         }
     }
@@ -323,9 +386,20 @@ mod tests {
     fn text_and_page_have_every_cell() {
         let sheet = sheet("plain words");
         let (text, page) = (sheet.text(None), sheet.html());
-        // Title, fact, set, section, source, grid, five cells, verdict, note.
-        assert_eq!(text.matches("plain words").count(), 13, "{text}");
+        // Title, fact, set, section, source, grid, five cells, verdict, two notes.
+        assert_eq!(text.matches("plain words").count(), 14, "{text}");
         assert!(page.contains("<tr class=\"first holds\">") && page.contains("<tr class=\"fails\">"));
         assert!(page.contains("href=\"plain%20words/report.html\""));
+        assert!(page.contains("href=\"plain%20words/compare.html\""));
+    }
+
+    #[test]
+    fn markdown_has_every_cell_and_a_bar_ends_none() {
+        let text = sheet("a|b").markdown();
+        assert_eq!(
+            text,
+            "### a|b\n\na|b\n\na|b:\n\n| what | measured | holds |\n|---|--:|---|\n| a\\|b | a\\|b | a\\|b |\n\
+             |  | a\\|b | a\\|b |\n\na|b\n"
+        );
     }
 }

@@ -25,7 +25,7 @@ use weir_packet::{
 };
 
 pub use authority::{KnownKey, Policy, Refusal, Trust};
-pub use certificate::known_key;
+pub use certificate::known_keys;
 pub use rib::{Rib, Route};
 pub use segments::DatasetConfig;
 

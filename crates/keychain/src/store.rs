@@ -1,0 +1,362 @@
+//! The key chain: a folder with a file for each private key and each certificate.
+//!
+//! | file | what |
+//! |---|---|
+//! | `<digest>.privkey` | a private key, unencrypted: a line `Name: …` and a PEM block ([`crate::form::key_pem`]) |
+//! | `<digest>.ndncert` | a certificate in base64, as `ndnsec` prints it |
+//! | `default` | the name of the default key |
+//!
+//! The digest is the first half of SHA-256 of the name of key or certificate. The folder is made with mode 0700,
+//! private keys with 0600, and one that others may read is not used. A file appears whole or not at all; keys and
+//! certificates are never overwritten.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use weir_packet::sign::sha256;
+use weir_packet::{Name, NameRef};
+use zeroize::Zeroizing;
+
+use crate::certificate::Certificate;
+use crate::form::{self, FormError, Item};
+use crate::key::Key;
+use crate::name::KeyName;
+
+/// The variable that says where the key chain is.
+pub const FOLDER_VARIABLE: &str = "WEIR_KEYCHAIN";
+/// Where it is below the home folder, without that variable.
+pub const DEFAULT_FOLDER: &str = ".ndn/weir";
+
+const PRIVATE_KEY: &str = "privkey";
+const CERTIFICATE: &str = "ndncert";
+const DEFAULT: &str = "default";
+
+/// What may be wrong with a key chain.
+#[derive(Debug)]
+pub enum StoreError {
+    /// There is neither the variable nor a home folder.
+    NoFolder,
+    /// The system does not do it.
+    Io(PathBuf, io::Error),
+    /// A file in it is not what it should be.
+    Form(PathBuf, FormError),
+    /// Others than its owner may read a private key: its mode is given.
+    Exposed(PathBuf, u32),
+    /// There is such a key already.
+    KeyExists(KeyName),
+    /// There is no key or certificate for this name.
+    NotFound(Name),
+    /// There is no key at all.
+    Empty(PathBuf),
+    /// There are several, and none of them is the default.
+    Several(Vec<KeyName>),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::NoFolder => {
+                write!(f, "there is no place for keys: set {FOLDER_VARIABLE} to a folder, or HOME")
+            }
+            StoreError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            StoreError::Form(path, error) => write!(f, "{}: {error}", path.display()),
+            StoreError::Exposed(path, mode) => write!(
+                f,
+                "{}: others may read this private key (its mode is {mode:04o}): wanted 0600",
+                path.display()
+            ),
+            StoreError::KeyExists(name) => {
+                write!(f, "there is a key {name} already, and it is not overwritten")
+            }
+            StoreError::NotFound(name) => {
+                write!(f, "there is no key and no certificate {name}: `weir key list` lists them")
+            }
+            StoreError::Empty(path) => {
+                write!(f, "there is no key in {}: `weir key new` makes one", path.display())
+            }
+            StoreError::Several(names) => {
+                write!(f, "there are {} keys: say which, or make one the default", names.len())?;
+                names.iter().try_for_each(|name| write!(f, "\n  {name}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Keys and certificates in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyChain {
+    folder: PathBuf,
+}
+
+impl KeyChain {
+    /// The one in a folder, which is made when something is to be kept.
+    pub const fn at(folder: PathBuf) -> KeyChain {
+        KeyChain { folder }
+    }
+
+    /// The user's: in the folder that `WEIR_KEYCHAIN` names, or else in `~/.ndn/weir`.
+    ///
+    /// # Errors
+    /// There is neither the variable nor a home folder.
+    pub fn of_user() -> Result<KeyChain, StoreError> {
+        let set = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = || set("HOME").map(|home| home.join(DEFAULT_FOLDER));
+        set(FOLDER_VARIABLE).or_else(home).map(KeyChain::at).ok_or(StoreError::NoFolder)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn path(&self, name: NameRef<'_>, extension: &str) -> PathBuf {
+        let digest = sha256(name.value());
+        let hex: String = digest.iter().take(digest.len() / 2).map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{hex}.{extension}"))
+    }
+
+    /// Keeps a private key.
+    ///
+    /// # Errors
+    /// There is one of this name, or the file cannot be written.
+    pub fn insert_key(&self, key: &Key) -> Result<(), StoreError> {
+        let path = self.path(key.name().name(), PRIVATE_KEY);
+        match self.create(&path, form::key_pem(key).as_bytes(), 0o600) {
+            Err(StoreError::Io(_, error)) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(StoreError::KeyExists(key.name().clone()))
+            }
+            done => done,
+        }
+    }
+
+    /// Keeps a certificate; one of its name that is there already stays.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn insert_certificate(&self, certificate: &Certificate) -> Result<(), StoreError> {
+        let path = self.path(certificate.name(), CERTIFICATE);
+        match self.create(&path, form::base64(certificate.wire()).as_bytes(), 0o644) {
+            Err(StoreError::Io(_, error)) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Makes a file that is not there, whole or not at all.
+    fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
+        let new = self.write_beside(path, bytes, mode)?;
+        // A link fails where there is a file; a renaming would replace it.
+        let done = fs::hard_link(&new, path).map_err(|error| StoreError::Io(path.to_owned(), error));
+        let removed = fs::remove_file(&new).map_err(|error| StoreError::Io(new, error));
+        done.and(removed).and_then(|()| self.sync())
+    }
+
+    /// Writes a file under another name, to the disk.
+    fn write_beside(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf, StoreError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::Io(path, error)
+        };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(io(&self.folder))?;
+        let new = path.with_extension(format!("new-{}", std::process::id()));
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new);
+        let mut file = match file {
+            // What a process of this number left when it was killed.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                fs::remove_file(&new).map_err(io(&new))?;
+                OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)
+            }
+            file => file,
+        }
+        .map_err(io(&new))?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        if let Err(error) = written {
+            let _ = fs::remove_file(&new);
+            return Err(StoreError::Io(new, error));
+        }
+        Ok(new)
+    }
+
+    /// Makes the folder's changes last.
+    fn sync(&self) -> Result<(), StoreError> {
+        let done = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        done.map_err(|error| StoreError::Io(self.folder.clone(), error))
+    }
+
+    /// Paths of the files with this extension, in order.
+    fn files(&self, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let io = |error| StoreError::Io(self.folder.clone(), error);
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io)?,
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(io)?.path();
+            if path.extension().is_some_and(|own| own == extension) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// All private keys, by name.
+    ///
+    /// # Errors
+    /// A file cannot be read, is no private key, or others may read it.
+    pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
+        let mut keys =
+            self.files(PRIVATE_KEY)?.iter().map(|path| read_key(path)).collect::<Result<Vec<_>, _>>()?;
+        keys.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(keys)
+    }
+
+    /// All certificates, by name.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is no certificate.
+    pub fn certificates(&self) -> Result<Vec<Certificate>, StoreError> {
+        let read = |path: &PathBuf| {
+            let bytes = fs::read(path).map_err(|error| StoreError::Io(path.clone(), error))?;
+            form::certificates(&bytes).map_err(|error| StoreError::Form(path.clone(), error))
+        };
+        let files = self.files(CERTIFICATE)?;
+        let read: Vec<Vec<Certificate>> = files.iter().map(read).collect::<Result<_, _>>()?;
+        let mut all: Vec<Certificate> = read.into_iter().flatten().collect();
+        all.sort_by(|a, b| a.name().cmp(&b.name()));
+        Ok(all)
+    }
+
+    /// The private key that a name means: a key's own name, that of a certificate of it, or an identity, of which the
+    /// default key is meant, or the only one. Without a name it is the default key, or the only one.
+    ///
+    /// # Errors
+    /// There is none, or there are several and none is the default; or as [`KeyChain::keys`].
+    pub fn key(&self, name: Option<NameRef<'_>>) -> Result<Key, StoreError> {
+        let is_meant = |key: &Key| name.is_none_or(|name| means(name, key.name()));
+        let mut keys: Vec<Key> = self.keys()?.into_iter().filter(is_meant).collect();
+        if keys.len() > 1
+            && let Some(default) = self.default_key()?
+            && let Some(place) = keys.iter().position(|key| *key.name() == default)
+        {
+            return Ok(keys.swap_remove(place));
+        }
+        match (keys.pop(), keys.is_empty()) {
+            (Some(key), true) => Ok(key),
+            (Some(key), false) => {
+                keys.push(key);
+                Err(StoreError::Several(keys.iter().map(|key| key.name().clone()).collect()))
+            }
+            (None, _) => Err(match name {
+                Some(name) => StoreError::NotFound(name.to_name()),
+                None => StoreError::Empty(self.folder.clone()),
+            }),
+        }
+    }
+
+    /// The certificate that a name means: its own, or the newest one of a key, or of an identity's default or only key.
+    ///
+    /// # Errors
+    /// There is none, or several keys are meant; or as [`KeyChain::certificates`].
+    pub fn certificate(&self, name: NameRef<'_>) -> Result<Certificate, StoreError> {
+        let all = self.certificates()?;
+        if let Some(certificate) = all.iter().find(|certificate| certificate.name() == name) {
+            return Ok(certificate.clone());
+        }
+        let mut meant: Vec<Certificate> = all.into_iter().filter(|own| means(name, own.key_name())).collect();
+        if let Some(default) = self.default_key()?
+            && meant.iter().any(|certificate| *certificate.key_name() == default)
+        {
+            meant.retain(|certificate| *certificate.key_name() == default);
+        }
+        let mut keys: Vec<KeyName> = meant.iter().map(|certificate| certificate.key_name().clone()).collect();
+        keys.dedup();
+        if keys.len() > 1 {
+            return Err(StoreError::Several(keys));
+        }
+        let version = |certificate: &Certificate| certificate.name().last().and_then(|last| last.version());
+        meant.into_iter().max_by_key(version).ok_or_else(|| StoreError::NotFound(name.to_name()))
+    }
+
+    /// Removes a private key and the certificates of it.
+    ///
+    /// # Errors
+    /// There is no such key, or a file cannot be removed.
+    pub fn remove_key(&self, name: &KeyName) -> Result<(), StoreError> {
+        let certificates = self.certificates()?;
+        self.remove(&self.path(name.name(), PRIVATE_KEY), name.name())?;
+        for certificate in certificates.iter().filter(|certificate| certificate.key_name() == name) {
+            self.remove_certificate(certificate.name())?;
+        }
+        if self.default_key()?.as_ref() == Some(name) {
+            let path = self.folder.join(DEFAULT);
+            fs::remove_file(&path).map_err(|error| StoreError::Io(path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a certificate.
+    ///
+    /// # Errors
+    /// There is none of this name, or the file cannot be removed.
+    pub fn remove_certificate(&self, name: NameRef<'_>) -> Result<(), StoreError> {
+        self.remove(&self.path(name, CERTIFICATE), name)
+    }
+
+    fn remove(&self, path: &Path, name: NameRef<'_>) -> Result<(), StoreError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::NotFound(name.to_name())),
+            done => done.map_err(|error| StoreError::Io(path.to_owned(), error)),
+        }
+    }
+
+    /// The name of the default key, if one was chosen.
+    ///
+    /// # Errors
+    /// The file with it cannot be read, or has no key's name in it.
+    pub fn default_key(&self) -> Result<Option<KeyName>, StoreError> {
+        let path = self.folder.join(DEFAULT);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|error| StoreError::Io(path.clone(), error))?,
+        };
+        let name = text.trim().parse::<Name>().ok().and_then(|name| KeyName::of_key(name.view()));
+        name.map(Some).ok_or(StoreError::Form(path, FormError::Name))
+    }
+
+    /// Chooses the default key.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_default(&self, name: &KeyName) -> Result<(), StoreError> {
+        let path = self.folder.join(DEFAULT);
+        let new = self.write_beside(&path, format!("{name}\n").as_bytes(), 0o644)?;
+        fs::rename(&new, &path).map_err(|error| StoreError::Io(path, error))?;
+        self.sync()
+    }
+}
+
+/// Whether a name means a key: its identity's, its own, or a certificate's of it.
+fn means(name: NameRef<'_>, key: &KeyName) -> bool {
+    name == key.identity() || KeyName::of_locator(name).as_ref() == Some(key)
+}
+
+fn read_key(path: &Path) -> Result<Key, StoreError> {
+    let io = |error| StoreError::Io(path.to_owned(), error);
+    let mode = fs::metadata(path).map_err(io)?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(StoreError::Exposed(path.to_owned(), mode));
+    }
+    let bytes = Zeroizing::new(fs::read(path).map_err(io)?);
+    let form = |error| StoreError::Form(path.to_owned(), error);
+    match form::read(&bytes, None).map_err(form)?.pop() {
+        Some(Item::Key(key)) => Ok(key),
+        _ => Err(form(FormError::Unknown)),
+    }
+}

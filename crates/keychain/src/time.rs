@@ -1,0 +1,204 @@
+//! Moments and periods of validity, as certificates write them: `YYYYMMDDThhmmss`, UTC.
+
+use std::fmt;
+
+/// A moment in UTC: milliseconds since the Unix epoch, up to the end of the year 9999.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+const DAY_S: u64 = 86_400;
+
+impl Moment {
+    /// 1970-01-01T00:00:00.
+    pub const EPOCH: Moment = Moment(0);
+    /// 9999-12-31T23:59:59, the last one that can be written.
+    pub const LAST: Moment = Moment(253_402_300_799_000);
+
+    /// So many milliseconds after the Unix epoch; later than [`Moment::LAST`] it is that.
+    pub fn from_unix_ms(ms: u64) -> Moment {
+        Moment(ms).min(Moment::LAST)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub const fn unix_ms(self) -> u64 {
+        self.0
+    }
+
+    /// So many days later; at most [`Moment::LAST`].
+    #[must_use]
+    pub fn plus_days(self, days: u32) -> Moment {
+        Moment(self.0 + u64::from(days) * DAY_S * 1000).min(Moment::LAST)
+    }
+
+    /// Reads `YYYYMMDDThhmmss`. `None` for what is no such moment, and for those before 1970 as well.
+    pub fn parse(text: &[u8; 15]) -> Option<Moment> {
+        let number = |from: usize, to: usize| {
+            text.get(from..to)?.iter().try_fold(0u64, |number, digit| {
+                digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0'))
+            })
+        };
+        let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
+        let (hour, minute, second) = (number(9, 11)?, number(11, 13)?, number(13, 15)?);
+        if text.get(8) != Some(&b'T') || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let seconds = days_since_epoch(year, month, day)? * DAY_S + hour * 3600 + minute * 60 + second;
+        Some(Moment(seconds * 1000))
+    }
+
+    /// Writes `YYYYMMDDThhmmss`; a part of a second is left out.
+    pub fn text(self) -> [u8; 15] {
+        let seconds = self.0 / 1000;
+        let (year, month, day) = date(seconds / DAY_S);
+        let of_day = seconds % DAY_S;
+        let text = format!(
+            "{year:04}{month:02}{day:02}T{:02}{:02}{:02}",
+            of_day / 3600,
+            of_day / 60 % 60,
+            of_day % 60
+        );
+        let mut out = [b'0'; 15];
+        out.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+        out
+    }
+}
+
+/// As people read it: `2026-11-22 08:30:00 UTC`.
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0 / 1000;
+        let (year, month, day) = date(seconds / DAY_S);
+        let of_day = seconds % DAY_S;
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    }
+}
+
+const fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+const fn days_of_month(year: u64, month: u64) -> u64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from the year 0 to the start of `year`, in the Gregorian calendar.
+const fn days_before_year(year: u64) -> u64 {
+    365 * year + year.div_ceil(4) - year.div_ceil(100) + year.div_ceil(400)
+}
+
+fn days_since_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
+    if year < 1970 || !(1..=12).contains(&month) || !(1..=days_of_month(year, month)).contains(&day) {
+        return None;
+    }
+    let before_month: u64 = (1..month).map(|month| days_of_month(year, month)).sum();
+    Some(days_before_year(year) - days_before_year(1970) + before_month + day - 1)
+}
+
+/// Year, month and day of a day since the epoch.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + days_before_year(1970);
+    // 146 097 days are 400 years; the guess is at most one year late.
+    let mut year = days * 400 / 146_097;
+    while days_before_year(year + 1) <= days {
+        year += 1;
+    }
+    while days_before_year(year) > days {
+        year -= 1;
+    }
+    let (mut month, mut day) = (1, days - days_before_year(year));
+    while day >= days_of_month(year, month) {
+        day -= days_of_month(year, month);
+        month += 1;
+    }
+    (year, month, day + 1)
+}
+
+/// When a certificate is valid: both ends are inclusive, to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// First moment.
+    pub not_before: Moment,
+    /// Last moment.
+    pub not_after: Moment,
+}
+
+impl Validity {
+    /// Whether it is valid at this moment.
+    pub const fn contains(&self, now: Moment) -> bool {
+        self.not_before.0 / 1000 <= now.0 / 1000 && now.0 / 1000 <= self.not_after.0 / 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        // From `date -u -d @SECONDS +%Y%m%dT%H%M%S`.
+        for (seconds, text) in [
+            (0, "19700101T000000"),
+            (951_782_399, "20000228T235959"),
+            (951_782_400, "20000229T000000"),
+            (1_795_315_881, "20261122T025121"),
+            (4_107_542_400, "21000301T000000"),
+            (253_402_300_799, "99991231T235959"),
+        ] {
+            let moment = Moment::from_unix_ms(seconds * 1000 + 999);
+            assert_eq!(std::str::from_utf8(&moment.text()).unwrap(), text);
+            let read = Moment::parse(text.as_bytes().try_into().unwrap()).unwrap();
+            assert_eq!(read.unix_ms(), seconds * 1000);
+        }
+        assert_eq!(Moment::from_unix_ms(1_795_315_881_501).to_string(), "2026-11-22 02:51:21 UTC");
+        assert_eq!(Moment::from_unix_ms(u64::MAX), Moment::LAST);
+        assert_eq!(Moment::LAST.plus_days(1), Moment::LAST);
+        assert_eq!(Moment::EPOCH.plus_days(59).text(), *b"19700301T000000");
+    }
+
+    #[test]
+    fn what_is_no_moment_is_refused() {
+        for text in [
+            "20260229T000000",
+            "20261301T000000",
+            "20260001T000000",
+            "20260100T000000",
+            "20260101T240000",
+            "20260101T006000",
+            "20260101T000060",
+            "20260101 000000",
+            "2026010 T000000",
+            "19691231T235959",
+        ] {
+            assert_eq!(Moment::parse(text.as_bytes().try_into().unwrap()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_validity_belong_to_it() {
+        let [first, last] = [5_000, 7_000].map(Moment::from_unix_ms);
+        let validity = Validity { not_before: first, not_after: last };
+        let is_valid = [4_999, 5_000, 7_999, 8_000].map(|ms| validity.contains(Moment::from_unix_ms(ms)));
+        assert_eq!(is_valid, [false, true, true, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn moments_are_read_as_they_are_written_and_sort_as_text(a in 0..=253_402_300_799u64, b in 0..=253_402_300_799u64) {
+            let [a, b] = [a, b].map(|s| Moment::from_unix_ms(s * 1000));
+            prop_assert_eq!(Moment::parse(&a.text()), Some(a));
+            prop_assert_eq!(a.cmp(&b), a.text().cmp(&b.text()));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<[u8; 15]>()) {
+            prop_assert!(Moment::parse(&text).is_none_or(|moment| moment.text() == text));
+        }
+    }
+}

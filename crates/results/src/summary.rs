@@ -1,0 +1,480 @@
+//! Schemes on several scenarios: of each a few figures over all flows, as means over the seeds.
+
+use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
+use crate::format::{NONE, Quantity};
+use crate::model::{
+    DelayEstimates, Estimate, RunDocument, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow,
+    SummaryScenario,
+};
+use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use crate::stats::jain;
+
+/// What a scenario says that its runs do not.
+#[derive(Clone, Debug, Default)]
+pub struct SummaryContext {
+    /// For each flow, whether it runs a scheme of its own, whichever is compared.
+    pub has_own_scheme: Vec<bool>,
+    /// For the whole run and then for each window the directions of links that keep flows from more in the optimum,
+    /// as places among the run's; empty where that is not known.
+    pub limits: Vec<Vec<usize>>,
+}
+
+/// A run with what its document does not say.
+#[derive(Clone, Debug)]
+pub struct SummaryRun<'a> {
+    /// What it measured.
+    pub document: &'a RunDocument,
+    /// For the whole run and then for each window: when goodputs had settled, s; `None` where that was not asked.
+    pub settle_s: Vec<Option<f64>>,
+}
+
+impl SummaryPoint {
+    /// Of the runs at a point: for each scheme one with each seed, in the same order. What picks the point, its page
+    /// and which schemes could not run is added by who knows.
+    pub fn of(context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) -> SummaryPoint {
+        let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
+            return SummaryPoint::default();
+        };
+        let document = first.document;
+        let is_whole =
+            |window: &&crate::WindowRow| (window.from_s, window.to_s) == (0.0, document.simulated_s);
+        let skipped = usize::from(document.windows.iter().find(is_whole).is_some());
+        let period = |at: usize| period(at, context, schemes);
+        SummaryPoint {
+            periods: (skipped..=document.windows.len()).map(period).collect(),
+            ..SummaryPoint::default()
+        }
+    }
+}
+
+/// The whole run, or from 1 on one of the windows.
+fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) -> SummaryPeriod {
+    let limits = context.limits.get(at).map_or(&[][..], Vec::as_slice);
+    let row = |runs: &Vec<SummaryRun<'_>>| {
+        let parts: Vec<(Part<'_>, Option<f64>)> = runs
+            .iter()
+            .filter_map(|run| Some((part(run.document, at)?, run.settle_s.get(at).copied().flatten())))
+            .collect();
+        let mean = |of: &dyn Fn(&Part<'_>) -> Option<f64>| estimate(parts.iter().map(|(part, _)| of(part)));
+        SummaryRow {
+            scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
+            goodput_bps: mean(&|part| Some(goodput(part))),
+            ratio: mean(&|part| ratio(part, &context.has_own_scheme)),
+            utilisation: mean(&|part| utilisation(part, limits)),
+            jain: mean(&fairness),
+            delay_ms: DelayEstimates { mean: mean(&delay_mean), p99: mean(&delay_p99) },
+            lost: mean(&|part| Some(part.classes.iter().map(|class| class.lost).sum::<u64>() as f64)),
+            retransmitted: mean(&|part| {
+                Some(part.classes.iter().map(|class| class.retransmitted).sum::<u64>() as f64)
+            }),
+            completion_mean_s: mean(&|part| {
+                completions(part).map(|times| times.iter().sum::<f64>() / times.len() as f64)
+            }),
+            completion_s: mean(&|part| completions(part)?.into_iter().reduce(f64::max)),
+            settle_s: estimate(parts.iter().map(|(_, settle)| *settle)),
+        }
+    };
+    let first = schemes.first().and_then(|runs| part(runs.first()?.document, at));
+    SummaryPeriod {
+        from_s: first.map_or(0.0, |part| part.from_s),
+        to_s: first.map_or(0.0, |part| part.to_s),
+        optimum_bps: first
+            .and_then(|part| part.optimum)
+            .map(|optimum| optimum.flows.iter().map(|flow| flow.goodput_bps).sum()),
+        rows: schemes.iter().map(row).collect(),
+    }
+}
+
+fn goodput(part: &Part<'_>) -> f64 {
+    part.classes.iter().map(|class| class.goodput_bps).sum()
+}
+
+fn ratio(part: &Part<'_>, has_own_scheme: &[bool]) -> Option<f64> {
+    let mean_of = |own: bool| {
+        let goodputs = part.flows.iter().zip(has_own_scheme).filter(|(_, has_own)| **has_own == own);
+        mean(&goodputs.map(|(flow, _)| flow.goodput_bps).collect::<Vec<_>>())
+    };
+    let (of_scheme, of_others) = (mean_of(false)?, mean_of(true)?);
+    (of_others > 0.0).then(|| of_scheme / of_others)
+}
+
+fn utilisation(part: &Part<'_>, limits: &[usize]) -> Option<f64> {
+    let of_links = limits.iter().filter_map(|&link| Some(part.links.get(link)?.utilisation));
+    mean(&of_links.collect::<Vec<_>>())
+}
+
+/// Jain's index over what flows get of what they should.
+fn fairness(part: &Part<'_>) -> Option<f64> {
+    let pairs = part.flows.iter().zip(&part.optimum?.flows).filter(|(_, best)| best.goodput_bps > 0.0);
+    let shares: Vec<f64> = pairs.map(|(flow, best)| flow.goodput_bps / best.goodput_bps).collect();
+    jain(&shares).filter(|_| shares.len() > 1)
+}
+
+fn delay_mean(part: &Part<'_>) -> Option<f64> {
+    let known = part.classes.iter().filter_map(|class| Some((class.delay_ms.mean?, class.goodput_bps)));
+    let (sum, weights) =
+        known.fold((0.0, 0.0), |(sum, weights), (delay, goodput)| (sum + delay * goodput, weights + goodput));
+    (weights > 0.0).then(|| sum / weights)
+}
+
+fn delay_p99(part: &Part<'_>) -> Option<f64> {
+    part.classes.iter().filter_map(|class| class.delay_ms.p99).reduce(f64::max)
+}
+
+/// What each flow took, if all are done.
+fn completions(part: &Part<'_>) -> Option<Vec<f64>> {
+    let times: Vec<f64> = part.flows.iter().map(|flow| flow.completion_s).collect::<Option<_>>()?;
+    (!times.is_empty()).then_some(times)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+// ---- As tables
+
+/// What the columns are, in words.
+const COLUMNS: &str = "Figures are of all flows together. Utilisation is that of the links that keep flows from \
+     more in the optimum, and Jain's index is over the flows' goodputs as parts of those in the optimum; a row \
+     of the optimum has the goodput in it. The 99th percentile of the delay is that of the class where it is \
+     largest. Lost are Data, sent again are Interests. Settled says after what time, from the last change that the \
+     scenario makes, the last of the goodputs that it names stays within 5 % of its final value; where that is the \
+     length of the window or more, it never does.";
+
+/// A figure of a scheme.
+type Figure = (&'static str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
+
+/// The columns of a table by windows. What no row has is left out.
+const FIGURES: [Figure; 10] = [
+    ("goodput", Quantity::Rate, |row| row.goodput_bps),
+    ("utilisation", Quantity::Percent, |row| row.utilisation),
+    ("Jain", Quantity::Plain, |row| row.jain),
+    ("delay mean", Quantity::Millis, |row| row.delay_ms.mean),
+    ("delay p99", Quantity::Millis, |row| row.delay_ms.p99),
+    ("lost", Quantity::Count, |row| row.lost),
+    ("sent again", Quantity::Count, |row| row.retransmitted),
+    ("done, mean", Quantity::Seconds, |row| row.completion_mean_s),
+    ("last", Quantity::Seconds, |row| row.completion_s),
+    ("settled", Quantity::Seconds, |row| row.settle_s),
+];
+
+/// The tables of a scenario with axes, each over its points.
+const OVER_AXES: [Figure; 5] = [
+    ("Jain's index", Quantity::Plain, |row| row.jain),
+    ("Utilisation", Quantity::Percent, |row| row.utilisation),
+    ("Delay, mean", Quantity::Millis, |row| row.delay_ms.mean),
+    ("Delay, 99th percentile", Quantity::Millis, |row| row.delay_ms.p99),
+    ("Data lost", Quantity::Count, |row| row.lost),
+];
+
+impl SummaryDocument {
+    /// For a terminal of so many columns, if that is given.
+    pub fn text(&self, width: Option<u16>) -> String {
+        self.sheet().text(width)
+    }
+
+    /// The page, one file.
+    pub fn html(&self) -> String {
+        self.sheet().html()
+    }
+
+    /// For a document, in GitHub's dialect of Markdown.
+    pub fn markdown(&self) -> String {
+        let seeds = seeds(&self.seeds);
+        let head = format!("Made by `{}`, weir {}, seeds {seeds}.", self.command, self.version);
+        let mut notes = vec![head, COLUMNS.to_owned()];
+        notes.extend(self.intervals());
+        format!("{}\n\n{}", notes.join("\n\n"), self.sheet().markdown())
+    }
+
+    fn intervals(&self) -> Option<String> {
+        (self.seeds.len() > 1).then(|| INTERVALS.to_owned())
+    }
+
+    fn sheet(&self) -> Sheet {
+        let facts = vec![
+            ("schemes", self.schemes.join(", ")),
+            ("seeds", seeds(&self.seeds)),
+            ("made by", self.command.clone()),
+        ];
+        Sheet {
+            kind: "Weir comparison",
+            title: format!("{} schemes on {} scenarios", self.schemes.len(), self.scenarios.len()),
+            facts,
+            sections: self.scenarios.iter().map(|scenario| self.section(scenario)).collect(),
+            notes: [COLUMNS.to_owned()].into_iter().chain(self.intervals()).collect(),
+            ..Sheet::default()
+        }
+    }
+
+    fn section(&self, scenario: &SummaryScenario) -> Section {
+        let mut notes: Vec<String> = Vec::new();
+        for row in scenario.points.iter().flat_map(|point| &point.left_out) {
+            let note = format!("{NONE} {} cannot run here: {}", row.scheme, row.why);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        let page = |point: &SummaryPoint| Some((self.name_of(scenario, point), point.page.clone()?));
+        Section {
+            title: scenario.scenario.clone(),
+            source: scenario.title.clone(),
+            grids: match &scenario.points[..] {
+                [point] => vec![self.by_window(point)],
+                points => self.over_axes(scenario, points),
+            },
+            notes,
+            pages: scenario.points.iter().filter_map(page).collect(),
+            ..Section::default()
+        }
+    }
+
+    fn name_of(&self, scenario: &SummaryScenario, point: &SummaryPoint) -> String {
+        if scenario.points.len() > 1 { label(point) } else { scenario.scenario.clone() }
+    }
+
+    /// A row for each window and scheme.
+    fn by_window(&self, point: &SummaryPoint) -> Grid {
+        let rows = || point.periods.iter().flat_map(|period| &period.rows);
+        let shown: Vec<&Figure> =
+            FIGURES.iter().filter(|(_, _, of)| rows().any(|row| of(row).is_some())).collect();
+        let mut columns = vec![words("window"), words("scheme")];
+        columns.extend(shown.iter().map(|(title, _, _)| numbers(*title)));
+        let mut cells: Vec<Vec<Cell>> = Vec::new();
+        for period in &point.periods {
+            let begin = cells.len();
+            cells.extend(period.optimum_bps.map(|best| optimum(best, shown.len())));
+            cells.extend(self.schemes.iter().map(|scheme| {
+                let row = period.rows.iter().find(|row| row.scheme == *scheme);
+                let figures = shown.iter().map(|(_, quantity, of)| self.cell(*quantity, row.and_then(of)));
+                ["".into(), scheme.as_str().into()].into_iter().chain(figures).collect()
+            }));
+            if let Some(first) = cells.get_mut(begin).and_then(|row| row.first_mut()) {
+                *first = window(period).into();
+            }
+        }
+        let title = "By window".to_owned();
+        Grid { title, form: Form::Figures, columns, rows: cells, in_text: None }
+    }
+
+    /// For each figure a table with a row a scheme and a column a point, over the last window.
+    fn over_axes(&self, scenario: &SummaryScenario, points: &[SummaryPoint]) -> Vec<Grid> {
+        let to_others = format!("Goodput as a multiple of {}'s beside it", scenario.others.join(", "));
+        let ratio: (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>) =
+            (&to_others, Quantity::Plain, |row| row.ratio);
+        // Of two flows under two schemes the ratio says all that Jain's index would.
+        let others = OVER_AXES.into_iter().skip(usize::from(!scenario.others.is_empty()));
+        let axis = only_axis(points).map_or(String::new(), |axis| format!(" over {axis}"));
+        let last = points.first().and_then(|point| point.periods.last()).map(window).unwrap_or_default();
+        let grid = |(title, quantity, of): (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>)| {
+            let figure = |point: &SummaryPoint, scheme: &String| {
+                of(point.periods.last()?.rows.iter().find(|row| row.scheme == *scheme)?)
+            };
+            let row = |scheme: &String| {
+                let cells = points.iter().map(|point| self.cell(quantity, figure(point, scheme)));
+                [scheme.as_str().into()].into_iter().chain(cells).collect()
+            };
+            let columns: Vec<Column> = [words("scheme")]
+                .into_iter()
+                .chain(points.iter().map(|point| numbers(label(point))))
+                .collect();
+            let has_any = |scheme: &String| points.iter().any(|point| figure(point, scheme).is_some());
+            self.schemes.iter().any(has_any).then(|| Grid {
+                title: format!("{title}{axis}, {last}"),
+                form: Form::Figures,
+                columns,
+                rows: self.schemes.iter().map(row).collect(),
+                in_text: None,
+            })
+        };
+        [ratio].into_iter().chain(others).filter_map(grid).collect()
+    }
+
+    fn cell(&self, quantity: Quantity, estimate: Option<Estimate>) -> Cell {
+        quantity.over_seeds(estimate.as_ref(), self.seeds.len()).into()
+    }
+}
+
+/// The row of the optimum, of which only the goodput is said.
+fn optimum(best_bps: f64, figures: usize) -> Vec<Cell> {
+    let heads = [Cell::default(), "optimum".into(), Quantity::Rate.format(best_bps).into()];
+    heads.into_iter().chain((1..figures).map(|_| Cell::default())).collect()
+}
+
+fn window(period: &SummaryPeriod) -> String {
+    format!("{} s to {} s", period.from_s, period.to_s)
+}
+
+/// A point by its values: `delay 5 ms` for `axis.delay=5 ms`, and of an only axis the value alone.
+fn label(point: &SummaryPoint) -> String {
+    let value = |set: &String| match (set.split_once('='), point.set.len()) {
+        (Some((_, value)), 1) => value.to_owned(),
+        _ => set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1),
+    };
+    point.set.iter().map(value).collect::<Vec<_>>().join(", ")
+}
+
+/// The name of the axis, if there is one alone.
+fn only_axis(points: &[SummaryPoint]) -> Option<&str> {
+    let [set] = &points.first()?.set[..] else { return None };
+    set.split('=').next()?.strip_prefix("axis.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{LeftOutRow, OptimumFlowRow, OptimumRow, WindowRow};
+    use crate::{sample, samples};
+
+    /// Two schemes with three seeds each on a scenario, with an optimum in its last window.
+    fn runs() -> Vec<Vec<RunDocument>> {
+        let mut runs = samples::runs(&sample::dumbbell(8, 50));
+        for window in runs.iter_mut().flatten().filter_map(|run| run.windows.last_mut()) {
+            let best = |(at, _): (usize, &crate::FlowRow)| OptimumFlowRow {
+                goodput_bps: if at < 2 { 1e6 * (at + 1) as f64 } else { 0.0 },
+                ..OptimumFlowRow::default()
+            };
+            let flows: Vec<OptimumFlowRow> = window.flows.iter().enumerate().map(best).collect();
+            window.optimum = Some(OptimumRow { flows, ..OptimumRow::default() });
+            for (flow, goodput_bps) in window.flows.iter_mut().zip([0.5e6, 2e6]) {
+                flow.goodput_bps = goodput_bps;
+            }
+        }
+        runs
+    }
+
+    fn point(runs: &[Vec<RunDocument>], context: &SummaryContext) -> SummaryPoint {
+        let of = |document| SummaryRun { document, settle_s: Vec::new() };
+        let runs: Vec<Vec<SummaryRun<'_>>> = runs.iter().map(|runs| runs.iter().map(of).collect()).collect();
+        SummaryPoint::of(context, &runs)
+    }
+
+    fn document(points: Vec<SummaryPoint>) -> SummaryDocument {
+        let scenario = SummaryScenario {
+            scenario: "paper/one".to_owned(),
+            title: "One of them".to_owned(),
+            others: vec!["cubic".to_owned()],
+            points,
+            ..SummaryScenario::default()
+        };
+        SummaryDocument {
+            command: "weir compare paper --schemes all".to_owned(),
+            version: "1.2.3".to_owned(),
+            seeds: vec![1, 2, 3],
+            schemes: vec!["qsccp".to_owned(), "fixed".to_owned()],
+            scenarios: vec![scenario],
+        }
+    }
+
+    #[test]
+    fn figures_are_over_all_flows_and_means_over_the_seeds() {
+        let mut runs = runs();
+        for run in &mut runs[0] {
+            run.classes.truncate(2);
+            for (class, (goodput, mean, p99, lost)) in
+                run.classes.iter_mut().zip([(1e6, 10.0, 20.0, 1), (3e6, 50.0, 15.0, 2 * run.seed)])
+            {
+                (class.goodput_bps, class.lost) = (goodput, lost);
+                (class.delay_ms.mean, class.delay_ms.p99) = (Some(mean), Some(p99));
+            }
+        }
+        let row = &point(&runs, &SummaryContext::default()).periods[0].rows[0];
+        let mean = |estimate: Option<Estimate>| estimate.unwrap().mean;
+        assert_eq!((row.scheme.as_str(), mean(row.goodput_bps)), ("qsccp", 4e6));
+        assert_eq!((mean(row.delay_ms.mean), mean(row.delay_ms.p99)), (40.0, 20.0));
+        assert_eq!((mean(row.lost), row.lost.unwrap().n), (5.0, 3));
+        assert_eq!((row.jain, row.ratio, row.utilisation, row.completion_s), (None, None, None, None));
+    }
+
+    #[test]
+    fn fairness_and_utilisation_are_against_the_optimum() {
+        let runs = runs();
+        let windows = runs[0][0].windows.len();
+        let mut limits = vec![Vec::new(); windows + 1];
+        limits[windows] = vec![0, 1];
+        let point = point(&runs, &SummaryContext { limits, ..SummaryContext::default() });
+        let last = point.periods.last().unwrap();
+        assert_eq!(last.optimum_bps, Some(3e6));
+        // One has half of its share, the other one all: 1.5² / (2 · 1.25).
+        assert!((last.rows[0].jain.unwrap().mean - 0.9).abs() < 1e-12);
+        let links = &runs[0][0].windows[windows - 1].links;
+        let wanted = (links[0].utilisation + links[1].utilisation) / 2.0;
+        assert!((last.rows[0].utilisation.unwrap().mean - wanted).abs() < 1e-12);
+    }
+
+    #[test]
+    fn flows_of_a_scheme_of_their_own_are_what_others_are_beside() {
+        let runs = runs();
+        let has_own_scheme = runs[0][0].flows.iter().enumerate().map(|(at, _)| at == 0).collect();
+        let point = point(&runs, &SummaryContext { has_own_scheme, ..SummaryContext::default() });
+        let flows = &runs[1][0].flows;
+        let others: Vec<f64> = flows[1..].iter().map(|flow| flow.goodput_bps).collect();
+        let wanted = mean(&others).unwrap() / flows[0].goodput_bps;
+        assert!((point.periods[0].rows[1].ratio.unwrap().mean - wanted).abs() < 1e-9 * wanted);
+    }
+
+    #[test]
+    fn what_took_how_long_is_known_if_all_flows_are_done() {
+        let mut runs = runs();
+        for (at, run) in runs[0].iter_mut().enumerate() {
+            for (n, flow) in run.flows.iter_mut().enumerate() {
+                flow.completion_s = Some((n + 1) as f64).filter(|_| at > 0 || n > 0);
+            }
+        }
+        let flows = runs[0][0].flows.len() as f64;
+        let row = &point(&runs, &SummaryContext::default()).periods[0].rows[0];
+        assert_eq!((row.completion_s.unwrap().mean, row.completion_s.unwrap().n), (flows, 2));
+        assert_eq!(row.completion_mean_s.unwrap().mean, (flows + 1.0) / 2.0);
+    }
+
+    #[test]
+    fn a_window_that_is_the_whole_run_is_there_once() {
+        let mut runs = runs();
+        let count = runs[0][0].windows.len();
+        assert_eq!(point(&runs, &SummaryContext::default()).periods.len(), count + 1);
+        for run in runs.iter_mut().flatten() {
+            let whole = WindowRow { from_s: 0.0, to_s: run.simulated_s, ..run.windows[0].clone() };
+            run.windows.insert(0, whole);
+        }
+        let periods = point(&runs, &SummaryContext::default()).periods;
+        assert_eq!(periods.len(), count + 1);
+        assert_eq!(periods[0].from_s, 0.0);
+    }
+
+    #[test]
+    fn one_point_is_shown_by_window_with_the_optimum_and_several_over_the_axis() {
+        let runs = runs();
+        let has_own_scheme = vec![true, false];
+        let context = SummaryContext { has_own_scheme, ..SummaryContext::default() };
+        let one = point(&runs, &context);
+        let text = document(vec![one.clone()]).markdown();
+        assert!(
+            text.starts_with("Made by `weir compare paper --schemes all`, weir 1.2.3, seeds 1 to 3.\n\n"),
+            "{text}"
+        );
+        assert!(text.contains("### paper/one\n\nOne of them\n\nBy window:\n"), "{text}");
+        assert!(text.contains(" | optimum | 3 Mb/s | "), "{text}");
+        let at = |value: &str| SummaryPoint { set: vec![format!("axis.rate={value}")], ..one.clone() };
+        let text = document(vec![at("5 Mb/s"), at("10 Mb/s")]).markdown();
+        let tables: Vec<&str> = text.lines().filter(|line| line.contains(" over rate, ")).collect();
+        assert!(tables[0].starts_with("Goodput as a multiple of cubic's beside it over rate, "), "{text}");
+        assert!(text.contains("\n| scheme | 5 Mb/s | 10 Mb/s |\n|---|--:|--:|\n| qsccp | "), "{text}");
+        assert!(!text.contains("By window"), "{text}");
+    }
+
+    #[test]
+    fn who_cannot_run_has_dashes_and_a_reason() {
+        let runs = runs();
+        let mut point = point(&runs[..1], &SummaryContext::default());
+        let why = "it knows no loss".to_owned();
+        point.left_out = vec![LeftOutRow { scheme: "fixed".to_owned(), why }];
+        point.page = Some("paper-one/compare.html".to_owned());
+        let document = document(vec![point]);
+        let text = document.markdown();
+        let row = text.lines().find(|line| line.starts_with("|  | fixed |")).unwrap();
+        assert!(row.trim_end_matches(" |").ends_with("| –"), "{row}");
+        assert!(!row.chars().any(|c| c.is_ascii_digit()), "{row}");
+        assert!(text.contains("\n– fixed cannot run here: it knows no loss\n"), "{text}");
+        assert!(document.html().contains("<a href=\"paper-one/compare.html\">paper/one</a>"));
+    }
+}
