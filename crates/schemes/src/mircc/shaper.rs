@@ -259,6 +259,12 @@ mod tests {
             self.enqueue(now, Kind::Interest, Some(class))
         }
 
+        fn interests(&mut self, count: usize, class: Class) {
+            for _ in 0..count {
+                self.interest(NOW, class);
+            }
+        }
+
         fn dequeue(&mut self, now: Time) -> Next {
             let Bench { shaper, pool, random, dropped } = self;
             shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random })
@@ -266,7 +272,7 @@ mod tests {
 
         /// R_p after a period of so many primary Interests in which nothing leaves.
         fn primary_rate_after(&mut self, interests: usize) -> u64 {
-            (0..interests).for_each(|_| drop(self.interest(NOW, Class::Primary)));
+            self.interests(interests, Class::Primary);
             self.shaper.on_deadline(self.shaper.next_deadline());
             self.shaper.rates.rates().0
         }
@@ -359,8 +365,8 @@ mod tests {
     #[test]
     fn a_primary_interest_waits_for_secondary_ones_unless_primary_ones_leave_first() {
         for (mut bench, before_primary) in [(Bench::new(), 7.0), (Bench::primary_first(), 3.0)] {
-            (0..3).for_each(|_| drop(bench.interest(NOW, Class::Primary)));
-            (0..4).for_each(|_| drop(bench.interest(NOW, Class::Secondary)));
+            bench.interests(3, Class::Primary);
+            bench.interests(4, Class::Secondary);
             assert_eq!(bench.shaper.waiting_bits(), [before_primary * 8696.0, 7.0 * 8696.0]);
         }
     }

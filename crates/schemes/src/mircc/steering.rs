@@ -59,7 +59,8 @@ mod tests {
                 let queue = Box::new(DropTail::new(QueueLimit::Packets(9)));
                 node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "link")));
             }
-            [1, 2].map(|face| node.add_route(&name("/a"), FaceId(face), 0));
+            node.add_route(&name("/a"), FaceId(1), 0);
+            node.add_route(&name("/a"), FaceId(2), 0);
             Bench { node, pool: PacketPool::new(), now: Time::from_nanos(1), nonce: 0 }
         }
 
