@@ -213,6 +213,7 @@ pub fn flow_control(bytes: &[u8]) {
                         interest: &mut interest,
                         segment: next,
                         retransmission: choices.below(4) == 1,
+                        is_permitted: !next.is_multiple_of(4),
                         pending,
                         expected_size: size,
                         random: &mut random,

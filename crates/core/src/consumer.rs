@@ -332,6 +332,7 @@ impl Consumer {
             interest: &mut pool[id],
             segment,
             retransmission,
+            is_permitted: !matches!(self.config.source, Source::Unresponsive(_)),
             pending: self.pending,
             expected_size: self.config.expected_size,
             random: &mut self.random,

@@ -381,6 +381,8 @@ impl Forwarder {
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
         if is_new {
             entry.class = out.pool[id].class() as u8;
+            // It stays theirs while it lives, whatever is chosen meanwhile: who counts it has to hear of its end.
+            entry.strategy = self.strategies.of(&out.pool[id].name);
         } else {
             if is_loop(entry, nonce, face) {
                 return self.refuse_loop(face, id, out);
@@ -447,10 +449,9 @@ impl Forwarder {
         }
         let prefix = self.flow_prefix(id, Some(fib), out);
         let local = self.is_local(face);
-        let strategy = self.strategies.of(&out.pool[id].name);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.prefix = prefix;
-        entry.strategy = strategy;
+        let strategy = entry.strategy;
         let interest = &mut out.pool[id];
         interest.flow = entry_flow(entry);
         interest.pit = pit;
@@ -576,7 +577,7 @@ impl Forwarder {
             }
         }
         out.pool.free(id);
-        self.forget(pit, None, out);
+        self.end_unsatisfied(pit, out);
     }
 
     /// Sends an Interest back to a downstream as a Nack.
@@ -970,9 +971,13 @@ impl Forwarder {
     }
 
     fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
+        self.unsatisfied += 1;
+        self.end_unsatisfied(pit, out);
+    }
+
+    fn end_unsatisfied(&mut self, pit: PitId, out: &mut Out<'_>) {
         let entry = self.pit.entry(pit).expect("a live entry");
         self.strategies.get(entry.strategy).on_expired(&mut ExpiredEvent { now: out.now, entry });
-        self.unsatisfied += 1;
         self.forget(pit, None, out);
     }
 

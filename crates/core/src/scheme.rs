@@ -165,6 +165,8 @@ pub struct SendEvent<'a> {
     pub segment: u64,
     /// Whether it was sent before.
     pub retransmission: bool,
+    /// Whether it leaves by a permit: not that of a source that asks for none.
+    pub is_permitted: bool,
     /// Pending Interests, this one not counted.
     pub pending: u32,
     /// Expected size of its Data on the wire.
@@ -242,7 +244,7 @@ pub trait Strategy {
         Decision::Nack(least_severe(ev))
     }
 
-    /// A PIT entry expired unsatisfied.
+    /// A PIT entry ends unsatisfied: it has expired, or no next hop would take it.
     fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {}
 
     /// A face came up, or went down.
@@ -375,7 +377,7 @@ pub struct NackEvent<'a> {
     pub random: &'a mut Random,
 }
 
-/// A PIT entry that nobody answered.
+/// A PIT entry that ends without Data.
 #[derive(Debug)]
 pub struct ExpiredEvent<'a> {
     /// The time.

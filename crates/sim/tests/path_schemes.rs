@@ -23,7 +23,14 @@ fn two_ways(scheme: &str, rates: [&str; 2], rest: &str) -> String {
 }
 
 fn flow(name: &str, keys: &str) -> String {
-    format!("[[flow]]\nname = \"{name}\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/{name}\"\n{keys}\n")
+    fetch(name, name, keys)
+}
+
+/// A flow that fetches what may be another's content.
+fn fetch(name: &str, prefix: &str, keys: &str) -> String {
+    format!(
+        "[[flow]]\nname = \"{name}\"\nconsumer = \"A\"\nproducer = \"B\"\nprefix = \"/{prefix}\"\n{keys}\n"
+    )
 }
 
 fn measured(text: &str, windows: &[(u64, u64)], seed: u64) -> Report {
@@ -77,6 +84,43 @@ fn a_mircc_path_that_fails_is_left_and_found_again() {
     let [before, without, after] = [0, 1, 2].map(|window| goodput(&report, window, 0));
     assert!((without / (before / 2.0) - 1.0).abs() < 0.05, "{before} {without}");
     assert!((after / before - 1.0).abs() < 0.05, "{before} {after}");
+}
+
+/// A - R - B of 10 Mb/s and 40 ms there and back.
+fn line(nodes: &str, flows: &str) -> String {
+    format!(
+        "title = \"a line\"\nsource = \"assumed: a test\"\nduration = \"30 s\"\n\
+         [scheme]\ndefault = \"mircc\"\n{nodes}\n[defaults.link]\ndelay = \"10 ms\"\n\
+         queue = \"20 packets\"\nrate = \"10 Mb/s\"\n[[link]]\nbetween = [\"A-R\", \"R-B\"]\n\
+         [routing]\npolicy = \"shortest-path\"\n{flows}"
+    )
+}
+
+/// What a content store answers at once says nothing of the network that comes after it.
+#[test]
+fn mircc_begins_anew_where_its_own_content_store_ends() {
+    let nodes = "[[node]]\nname = \"A\"\ncache = \"100000 packets\"\n[[node]]\nname = [\"R\", \"B\"]";
+    let flows =
+        fetch("first", "a", "amount = 2000\nstop = \"6 s\"") + &fetch("second", "a", "start = \"8 s\"");
+    let report = measured(&line(nodes, &flows), &[(10, 30)], 1);
+    // 1024 of some 1130 bytes are content.
+    let content = goodput(&report, 0, 1) / (0.95 * 10.0 * 1024.0 / 1130.0);
+    assert!((content - 1.0).abs() < 0.05, "{content}");
+    let second = &report.document.flows[1];
+    assert!(second.timeouts < 10 && second.lost == 0, "{second:?}");
+}
+
+#[test]
+fn mircc_over_routers_that_know_nothing_of_it_fills_the_link_and_loses_little() {
+    let nodes = "[[node]]\nname = [\"A\", \"R\", \"B\"]\nactive = false";
+    let flows = ["a", "b"].map(|name| flow(name, "")).concat();
+    let report = measured(&line(nodes, &flows), &[(5, 30)], 1);
+    assert!(utilisation(&report, 0, "R", "A") > 0.9);
+    for flow in &report.document.windows[0].flows {
+        let data = flow.goodput_bps * 25.0 / 8192.0;
+        assert!(flow.goodput_bps > 3e6, "{flow:?}");
+        assert!((flow.lost as f64) < 0.02 * data && (flow.timeouts as f64) < 0.02 * data, "{flow:?}");
+    }
 }
 
 #[test]

@@ -817,6 +817,38 @@ impl Strategy for Everywhere {
     }
 }
 
+/// The cheapest next hop; counts what ends without Data.
+struct CountsEnds(std::rc::Rc<std::cell::Cell<usize>>);
+
+impl Strategy for CountsEnds {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        BestRoute::default().on_interest(ev)
+    }
+    fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn a_strategy_hears_of_every_entry_that_ends_without_data() {
+    let ends = std::rc::Rc::default();
+    let mut bench = moody(Box::new(CountsEnds(std::rc::Rc::clone(&ends))));
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.data(up, "/a/1");
+    assert_eq!(ends.get(), 0);
+    bench.interest(down, "/a/2", 13);
+    assert_eq!(ends.get(), 1, "a queue has dropped it with a Nack");
+    bench.interest(down, "/a/3", 3);
+    bench.nack(up, "/a/3", 3, NackReason::NoRoute);
+    assert_eq!(ends.get(), 2, "the last next hop has refused it");
+    bench.interest(down, "/a/4", 4);
+    bench.later(4001);
+    bench.input(Input::Deadline);
+    assert_eq!(ends.get(), 3, "it has expired");
+    assert!(bench.node.pit().is_empty());
+}
+
 #[test]
 fn copies_go_to_all_next_hops_and_the_first_data_answers() {
     let mut bench = Bench::with(Box::new(Everywhere), &TableLimits::default(), || tail(9)).routed();

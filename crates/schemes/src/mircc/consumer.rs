@@ -3,10 +3,11 @@
 //! ```text
 //!   every ~100 ms: Interest with a fresh random label --> Data with an unknown label --> a new path
 //!   each path:     primary pacer at R_p·max R_p/ΣR_p, secondary pacer at R_s
+//!   no path:       a window (`untold.rs`)
 //! ```
 //!
 //! All primary Interests together make up the rate of the best path; secondary ones take what others
-//! leave. Whichever pacer is due sends the next segment.
+//! leave. Whichever pacer is due sends the next segment. A Data that says no rate tells of no path.
 
 use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -14,15 +15,13 @@ use weir_packet::Signal;
 
 use super::Settings;
 use super::rates::Class;
+use super::untold::Untold;
 use crate::path_label::PathLabel;
 
 /// More paths are not kept: the one not heard of for longest makes room.
 const PATHS: usize = 32;
-/// Where nothing says what a rate is: what it is at least, and at most, bit/s.
-const FIRST_RATE: f64 = 10_000.0;
-const LARGEST_RATE: f64 = 1e11;
-/// By how much a rate that nobody limits grows with a Data.
-const GROWTH: f64 = 1.2;
+/// No rate that is told counts for more, bit/s: a hundred gigabits a second.
+const LARGEST_RATE: u64 = 100_000_000_000;
 const CLASSES: [Class; 2] = [Class::Primary, Class::Secondary];
 
 /// A path, found by an Interest that had `steering` for a label.
@@ -31,9 +30,7 @@ struct Path {
     label: PathLabel,
     steering: u32,
     /// R_p and R_s of its latest Data, bit/s.
-    told: [f64; 2],
-    /// Whether that Data said them.
-    is_told: bool,
+    told: [u64; 2],
     heard_at: Time,
     /// When the next Interest of each class is due.
     due: [Time; 2],
@@ -58,8 +55,7 @@ pub(super) struct Consumer {
     /// max R_p/ΣR_p
     share: f64,
     explore_at: Time,
-    /// Whether the next Interest leaves by permit. If not, its source is greedy.
-    permitted: bool,
+    untold: Untold,
 }
 
 impl Consumer {
@@ -71,7 +67,7 @@ impl Consumer {
             paths: Vec::new(),
             share: 1.0,
             explore_at: Time::ZERO,
-            permitted: false,
+            untold: Untold::new(settings.unknown_capacity),
         }
     }
 
@@ -79,28 +75,30 @@ impl Consumer {
         if expected == Bytes::ZERO { self.usual_size } else { expected }
     }
 
-    /// The rate of a path and class, bit/s; an Interest a second at least, or it would never hear of a
-    /// better one.
+    /// The rate of a path and class, bit/s.
     fn rate(&self, path: &Path, class: Class) -> f64 {
         match class {
-            Class::Primary => path.told[0] * self.share,
-            Class::Secondary => path.told[1],
+            Class::Primary => path.told[0] as f64 * self.share,
+            Class::Secondary => path.told[1] as f64,
         }
     }
 
+    /// Between two Interests: a second at most, or it would never hear of a better rate.
     fn interval(&self, path: &Path, class: Class, size: Bytes) -> Span {
         let least = size.bits() as f64;
         Rate::from_bps_f64(self.rate(path, class).max(least)).time_for(size)
     }
 
-    fn first_due(&self) -> (Time, Due) {
+    /// What is due first. Of what is overdue, exploration and then primary Interests: a source that asks for less than
+    /// all of its rates asks by its primary ones.
+    fn first_due(&self, now: Time) -> (Time, Due) {
         let mut first = (self.explore_at, Due::Exploration);
-        for (place, path) in self.paths.iter().enumerate() {
-            for class in CLASSES {
-                let due = path.due[class as usize];
-                if due < first.0 {
-                    first = (due, Due::Path(place, class));
-                }
+        for class in CLASSES {
+            let dues = self.paths.iter().map(|path| path.due[class as usize]);
+            if let Some((place, due)) = dues.enumerate().min_by_key(|(_, due)| *due)
+                && due.max(now) < first.0.max(now)
+            {
+                first = (due, Due::Path(place, class));
             }
         }
         first
@@ -108,20 +106,25 @@ impl Consumer {
 
     /// A greedy source has its own pace: its Interests are primary, and go by R_p/ΣR_p.
     fn greedy_choice(&mut self, now: Time) -> Due {
-        let total: f64 = self.paths.iter().map(|path| path.told[0]).sum();
+        let total = self.total_primary();
         if self.explore_at <= now || self.paths.is_empty() {
             return Due::Exploration;
         }
         let mut chosen = 0;
         for place in 0..self.paths.len() {
             let path = &mut self.paths[place];
-            path.credit = (path.credit + path.told[0] / total.max(1.0)).clamp(-1.0, 1.0);
+            path.credit = (path.credit + path.told[0] as f64 / total.max(1.0)).clamp(-1.0, 1.0);
             if path.credit > self.paths[chosen].credit {
                 chosen = place;
             }
         }
         self.paths[chosen].credit -= 1.0;
         Due::Path(chosen, Class::Primary)
+    }
+
+    /// ΣR_p
+    fn total_primary(&self) -> f64 {
+        self.paths.iter().map(|path| path.told[0] as f64).sum()
     }
 
     /// An Interest of a path and class leaves: the next one is due an interval later. Who is called late makes up for
@@ -145,9 +148,9 @@ impl Consumer {
     /// The share of each R_p that makes all primary rates together the best of them; and who may send
     /// sooner than it was to, does.
     fn share_primary(&mut self, now: Time, expected: Bytes) {
-        let best = self.paths.iter().map(|path| path.told[0]).fold(0.0, f64::max);
-        let total: f64 = self.paths.iter().map(|path| path.told[0]).sum();
-        self.share = if total > 0.0 { best / total } else { 1.0 };
+        let best = self.paths.iter().map(|path| path.told[0]).max().unwrap_or(0);
+        let total = self.total_primary();
+        self.share = if total > 0.0 { best as f64 / total } else { 1.0 };
         let size = self.size(expected);
         for place in 0..self.paths.len() {
             for class in CLASSES {
@@ -167,8 +170,8 @@ impl Consumer {
         if self.paths.iter().any(|path| path.steering == steering) {
             return None;
         }
-        let due = [now; 2];
-        let path = Path { label, steering, told: [0.0; 2], is_told: false, heard_at: now, due, credit: 0.0 };
+        self.untold.reset();
+        let path = Path { label, steering, told: [0; 2], heard_at: now, due: [now; 2], credit: 0.0 };
         if self.paths.len() < PATHS {
             self.paths.push(path);
             return self.paths.last_mut();
@@ -180,14 +183,15 @@ impl Consumer {
 }
 
 impl FlowControl for Consumer {
-    fn permit(&mut self, _ev: &mut PermitEvent<'_>) -> Permit {
-        self.permitted = true;
-        Permit::At(self.first_due().0)
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
+        if self.paths.is_empty() && self.untold.permits(ev.pending) {
+            return Permit::Now;
+        }
+        Permit::At(self.first_due(ev.now).0)
     }
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
-        let permitted = core::mem::replace(&mut self.permitted, false);
-        let due = if permitted { self.first_due().1 } else { self.greedy_choice(ev.now) };
+        let due = if ev.is_permitted { self.first_due(ev.now).1 } else { self.greedy_choice(ev.now) };
         let (steering, class) = match due {
             Due::Exploration => (self.explore(ev), Class::Primary),
             Due::Path(place, class) => {
@@ -204,30 +208,33 @@ impl FlowControl for Consumer {
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         let signals = &ev.data.header().signals;
-        let told = [Signal::PrimaryRate, Signal::SecondaryRate].map(|signal| signals.value(signal));
+        let Some(primary) = signals.value(Signal::PrimaryRate) else {
+            if self.paths.is_empty() {
+                self.untold.on_data(ev, self.size(ev.expected_size));
+            }
+            return;
+        };
+        let secondary = signals.value(Signal::SecondaryRate).unwrap_or(0);
+        let told = [primary, secondary].map(|rate| rate.min(LARGEST_RATE));
         let Some(path) = self.path_of(PathLabel::of(ev.data), ev.tag, ev.now) else { return };
         path.heard_at = ev.now;
-        path.is_told = told[0].is_some();
-        let before = path.told;
-        path.told = match told {
-            // A Data that met no router that limits it.
-            [None, _] => [(GROWTH * path.told[0]).clamp(FIRST_RATE, LARGEST_RATE), 0.0],
-            told => told.map(|rate| (rate.unwrap_or(0) as f64).min(LARGEST_RATE)),
-        };
         // Links change their rates once in a period, and many Data come between.
-        if path.told.map(f64::to_bits) != before.map(f64::to_bits) {
+        if core::mem::replace(&mut path.told, told) != told {
             self.share_primary(ev.now, ev.expected_size);
         }
     }
 
     /// Where routers say the rates, loss changes none. Where nobody does, it is all there is to go by.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        if let Some(path) = self.paths.iter_mut().find(|path| path.steering == ev.tag && !path.is_told) {
-            path.told[0] = (path.told[0] / 2.0).max(FIRST_RATE);
+        if self.paths.is_empty() {
+            self.untold.on_loss(ev);
         }
     }
 
     fn gauge(&self) -> Gauge {
+        if self.paths.is_empty() {
+            return Gauge::Window(self.untold.window());
+        }
         let rate = self.paths.iter().flat_map(|path| CLASSES.map(|class| self.rate(path, class))).sum();
         Gauge::Rate(Rate::from_bps_f64(rate))
     }
@@ -246,21 +253,25 @@ mod tests {
         consumer: Consumer,
         random: Random,
         now: Time,
+        pending: u32,
+        is_permitted: bool,
     }
 
     impl Bench {
         fn new() -> Bench {
             let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
             let consumer = Consumer::new(&Settings::new(&params));
-            Bench { consumer, random: Random::named(1, "flow"), now: Time::from_nanos(1) }
+            let (random, now) = (Random::named(1, "flow"), Time::from_nanos(1));
+            Bench { consumer, random, now, pending: 0, is_permitted: true }
         }
 
+        /// When the next Interest may leave.
         fn permit(&mut self) -> Time {
-            let (now, random) = (self.now, &mut self.random);
-            let mut ev = PermitEvent { now, pending: 0, expected_size: SIZE, random };
-            match self.consumer.permit(&mut ev) {
+            let (now, pending, random) = (self.now, self.pending, &mut self.random);
+            match self.consumer.permit(&mut PermitEvent { now, pending, expected_size: SIZE, random }) {
+                Permit::Now => now,
                 Permit::At(time) => time,
-                other => panic!("{other:?}"),
+                Permit::Blocked => Time::NEVER,
             }
         }
 
@@ -272,34 +283,60 @@ mod tests {
                 interest: &mut interest,
                 segment: 0,
                 retransmission: false,
-                pending: 0,
+                is_permitted: self.is_permitted,
+                pending: self.pending,
                 expected_size: SIZE,
                 random: &mut self.random,
             });
+            self.pending += 1;
             let signals = &interest.header().signals;
             assert_eq!(signals.value(Signal::PathLabel), Some(u64::from(tag)));
             (tag, signals.value(Signal::RateClass).unwrap())
         }
 
-        fn data(&mut self, face: u32, tag: u32, rates: Option<(u64, u64)>) {
+        /// A Data of these rates that came by a path.
+        fn data(&mut self, face: u32, tag: u32, (primary, secondary): (u64, u64)) {
             let mut data = Packet::default();
             crate::path_label::note_arrival(&mut data, FaceId(face));
-            if let Some((primary, secondary)) = rates {
-                data.header_mut().signals.set(Signal::PrimaryRate, primary);
-                data.header_mut().signals.set(Signal::SecondaryRate, secondary);
-            }
+            data.header_mut().signals.set(Signal::PrimaryRate, primary);
+            data.header_mut().signals.set(Signal::SecondaryRate, secondary);
+            self.receive(&data, tag, Span::ZERO);
+        }
+
+        /// A Data that says nothing.
+        fn untold(&mut self, srtt: Span) {
+            self.receive(&Packet::default(), 0, srtt);
+        }
+
+        fn receive(&mut self, data: &Packet, tag: u32, srtt: Span) {
+            self.pending = self.pending.saturating_sub(1);
             self.consumer.on_data(&mut DataReceived {
                 now: self.now,
-                data: &data,
+                data,
                 segment: 0,
                 rtt: None,
-                srtt: None,
+                srtt: Some(srtt),
                 tag,
-                pending: 0,
+                pending: self.pending,
                 highest_sent: 0,
                 expected_size: SIZE,
                 random: &mut self.random,
             });
+        }
+
+        fn lose(&mut self, segment: u64, highest_sent: u64) {
+            self.pending = self.pending.saturating_sub(1);
+            let (now, tag, pending, random) = (self.now, 0, self.pending, &mut self.random);
+            self.consumer.on_timeout(&mut LossEvent { now, segment, tag, pending, highest_sent, random });
+        }
+
+        /// How many Interests may leave now.
+        fn burst(&mut self) -> usize {
+            let before = self.pending;
+            while self.permit() <= self.now {
+                self.send();
+            }
+            (self.pending - before) as usize
         }
 
         /// Interests by label and class until a time, each sent when it is due.
@@ -317,10 +354,9 @@ mod tests {
     /// Two paths of 6 and 3 Mb/s with the labels 10 and 20.
     fn two_paths() -> Bench {
         let mut bench = Bench::new();
-        bench.permit();
         bench.send();
-        bench.data(1, 10, Some((6_000_000, 1_000_000)));
-        bench.data(2, 20, Some((3_000_000, 500_000)));
+        bench.data(1, 10, (6_000_000, 1_000_000));
+        bench.data(2, 20, (3_000_000, 500_000));
         bench
     }
 
@@ -348,12 +384,11 @@ mod tests {
     #[test]
     fn a_higher_rate_shortens_the_wait_that_has_begun() {
         let mut bench = Bench::new();
-        bench.permit();
         bench.send();
-        bench.data(1, 10, Some((8_000, 0)));
+        bench.data(1, 10, (8_000, 0));
         bench.now += Span::from_millis(1);
         bench.run(bench.now);
-        bench.data(1, 10, Some((8_000_000, 0)));
+        bench.data(1, 10, (8_000_000, 0));
         let (now, due) = (bench.now, bench.consumer.paths[0].due[0]);
         assert_eq!(due, now + Span::from_millis(1));
     }
@@ -361,9 +396,9 @@ mod tests {
     #[test]
     fn only_an_exploring_label_makes_a_path() {
         let mut bench = two_paths();
-        bench.data(3, 10, Some((1_000_000, 0)));
+        bench.data(3, 10, (1_000_000, 0));
         assert_eq!(bench.consumer.paths.len(), 2);
-        bench.data(3, 30, Some((1_000_000, 0)));
+        bench.data(3, 30, (1_000_000, 0));
         assert_eq!(bench.consumer.paths.len(), 3);
     }
 
@@ -372,7 +407,7 @@ mod tests {
         let mut bench = two_paths();
         for _ in 0..30 {
             bench.now += Span::from_millis(100);
-            bench.data(1, 10, Some((6_000_000, 0)));
+            bench.data(1, 10, (6_000_000, 0));
             bench.run(bench.now);
         }
         assert_eq!(bench.consumer.paths.len(), 1);
@@ -382,13 +417,14 @@ mod tests {
     #[test]
     fn strange_labels_take_bounded_room() {
         let mut bench = Bench::new();
-        (0..1000).for_each(|n| bench.data(n, n, Some((1_000, 0))));
+        (0..1000).for_each(|n| bench.data(n, n, (1_000, 0)));
         assert_eq!(bench.consumer.paths.len(), PATHS);
     }
 
     #[test]
     fn a_greedy_source_sends_primary_interests_in_proportion_to_the_rates() {
         let mut bench = two_paths();
+        bench.is_permitted = false;
         let mut counts = [0_i32; 3];
         for _ in 0..900 {
             bench.now += Span::from_micros(800);
@@ -406,14 +442,75 @@ mod tests {
     }
 
     #[test]
-    fn without_rates_the_rate_grows_until_loss_halves_it() {
+    fn a_source_that_asks_for_less_asks_by_its_primary_rates() {
+        let mut bench = two_paths();
+        for _ in 0..200 {
+            bench.now += Span::from_millis(5);
+            let (_, class) = bench.send();
+            assert_eq!(class, 1);
+        }
+    }
+
+    #[test]
+    fn what_overdue_pacers_did_not_send_is_not_made_up_for() {
+        let mut bench = two_paths();
+        bench.run(bench.now);
+        bench.now += Span::from_secs(1);
+        // Each of four pacers the one that is due and the one before it, and an exploration.
+        assert_eq!(bench.burst(), 9);
+    }
+
+    #[test]
+    fn data_of_the_own_content_store_make_no_path_and_let_one_interest_follow_another() {
         let mut bench = Bench::new();
-        (0..40).for_each(|_| bench.data(1, 10, None));
-        let before = bench.consumer.paths[0].told[0];
-        assert!(before > 5e6, "{before}");
-        let (now, random) = (bench.now, &mut bench.random);
-        let mut ev = LossEvent { now, segment: 0, tag: 10, pending: 0, highest_sent: 0, random };
-        bench.consumer.on_timeout(&mut ev);
-        assert!((bench.consumer.paths[0].told[0] - before / 2.0).abs() < 1.0);
+        for _ in 0..2000 {
+            assert_eq!(bench.burst(), 1);
+            bench.untold(Span::ZERO);
+        }
+        assert!(bench.consumer.paths.is_empty());
+        assert_eq!(bench.consumer.gauge(), Gauge::Window(1.0));
+    }
+
+    #[test]
+    fn data_without_rates_change_nothing_where_others_say_them() {
+        let mut bench = two_paths();
+        let (paths, told) = (bench.consumer.paths.clone(), bench.consumer.gauge());
+        (0..100).for_each(|_| bench.untold(Span::from_millis(50)));
+        assert_eq!(bench.consumer.gauge(), told);
+        assert_eq!(bench.consumer.paths.len(), paths.len());
+        bench.lose(7, 9);
+        assert_eq!(bench.consumer.gauge(), told);
+        // 2 s after the last that did the paths are forgotten.
+        bench.now += Span::from_secs(3);
+        bench.send();
+        assert_eq!(bench.consumer.gauge(), Gauge::Window(1.0));
+    }
+
+    #[test]
+    fn where_nobody_says_a_rate_a_window_grows_by_one_a_round_trip_and_halves_once_in_one() {
+        let mut bench = Bench::new();
+        let rtt = Span::from_millis(50);
+        for trip in 0..20 {
+            bench.now += rtt;
+            let window = bench.pending as usize + bench.burst();
+            assert!(window.abs_diff(trip + 1) <= 2, "{window} in round trip {trip}");
+            (0..window).for_each(|_| bench.untold(rtt));
+        }
+        bench.burst();
+        let Gauge::Window(before) = bench.consumer.gauge() else { panic!("no path is known") };
+        // Of 100 to 119 that are on their way three are lost, and then one that was sent after.
+        (100..103).for_each(|segment| bench.lose(segment, 119));
+        assert_eq!(bench.consumer.gauge(), Gauge::Window(before / 2.0));
+        bench.lose(120, 130);
+        assert_eq!(bench.consumer.gauge(), Gauge::Window(before / 4.0));
+    }
+
+    /// 100 Mb/s of Data of 8000 bits are 125 in 10 ms.
+    #[test]
+    fn the_window_grows_to_no_more_than_a_face_without_a_rate_is_taken_for() {
+        let mut bench = Bench::new();
+        (0..100_000).for_each(|_| bench.untold(Span::from_millis(10)));
+        let Gauge::Window(window) = bench.consumer.gauge() else { panic!("no path is known") };
+        assert!((125.0..126.0).contains(&window), "{window}");
     }
 }

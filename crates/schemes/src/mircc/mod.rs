@@ -5,7 +5,7 @@
 //! (`rates.rs`), write it into Data, and let Interests go no faster than their Data fit
 //! (`shaper.rs`). Interests take the path that their label says (`steering.rs`, `../path_label.rs`). Consumers find paths
 //! and pace Interests on each: primary ones as many as the best path alone would carry, secondary ones
-//! beside them (`consumer.rs`).
+//! beside them (`consumer.rs`). While nobody tells them a rate, a window governs them (`untold.rs`).
 //!
 //! ```text
 //!   consumer --Interest: PathLabel, RateClass-------------------> routers --> producer
@@ -18,31 +18,38 @@
 //! 2. Secondary flows are counted by the rate that they are told, N_s = max(C_s, y_s)/R_s, and taken to be as many as
 //!    the primary ones while none asks. The code has R_p + R_s there: then they ask for (R_p + R_s)/R_s of what there is, and the shaper
 //!    drops the rest (`secondary_flows = "both"`).
-//! 3. Primary Interests are served first. In the code the older of the two heads goes, and priority acts
-//!    on drops only (`primary_first = false`).
-//! 4. What waits counts once in (3); the code multiplies it by ten.
-//! 5. y counts every Interest that comes to the face. The code counts those that the shaper takes, so that y is
-//!    never more than C and a rate that is too high falls by the queue's term only, which may be why that is
-//!    multiplied by ten.
-//! 6. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
-//! 7. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
+//! 3. The older Interest leaves first, whatever its class, as in the code: secondary traffic yields where the
+//!    shaper is full. Whether in the article primary Interests leave first is not known (`primary_first`).
+//! 4. What waits counts once in (3); the code multiplies it by ten, as it does y, which it has to turn into bits a
+//!    second (`queue_weight`).
+//! 5. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
+//! 6. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
+//! 7. d has one sample for each Data, from the sending of its Interest, none if that was sent twice, and none over
+//!    1 s. The code has one for each downstream, from when its Interest came.
 //! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
-//!    both behind the shaper.
-//! 9. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
-//! 10. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
+//!    both behind the shaper. After a pause an Interest goes at once, in the code at the next tick of a clock that never stops.
+//! 9. What a shaper drops is not pending, but its PIT entry stays until it expires; the code forgets it. A repeated
+//!    Interest is absorbed for 100 ms after its last sending, in the code for as long as that is pending.
+//! 10. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
+//! 11. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
 //!     be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
-//!     else's, which was aggregated.
-//! 11. While nobody asks, a link computes no rates. Who comes then finds all of it.
-//! 12. A Data without rates, from this node or a network that says none, lets the rate of its path grow by a
-//!     fifth; there a timeout halves it.
-//! 13. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
+//!     else's, which was aggregated. No rate that is told counts for more than 100 Gb/s.
+//! 12. While nobody asks, a link computes no rates. Who comes then finds them as at the beginning: R_p = C, R_s = 0.
+//! 13. A Data without rates comes from this node, or by routers that know nothing of MIRCC: it makes no path and
+//!     changes no rate. The code takes it for a rate of 0, an Interest a second. While there is no path a window lets Interests
+//!     go: it grows by one a round trip, to `unknown_capacity` at most, and a loss halves it, once a round trip.
+//! 14. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
 //!     fill shapers of ten Interests together, and the last of them never finds a path.
-//! 14. A segment that is sent again goes by whichever pacer is due; in the code by the one that sent it first.
+//! 15. A segment that is sent again goes by whichever pacer is due. In the code it goes at once, by the path and class of the lost one,
+//!     and begins one more pacer there, which never ends.
+//! 16. Of pacers that are overdue, primary ones send first: so a source with a rate of its own below its R_p
+//!     is all primary. The code has no such sources.
 
 mod consumer;
 mod rates;
 mod shaper;
 mod steering;
+mod untold;
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
@@ -81,7 +88,7 @@ const PARAMETERS: &[Parameter] = &[
                 defaults: &[
                     ("target_utilisation", "0.99"),
                     ("secondary_flows", "both"),
-                    ("primary_first", "false"),
+                    ("queue_weight", "10"),
                 ],
             },
         ]),
@@ -111,6 +118,13 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "by which rate secondary flows are counted: R_s, or R_p + R_s",
         from: "assumed: the rate that they send at; files: both",
     },
+    Parameter::number(
+        "queue_weight",
+        (0.0, 1000.0),
+        "1",
+        "by what q is multiplied in (3)",
+        "assumed: as RCP, which it follows, has it; files: 10",
+    ),
     Parameter::integer(
         "shaper",
         (1, 1 << 16),
@@ -120,16 +134,16 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::switch(
         "primary_first",
-        "true",
+        "false",
         "whether primary Interests leave before secondary ones, or the older first",
-        "assumed: as the names say; files: false",
+        "files: mircc-strategy.cpp",
     ),
     span("exploration", "100 ms", "time between Interests that look for paths", "files: mircc-consumer.cpp"),
     span(
         "path_memory",
         "2 s",
         "how long a path is kept that is not heard of",
-        "files: hICN, a path is stale after 2 s",
+        "assumed: routes change; as long as hICN's paths count as in use",
     ),
     Parameter::integer(
         "data_size",
@@ -143,7 +157,7 @@ const PARAMETERS: &[Parameter] = &[
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
         meaning: "capacity of a face whose rate nobody has said",
-        from: "files: NFD, default bandwidth",
+        from: "files: QSCCP's authors' NFD, default bandwidth",
     },
 ];
 
@@ -154,6 +168,7 @@ struct Settings {
     period: Span,
     gain: f64,
     secondary_flows: SecondaryFlows,
+    queue_weight: f64,
     shaper: usize,
     primary_first: bool,
     exploration: Span,
@@ -172,6 +187,7 @@ impl Settings {
                 "both" => SecondaryFlows::Both,
                 _ => SecondaryFlows::Secondary,
             },
+            queue_weight: params.number("queue_weight"),
             shaper: params.integer("shaper") as usize,
             primary_first: params.switch("primary_first"),
             exploration: params.span("exploration"),
@@ -208,5 +224,24 @@ impl Scheme for Mircc {
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
         Box::new(shaper::Shaper::new(self.settings, face))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_core::params::Value;
+
+    #[test]
+    fn the_variants_differ_in_utilisation_in_the_count_of_secondary_flows_and_in_what_a_queue_weighs() {
+        let settings = |variant: &str| {
+            let name = Value::Text(variant.to_owned());
+            Settings::new(&Params::resolve(PARAMETERS, [("variant", &name)]).unwrap())
+        };
+        let (article, qsccp) = (settings("article"), settings("qsccp"));
+        let key = |settings: &Settings| (settings.eta, settings.secondary_flows, settings.queue_weight);
+        assert_eq!(key(&article), (0.95, SecondaryFlows::Secondary, 1.0));
+        assert_eq!(key(&qsccp), (0.99, SecondaryFlows::Both, 10.0));
+        assert!(!article.primary_first && !qsccp.primary_first);
     }
 }

@@ -74,6 +74,7 @@ impl Shaper {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let class = class_of(&ev.pool[packet]);
         self.begin_period(ev.now);
+        // What is dropped was asked for as well: else no rate that is too high would fall.
         self.rates.count(class, self.data_bits);
         if self.waiting() >= self.settings.shaper {
             let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };
@@ -89,6 +90,15 @@ impl Shaper {
         }
         self.waiting_bytes += ev.pool[packet].wire_len();
         self.waiting[class as usize].push_back(packet);
+    }
+
+    /// Bits of Data that wait before a primary Interest that comes now, and before a secondary one, as (3)
+    /// counts them.
+    fn waiting_bits(&self) -> [f64; 2] {
+        let [primary, secondary] = [0, 1].map(|class| self.waiting[class].len() as f64);
+        let before_primary = if self.settings.primary_first { primary } else { primary + secondary };
+        let bits = self.settings.queue_weight * self.data_bits as f64;
+        [bits * before_primary, bits * (primary + secondary)]
     }
 
     /// Rates are computed while somebody asks.
@@ -173,8 +183,7 @@ impl Queue for Shaper {
     fn on_deadline(&mut self, now: Time) {
         // A world may call late.
         let elapsed = now.since(self.period_began).max(self.settings.period);
-        let waiting_bits = (self.waiting() as u64 * self.data_bits) as f64;
-        self.rates.end_period(elapsed.as_secs_f64(), waiting_bits);
+        self.rates.end_period(elapsed.as_secs_f64(), self.waiting_bits());
         self.period_began = now;
         let is_idle = self.waiting() == 0 && self.rates.is_idle();
         self.period_ends = if is_idle { Time::NEVER } else { now + self.settings.period };
@@ -218,11 +227,20 @@ mod tests {
     impl Bench {
         /// 10 Mb/s each way, C = 9.5 Mb/s.
         fn new() -> Bench {
+            let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            Bench::with(Settings::new(&params))
+        }
+
+        fn primary_first() -> Bench {
+            let settings = Bench::new().shaper.settings;
+            Bench::with(Settings { primary_first: true, ..settings })
+        }
+
+        fn with(settings: Settings) -> Bench {
             let rate = Some(Rate::from_mbps(10));
             let limit = QueueLimit::Packets(20);
             let face = FaceConfig { face: FaceId(3), send_rate: rate, receive_rate: rate, limit };
-            let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
-            let shaper = Shaper::new(Settings::new(&params), &face);
+            let shaper = Shaper::new(settings, &face);
             Bench { shaper, pool: PacketPool::new(), random: Random::named(1, "shaper"), dropped: Vec::new() }
         }
 
@@ -241,9 +259,22 @@ mod tests {
             self.enqueue(now, Kind::Interest, Some(class))
         }
 
+        fn interests(&mut self, count: usize, class: Class) {
+            for _ in 0..count {
+                self.interest(NOW, class);
+            }
+        }
+
         fn dequeue(&mut self, now: Time) -> Next {
             let Bench { shaper, pool, random, dropped } = self;
             shaper.dequeue(&mut DequeueEvent { now, pool, dropped, random })
+        }
+
+        /// R_p after a period of so many primary Interests in which nothing leaves.
+        fn primary_rate_after(&mut self, interests: usize) -> u64 {
+            self.interests(interests, Class::Primary);
+            self.shaper.on_deadline(self.shaper.next_deadline());
+            self.shaper.rates.rates().0
         }
 
         fn receive(&mut self, now: Time, bytes: u64) -> Packet {
@@ -297,16 +328,101 @@ mod tests {
     }
 
     #[test]
-    fn primary_interests_are_served_first_and_data_while_none_is_due() {
+    fn the_older_interest_leaves_first_whatever_its_class_and_data_while_none_is_due() {
         let mut bench = Bench::new();
         let secondary = bench.interest(NOW, Class::Secondary);
-        let unlabelled = bench.enqueue(NOW, Kind::Interest, None);
+        let unlabelled = bench.enqueue(NOW + Span::from_micros(1), Kind::Interest, None);
+        let later = bench.interest(NOW + Span::from_micros(2), Class::Secondary);
         let data = bench.enqueue(NOW, Kind::Data, None);
-        assert_eq!(bench.dequeue(NOW), Next::Packet(unlabelled));
-        assert_eq!(bench.dequeue(NOW), Next::Packet(data));
-        assert!(matches!(bench.dequeue(NOW), Next::At(_)));
+        let now = NOW + Span::from_micros(3);
+        assert_eq!(bench.dequeue(now), Next::Packet(secondary));
+        assert_eq!(bench.dequeue(now), Next::Packet(data));
+        assert!(matches!(bench.dequeue(now), Next::At(_)));
+        assert_eq!(bench.dequeue(now + Span::from_millis(5)), Next::Packet(unlabelled));
+        assert_eq!(bench.dequeue(now + Span::from_millis(10)), Next::Packet(later));
+        assert_eq!(bench.dequeue(now + Span::from_millis(10)), Next::Empty);
+    }
+
+    #[test]
+    fn with_primary_first_a_secondary_interest_waits_for_all_primary_ones() {
+        let mut bench = Bench::primary_first();
+        let secondary = bench.interest(NOW, Class::Secondary);
+        let primary = bench.interest(NOW + Span::from_micros(1), Class::Primary);
+        assert_eq!(bench.dequeue(NOW + Span::from_micros(1)), Next::Packet(primary));
         assert_eq!(bench.dequeue(NOW + Span::from_millis(5)), Next::Packet(secondary));
-        assert_eq!(bench.dequeue(NOW + Span::from_millis(5)), Next::Empty);
+    }
+
+    #[test]
+    fn what_is_dropped_was_asked_for_too() {
+        // Twice C: 9.5 Mb/s of 8696 bits are 109 in 100 ms, of which ten find room.
+        let rate = Bench::new().primary_rate_after(218);
+        // (1) N = 2; (3) with q = 10 Interests: 0.8·C + 0.2·(C − β·q/d)/2, β = 1.
+        let drain = 10.0 * 8696.0 / 0.03;
+        let expected = 0.8 * 9.5e6 + 0.1 * (9.5e6 - drain);
+        assert!((rate as f64 / expected - 1.0).abs() < 1e-3, "{rate} of {expected}");
+    }
+
+    #[test]
+    fn a_primary_interest_waits_for_secondary_ones_unless_primary_ones_leave_first() {
+        for (mut bench, before_primary) in [(Bench::new(), 7.0), (Bench::primary_first(), 3.0)] {
+            bench.interests(3, Class::Primary);
+            bench.interests(4, Class::Secondary);
+            assert_eq!(bench.shaper.waiting_bits(), [before_primary * 8696.0, 7.0 * 8696.0]);
+        }
+    }
+
+    #[test]
+    fn the_size_of_data_follows_those_that_come() {
+        let mut bench = Bench::new();
+        bench.receive(NOW, 1000);
+        assert_eq!(bench.shaper.data_bits, 8000);
+        bench.receive(NOW, 2000);
+        // 7/8·8000 + 1/8·16000
+        assert_eq!(bench.shaper.data_bits, 9000);
+        bench.receive(NOW, 1 << 20);
+        assert_eq!(bench.shaper.data_bits, (7 * 9000 + MAX_DATA_BITS + 4) / 8);
+    }
+
+    #[test]
+    fn a_link_with_another_rate_lets_interests_go_by_it_and_offers_it() {
+        let mut bench = Bench::new();
+        bench.receive(NOW, 1000);
+        bench.shaper.on_receive_rate(Some(Rate::from_mbps(2)), NOW);
+        assert_eq!(bench.shaper.rates.rates(), (1_900_000, 0));
+        let ids: Vec<_> = (0..2).map(|_| bench.interest(NOW, Class::Primary)).collect();
+        assert_eq!(bench.dequeue(NOW), Next::Packet(ids[0]));
+        let Next::At(at) = bench.dequeue(NOW) else { panic!("it waits") };
+        // 8000 bits at 1.9 Mb/s.
+        assert!(at.since(NOW + Span::from_nanos(8_000_000_000 / 1_900)) < Span::from_micros(1), "{at:?}");
+        bench.shaper.on_receive_rate(None, NOW);
+        assert_eq!(bench.shaper.capacity, Rate::from_mbps(95));
+    }
+
+    #[test]
+    fn a_face_that_is_gone_gives_up_all_that_waits() {
+        let mut bench = Bench::new();
+        let mut inside = vec![bench.interest(NOW, Class::Primary), bench.interest(NOW, Class::Secondary)];
+        inside.push(bench.enqueue(NOW, Kind::Data, None));
+        let mut cleared = Vec::new();
+        bench.shaper.clear(&mut ClearEvent { now: NOW, pool: &mut bench.pool, cleared: &mut cleared });
+        assert_eq!(cleared, inside);
+        assert_eq!(bench.shaper.backlog(), Backlog { packets: 0, bytes: 0 });
+        assert_eq!(bench.dequeue(NOW), Next::Empty);
+    }
+
+    #[test]
+    fn who_comes_after_a_rest_finds_all_of_the_link() {
+        let mut bench = Bench::new();
+        assert!(bench.primary_rate_after(218) < 9_000_000);
+        while bench.shaper.next_deadline() != Time::NEVER {
+            let now = bench.shaper.next_deadline();
+            while let Next::Packet(_) = bench.dequeue(now) {}
+            bench.shaper.on_deadline(now);
+        }
+        let now = NOW + Span::from_secs(60);
+        bench.interest(now, Class::Primary);
+        assert_eq!(bench.shaper.rates.rates(), (9_500_000, 0));
+        assert_eq!(bench.shaper.next_deadline(), now + Span::from_millis(100));
     }
 
     #[test]

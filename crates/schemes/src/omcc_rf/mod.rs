@@ -6,18 +6,30 @@
 //! each face adds itself to the label of the Data that come by it (`../path_label.rs`).
 //!
 //! # Deviations from the paper
-//! 1. The article could be had as an abstract only. The law and its constants are those that its authors'
-//!    group has published in hICN's libtransport; forwarding, and where that leaves something open, are
+//! 1. The article could be had as an abstract only. The window's law and its constants are those that its authors' group
+//!    has published later, in hICN's libtransport. CCN-PLsim, their simulator of the year before, has the same law, p_min and
+//!    number of samples; there p_max and β are options. Forwarding, and where hICN leaves something open, are
 //!    the code of QSCCP's authors, whose constants are the variants.
-//! 2. Route labels are hashes, and not decimal digits, which end at ten faces.
-//! 3. A route has no sample of an Interest that was sent more than once: which of the sendings was answered is not
-//!    known. Its Data raises the window.
-//! 4. A Data takes its Interest off PI at every next hop that it was sent to, as in the simulator of HbHCM's
+//! 2. Slow start is theirs, and in their variants only (`slow_start`): neither hICN nor CCN-PLsim has one.
+//! 3. A Data raises the window or lowers it, as in their code; in hICN and CCN-PLsim it always raises it, and may lower it
+//!    then.
+//! 4. A next hop with less than one pending Interest on the mean has the weight 1, as in their code; in
+//!    CCN-PLsim it is 1/avgPI, down to avgPI = 0.1.
+//! 5. Route labels are hashes, and not decimal digits, which end at ten faces.
+//! 6. A route has no sample of an Interest that was sent more than once: which of the sendings was answered is not
+//!    known. Its Data raises the window, as in CCN-PLsim; in hICN it does not, and in the code of QSCCP's
+//!    authors it is a sample.
+//! 7. A Data takes its Interest off PI at every next hop that it was sent to, as in the simulator of HbHCM's
 //!    authors; in the code of QSCCP's authors the others keep it for ever. So does a Nack at its next hop.
-//! 5. A repeated Interest is absorbed for 100 ms after its last sending, and not for a time that doubles
+//!    An Interest that is sent again to the same next hop is not counted again.
+//! 8. p of PI is the prefix of the FIB entry, and not the first component of the name. Interests of applications on the
+//!    node are distributed like others; in the code they all go to its first next hop.
+//! 9. A repeated Interest is absorbed for 100 ms after its last sending, and not for a time that doubles
 //!    from 10 ms to 250 ms.
-//! 6. The round-trip times of a route that was silent for 2 s are forgotten (hICN), and no more than 64
-//!    routes are told apart: labels come from strangers.
+//! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
+//! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
+//! 12. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;
+//!     what is beyond shares the last one: labels come from strangers.
 
 pub(crate) mod raaqm;
 pub(crate) mod rfa;
@@ -54,6 +66,7 @@ const PARAMETERS: &[Parameter] = &[
                     ("p_max", "0.5"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
+                    ("slow_start", "true"),
                 ],
             },
             Variant {
@@ -64,6 +77,7 @@ const PARAMETERS: &[Parameter] = &[
                     ("decrease", "0.95"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
+                    ("slow_start", "true"),
                 ],
             },
             Variant {
@@ -74,6 +88,7 @@ const PARAMETERS: &[Parameter] = &[
                     ("decrease", "0.98"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
+                    ("slow_start", "true"),
                 ],
             },
         ]),
@@ -98,9 +113,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "p_max",
         PROBABILITY,
-        "0.2",
-        "p_max, greatest probability of a decrease",
-        "files: hICN, libtransport, drop factor",
+        "0.20001",
+        "p_max, greatest probability of a decrease; p_min if it is less",
+        "files: hICN, libtransport, p_min and a drop factor of 0.2",
     ),
     Parameter::number(
         "decrease",
@@ -121,20 +136,26 @@ const PARAMETERS: &[Parameter] = &[
         WINDOW,
         "1",
         "window at the start, Interests",
-        "files: ndnSIM, ConsumerWindow",
+        "files: hICN, libtransport; ndnSIM, ConsumerWindow",
     ),
     Parameter::number(
         "least_window",
         WINDOW,
         "1",
-        "lower bound of the window, Interests",
+        "what a decrease leaves of the window at the least, Interests",
         "files: hICN, libtransport",
     ),
     Parameter::number(
         "most_window",
         WINDOW,
         "512",
-        "upper bound of the window, Interests",
+        "upper bound of the window, Interests; `least_window` if it is less",
+        "files: hICN, libtransport",
+    ),
+    Parameter::switch(
+        "slow_start",
+        "false",
+        "whether the window grows by 1 with each Data until it first falls, and then up to where it fell to",
         "files: hICN, libtransport",
     ),
     Parameter {
@@ -171,6 +192,7 @@ impl OmccRf {
             initial: params.number("initial_window"),
             least: params.number("least_window"),
             most: params.number("most_window").max(params.number("least_window")),
+            slow_start: params.switch("slow_start"),
         };
         let choice = match params.text("forwarding") {
             "least-pending" => Choice::LeastPending,

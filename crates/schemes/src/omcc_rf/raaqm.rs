@@ -6,7 +6,8 @@
 //! > p_r = p_min + (p_max − p_min)·(R − R_min)/(R_max − R_min)
 //!
 //! R is the newest, R_min and R_max the least and greatest of the window. At each Data the
-//! window W falls to β·W with probability p_r, and else grows: by 1 in slow start, by γ/W after.
+//! window W falls to β·W with probability p_r, and else grows by γ/W; with slow start, by 1 until
+//! it first falls, and then up to where it fell to last.
 
 use std::collections::VecDeque;
 
@@ -16,11 +17,13 @@ use weir_core::units::{Span, Time};
 
 use crate::path_label::PathLabel;
 
-/// More routes than this are not told apart: the one not heard of for longest makes room.
+/// Routes that are told apart. A stranger makes labels at will, and one for each Data would leave no route with
+/// enough samples: what is beyond these shares the last of them, until one of them is stale.
 const ROUTES: usize = 64;
 /// Where the round-trip times of a route differ by less, they tell nothing of queues (the files' 1e-4 s).
 const NO_VARIATION: Span = Span::from_micros(100);
-/// A route that is not heard of for so long begins anew (hICN's).
+/// A route that is not heard of for so long begins anew: its queues may be others now (assumed: as long as hICN's
+/// paths count as in use).
 const STALE: Span = Span::from_secs(2);
 
 /// The constants of the window's law.
@@ -35,8 +38,10 @@ pub(super) struct Law {
     /// γ.
     pub(super) increase: f64,
     pub(super) initial: f64,
+    /// What a decrease leaves at the least.
     pub(super) least: f64,
     pub(super) most: f64,
+    pub(super) slow_start: bool,
 }
 
 /// What is known of one route.
@@ -48,6 +53,10 @@ struct Route {
 }
 
 impl Route {
+    fn is_stale(&self, now: Time) -> bool {
+        now.since(self.heard_at) > STALE
+    }
+
     /// p_r after one more sample; zero until there are enough.
     fn probability(&mut self, rtt: Span, law: &Law) -> f64 {
         if self.samples.len() == law.samples {
@@ -79,29 +88,34 @@ pub(super) struct Raaqm {
 
 impl Raaqm {
     pub(super) fn new(law: Law) -> Raaqm {
-        let window = law.initial.clamp(law.least, law.most);
-        Raaqm { law, window, slow_start_until: f64::INFINITY, routes: Vec::new() }
+        let slow_start_until = if law.slow_start { f64::INFINITY } else { 0.0 };
+        Raaqm { law, window: law.initial.min(law.most), slow_start_until, routes: Vec::new() }
     }
 
     fn route(&mut self, label: PathLabel, now: Time) -> &mut Route {
         let known = self.routes.iter().position(|route| route.label == label);
-        let place = known.unwrap_or_else(|| {
-            if self.routes.len() < ROUTES {
-                let samples = VecDeque::with_capacity(self.law.samples);
-                self.routes.push(Route { label, samples, heard_at: now });
-                return self.routes.len() - 1;
-            }
-            let oldest = (0..ROUTES).min_by_key(|&place| self.routes[place].heard_at).unwrap_or(0);
-            self.routes[oldest].label = label;
-            self.routes[oldest].samples.clear();
-            oldest
-        });
+        let place = known.unwrap_or_else(|| self.place_of_new(label, now));
         let route = &mut self.routes[place];
-        if now.since(route.heard_at) > STALE {
+        if route.is_stale(now) {
             route.samples.clear();
         }
         route.heard_at = now;
         route
+    }
+
+    fn place_of_new(&mut self, label: PathLabel, now: Time) -> usize {
+        if self.routes.len() < ROUTES {
+            let samples = VecDeque::with_capacity(self.law.samples);
+            self.routes.push(Route { label, samples, heard_at: now });
+            return self.routes.len() - 1;
+        }
+        match self.routes.iter().position(|route| route.is_stale(now)) {
+            Some(place) => {
+                self.routes[place].label = label;
+                place
+            }
+            None => ROUTES - 1,
+        }
     }
 
     /// Whether a Data of this route and round-trip time lowers the window.
@@ -113,7 +127,9 @@ impl Raaqm {
 
     fn decrease(&mut self) {
         self.window = (self.law.decrease * self.window).max(self.law.least);
-        self.slow_start_until = self.window;
+        if self.law.slow_start {
+            self.slow_start_until = self.window;
+        }
     }
 
     fn increase(&mut self) {
@@ -148,6 +164,9 @@ impl FlowControl for Raaqm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_core::ids::FaceId;
+    use weir_core::packet::Packet;
+    use weir_core::units::Bytes;
 
     const LAW: Law = Law {
         samples: 30,
@@ -158,10 +177,59 @@ mod tests {
         initial: 1.0,
         least: 1.0,
         most: 512.0,
+        slow_start: false,
     };
+    const RTT: Span = Span::from_millis(100);
 
     fn route() -> Route {
         Route { label: PathLabel::HERE, samples: VecDeque::new(), heard_at: Time::ZERO }
+    }
+
+    /// A consumer, and what comes to it.
+    struct Bench {
+        raaqm: Raaqm,
+        random: Random,
+        now: Time,
+    }
+
+    impl Bench {
+        fn new(law: Law) -> Bench {
+            Bench { raaqm: Raaqm::new(law), random: Random::named(1, "raaqm"), now: Time::ZERO }
+        }
+
+        fn data(&mut self, face: u32, rtt: Option<Span>) {
+            let mut data = Packet::default();
+            crate::path_label::note_arrival(&mut data, FaceId(face));
+            self.raaqm.on_data(&mut DataReceived {
+                now: self.now,
+                data: &data,
+                segment: 0,
+                rtt,
+                srtt: rtt,
+                tag: 0,
+                pending: 0,
+                highest_sent: 0,
+                expected_size: Bytes::ZERO,
+                random: &mut self.random,
+            });
+        }
+
+        fn timeout(&mut self) {
+            let (now, random) = (self.now, &mut self.random);
+            let mut ev = LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random };
+            self.raaqm.on_timeout(&mut ev);
+        }
+
+        fn may_send(&mut self, pending: u32) -> bool {
+            let (now, random) = (self.now, &mut self.random);
+            let mut ev = PermitEvent { now, pending, expected_size: Bytes::ZERO, random };
+            self.raaqm.permit(&mut ev) == Permit::Now
+        }
+
+        /// Samples of the route by each face.
+        fn samples(&self) -> Vec<usize> {
+            self.raaqm.routes.iter().map(|route| route.samples.len()).collect()
+        }
     }
 
     #[test]
@@ -190,15 +258,15 @@ mod tests {
         let mut route = route();
         route.probability(Span::from_secs(9), &LAW);
         for _ in 0..29 {
-            route.probability(Span::from_millis(100), &LAW);
+            route.probability(RTT, &LAW);
         }
-        assert!((route.probability(Span::from_millis(100), &LAW) - 1e-5).abs() < 1e-12);
+        assert!((route.probability(RTT, &LAW) - 1e-5).abs() < 1e-12);
         assert_eq!(route.samples.len(), 30);
     }
 
     #[test]
-    fn the_window_doubles_in_a_round_trip_and_then_grows_by_one() {
-        let mut raaqm = Raaqm::new(LAW);
+    fn with_slow_start_the_window_doubles_in_a_round_trip_and_then_grows_by_one() {
+        let mut raaqm = Raaqm::new(Law { slow_start: true, ..LAW });
         (0..63).for_each(|_| raaqm.increase());
         assert_eq!(raaqm.gauge(), Gauge::Window(64.0));
         raaqm.decrease();
@@ -210,31 +278,91 @@ mod tests {
     }
 
     #[test]
-    fn the_window_keeps_within_its_bounds() {
+    fn without_slow_start_the_window_grows_by_one_in_a_round_trip_from_the_first() {
+        let mut raaqm = Raaqm::new(LAW);
+        (0..5000).for_each(|_| raaqm.increase());
+        let closed_form = (1.0_f64 + 2.0 * 5000.0).sqrt();
+        assert!((raaqm.window / closed_form - 1.0).abs() < 0.03, "{}", raaqm.window);
+        raaqm.decrease();
+        let lowered = raaqm.window;
+        raaqm.increase();
+        assert!((raaqm.window - lowered - 1.0 / lowered).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_window_begins_as_it_is_said_to_and_no_decrease_leaves_less_than_the_least() {
         let mut raaqm = Raaqm::new(Law { least: 10.0, most: 20.0, ..LAW });
-        assert_eq!(raaqm.gauge(), Gauge::Window(10.0));
-        (0..100).for_each(|_| raaqm.increase());
+        assert_eq!(raaqm.gauge(), Gauge::Window(1.0));
+        (0..1000).for_each(|_| raaqm.increase());
         assert_eq!(raaqm.gauge(), Gauge::Window(20.0));
         (0..100).for_each(|_| raaqm.decrease());
         assert_eq!(raaqm.gauge(), Gauge::Window(10.0));
     }
 
     #[test]
-    fn a_silent_route_begins_anew_and_strange_labels_take_bounded_room() {
-        let mut raaqm = Raaqm::new(LAW);
-        let mut random = Random::named(1, "raaqm");
-        let rtt = Span::from_millis(100);
-        for n in 0..40 {
-            raaqm.lowers(PathLabel::HERE, rtt, Time::from_nanos(n), &mut random);
+    fn interests_leave_while_fewer_than_the_window_are_pending() {
+        let mut bench = Bench::new(Law { initial: 4.5, ..LAW });
+        assert!(bench.may_send(3));
+        assert!(!bench.may_send(4));
+    }
+
+    #[test]
+    fn each_timeout_lowers_the_window() {
+        let mut bench = Bench::new(Law { initial: 100.0, ..LAW });
+        bench.timeout();
+        bench.timeout();
+        assert!((bench.raaqm.window - 64.0).abs() < 1e-9);
+    }
+
+    /// With p_max = 1 the greatest of thirty samples is sure to lower it.
+    #[test]
+    fn a_data_raises_the_window_or_lowers_it_by_the_samples_of_its_own_route() {
+        let mut bench = Bench::new(Law { initial: 100.0, p_min: 0.0, p_max: 1.0, ..LAW });
+        for n in 0..29 {
+            bench.data(1, Some(RTT + Span::from_millis(n)));
+            bench.data(2, Some(RTT));
         }
-        assert_eq!(raaqm.routes[0].samples.len(), 30);
-        raaqm.lowers(PathLabel::HERE, rtt, Time::ZERO + Span::from_secs(3), &mut random);
-        assert_eq!(raaqm.routes[0].samples.len(), 1);
-        let mut data = weir_core::packet::Packet::default();
+        assert!(bench.raaqm.window > 100.5);
+        let before = bench.raaqm.window;
+        bench.data(2, Some(RTT));
+        assert!(bench.raaqm.window > before, "its route is even");
+        bench.data(1, Some(RTT + RTT));
+        assert!((bench.raaqm.window - 0.8 * (before + 1.0 / before)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_interest_that_was_sent_twice_gives_no_sample_and_its_data_raises_the_window() {
+        let mut bench = Bench::new(Law { initial: 100.0, p_min: 1.0, p_max: 1.0, ..LAW });
+        (0..29).for_each(|_| bench.data(1, Some(RTT)));
+        let before = bench.raaqm.window;
+        bench.data(1, None);
+        assert!(bench.raaqm.window > before);
+        assert_eq!(bench.samples(), [29]);
+        bench.data(1, Some(RTT));
+        assert!(bench.raaqm.window < before);
+    }
+
+    #[test]
+    fn a_silent_route_begins_anew() {
+        let mut bench = Bench::new(LAW);
+        (0..40).for_each(|_| bench.data(1, Some(RTT)));
+        assert_eq!(bench.samples(), [30]);
+        bench.now += Span::from_secs(3);
+        bench.data(1, Some(RTT));
+        assert_eq!(bench.samples(), [1]);
+    }
+
+    #[test]
+    fn a_new_label_for_each_data_is_no_way_around_the_law() {
+        let mut bench = Bench::new(LAW);
         for face in 0..1000 {
-            crate::path_label::note_arrival(&mut data, weir_core::ids::FaceId(face));
-            raaqm.lowers(PathLabel::of(&data), rtt, Time::ZERO + Span::from_secs(4), &mut random);
+            bench.data(face, Some(RTT));
         }
-        assert_eq!(raaqm.routes.len(), ROUTES);
+        let samples = bench.samples();
+        assert_eq!(samples.len(), ROUTES);
+        assert_eq!(samples[ROUTES - 1], 30, "all others share one");
+        bench.now += Span::from_secs(3);
+        bench.data(5000, Some(RTT));
+        assert_eq!(bench.samples()[0], 1, "the place of a route that is stale");
     }
 }

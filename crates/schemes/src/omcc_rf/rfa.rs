@@ -242,10 +242,7 @@ impl Strategy for RequestForwarding {
                 self.pending.add(ev.entry, prefix, face);
                 Decision::Forward(face)
             }
-            None => {
-                self.end_unless_pending(ev.now, ev.entry);
-                Decision::Nack(NackReason::NoRoute)
-            }
+            None => Decision::Nack(NackReason::NoRoute),
         }
     }
 
@@ -263,7 +260,6 @@ impl Strategy for RequestForwarding {
             self.pending.add(ev.entry, ev.entry.prefix, face);
             return Decision::Forward(face);
         }
-        self.end_unless_pending(ev.now, ev.entry);
         Decision::Nack(least_severe(ev))
     }
 
@@ -277,16 +273,6 @@ impl Strategy for RequestForwarding {
 
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         self.pending.forget_prefix(prefix);
-    }
-}
-
-impl RequestForwarding {
-    /// A Nack to all downstreams ends the entry; while Data may come, it goes to one of them only.
-    fn end_unless_pending(&mut self, now: Time, entry: &mut PitEntry) {
-        if !entry.is_pending(now) {
-            self.pending.remove_all(entry);
-            Counted { prefix: 0, epoch: 0, places: 0 }.write(entry);
-        }
     }
 }
 

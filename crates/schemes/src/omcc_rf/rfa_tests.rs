@@ -9,8 +9,9 @@ use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::queue::DropTail;
-use weir_core::scheme::QueueLimit;
-use weir_core::scheme::Strategy;
+use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit, Strategy};
+use weir_core::strategy::BestRoute;
+use weir_core::strategy_choice::StrategyId;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::Name;
 
@@ -43,6 +44,25 @@ impl Strategy for Shared {
     }
 }
 
+/// A drop-tail queue that sends back what it drops.
+struct Refusing(DropTail);
+
+impl Queue for Refusing {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.0.enqueue(ev, packet);
+        ev.dropped.iter_mut().for_each(|dropped| dropped.nack = Some(NackReason::Congestion));
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.0.dequeue(ev)
+    }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.0.clear(ev);
+    }
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+}
+
 /// A node with some downstreams and upstreams. What it sends upstream is answered, refused or lost.
 struct Node {
     now: Time,
@@ -51,6 +71,7 @@ struct Node {
     strategy: Rc<RefCell<RequestForwarding>>,
     upstream: Vec<(FaceId, PacketId)>,
     nonce: u32,
+    other: Option<StrategyId>,
 }
 
 fn name(uri: &str) -> HashedName {
@@ -64,9 +85,11 @@ impl Node {
         let random = Random::named(1, "node");
         let limits = TableLimits::default();
         let mut forwarder = Forwarder::new(Box::new(Shared(strategy.clone())), &limits, HASHER, random);
-        for _ in 0..DOWN + UP {
-            // Two packets, and slow: some Interests do not leave.
-            let queue = Box::new(DropTail::new(QueueLimit::Packets(2)));
+        for face in 0..DOWN + UP {
+            // Two packets, and slow: some Interests do not leave, and of some the node hears.
+            let packets = DropTail::new(QueueLimit::Packets(2));
+            let queue: Box<dyn Queue> =
+                if face == DOWN { Box::new(Refusing(packets)) } else { Box::new(packets) };
             let link = Link::new(queue, Some(Rate::from_bps(100_000)), Random::named(1, "link"));
             forwarder.add_link(Time::ZERO, link);
         }
@@ -75,13 +98,18 @@ impl Node {
                 forwarder.add_route(&name(prefix), FaceId(face), 0);
             }
         }
+        let other = forwarder.add_strategy(Box::new(BestRoute::default()));
         let now = Time::from_nanos(1);
-        Node { now, pool: PacketPool::new(), forwarder, strategy, upstream: Vec::new(), nonce: 0 }
+        Node { now, pool: PacketPool::new(), forwarder, strategy, upstream: Vec::new(), nonce: 0, other }
     }
 
     fn handle(&mut self, input: Input) {
         let mut actions = Vec::new();
         self.forwarder.handle(self.now, input, &mut self.pool, &mut actions);
+        self.carry_out(actions);
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Transmit { face, packet, .. } if self.pool[packet].is_interest() => {
@@ -150,9 +178,23 @@ impl Node {
         self.strategy.borrow().pending.load(prefix, FaceId(face)).map_or(0, |load| load.pending)
     }
 
+    /// Chooses another strategy for a prefix, or takes that back.
+    fn choose(&mut self, uri: &str, other: bool) {
+        match self.other.filter(|_| other) {
+            Some(other) => self.forwarder.choose_strategy(&name(uri), other),
+            None => self.forwarder.unchoose_strategy(&name(uri)),
+        }
+    }
+
+    fn remove_face(&mut self, face: FaceId) {
+        let mut actions = Vec::new();
+        self.forwarder.remove_face(self.now, face, &mut self.pool, &mut actions);
+        self.carry_out(actions);
+    }
+
     fn step(&mut self, op: u8, a: u8, b: u8) {
         let which = usize::from(a);
-        match op % 10 {
+        match op % 11 {
             0..=3 => {
                 let hop_limit = if b.is_multiple_of(16) { Some(1) } else { None };
                 let prefix = if a.is_multiple_of(2) { "a" } else { "b" };
@@ -166,6 +208,8 @@ impl Node {
                 let face = FaceId(DOWN + u32::from(a) % UP);
                 self.handle(if b.is_multiple_of(2) { Input::FaceDown(face) } else { Input::FaceUp(face) });
             }
+            9 if b.is_multiple_of(64) => self.remove_face(FaceId(DOWN + 1 + u32::from(a) % 2)),
+            9 => self.choose("/a", b.is_multiple_of(2)),
             // The prefix of names changes while they are pending, or is forgotten.
             _ => match b % 3 {
                 0 => {
@@ -229,6 +273,43 @@ fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
     node.interest(0, "/a/1", None);
     assert_eq!(node.upstream.len(), 2);
     assert_eq!(node.pending_at("/a", 2), 1);
+}
+
+#[test]
+fn what_a_queue_refuses_is_not_pending() {
+    let mut node = Node::new(Choice::LeastPending);
+    for face in [3, 4] {
+        node.handle(Input::FaceDown(FaceId(face)));
+    }
+    // One on the link, two in the queue.
+    (0..5).for_each(|n| node.interest(0, &format!("/a/{n}"), None));
+    assert_eq!(node.pending_at("/a", 2), 3);
+}
+
+#[test]
+fn what_began_with_this_strategy_is_taken_off_though_another_is_chosen_meanwhile() {
+    let mut node = Node::new(Choice::LeastPending);
+    node.interest(0, "/a/1", None);
+    node.interest(0, "/a/2", None);
+    node.choose("/a", true);
+    node.advance(Span::from_millis(200));
+    node.interest(0, "/a/1", None);
+    node.interest(0, "/a/3", None);
+    assert_eq!(node.pending().iter().sum::<u32>(), 3, "the first at two next hops, the third not");
+    (0..node.upstream.len()).for_each(|_| node.answer(0));
+    assert_eq!(node.pending().iter().sum::<u32>(), 0);
+}
+
+#[test]
+fn what_was_pending_at_a_face_that_is_removed_is_taken_off_as_it_ends() {
+    let mut node = Node::new(Choice::LeastPending);
+    for n in 0..6 {
+        node.interest(0, &format!("/a/{n}"), None);
+        node.advance(Span::from_millis(10));
+    }
+    node.remove_face(FaceId(3));
+    node.advance(LIFETIME);
+    assert_eq!(node.pending().iter().sum::<u32>(), 0);
 }
 
 #[test]

@@ -307,7 +307,7 @@ const PARAMETERS: &[Parameter] = &[
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
         meaning: "capacity of a face whose rate nobody has said",
-        from: "files: NFD, default bandwidth",
+        from: "files: the authors' NFD, default bandwidth",
     },
 ];
 

@@ -71,6 +71,18 @@ fn the_strategy_is_that_of_the_longest_prefix_and_can_be_taken_back() {
 }
 
 #[test]
+fn what_is_pending_stays_with_the_strategy_that_it_began_with() {
+    let mut bench = Bench::new().routed();
+    let [down, _, first, second] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(first)]);
+    let multicast = bench.node.add_strategy(Box::new(Multicast::default())).unwrap();
+    bench.node.choose_strategy(&name("/a"), multicast);
+    bench.later(150);
+    assert_eq!(bench.interest(down, "/a/1", 2), [Seen::Interest(second)], "best route tries the other");
+    assert_eq!(bench.interest(down, "/a/2", 3).len(), 2);
+}
+
+#[test]
 fn there_is_a_bound_of_strategies() {
     let mut bench = Bench::new();
     let added = (0..100).filter(|_| bench.node.add_strategy(Box::new(Multicast::default())).is_some());

@@ -1,0 +1,57 @@
+//! What lets a consumer's Interests go while no Data says a rate: its own node has the content, or no
+//! router on the way knows MIRCC. Then only what comes back tells that more may go, so it is a window
+//! W of pending Interests:
+//!
+//! > W ← W + 1/W at each Data, while W·S_D/RTT is less than a face is taken for whose rate nobody says
+//! > W ← max(1, W/2) at a loss, once a round trip
+//!
+//! The bound is for content stores: they answer at once, as much as is asked, and what W had grown to
+//! would go into the network when they end.
+
+use weir_core::scheme::{DataReceived, LossEvent};
+use weir_core::units::{Bytes, Rate};
+
+/// The window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Untold {
+    window: f64,
+    /// Rate above which W does not grow.
+    most: Rate,
+    /// A loss of an earlier segment belongs to the round trip that has lowered W.
+    lowers_from: u64,
+}
+
+impl Untold {
+    pub(super) fn new(most: Rate) -> Untold {
+        Untold { window: 1.0, most, lowers_from: 0 }
+    }
+
+    /// As at first: somebody has said a rate.
+    pub(super) fn reset(&mut self) {
+        *self = Untold::new(self.most);
+    }
+
+    /// W, Interests.
+    pub(super) fn window(&self) -> f64 {
+        self.window
+    }
+
+    pub(super) fn permits(&self, pending: u32) -> bool {
+        f64::from(pending) + 1.0 <= self.window
+    }
+
+    /// A Data that says no rate, and the size of such Data.
+    pub(super) fn on_data(&mut self, ev: &DataReceived<'_>, size: Bytes) {
+        let Some(srtt) = ev.srtt else { return };
+        if self.window * (size.bits() as f64) < self.most.as_bps_f64() * srtt.as_secs_f64() {
+            self.window += 1.0 / self.window;
+        }
+    }
+
+    pub(super) fn on_loss(&mut self, ev: &LossEvent<'_>) {
+        if ev.segment >= self.lowers_from {
+            self.window = (self.window / 2.0).max(1.0);
+            self.lowers_from = ev.highest_sent.saturating_add(1);
+        }
+    }
+}
