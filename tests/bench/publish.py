@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""CPU time of `weir put` for a segment, by signature: when it is signed, and when it is asked for again.
+
+A consumer with a fixed window asks for all segments of a file twice, through `weir forward` without a content store. What
+counts is the CPU time of the publisher alone, reading the file and its socket included.
+
+usage: publish.py --weir target/release/weir [--segments 8000] [--rounds 3]
+"""
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "interop"))
+import wire  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+SIGNATURES = ("digest", "hmac", "ed25519", "ecdsa")
+SIZE, WINDOW = 8000, 64
+
+
+def cpu_us(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1e6 / TICKS
+
+
+def frames(sock):
+    """The frames that come, until nothing has come for five seconds."""
+    held = b""
+    sock.settimeout(5)
+    while True:
+        while (frame := wire.first_frame(held)) is not None:
+            held = held[len(frame):]
+            yield frame
+        held += sock.recv(1 << 18)
+
+
+def ask_all(path, name, segments):
+    """Asks for every segment once."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(str(path))
+        asked = 0
+        for asked in range(min(WINDOW, segments)):
+            sock.sendall(wire.interest(f"{name}/seg={asked}"))
+        for got, _ in enumerate(frames(sock), start=1):
+            if got == segments:
+                return
+            if (asked := asked + 1) < segments:
+                sock.sendall(wire.interest(f"{name}/seg={asked}"))
+
+
+class Bench:
+    def __init__(self, args, folder):
+        self.weir, self.folder, self.segments = args.weir, folder, args.segments
+        self.socket = folder / "nfd.sock"
+        self.environment = os.environ | {
+            "NDN_CLIENT_TRANSPORT": f"unix://{self.socket}",
+            "WEIR_KEYCHAIN": str(folder / "keys"),
+        }
+        self.file = folder / "file"
+        self.file.write_bytes(os.urandom(SIZE * self.segments))
+        for kind in SIGNATURES[1:]:
+            subprocess.run([self.weir, "key", "new", f"/{kind}", "--type", kind], env=self.environment, check=True,
+                           stdout=subprocess.DEVNULL)
+        config = folder / "weir.toml"
+        config.write_text(f'[faces.unix]\npath = "{self.socket}"\n[faces.udp]\nlisten = []\n[faces.tcp]\nlisten = []\n'
+                          "[tables]\ncontent_store_packets = 0\n")
+        self.forwarder = subprocess.Popen([self.weir, "forward", "--config", config], stderr=subprocess.DEVNULL)
+        while not self.socket.exists():
+            time.sleep(0.05)
+
+    def run(self, sign):
+        """CPU time of a segment that is signed, and of one that is sent again, µs."""
+        key = [] if sign == "digest" else ["--key", f"/{sign}"]
+        put = subprocess.Popen([self.weir, "put", f"/{sign}/file", self.file, *key, "--json", "--cache", "1 GB"],
+                               env=self.environment, stdout=subprocess.PIPE, text=True)
+        name = None
+        for line in put.stdout:
+            said = json.loads(line)
+            name = said.get("name", name) if said["event"] == "serving" else name
+            if said["event"] == "registered":
+                break
+        at = [cpu_us(put.pid)]
+        for _ in range(2):
+            ask_all(self.socket, name, self.segments)
+            at.append(cpu_us(put.pid))
+        put.terminate()
+        put.wait()
+        return [(after - before) / self.segments for before, after in zip(at, at[1:])]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--weir", required=True)
+    parser.add_argument("--segments", type=int, default=8000)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(args, pathlib.Path(folder))
+        try:
+            runs = {sign: [] for sign in SIGNATURES}
+            for _ in range(args.rounds):
+                for sign in SIGNATURES:
+                    runs[sign].append(bench.run(sign))
+        finally:
+            bench.forwarder.kill()
+    print("| signature | signed, µs a segment | sent again, µs a segment |\n|---|---|---|")
+    for sign in SIGNATURES:
+        signed, again = (statistics.median(run[part] for run in runs[sign]) for part in (0, 1))
+        print(f"| {sign} | {signed:.1f} | {again:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
