@@ -13,13 +13,8 @@ import pathlib
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "interop"))
-import wire  # noqa: E402
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SIGNATURES = ("digest", "hmac", "ed25519", "ecdsa")
@@ -31,29 +26,50 @@ def cpu_us(pid):
     return (int(fields[11]) + int(fields[12])) * 1e6 / TICKS
 
 
+def number(value):
+    """A TLV variable-size number."""
+    return bytes([value]) if value < 253 else b"\xfd" + value.to_bytes(2, "big")
+
+
+def tlv(typ, value):
+    return number(typ) + number(len(value)) + value
+
+
+def nni(value):
+    return value.to_bytes(next(size for size in (1, 2, 4, 8) if value < 1 << 8 * size), "big")
+
+
+def interest(versioned, segment):
+    """An Interest for a segment of `/…/v=<version>`."""
+    *generic, version = versioned.strip("/").split("/")
+    components = [tlv(8, part.encode()) for part in generic]
+    components += [tlv(54, nni(int(version.removeprefix("v=")))), tlv(50, nni(segment))]
+    return tlv(5, tlv(7, b"".join(components)) + tlv(10, os.urandom(4)))
+
+
 def frames(sock):
-    """The frames that come, until nothing has come for five seconds."""
-    held = b""
-    sock.settimeout(5)
+    """How many frames have come, each time that some have; of frames longer than 252 bytes."""
+    held, count = b"", 0
     while True:
-        while (frame := wire.first_frame(held)) is not None:
-            held = held[len(frame):]
-            yield frame
         held += sock.recv(1 << 18)
+        while len(held) >= 4 and len(held) >= (length := 4 + int.from_bytes(held[2:4], "big")):
+            held, count = held[length:], count + 1
+        yield count
 
 
 def ask_all(path, name, segments):
     """Asks for every segment once."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(str(path))
-        asked = 0
-        for asked in range(min(WINDOW, segments)):
-            sock.sendall(wire.interest(f"{name}/seg={asked}"))
-        for got, _ in enumerate(frames(sock), start=1):
+        sock.settimeout(10)
+        asked = min(WINDOW, segments)
+        sock.sendall(b"".join(interest(name, segment) for segment in range(asked)))
+        for got in frames(sock):
             if got == segments:
                 return
-            if (asked := asked + 1) < segments:
-                sock.sendall(wire.interest(f"{name}/seg={asked}"))
+            until = min(got + WINDOW, segments)
+            sock.sendall(b"".join(interest(name, segment) for segment in range(asked, until)))
+            asked = until
 
 
 class Bench:

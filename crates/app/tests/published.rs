@@ -211,16 +211,21 @@ fn the_publisher_may_go_and_come_back() {
     let mut publishing = Some(Publishing::file(&endpoint, "/o", &path));
     let mut consumer = Consumer::connect(&endpoint);
     let versioned = consumer.newest("/o");
+    let mut restarted = None;
     let mut at = |count: usize| {
         if count == 100 {
             publishing.take().unwrap().stop();
-        } else if count == 101 || count == 120 {
-            // Segments that were on their way come after it is gone.
-            publishing.get_or_insert_with(|| Publishing::file(&endpoint, "/o", &path));
+            let (endpoint, path) = (endpoint.clone(), path.clone());
+            restarted = Some(thread::spawn(move || {
+                pause(Duration::from_millis(300));
+                Publishing::file(&endpoint, "/o", &path)
+            }));
         }
     };
     assert!(consumer.fetch(&versioned, SLOW, PATIENCE, &mut at));
     assert!(consumer.content() == content);
+    let counters = restarted.unwrap().join().unwrap().stop();
+    assert!((1..=400).contains(&counters.data), "{counters:?}");
 }
 
 #[test]
