@@ -46,6 +46,7 @@ bench:
 	cargo build --release
 	cargo build --release -p weir-forwarder --example latency
 	python3 tests/bench/forwarder.py --weir target/release/weir --latency target/release/examples/latency --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
+	python3 tests/bench/publish.py --weir target/release/weir
 
 # A minute of each fuzz target; needs a nightly toolchain and cargo-fuzz.
 fuzz:

@@ -18,6 +18,7 @@
 mod error;
 mod flows;
 mod producers;
+pub mod publish;
 mod questions;
 pub mod rdr;
 mod uplink;

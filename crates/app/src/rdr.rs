@@ -11,7 +11,7 @@ use weir_packet::tlv::{Reader, put_header, types};
 use weir_packet::{Component, DecodeError, Name, NameRef};
 
 /// The keyword.
-const METADATA: Component<'static> = Component::keyword(b"metadata");
+pub(crate) const METADATA: Component<'static> = Component::keyword(b"metadata");
 
 /// What is asked for to find the newest version of an object.
 pub fn metadata_name(object: &Name) -> Name {

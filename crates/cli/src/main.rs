@@ -16,6 +16,7 @@ mod out;
 mod papers;
 mod passphrase;
 mod ping;
+mod put;
 mod replay;
 mod reproduce;
 mod route;
@@ -49,6 +50,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
     Forward(forward::Args),
+    Put(put::Args),
     Replay(replay::Args),
     Status(status::Args),
     Face(face::Args),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
+        Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),

@@ -38,9 +38,14 @@ impl Clock {
 
 /// Time since 1970, ms.
 pub fn wall_ms() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "commands carry the time of day")]
+    wall_us() / 1000
+}
+
+/// Time since 1970, µs.
+pub fn wall_us() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "commands and versions carry the time of day")]
     let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
 /// What keys the hashes of names: a stranger must not know it.

@@ -2,6 +2,8 @@
 //
 // URI: unix:///path, tcp://host:port, udp://host:port or ws://host:port. Each has a logical forwarder and a
 // face of its own, and /ndnts/SCHEME for what it produces. What came out is printed as a JSON object a line.
+import { createHash } from "node:crypto";
+
 import { consume, produce } from "@ndn/endpoint";
 import { Forwarder } from "@ndn/fw";
 import { Version } from "@ndn/naming-convention2";
@@ -64,8 +66,12 @@ async function getObject(fw, name, opts = {}) {
 async function consumeOn({ fw, scheme }, names) {
   for (const name of names) {
     try {
-      const got = name.startsWith("object:") ? (await getObject(fw, name.slice(7))).length : await get(fw, name);
-      print({ scheme, name, got });
+      if (name.startsWith("object:")) {
+        const object = await getObject(fw, name.slice(7));
+        print({ scheme, name, got: object.length, sha256: createHash("sha256").update(object).digest("hex") });
+      } else {
+        print({ scheme, name, got: await get(fw, name) });
+      }
     } catch (error) {
       print({ scheme, name, error: `${error}` });
     }

@@ -1,0 +1,174 @@
+//! The files of a folder, by the components of a name. Who asks is a stranger: no name leads out of the folder.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
+use weir_packet::{NameRef, component_type};
+
+/// A folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    root: OwnedFd,
+}
+
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
+
+impl Folder {
+    pub(super) fn open(path: &Path) -> io::Result<Folder> {
+        Ok(Folder { root: openat(CWD, path, DIRECTORY, Mode::empty())? })
+    }
+
+    /// The file that a name means: each component is a name in a folder. `None` if there is none, or only outside.
+    /// Links are followed as long as they stay within.
+    pub(super) fn file(&self, name: NameRef<'_>) -> io::Result<Option<File>> {
+        let Some(path) = path(name) else { return Ok(None) };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let opened = match openat2(&self.root, &path, FILE, Mode::empty(), resolve) {
+            // A kernel older than 5.6, or a sandbox that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => walk(self.root.as_fd(), &path),
+            opened => opened,
+        };
+        match opened {
+            Ok(file) => Ok(Some(File::from(file))),
+            Err(error) if is_absence(error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Opens a file without following any link.
+fn walk(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    let mut folder: Option<OwnedFd> = None;
+    let mut components = path.iter().peekable();
+    while let Some(component) = components.next() {
+        let flags = if components.peek().is_some() { DIRECTORY } else { FILE };
+        let within = folder.as_ref().map_or(root, AsFd::as_fd);
+        let opened = openat(within, component, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        folder = Some(opened);
+    }
+    folder.ok_or(Errno::NOENT)
+}
+
+/// Whether it means that there is no such file, or none that may be served: no fault of ours to speak of. `AGAIN`: a
+/// folder was renamed just now, whoever asks again gets it.
+fn is_absence(error: Errno) -> bool {
+    let absent = [
+        Errno::NOENT,
+        Errno::NOTDIR,
+        Errno::LOOP,
+        Errno::XDEV,
+        Errno::NAMETOOLONG,
+        Errno::NXIO,
+        Errno::AGAIN,
+    ];
+    absent.contains(&error)
+}
+
+/// The path of a name of generic components. `None` if one of them cannot be in a path.
+fn path(name: NameRef<'_>) -> Option<PathBuf> {
+    let mut path = PathBuf::new();
+    for component in name.components() {
+        let bytes = component.value;
+        let is_name = component.typ == component_type::GENERIC
+            && !matches!(bytes, b"" | b"." | b"..")
+            && !bytes.iter().any(|byte| matches!(byte, b'/' | 0));
+        if !is_name {
+            return None;
+        }
+        path.push(OsStr::from_bytes(bytes));
+    }
+    (!name.is_empty()).then_some(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+    use weir_packet::Name;
+
+    struct Temporary(PathBuf);
+
+    impl Temporary {
+        fn new() -> Temporary {
+            let path = std::env::temp_dir().join(format!("weir-folder-{}", std::process::id()));
+            std::fs::create_dir_all(path.join("served/sub")).unwrap();
+            Temporary(path)
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn names_lead_to_files_and_never_out() {
+        let temporary = Temporary::new();
+        let served = temporary.0.join("served");
+        let special = "sub/a b%é\n=.txt";
+        for file in ["top", "sub/inner", special, "..."] {
+            std::fs::write(served.join(file), file).unwrap();
+        }
+        std::fs::write(temporary.0.join("secret"), "secret").unwrap();
+        symlink("../secret", served.join("out")).unwrap();
+        symlink(temporary.0.join("secret"), served.join("absolute")).unwrap();
+        symlink("..", served.join("up")).unwrap();
+        symlink("../top", served.join("sub/within")).unwrap();
+        symlink("loop", served.join("loop")).unwrap();
+        let folder = Folder::open(&served).unwrap();
+        let resolved = |name: &Name| folder.file(name.view()).unwrap();
+        let walked = |name: &Name| {
+            let path = path(name.view())?;
+            walk(folder.root.as_fd(), &path).ok().map(File::from)
+        };
+        let name = |parts: &[&[u8]]| {
+            parts.iter().fold(Name::new(), |name, part| name.with(weir_packet::Component::generic(part)))
+        };
+        let text = |file: Option<File>| {
+            let mut text = String::new();
+            file.map(|mut file| file.read_to_string(&mut text).unwrap()).map(|_| text)
+        };
+        for parts in
+            [&[b"top" as &[u8]][..], &[b"sub", b"inner"], &[b"sub", &special.as_bytes()[4..]], &[b"..."]]
+        {
+            let expected = Some(String::from_utf8(parts.join(&b"/"[..])).unwrap());
+            assert_eq!(text(resolved(&name(parts))), expected);
+            assert_eq!(text(walked(&name(parts))), expected);
+        }
+        let huge = [b'x'; 5000];
+        for parts in [
+            &[][..],
+            &[b"nothing" as &[u8]],
+            &[b".."],
+            &[b"..", b"secret"],
+            &[b"../secret"],
+            &[b"sub", b"..", b"top"],
+            &[b"top", b"x"],
+            &[b""],
+            &[b"a\0b"],
+            &[b"out"],
+            &[b"absolute"],
+            &[b"up", b"secret"],
+            &[b"loop"],
+            &[&huge],
+        ] {
+            let name = name(parts);
+            assert!(resolved(&name).is_none() && walked(&name).is_none(), "{name}");
+        }
+        let within = name(&[b"sub", b"within"]);
+        assert_eq!(text(resolved(&within)).as_deref(), Some("top"));
+        assert!(walked(&within).is_none(), "without the system's help no link is followed");
+        let typed: Name = "/32=top".parse().unwrap();
+        assert!(resolved(&typed).is_none());
+    }
+}

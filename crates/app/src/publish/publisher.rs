@@ -1,0 +1,380 @@
+//! What answers for published objects.
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::rc::Rc;
+
+use weir_core::packet::Packet;
+use weir_core::units::{Bytes, Span};
+use weir_net::clock::wall_us;
+use weir_packet::sign::implicit_digest;
+use weir_packet::{Name, NameRef};
+
+use super::asked::{self, Part};
+use super::cache::Cache;
+use super::content::{Content, ReadError};
+use super::object::{NoSegment, Object, Packing};
+use super::{Notice, PublishCounters, PublishError, PublishOptions, Published, Source, TooLarge};
+use crate::Answer;
+use crate::rdr::{Metadata, metadata_name};
+
+/// How long caches may call metadata fresh: as ndn-cxx, ndnd and NDNts have it.
+const METADATA_FRESHNESS: Span = Span::from_millis(10);
+/// How long it is waited for a file that was modified just now. Assumed: longer than the tick of any file system,
+/// shorter than patience.
+const SETTLING: Span = Span::from_secs(1);
+/// Versions of one object that are kept while its file is replaced again and again.
+const MAX_VERSIONS: usize = 4;
+/// Metadata that are kept, to be sent again while they are fresh.
+const MAX_METADATA: usize = 64;
+/// Notices that are remembered, so that none is given twice.
+const MAX_NOTICED: usize = 1024;
+
+/// Metadata that were made.
+struct MadeMetadata {
+    own_name: Vec<u8>,
+    /// Its own version: when it was made, µs since 1970.
+    made_at: u64,
+    wire: Vec<u8>,
+}
+
+/// What is told of notices.
+type OnNotice = dyn FnMut(Notice<'_>);
+
+/// Answers the Interests for what is published under a prefix.
+pub struct Publisher {
+    prefix: Name,
+    prefix_len: usize,
+    source: Source,
+    /// There is one object for ever.
+    is_fixed: bool,
+    packing: Packing,
+    version: Option<u64>,
+    /// At most so many files are open.
+    open_files: usize,
+    /// Versions that were asked for; the last used ones at the end.
+    objects: Vec<Object>,
+    objects_made: u64,
+    metadata: VecDeque<MadeMetadata>,
+    cache: Cache,
+    counters: Rc<Cell<PublishCounters>>,
+    on_notice: Box<OnNotice>,
+    noticed: BTreeSet<(u8, Vec<u8>)>,
+    /// Reused between segments.
+    content: Vec<u8>,
+}
+
+impl Publisher {
+    /// Publishes a source under a name, once it is handed to [`App::publish`]. `on_notice` is told of what happens.
+    ///
+    /// # Errors
+    /// The file cannot be read, segments do not fit in packets, or the key does not sign.
+    pub fn new(
+        name: Name,
+        source: Source,
+        options: PublishOptions,
+        on_notice: impl FnMut(Notice<'_>) + 'static,
+    ) -> Result<Publisher, PublishError> {
+        let packing = Packing {
+            segment_size: options.segment_size,
+            freshness_ms: options.freshness.as_nanos() / 1_000_000,
+            signing: options.signing,
+        };
+        packing.check(&name.clone().with_version(u64::MAX), 0).map_err(PublishError::TooLarge)?;
+        let mut publisher = Publisher {
+            prefix_len: name.len(),
+            prefix: name,
+            source,
+            is_fixed: false,
+            packing,
+            version: options.version,
+            open_files: options.open_files.max(1),
+            objects: Vec::new(),
+            objects_made: 0,
+            metadata: VecDeque::new(),
+            cache: Cache::new(options.cache.as_u64() as usize),
+            counters: Rc::default(),
+            on_notice: Box::new(on_notice),
+            noticed: BTreeSet::new(),
+            content: Vec::new(),
+        };
+        publisher.begin()?;
+        Ok(publisher)
+    }
+
+    /// Offers the one object that there is, and sees whether the key signs.
+    fn begin(&mut self) -> Result<(), PublishError> {
+        let name = self.prefix.clone().with_version(0);
+        self.packing.pack(name.view(), &[], 0, None, &mut Vec::new()).map_err(PublishError::Sign)?;
+        if self.source.is_folder() {
+            return Ok(());
+        }
+        if let Some(content) = self.source.take_fixed() {
+            self.is_fixed = true;
+            let version = self.version.unwrap_or_else(wall_us);
+            return self.add(NameRef::ROOT, version, content).map(drop).map_err(PublishError::TooLarge);
+        }
+        let until = wall_us() + SETTLING.as_nanos() / 1000;
+        loop {
+            let found =
+                self.source.file(NameRef::ROOT).and_then(|file| file.ok_or(io::ErrorKind::NotFound.into()));
+            let (file, stamp) = found.map_err(|error| self.source.unreadable(error))?;
+            let left = stamp.settles_in_us(wall_us());
+            if left == 0 {
+                let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+                let added = self.add(NameRef::ROOT, version, Content::File(file, stamp));
+                return added.map(drop).map_err(PublishError::TooLarge);
+            }
+            if wall_us() > until {
+                let name = self.prefix.clone();
+                self.notice(Notice::BeingWritten(&name));
+                return Ok(());
+            }
+            #[expect(clippy::disallowed_methods, reason = "a change of a file must show in its time")]
+            std::thread::sleep(core::time::Duration::from_micros(left));
+        }
+    }
+
+    /// The name under which it publishes.
+    pub fn name(&self) -> &Name {
+        &self.prefix
+    }
+
+    /// What it does while it runs.
+    pub fn published(&self) -> Published {
+        Published { counters: Rc::clone(&self.counters) }
+    }
+
+    /// Tells something of a name, once.
+    fn notice(&mut self, notice: Notice<'_>) {
+        if self.noticed.len() >= MAX_NOTICED {
+            self.noticed.clear();
+        }
+        let (kind, name) = notice.key();
+        if self.noticed.insert((kind, name.value().to_vec())) {
+            (self.on_notice)(notice);
+        }
+    }
+
+    /// Takes in a version of an object; its place.
+    fn add(&mut self, own_name: NameRef<'_>, version: u64, content: Content) -> Result<usize, TooLarge> {
+        let mut versioned = self.prefix.clone();
+        versioned.extend(own_name);
+        versioned.push_version(version);
+        self.packing.check(&versioned, content.len())?;
+        let bytes = content.len();
+        let last_segment = self.packing.last_segment(bytes);
+        let (content_len, segments) = (Bytes::new(bytes), last_segment + 1);
+        self.notice(Notice::Serving { name: &versioned, content: content_len, segments });
+        self.make_room(own_name);
+        self.objects_made += 1;
+        let own_name = own_name.value().to_vec();
+        self.objects.push(Object {
+            id: self.objects_made,
+            own_name,
+            versioned,
+            version,
+            content,
+            last_segment,
+            is_gone: false,
+        });
+        Ok(self.objects.len() - 1)
+    }
+
+    /// Closes what was not used for longest: among the versions of this object if there are many, else among all.
+    fn make_room(&mut self, own_name: NameRef<'_>) {
+        let is_own = |object: &Object| object.own_name == own_name.value();
+        if self.objects.iter().filter(|object| is_own(object)).count() >= MAX_VERSIONS
+            && let Some(oldest) = self.objects.iter().position(is_own)
+        {
+            self.objects.remove(oldest);
+        }
+        if self.objects.len() >= self.open_files {
+            self.objects.remove(0);
+        }
+    }
+
+    /// Moves an object to the end, where the last used ones are.
+    fn touch(&mut self, place: usize) -> usize {
+        self.objects[place..].rotate_left(1);
+        self.objects.len() - 1
+    }
+
+    /// The newest version of an object: what is in its file now.
+    fn newest(&mut self, own_name: NameRef<'_>) -> Option<usize> {
+        if self.is_fixed {
+            return self.place(own_name, |_| true);
+        }
+        let mut name = self.prefix.clone();
+        name.extend(own_name);
+        let (file, stamp) = match self.source.file(own_name) {
+            Ok(found) => found?,
+            Err(error) => {
+                self.notice(Notice::Unreadable(&name, &error));
+                return None;
+            }
+        };
+        let is_same = |object: &Object| {
+            !object.is_gone && matches!(object.content, Content::File(_, known) if known == stamp)
+        };
+        if let Some(place) = self.place(own_name, is_same) {
+            return Some(self.touch(place));
+        }
+        if stamp.settles_in_us(wall_us()) > 0 {
+            self.notice(Notice::BeingWritten(&name));
+            return None;
+        }
+        let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+        if let Some(place) = self.place(own_name, |object| object.version == version) {
+            // Another file with the same version. The one that we have is as good, if it is still whole.
+            if !self.objects[place].is_gone && self.objects[place].content.is_intact() {
+                return Some(self.touch(place));
+            }
+            self.gone(place);
+            self.notice(Notice::SameVersion(&name));
+            return None;
+        }
+        match self.add(own_name, version, Content::File(file, stamp)) {
+            Ok(place) => Some(place),
+            Err(error) => {
+                self.notice(Notice::TooLarge(&name, error));
+                None
+            }
+        }
+    }
+
+    /// The place of an object of which this is true.
+    fn place(&self, own_name: NameRef<'_>, is_it: impl Fn(&Object) -> bool) -> Option<usize> {
+        self.objects.iter().rposition(|object| object.own_name == own_name.value() && is_it(object))
+    }
+
+    /// A version of an object.
+    fn version(&mut self, own_name: NameRef<'_>, version: u64) -> Option<usize> {
+        if let Some(place) = self.place(own_name, |object| object.version == version) {
+            return Some(self.touch(place));
+        }
+        self.newest(own_name).filter(|&place| self.objects[place].version == version)
+    }
+
+    /// An object's file is not what it was.
+    fn gone(&mut self, place: usize) {
+        self.objects[place].is_gone = true;
+        let name = self.objects[place].versioned.clone();
+        self.notice(Notice::Changed(&name));
+    }
+
+    /// Appends a segment; says whether there is one.
+    fn segment(&mut self, place: usize, segment: u64, out: &mut Vec<u8>) -> bool {
+        let object = &self.objects[place];
+        if object.is_gone || segment > object.last_segment {
+            return false;
+        }
+        let key = (object.id, segment);
+        if let Some(packet) = self.cache.find(key) {
+            out.extend_from_slice(packet);
+            return true;
+        }
+        match object.segment(segment, &self.packing, &mut self.content, out) {
+            Ok(()) => {
+                self.count(|counters| counters.signed += 1);
+                self.cache.keep(key, out);
+                return true;
+            }
+            Err(NoSegment::Read(ReadError::Changed)) => self.gone(place),
+            Err(NoSegment::Read(ReadError::Io(error))) => {
+                let name = object.versioned.clone();
+                self.notice(Notice::Unreadable(&name, &error));
+            }
+            // It was seen that it signs, and that it fits.
+            Err(NoSegment::Sign) => {}
+        }
+        false
+    }
+
+    /// Appends metadata: of this version, or such as say the newest version.
+    fn metadata(&mut self, own_name: NameRef<'_>, version: Option<u64>, out: &mut Vec<u8>) -> bool {
+        let now = wall_us();
+        let is_wanted = |made: &&MadeMetadata| {
+            let is_fresh = now.saturating_sub(made.made_at) < METADATA_FRESHNESS.as_nanos() / 1000;
+            made.own_name == own_name.value() && version.map_or(is_fresh, |version| version == made.made_at)
+        };
+        if let Some(made) = self.metadata.iter().rev().find(is_wanted) {
+            out.extend_from_slice(&made.wire);
+            return true;
+        }
+        if version.is_some() {
+            return false;
+        }
+        let Some(place) = self.newest(own_name) else { return false };
+        let object = &self.objects[place];
+        let metadata =
+            Metadata { versioned: object.versioned.clone(), last_segment: Some(object.last_segment) };
+        let mut content = Vec::new();
+        metadata.encode(&mut content);
+        let mut name = self.prefix.clone();
+        name.extend(own_name);
+        let name = metadata_name(&name).with_version(now).with_segment(0);
+        if self.packing.pack(name.view(), &content, 0, Some(METADATA_FRESHNESS), out).is_err() {
+            return false;
+        }
+        self.count(|counters| counters.signed += 1);
+        if self.metadata.len() >= MAX_METADATA {
+            self.metadata.pop_front();
+        }
+        let own_name = own_name.value().to_vec();
+        self.metadata.push_back(MadeMetadata { own_name, made_at: now, wire: out.clone() });
+        true
+    }
+
+    fn count(&self, count: impl FnOnce(&mut PublishCounters)) {
+        let mut counters = self.counters.get();
+        count(&mut counters);
+        self.counters.set(counters);
+    }
+
+    /// Appends what an Interest of this name wants.
+    fn find(&mut self, name: NameRef<'_>, can_be_prefix: bool, out: &mut Vec<u8>) -> bool {
+        let Some((own_name, part)) = asked::read(name.suffix(self.prefix_len)) else { return false };
+        let place = match part {
+            Part::Metadata(version) => {
+                // The Data's name is longer.
+                let is_whole = version.is_some() && name.last().is_some_and(|last| last.segment().is_some());
+                return (can_be_prefix || is_whole) && self.metadata(own_name, version, out);
+            }
+            Part::Version(version, Some(segment)) => {
+                let place = self.version(own_name, version);
+                return place.is_some_and(|place| self.segment(place, segment, out));
+            }
+            Part::Version(_, None) | Part::Newest if !can_be_prefix => None,
+            Part::Version(version, None) => self.version(own_name, version),
+            Part::Newest => self.newest(own_name),
+        };
+        place.is_some_and(|place| self.segment(place, 0, out))
+    }
+}
+
+impl Answer for Publisher {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        self.count(|counters| counters.interests += 1);
+        let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
+        let digest = interest.name.implicit_digest();
+        let asked = if digest.is_some() { name.parent() } else { name };
+        let is_there = asked.starts_with(self.prefix.view())
+            && self.find(asked, interest.can_be_prefix && digest.is_none(), out)
+            && digest.is_none_or(|digest| *digest == implicit_digest(out));
+        if is_there {
+            self.count(|counters| {
+                counters.data += 1;
+                counters.bytes += out.len() as u64;
+            });
+        }
+        is_there
+    }
+}
+
+impl core::fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Publisher").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,335 @@
+//! `weir put`: publish files.
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use weir_app::publish::{
+    Certificates, Notice, PublishCounters, PublishOptions, Published, Publisher, Signing, Source,
+};
+use weir_app::{App, Event};
+use weir_core::units::{Bytes, Span, Time};
+use weir_keychain::{Algorithm, Key, KeyChain};
+use weir_management::client::Endpoint;
+use weir_packet::Name;
+
+use crate::app::{Connection, LOOK_AROUND, Stop};
+use crate::manage::count;
+use crate::{Failure, terminal};
+
+/// Publish a file, the files of a folder, or what comes on standard input
+///
+/// It stays until it is stopped with Ctrl-C, and registers again when the forwarder was away. Files are read where they
+/// are asked for. The version of a file says when it was modified: one that is published again later
+/// has the same, and who has a part of it can go on.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name of the object, or of the folder: its files are objects with the components of their paths behind it
+    name: Name,
+    /// The file or folder; without it, or with -, standard input, which is read to its end first
+    path: Option<PathBuf>,
+    /// Content of a segment, bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 8000)]
+    segment_size: usize,
+    /// The version; by default that of a file says when it was modified, and otherwise is now, in µs since 1970
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+    /// How long caches may call segments fresh
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    freshness: Span,
+    /// What signs: digest (by default, without --key), hmac, ecdsa or ed25519
+    #[arg(long, value_name = "TYPE")]
+    sign: Option<Sign>,
+    /// The key that signs: its name, or an identity; by default, where --sign is not digest, the default key
+    #[arg(long, value_name = "NAME")]
+    key: Option<Name>,
+    /// The folder with the keys; by default what WEIR_KEYCHAIN says, or else ~/.ndn/weir
+    #[arg(long, value_name = "FOLDER")]
+    keychain: Option<PathBuf>,
+    /// Memory for signed packets, so that who asks again does not have them signed again
+    #[arg(long, value_name = "SIZE", default_value = "32 MiB")]
+    cache: Bytes,
+    /// Print what happens as JSON, an object a line, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Print errors and warnings only
+    #[arg(long, short = 'q', conflicts_with = "json")]
+    quiet: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// What signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Sign {
+    Digest,
+    Hmac,
+    Ecdsa,
+    Ed25519,
+}
+
+impl Sign {
+    /// The kind of key that it needs.
+    fn algorithm(self) -> Option<Algorithm> {
+        match self {
+            Sign::Digest => None,
+            Sign::Hmac => Some(Algorithm::Hmac),
+            Sign::Ecdsa => Some(Algorithm::Ecdsa),
+            Sign::Ed25519 => Some(Algorithm::Ed25519),
+        }
+    }
+}
+
+/// How often it is said how far it is.
+const SAY_EVERY: Span = Span::from_secs(1);
+
+/// Publishes until it is stopped.
+pub fn put(args: &Args) -> Result<(), Failure> {
+    if let Some(version) = args.name.view().last().and_then(|last| last.version()) {
+        let object = args.name.view().parent();
+        return Err(format!(
+            "{}: the version is not part of NAME: wanted {object} --version {version}",
+            args.name
+        )
+        .into());
+    }
+    let path = args.path.as_deref().filter(|path| *path != Path::new("-"));
+    let source = path.map(Source::path).transpose()?;
+    if source.as_ref().is_some_and(Source::is_folder) && args.version.is_some() {
+        return Err("--version is of one object, and a folder has many: each of its files has its own".into());
+    }
+    let (signing, certificates) = signing(args)?;
+    let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
+    let source = match source {
+        Some(source) => source,
+        None => standard_input()?,
+    };
+    let talk = Rc::new(Talk::new(args));
+    if let Signing::Key(key) = &signing {
+        warn_of_key(&talk, args, key, &certificates);
+    }
+    let options = PublishOptions {
+        segment_size: args.segment_size,
+        version: args.version,
+        freshness: args.freshness,
+        signing,
+        cache: args.cache,
+        ..PublishOptions::default()
+    };
+    let told = Rc::clone(&talk);
+    let publisher = Publisher::new(args.name.clone(), source, options, move |notice| told.notice(&notice))?;
+    // Not before: what reads standard input ends as anything does.
+    let stop = Stop::new()?;
+    let published = app.publish(publisher)?;
+    talk.registered(&args.name, &endpoint);
+    app.publish_certificates(&certificates)?;
+    for name in certificates.names() {
+        talk.say(&Said::Certificate { name: name.to_string() }, || format!("{name}: certificate\n"));
+    }
+    serve(&mut app, &published, &talk, &endpoint, &stop)
+}
+
+/// Standard input: a file as it is, anything else as it was when it ended.
+fn standard_input() -> Result<Source, Failure> {
+    let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let file = file.map_err(|error| format!("standard input: {error}"))?;
+    Ok(Source::open_file(file)?)
+}
+
+/// What signs, and the certificates that go with it.
+fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
+    let wanted = args.sign.map(Sign::algorithm);
+    let wanted = match (wanted, &args.key) {
+        (Some(None), Some(_)) => return Err("--sign digest uses no key: leave out --key or --sign".into()),
+        (None | Some(None), None) => return Ok((Signing::Digest, Certificates::default())),
+        (wanted, _) => wanted.flatten(),
+    };
+    let chain = match &args.keychain {
+        Some(folder) => KeyChain::at(folder.clone()),
+        None => KeyChain::of_user()?,
+    };
+    let key = chain.key(args.key.as_ref().map(Name::view))?;
+    if let Some(wanted) = wanted.filter(|wanted| *wanted != key.algorithm()) {
+        let (name, own) = (key.name(), key.algorithm());
+        return Err(format!(
+            "{name} is a key of {own}, not of {wanted}: wanted --key with another, or --sign {own}"
+        )
+        .into());
+    }
+    let certificates = Certificates::of(key.name(), &chain)?;
+    Ok((Signing::Key(key), certificates))
+}
+
+/// Warns of a key that consumers will not believe.
+fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates) {
+    let identity = key.name().identity();
+    if !args.name.view().starts_with(identity) {
+        talk.warn(&format!(
+            "{} is not under {identity}, whose key signs: who trusts it may not believe this",
+            args.name
+        ));
+    }
+    if key.algorithm() != Algorithm::Hmac && certificates.names().next().is_none() {
+        talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+    }
+}
+
+/// Answers until it is stopped.
+fn serve(
+    app: &mut App,
+    published: &Published,
+    talk: &Talk,
+    endpoint: &Endpoint,
+    stop: &Stop,
+) -> Result<(), Failure> {
+    let begun = app.now();
+    let mut last = (begun, published.counters());
+    while !stop.is_asked() {
+        let until = app.now() + LOOK_AROUND;
+        app.run(until, &mut |_, event| {
+            talk.event(&event, endpoint);
+            ControlFlow::Continue(())
+        })?;
+        let (now, counters) = (app.now(), published.counters());
+        if now.since(last.0) >= SAY_EVERY {
+            talk.progress(last.1, counters, now.since(last.0));
+            last = (now, counters);
+        }
+    }
+    talk.summary(published.counters(), app.now(), begun);
+    Ok(())
+}
+
+/// What is said as JSON.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Said {
+    Serving { name: String, bytes: u64, segments: u64 },
+    Registered { prefix: String, forwarder: String },
+    Certificate { name: String },
+    Connected,
+    Warning { text: String },
+    Progress { interests: u64, data: u64, bytes: u64, signed: u64, rate_bps: f64 },
+    Summary { interests: u64, data: u64, bytes: u64, signed: u64, seconds: f64 },
+}
+
+/// What the user is told.
+struct Talk {
+    json: bool,
+    quiet: bool,
+    /// On a terminal, what is answered.
+    status: ProgressBar,
+}
+
+impl Talk {
+    fn new(args: &Args) -> Talk {
+        let status = if args.json || args.quiet {
+            ProgressBar::hidden()
+        } else {
+            let style = ProgressStyle::with_template("{msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::with_draw_target(None, terminal::progress()).with_style(style)
+        };
+        Talk { json: args.json, quiet: args.quiet, status }
+    }
+
+    /// Says something, on standard output.
+    fn say(&self, said: &Said, text: impl FnOnce() -> String) {
+        if self.quiet {
+            return;
+        }
+        let text = if self.json {
+            serde_json::to_string(said).map(|line| line + "\n").unwrap_or_default()
+        } else {
+            text()
+        };
+        // Who does not listen any more is served all the same.
+        let _ = self.status.suspend(|| terminal::print(&text));
+    }
+
+    /// Says what is not as it should be: in words on standard error.
+    fn warn(&self, text: &str) {
+        if self.json {
+            self.say(&Said::Warning { text: text.to_owned() }, String::new);
+        } else {
+            self.status.suspend(|| eprintln!("warning: {text}"));
+        }
+    }
+
+    fn registered(&self, prefix: &Name, endpoint: &Endpoint) {
+        let said = Said::Registered { prefix: prefix.to_string(), forwarder: endpoint.to_string() };
+        self.say(&said, || format!("{prefix} is registered at {endpoint}; Ctrl-C ends it.\n"));
+    }
+
+    fn notice(&self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Serving { name, content, segments } => {
+                let bytes = content.as_u64();
+                let said = Said::Serving { name: name.to_string(), bytes, segments: *segments };
+                self.say(&said, || {
+                    format!("{name}: {} bytes, segments: {}\n", count(bytes), count(*segments))
+                });
+            }
+            Notice::Changed(name) => {
+                self.warn(&format!("{name}: its file was changed; this version is answered no longer"));
+            }
+            Notice::SameVersion(name) => self.warn(&format!(
+                "{name}: its file was changed, but not its version, and is not answered: touch the file, or start \
+                 this again with another --version"
+            )),
+            Notice::BeingWritten(name) => {
+                self.warn(&format!("{name}: its file is being written to; it is answered when that is done"));
+            }
+            Notice::Unreadable(name, error) => self.warn(&format!("{name}: its file cannot be read: {error}")),
+            Notice::TooLarge(name, error) => self.warn(&format!("{name} is not answered: {error}")),
+        }
+    }
+
+    fn event(&self, event: &Event<'_>, endpoint: &Endpoint) {
+        match event {
+            Event::Disconnected(error) => {
+                self.warn(&format!("the forwarder at {endpoint} is gone ({error}); waiting for it"));
+            }
+            Event::Connected => self.say(&Said::Connected, || format!("{endpoint} is back.\n")),
+            Event::Registered { prefix, outcome: Ok(()) } => self.registered(prefix, endpoint),
+            Event::Registered { prefix, outcome: Err(error) } => {
+                self.warn(&format!("{prefix} is not registered: {error}; it is asked again"));
+            }
+            Event::Segment { .. } | Event::Reply { .. } => {}
+        }
+    }
+
+    /// Says what was done since the last time, if something was.
+    fn progress(&self, before: PublishCounters, now: PublishCounters, span: Span) {
+        let rate_bps = 8.0 * (now.bytes - before.bytes) as f64 / (span.as_nanos() as f64 / 1e9);
+        self.status.set_message(format!(
+            "{} Interests answered, {:.1} Mb/s",
+            count(now.data),
+            rate_bps / 1e6
+        ));
+        if self.json && now != before {
+            let PublishCounters { interests, data, bytes, signed } = now;
+            self.say(&Said::Progress { interests, data, bytes, signed, rate_bps }, String::new);
+        }
+    }
+
+    fn summary(&self, counters: PublishCounters, now: Time, begun: Time) {
+        self.status.finish_and_clear();
+        let PublishCounters { interests, data, bytes, signed } = counters;
+        let seconds = now.since(begun).as_nanos() as f64 / 1e9;
+        self.say(&Said::Summary { interests, data, bytes, signed, seconds }, || {
+            format!(
+                "Answered {} of {} Interests in {seconds:.1} s, with {} bytes; signed {} packets.\n",
+                count(data),
+                count(interests),
+                count(bytes),
+                count(signed)
+            )
+        });
+    }
+}

@@ -1,0 +1,232 @@
+//! `weir put` as a process, and what it says.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../../forwarder/tests/running/mod.rs"]
+mod running;
+
+use core::ops::ControlFlow;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use running::{Folder, Running};
+use serde_json::Value;
+use weir_app::rdr::{Metadata, metadata_name};
+use weir_app::{Answered, App, Question};
+use weir_management::client::{Endpoint, TRANSPORT_VARIABLE};
+use weir_packet::{Data, KeyLocator, Name};
+
+/// `weir`, which finds this forwarder and the keys of this folder.
+fn weir(folder: &Folder, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    let socket = format!("unix://{}", folder.path("nfd.sock").display());
+    command.env(TRANSPORT_VARIABLE, socket).env("WEIR_KEYCHAIN", folder.path("keys")).args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// `weir put --json` that runs; killed when it is dropped.
+struct Put {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Put {
+    fn start(folder: &Folder, arguments: &[&str], stdin: impl Into<Stdio>) -> Put {
+        let mut command = weir(folder, &[&["put", "--json"], arguments].concat());
+        let mut child = command.stdin(stdin).stderr(Stdio::inherit()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Put { child, lines }
+    }
+
+    /// The next event of this kind, and those before it are of no interest.
+    fn wait(&mut self, event: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "it ended before {event}");
+            let said: Value = serde_json::from_str(&line).unwrap();
+            if said["event"] == event {
+                return said;
+            }
+        }
+    }
+
+    /// Stops it as Ctrl-C does; what it says at the end.
+    fn stop(mut self) -> Value {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let summary = self.wait("summary");
+        assert!(self.child.wait().unwrap().success());
+        summary
+    }
+}
+
+impl Drop for Put {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks once for each segment of the newest version; the content, and the last Data.
+fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
+    let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
+    let mut ask = |question: Question| match app
+        .wait_for(question, &mut |_, _| ControlFlow::Continue(()))
+        .unwrap()
+        .unwrap()
+    {
+        Answered::Data(wire) => wire,
+        other => panic!("{other:?}"),
+    };
+    let object: Name = object.parse().unwrap();
+    let found =
+        Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(metadata_name(&object)) };
+    let metadata = Metadata::decode(Data::decode(&ask(found)).unwrap().payload()).unwrap();
+    let (mut content, mut wire) = (Vec::new(), Vec::new());
+    for segment in 0..=metadata.last_segment.unwrap() {
+        wire = ask(Question::new(metadata.versioned.clone().with_segment(segment)));
+        content.extend_from_slice(Data::decode(&wire).unwrap().payload());
+    }
+    (content, wire)
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+#[test]
+fn a_file_is_served_until_it_is_stopped_and_has_the_same_version_from_standard_input() {
+    let folder = Folder::new("put");
+    let _forwarder = Running::start(&folder, "");
+    let path = folder.path("file");
+    fs::write(&path, pattern(50_000)).unwrap();
+    let path = path.to_str().unwrap();
+    let mut put = Put::start(&folder, &["/put/a", path], Stdio::null());
+    let serving = put.wait("serving");
+    assert_eq!((&serving["bytes"], &serving["segments"]), (&50_000.into(), &7.into()));
+    assert_eq!(put.wait("registered")["prefix"], "/put/a");
+    assert!(get(&folder, "/put/a").0 == pattern(50_000));
+    let summary = put.stop();
+    assert_eq!(
+        (&summary["interests"], &summary["data"], &summary["signed"]),
+        (&8.into(), &8.into(), &8.into())
+    );
+    assert!(summary["bytes"].as_u64().unwrap() > 50_000);
+    let mut again = Put::start(&folder, &["/put/a"], File::open(path).unwrap());
+    assert_eq!(again.wait("serving"), serving);
+    again.wait("registered");
+    assert!(get(&folder, "/put/a").0 == pattern(50_000));
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end() {
+    let folder = Folder::new("put-pipe");
+    let _forwarder = Running::start(&folder, "");
+    let mut put = Put::start(&folder, &["/put/pipe", "-", "--segment-size", "1000"], Stdio::piped());
+    let mut stdin = put.child.stdin.take().unwrap();
+    stdin.write_all(&pattern(12_345)).unwrap();
+    drop(stdin);
+    assert_eq!(put.wait("serving")["segments"], 13);
+    put.wait("registered");
+    assert!(get(&folder, "/put/pipe").0 == pattern(12_345));
+}
+
+#[test]
+fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_there() {
+    let folder = Folder::new("put-folder");
+    let _forwarder = Running::start(&folder, "");
+    fs::create_dir_all(folder.path("films/sub")).unwrap();
+    fs::write(folder.path("films/sub/a b"), pattern(100)).unwrap();
+    assert!(weir(&folder, &["key", "new", "/alice", "--type", "ecdsa"]).output().unwrap().status.success());
+    let films = folder.path("films");
+    let arguments = ["/alice/films", films.to_str().unwrap(), "--sign", "ecdsa", "--key", "/alice"];
+    let mut put = Put::start(&folder, &arguments, Stdio::null());
+    let certificate: Name = put.wait("certificate")["name"].as_str().unwrap().parse().unwrap();
+    let (content, wire) = get(&folder, "/alice/films/sub/a%20b");
+    assert_eq!(content, pattern(100));
+    let locator = Data::decode(&wire).unwrap().signature.info.key_locator;
+    assert_eq!(locator, Some(KeyLocator::Name(certificate.view().prefix(3))));
+    let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
+    let key = Question { can_be_prefix: true, ..Question::new(certificate.view().prefix(3).to_name()) };
+    let answered = app.wait_for(key, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let Some(Answered::Data(wire)) = answered else { panic!("{answered:?}") };
+    assert_eq!(Data::decode(&wire).unwrap().name, certificate);
+}
+
+#[test]
+fn it_waits_for_a_forwarder_that_is_gone() {
+    let folder = Folder::new("put-back");
+    let forwarder = Running::start(&folder, "");
+    let file = folder.path("file");
+    fs::write(&file, b"abc").unwrap();
+    let mut put = Put::start(&folder, &["/put/back", file.to_str().unwrap()], Stdio::null());
+    put.wait("registered");
+    forwarder.stop();
+    assert!(put.wait("warning")["text"].as_str().unwrap().contains("is gone"));
+    let _forwarder = Running::start(&folder, "");
+    put.wait("connected");
+    put.wait("registered");
+    assert_eq!(get(&folder, "/put/back").0, b"abc");
+}
+
+/// What a command says that does not do it.
+fn error(folder: &Folder, arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = weir(folder, arguments).output().unwrap();
+    assert_eq!(status.code(), Some(2), "{arguments:?}");
+    assert!(stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(stderr).unwrap()
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_would_be_right() {
+    let folder = Folder::new("put-errors");
+    let file = folder.path("file");
+    fs::write(&file, b"abc").unwrap();
+    let file = file.to_str().unwrap();
+    let nobody = error(&folder, &["put", "/a", file]);
+    assert!(nobody.contains("no forwarder can be reached") && nobody.contains("--socket"), "{nobody}");
+    let _forwarder = Running::start(&folder, "");
+    for (arguments, expected) in [
+        (&["/a", "/nothing/there"][..], "/nothing/there: No such file or directory"),
+        (&["/a", "/dev/null"], "neither a file nor a folder"),
+        (&["a/b", file], "invalid value 'a/b'"),
+        (&["/a/v=7", file], "wanted /a --version 7"),
+        (&["/a", file, "--segment-size", "8800"], "at most 85"),
+        (&["/a", file, "--segment-size", "0"], "segments of 0 B do not fit"),
+        (&["/a", file, "--sign", "ed25519"], "`weir key new` makes one"),
+        (&["/a", file, "--key", "/alice"], "`weir key list` lists them"),
+        (&["/a", file, "--sign", "rsa"], "possible values: digest, hmac, ecdsa, ed25519"),
+        (&["/a", file, "--sign", "digest", "--key", "/alice"], "--sign digest uses no key"),
+        (&["/a", "/tmp", "--version", "1"], "each of its files has its own"),
+    ] {
+        let said = error(&folder, &[&["put"], arguments].concat());
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+    assert!(weir(&folder, &["key", "new", "/alice"]).output().unwrap().status.success());
+    let other = error(&folder, &["put", "/a", file, "--key", "/alice", "--sign", "hmac"]);
+    assert!(other.contains("is a key of ed25519, not of hmac"), "{other}");
+}
+
+#[test]
+fn in_words_it_says_what_it_serves_and_warns_of_a_key_for_other_names() {
+    let folder = Folder::new("put-words");
+    let _forwarder = Running::start(&folder, "");
+    let file = folder.path("file");
+    fs::write(&file, b"abc").unwrap();
+    assert!(weir(&folder, &["key", "new", "/alice"]).output().unwrap().status.success());
+    let arguments = ["put", "/bob", file.to_str().unwrap(), "--key", "/alice", "--version", "7"];
+    let mut child = weir(&folder, &arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.next().unwrap(), "/bob/v=7: 3 bytes, segments: 1");
+    assert!(lines.next().unwrap().starts_with("/bob is registered at unix://"));
+    assert!(lines.next().unwrap().ends_with(": certificate"));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(lines.next().unwrap().starts_with("Answered 0 of 0 Interests in "));
+    assert!(child.wait().unwrap().success());
+    let mut warnings = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();
+    assert!(warnings.contains("/bob is not under /alice, whose key signs"), "{warnings}");
+}
