@@ -7,6 +7,7 @@ mod compare;
 mod cs;
 mod face;
 mod forward;
+mod get;
 mod key;
 mod list;
 mod load;
@@ -47,6 +48,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Optimum(optimum::Args),
     Forward(forward::Args),
+    Get(get::Args),
     Replay(replay::Args),
     Status(status::Args),
     Face(face::Args),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
+        Command::Get(args) => get::get(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),

@@ -21,7 +21,8 @@ pub struct Entry {
 impl Entry {
     /// The scheme with its defaults.
     pub fn with_defaults(&self) -> Box<dyn Scheme> {
-        let defaults = Params::resolve(self.parameters, []).expect("declared defaults are of their own kinds");
+        let defaults =
+            Params::resolve(self.parameters, []).expect("declared defaults are of their own kinds");
         (self.build)(&defaults)
     }
 }

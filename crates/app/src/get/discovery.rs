@@ -21,14 +21,24 @@ pub(super) fn find(name: &Name, asker: &mut Asker<'_, '_>) -> Result<Object, Get
     }
     let mut outcome = GetError::Unanswered(name.clone());
     for lifetime in TRIES {
-        let question =
-            Question { can_be_prefix: true, must_be_fresh: true, lifetime, tries: 1, ..Question::new(metadata_name(name)) };
+        let question = Question {
+            can_be_prefix: true,
+            must_be_fresh: true,
+            lifetime,
+            tries: 1,
+            ..Question::new(metadata_name(name))
+        };
         match asker.ask(question, &mut |_, _| {})? {
             Answered::Data(wire) => return described(name, &asker.verify(name, wire)?),
             Answered::Nack(_) | Answered::Timeout => {}
         }
-        let question =
-            Question { can_be_prefix: true, must_be_fresh: true, lifetime, tries: 1, ..Question::new(name.clone()) };
+        let question = Question {
+            can_be_prefix: true,
+            must_be_fresh: true,
+            lifetime,
+            tries: 1,
+            ..Question::new(name.clone())
+        };
         match asker.ask(question, &mut |_, _| {})? {
             Answered::Data(wire) => return named(name, asker.verify(name, wire)?),
             Answered::Nack(reason) => outcome = GetError::Nack(name.clone(), reason),
@@ -84,7 +94,10 @@ mod tests {
             assert_eq!((object.name.to_string().as_str(), object.whole.as_deref()), (whole, Some(&b"x"[..])));
         }
         let asked: Name = "/a/seg=3".parse().unwrap();
-        assert!(named(&asked, data("/a/seg=3", b"x", None)).unwrap().whole.is_some(), "it was asked for itself");
+        assert!(
+            named(&asked, data("/a/seg=3", b"x", None)).unwrap().whole.is_some(),
+            "it was asked for itself"
+        );
     }
 
     #[test]

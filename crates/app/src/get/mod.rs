@@ -305,7 +305,11 @@ impl<'a> Fetcher<'a> {
         let note = file.note().clone();
         if note.last_segment.is_some_and(|last| note.segments > last) {
             told(each(Progress::Found { object: &object, first: note.segments, bytes: note.bytes }))?;
-            return Ok(Report { first: note.segments, next: note.segments, ..Report::without_segments(object.name, 0) });
+            return Ok(Report {
+                first: note.segments,
+                next: note.segments,
+                ..Report::without_segments(object.name, 0)
+            });
         }
         let mut failure = None;
         let outcome = self.transfer(&object, (note.segments, note.bytes), &mut |progress| {
@@ -329,7 +333,9 @@ impl<'a> Fetcher<'a> {
         file: &mut PartialFile,
         each: &mut Each<'_>,
     ) -> Result<Option<Object>, GetError> {
-        let (Ok(name), Some(newest)) = (file.note().object.parse::<Name>(), file.note().segments.checked_sub(1)) else {
+        let (Ok(name), Some(newest)) =
+            (file.note().object.parse::<Name>(), file.note().segments.checked_sub(1))
+        else {
             return Ok(None);
         };
         let question = Question::new(name.clone().with_segment(newest));

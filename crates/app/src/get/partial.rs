@@ -190,7 +190,8 @@ impl PartialFile {
     /// Notes what is certain, if it is time to: `elapsed` since the beginning.
     pub(super) fn save_now_and_then(&mut self, elapsed: Span, last: Option<u64>) -> Result<(), GetError> {
         self.note.last_segment = self.note.last_segment.or(last);
-        if elapsed.saturating_sub(self.saved_after) < SAVE_EVERY || self.note.segments == self.saved.segments {
+        if elapsed.saturating_sub(self.saved_after) < SAVE_EVERY || self.note.segments == self.saved.segments
+        {
             return Ok(());
         }
         self.saved_after = elapsed;
@@ -265,7 +266,11 @@ fn read_note(path: &Path, asked: &Name, part: &mut File) -> io::Result<Known> {
         return Ok(Err(Some(Discarded::Damaged)));
     }
     let digest = digest_of(part, note.bytes)?;
-    if hex(&digest.finish()) == note.sha256 { Ok(Ok((note, digest))) } else { Ok(Err(Some(Discarded::Damaged))) }
+    if hex(&digest.finish()) == note.sha256 {
+        Ok(Ok((note, digest)))
+    } else {
+        Ok(Err(Some(Discarded::Damaged)))
+    }
 }
 
 /// SHA-256 of the first bytes of a file.
