@@ -297,10 +297,7 @@ impl<'a> Fetcher<'a> {
 
     /// Goes on with a file.
     fn go_on(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Report, GetError> {
-        let object = match self.still_there(file, each)? {
-            Some(object) => object,
-            None => self.find_again(file, each)?,
-        };
+        let object = self.find_for(file, each)?;
         file.begin(&object.name)?;
         let note = file.note().clone();
         if note.last_segment.is_some_and(|last| note.segments > last) {
@@ -327,41 +324,69 @@ impl<'a> Fetcher<'a> {
         failure.map_or(outcome, Err)
     }
 
-    /// The object that the part of a file is of, if its last segment is still what it was.
-    fn still_there(
-        &mut self,
-        file: &mut PartialFile,
-        each: &mut Each<'_>,
-    ) -> Result<Option<Object>, GetError> {
-        let (Ok(name), Some(newest)) =
-            (file.note().object.parse::<Name>(), file.note().segments.checked_sub(1))
-        else {
-            return Ok(None);
-        };
-        let question = Question::new(name.clone().with_segment(newest));
-        let wire = match self.asker(each, |asker| asker.ask_verified(&question)) {
-            Ok(wire) => wire,
-            Err(GetError::Nack(..) | GetError::Unanswered(_)) => return Ok(None),
+    /// The object that goes into a file: that of its part, if it is the one that is found, or can still be had.
+    fn find_for(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Object, GetError> {
+        let found = self.find(each);
+        let Some((old, newest)) = file.object() else { return found };
+        let old = Object { last_segment: file.note().last_segment, ..Object::named(old) };
+        match found {
+            Ok(object) if object.name == old.name => {
+                self.compare(file, &old, newest, each)?;
+                return Ok(old);
+            }
+            Ok(_) | Err(GetError::Nack(..) | GetError::Unanswered(_)) => {}
             Err(error) => return Err(error),
-        };
-        let content = Data::decode(&wire).map(|data| data.payload().to_vec()).unwrap_or_default();
-        if !file.ends_with(&content)? {
-            return Err(GetError::Changed { object: name, segment: newest });
         }
-        Ok(Some(Object { last_segment: file.note().last_segment, ..Object::named(name) }))
+        if self.can_be_had(file, &old, newest, each)? {
+            return Ok(old);
+        }
+        if found.is_ok() {
+            told(each(Progress::Discarded(&Discarded::Gone(old.name))))?;
+        }
+        found
     }
 
-    /// The object as it is found now; if it is another than that of the file, the file begins anew.
-    fn find_again(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Object, GetError> {
-        let object = self.find(each)?;
-        let Some(newest) = file.note().segments.checked_sub(1) else { return Ok(object) };
-        if file.note().object == object.name.to_string() {
-            return Err(GetError::Unanswered(object.name.with_segment(newest)));
+    /// The newest segment of a part must be what it was.
+    fn compare(
+        &mut self,
+        file: &mut PartialFile,
+        object: &Object,
+        newest: u64,
+        each: &mut Each<'_>,
+    ) -> Result<(), GetError> {
+        let wire = self.segment(object, newest, each)?;
+        let content = Data::decode(&wire).map(|data| data.payload().to_vec()).unwrap_or_default();
+        if file.ends_with(&content)? {
+            return Ok(());
         }
-        if let Ok(gone) = file.note().object.parse() {
-            told(each(Progress::Discarded(&Discarded::Gone(gone))))?;
+        Err(GetError::Changed { object: object.name.clone(), segment: newest })
+    }
+
+    /// Whether the rest of a part is still there, as far as the next segment and the last one tell: a cache may have
+    /// any of them.
+    fn can_be_had(
+        &mut self,
+        file: &mut PartialFile,
+        object: &Object,
+        newest: u64,
+        each: &mut Each<'_>,
+    ) -> Result<bool, GetError> {
+        let mut outcome = self.compare(file, object, newest, each);
+        let last = object.last_segment.unwrap_or(newest + 1);
+        for segment in [newest + 1, last].into_iter().filter(|segment| (newest + 1..=last).contains(segment)) {
+            outcome = outcome.and_then(|()| self.segment(object, segment, each).map(|_| ()));
         }
-        Ok(object)
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(GetError::Nack(..) | GetError::Unanswered(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A single segment, verified.
+    fn segment(&mut self, object: &Object, segment: u64, each: &mut Each<'_>) -> Result<Vec<u8>, GetError> {
+        let question = Question::new(object.name.clone().with_segment(segment));
+        self.asker(each, |asker| asker.ask_verified(&question))
     }
 
     /// Finds the object.

@@ -112,6 +112,11 @@ impl PartialFile {
         &self.note
     }
 
+    /// The object that it is of, and the newest segment in it, if there is one.
+    pub(super) fn object(&self) -> Option<(Name, u64)> {
+        Some((self.note.object.parse().ok()?, self.note.segments.checked_sub(1)?))
+    }
+
     /// Whether these are the bytes of the newest segment in it.
     pub(super) fn ends_with(&mut self, content: &[u8]) -> Result<bool, GetError> {
         if content.len() as u64 != self.note.tail {
