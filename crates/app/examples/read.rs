@@ -10,17 +10,23 @@ use std::io::{BufRead, BufReader};
 use weir_app::App;
 use weir_app::get::{Fetcher, Get};
 use weir_management::client::Endpoint;
+use weir_packet::Name;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).ok_or("usage: read NAME")?;
-    let scheme = weir_schemes::find("bbr").ok_or("there is no scheme bbr")?.with_defaults();
     let mut app = App::connect(&Endpoint::of_environment()?)?;
-    let reader = Fetcher::new(&mut app, Get::new(name.parse()?), &*scheme).into_reader()?;
-    let mut lines = 0_u64;
+    println!("{}", lines(&mut app, name.parse()?)?);
+    Ok(())
+}
+
+/// How many lines an object has.
+pub fn lines(app: &mut App, name: Name) -> Result<usize, Box<dyn Error>> {
+    let scheme = weir_schemes::find("bbr").expect("it is in the list").with_defaults();
+    let reader = Fetcher::new(app, Get::new(name), &*scheme).into_reader()?;
+    let mut lines = 0;
     for line in BufReader::new(reader).split(b'\n') {
         line?;
         lines += 1;
     }
-    println!("{lines}");
-    Ok(())
+    Ok(lines)
 }

@@ -4,6 +4,13 @@
 #[path = "../../forwarder/tests/running/mod.rs"]
 mod running;
 
+#[path = "../examples/get.rs"]
+#[allow(dead_code, reason = "it has a main function")]
+mod get_example;
+#[path = "../examples/read.rs"]
+#[allow(dead_code, reason = "it has a main function")]
+mod read_example;
+
 use core::ops::ControlFlow;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -570,6 +577,20 @@ fn a_reader_reads_the_same_bytes_in_any_portions() {
         }
         assert!(bytes == content(40_500), "{portion}");
     }
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let folder = Folder::new("get-examples");
+    let forwarder = Running::start(&folder, "");
+    let text: Vec<u8> = (0..3000).flat_map(|line| format!("line {line}\n").into_bytes()).collect();
+    let _producer = Producing::of(&forwarder, Object { content: text.clone(), ..Object::new(0) });
+    let mut app = App::connect(&endpoint(&forwarder)).unwrap();
+    let name: Name = OBJECT.parse().unwrap();
+    assert_eq!(read_example::lines(&mut app, name.clone()).unwrap(), 3000);
+    let path = folder.path("file");
+    assert_eq!(get_example::get(&mut app, name, &path).unwrap().bytes, text.len() as u64);
+    assert!(fs::read(&path).unwrap() == text);
 }
 
 // ---- What comes back

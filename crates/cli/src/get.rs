@@ -268,11 +268,7 @@ impl<'a> Display<'a> {
             Progress::Content { .. } => {}
             Progress::Status(status) => self.show(status),
         }
-        if self.stop.is_asked() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn show(&self, status: &Status<'_>) {

@@ -373,7 +373,8 @@ impl<'a> Fetcher<'a> {
     ) -> Result<bool, GetError> {
         let mut outcome = self.compare(file, object, newest, each);
         let last = object.last_segment.unwrap_or(newest + 1);
-        for segment in [newest + 1, last].into_iter().filter(|segment| (newest + 1..=last).contains(segment)) {
+        for segment in [newest + 1, last].into_iter().filter(|segment| (newest + 1..=last).contains(segment))
+        {
             outcome = outcome.and_then(|()| self.segment(object, segment, each).map(|_| ()));
         }
         match outcome {

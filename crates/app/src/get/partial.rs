@@ -311,3 +311,158 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 fn hex(digest: &[u8; 32]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A folder that goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Folder {
+            use std::sync::atomic::{AtomicU64, Ordering};
+            static COUNT: AtomicU64 = AtomicU64::new(0);
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("weir-partial-{}-{number}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const SEGMENTS: u64 = 60;
+
+    /// Large enough for the buffer to be written in between.
+    fn content(segment: u64) -> Vec<u8> {
+        vec![segment as u8; (segment as usize * 7919) % 50_000]
+    }
+
+    fn name(text: &str) -> Name {
+        text.parse().unwrap()
+    }
+
+    /// What happens to a file that is being written.
+    #[derive(Clone, Debug)]
+    enum Fate {
+        /// It goes on for so many segments.
+        Write(u64),
+        Save,
+        /// The process ends without a word.
+        Crash,
+        /// So many bytes more were written than is known.
+        Tail(usize),
+        /// A byte of the part is changed.
+        Damage(usize),
+        /// So many bytes are missing at the end.
+        Shorten(u64),
+    }
+
+    fn fate() -> impl Strategy<Value = Fate> {
+        prop_oneof![
+            4 => (1_u64..20).prop_map(Fate::Write),
+            2 => Just(Fate::Save),
+            2 => Just(Fate::Crash),
+            1 => (1_usize..9999).prop_map(Fate::Tail),
+            1 => any::<usize>().prop_map(Fate::Damage),
+            1 => (1_u64..99_999).prop_map(Fate::Shorten),
+        ]
+    }
+
+    /// A file, opened anew and at its place.
+    fn open(path: &Path) -> PartialFile {
+        let (mut file, _) = PartialFile::open(path, &name("/a")).unwrap();
+        file.begin(&name("/a/v=1")).unwrap();
+        file
+    }
+
+    fn write(file: &mut PartialFile, segments: u64) {
+        let next = file.note().segments;
+        (next..SEGMENTS.min(next + segments)).for_each(|segment| file.write(&content(segment)).unwrap());
+    }
+
+    fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = fs::read(path).unwrap();
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn whatever_happens_to_a_part_the_file_is_right(fates in prop::collection::vec(fate(), 0..12)) {
+            let folder = Folder::new();
+            let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+            let mut file = open(&path);
+            for fate in fates {
+                match fate {
+                    Fate::Write(segments) => {
+                        write(&mut file, segments);
+                        continue;
+                    }
+                    Fate::Save => {
+                        file.save().unwrap();
+                        continue;
+                    }
+                    Fate::Crash => drop(file),
+                    Fate::Tail(bytes) => {
+                        drop(file);
+                        change(&part, |part| part.resize(part.len() + bytes, 7));
+                    }
+                    Fate::Damage(at) => {
+                        drop(file);
+                        change(&part, |part| {
+                            let at = at % part.len().max(1);
+                            part.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1);
+                        });
+                    }
+                    Fate::Shorten(bytes) => {
+                        drop(file);
+                        change(&part, |part| part.truncate(part.len().saturating_sub(bytes as usize)));
+                    }
+                }
+                file = open(&path);
+            }
+            write(&mut file, SEGMENTS);
+            file.finish().unwrap();
+            let whole: Vec<u8> = (0..SEGMENTS).flat_map(content).collect();
+            prop_assert!(fs::read(&path).unwrap() == whole);
+            prop_assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "nothing else is left");
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_gone_on_with_and_what_is_of_another_name_is_not() {
+        let folder = Folder::new();
+        let path = folder.0.join("file");
+        let mut file = open(&path);
+        write(&mut file, 10);
+        file.save().unwrap();
+        write(&mut file, 10);
+        drop(file);
+        let (mut file, discarded) = PartialFile::open(&path, &name("/a")).unwrap();
+        assert_eq!((file.object(), discarded), (Some((name("/a/v=1"), 9)), None));
+        assert!(file.ends_with(&content(9)).unwrap() && !file.ends_with(&content(8)).unwrap());
+        assert!(matches!(PartialFile::open(&path, &name("/a")), Err(GetError::Busy(_))));
+        drop(file);
+        let (file, discarded) = PartialFile::open(&path, &name("/b")).unwrap();
+        assert_eq!((file.object(), discarded), (None, Some(Discarded::Other("/a".to_owned()))));
+    }
+
+    #[test]
+    fn a_part_of_nothing_goes_away() {
+        let folder = Folder::new();
+        let path = folder.0.join("file");
+        open(&path).give_up();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+        let error = PartialFile::open(&folder.0, &name("/a")).unwrap_err().to_string();
+        assert!(error.contains("is a directory"), "{error}");
+    }
+}
