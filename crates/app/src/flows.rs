@@ -167,6 +167,29 @@ impl Flows {
         }
     }
 
+    pub(super) fn pause(&mut self, id: FlowId) {
+        self.change(id, |flow| {
+            flow.consumer.stop();
+            flow.starts_at = None;
+        });
+    }
+
+    pub(super) fn resume(&mut self, now: Time, id: FlowId) {
+        self.change(id, |flow| flow.consumer.start(now.max(flow.called_at)));
+    }
+
+    pub(super) fn set_reorder(&mut self, now: Time, id: FlowId, segments: u64) {
+        self.change(id, |flow| flow.consumer.set_reorder(now.max(flow.called_at), segments));
+    }
+
+    /// Changes a consumer, which may then be due at another time.
+    fn change(&mut self, id: FlowId, change: impl FnOnce(&mut Flow)) {
+        if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::as_mut) {
+            change(flow);
+            self.deadlines.set(id, flow.starts_at.unwrap_or_else(|| flow.consumer.next_deadline()));
+        }
+    }
+
     pub(super) fn next_deadline(&mut self) -> Time {
         self.deadlines.next()
     }

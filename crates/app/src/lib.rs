@@ -17,6 +17,7 @@
 
 mod error;
 mod flows;
+pub mod get;
 mod producers;
 pub mod publish;
 mod questions;
@@ -52,8 +53,10 @@ use uplink::Uplink;
 const TIMER: Token = Token(0);
 const UPLINK: Token = Token(1);
 
-/// Frames that are taken in before what is due has its turn.
+/// Frames that are taken in at once.
 const FRAMES_A_TURN: usize = 64;
+/// How many times frames are taken in before what is due has its turn: more than a Unix socket holds.
+const TURNS_OF_FRAMES: usize = 8;
 /// How long the forwarder has to answer a command.
 const COMMAND_TIMEOUT: Span = Span::from_secs(4);
 /// How often a forwarder that is gone is looked for.
@@ -187,6 +190,21 @@ impl App {
         self.flows.stop();
     }
 
+    /// Has a consumer send no more until [`App::resume`]; what is pending may still come.
+    pub fn pause(&mut self, flow: FlowId) {
+        self.flows.pause(flow);
+    }
+
+    /// Has a consumer go on.
+    pub fn resume(&mut self, flow: FlowId) {
+        self.flows.resume(self.clock.now(), flow);
+    }
+
+    /// Changes how far a consumer may be ahead of its oldest missing segment: [`Fetch::reorder`].
+    pub fn set_reorder(&mut self, flow: FlowId, segments: u64) {
+        self.flows.set_reorder(self.clock.now(), flow, segments);
+    }
+
     /// Pending Interests of all consumers.
     pub fn pending(&self) -> u64 {
         self.flows.all().map(|consumer| u64::from(consumer.pending())).sum()
@@ -205,6 +223,11 @@ impl App {
     /// Asks a question; [`Event::Reply`] tells what became of it.
     pub fn ask(&mut self, question: Question) -> QuestionId {
         self.questions.ask(self.clock.now(), question)
+    }
+
+    /// Wants no answer to a question any more.
+    pub fn withdraw(&mut self, question: QuestionId) {
+        self.questions.forget(question);
     }
 
     /// Asks a question, and runs until it is answered. Of everything else that happens meanwhile `each` is told, and it may give up: then the answer is `None`.
@@ -308,19 +331,32 @@ impl App {
         }
     }
 
-    /// Does what is due, and takes in what has come.
+    /// Takes in what has come, and does what is due.
+    ///
+    /// In this order: who was away for a while, writing to a slow disk or without a processor, would else take for
+    /// lost what lies in the socket.
     ///
     /// # Errors
     /// Of the connection.
     fn work(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
-        let mut flow = self.run_due(each)?;
-        if !self.more {
+        let mut flow = ControlFlow::Continue(());
+        let mut turns = 0;
+        while self.more && turns < TURNS_OF_FRAMES && flow.is_continue() {
+            flow = self.take_in(each)?;
+            turns += 1;
+        }
+        if flow.is_break() {
             return Ok(flow);
         }
+        self.run_due(each)
+    }
+
+    /// Takes in some of what has come.
+    fn take_in(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let mut received = core::mem::take(&mut self.received);
         let more = self.uplink.receive(self.clock.now(), FRAMES_A_TURN, &mut received);
         let now = self.clock.now();
-        let mut outcome = Ok(());
+        let (mut outcome, mut flow) = (Ok(()), ControlFlow::Continue(()));
         for id in received.drain(..) {
             match self.take(now, id, each) {
                 Ok(ControlFlow::Break(())) => flow = ControlFlow::Break(()),

@@ -7,6 +7,7 @@ mod compare;
 mod cs;
 mod face;
 mod forward;
+mod get;
 mod key;
 mod list;
 mod load;
@@ -51,6 +52,7 @@ enum Command {
     Optimum(optimum::Args),
     Forward(forward::Args),
     Put(put::Args),
+    Get(get::Args),
     Replay(replay::Args),
     Status(status::Args),
     Face(face::Args),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Optimum(args) => optimum::optimum(&args).map(|()| ExitCode::SUCCESS),
         Command::Forward(args) => forward::forward(&args).map(|()| ExitCode::SUCCESS),
         Command::Put(args) => put::put(&args).map(|()| ExitCode::SUCCESS),
+        Command::Get(args) => get::get(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Status(args) => status::status(&args).map(|()| ExitCode::SUCCESS),
         Command::Face(args) => face::face(&args).map(|()| ExitCode::SUCCESS),

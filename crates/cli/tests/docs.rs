@@ -142,10 +142,11 @@ fn the_reference_of_the_command_line_is_its_help() {
         format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
     };
     let simulation = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
-    let forwarder: [&[&str]; 16] = [
+    let forwarder: [&[&str]; 17] = [
         &["forward"],
         &["put"],
         &["replay"],
+        &["get"],
         &["status"],
         &["face"],
         &["face", "create"],

@@ -201,6 +201,13 @@ impl Consumer {
         self.is_complete()
     }
 
+    /// Changes how far the newest segment asked for may be ahead of the oldest missing one; what was asked for
+    /// already is waited for.
+    pub fn set_reorder(&mut self, now: Time, segments: u64) {
+        self.config.reorder = segments;
+        self.reconsider(now);
+    }
+
     /// The oldest segment that was asked for and did not come, and when it was first asked for.
     pub fn oldest_missing(&self) -> Option<(u64, Time)> {
         self.slots.front().map(|slot| (self.base, slot.first_sent))

@@ -20,6 +20,13 @@ pub enum Value {
     Text(String),
 }
 
+impl Value {
+    /// What a command line says: `true`, `false`, a number, or else a text.
+    pub fn parse(text: &str) -> Value {
+        from_text(text)
+    }
+}
+
 /// A checked value of a parameter, as what its scheme has declared. Each panics if it is something
 /// else: a mistake in the scheme's code.
 impl Value {

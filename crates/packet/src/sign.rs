@@ -39,6 +39,43 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     out
 }
 
+/// SHA-256 of bytes that come piece by piece.
+#[derive(Clone)]
+pub struct Sha256(digest::Context);
+
+impl Sha256 {
+    /// Of nothing yet.
+    pub fn new() -> Sha256 {
+        Sha256(digest::Context::new(&digest::SHA256))
+    }
+
+    /// Appends bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes so far; more may follow.
+    pub fn finish(&self) -> [u8; 32] {
+        let mut out = [0; 32];
+        for (to, from) in out.iter_mut().zip(self.0.clone().finish().as_ref()) {
+            *to = *from;
+        }
+        out
+    }
+}
+
+impl Default for Sha256 {
+    fn default() -> Sha256 {
+        Sha256::new()
+    }
+}
+
+impl fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sha256")
+    }
+}
+
 /// The implicit digest of a Data: SHA-256 of the whole packet.
 pub fn implicit_digest(wire: &[u8]) -> [u8; 32] {
     sha256(wire)
@@ -488,6 +525,12 @@ mod tests {
         let digest = sha256(b"");
         assert_eq!(digest[..4], [0xE3, 0xB0, 0xC4, 0x42]);
         assert_eq!(digest[28..], [0x78, 0x52, 0xB8, 0x55]);
+        let mut pieces = Sha256::new();
+        assert_eq!(pieces.finish(), digest);
+        pieces.update(b"a");
+        assert_eq!(pieces.finish(), sha256(b"a"));
+        pieces.update(b"bc");
+        assert_eq!(pieces.finish(), sha256(b"abc"));
     }
 
     #[test]

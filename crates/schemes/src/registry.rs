@@ -18,6 +18,15 @@ pub struct Entry {
     pub build: fn(&Params) -> Box<dyn Scheme>,
 }
 
+impl Entry {
+    /// The scheme with its defaults.
+    pub fn with_defaults(&self) -> Box<dyn Scheme> {
+        let defaults =
+            Params::resolve(self.parameters, []).expect("declared defaults are of their own kinds");
+        (self.build)(&defaults)
+    }
+}
+
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[
     crate::qsccp::ENTRY,

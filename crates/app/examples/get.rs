@@ -1,0 +1,38 @@
+//! Gets an object into a file, and prints how it goes. `weir get` does the same with more options.
+//!
+//! ```text
+//! get NAME FILE
+//! ```
+//!
+//! The file is there when it is complete; run again, a get that was stopped goes on.
+
+use core::ops::ControlFlow;
+use std::error::Error;
+use std::path::Path;
+
+use weir_app::App;
+use weir_app::get::{Fetcher, Get, GetError, Progress, Report};
+use weir_management::client::Endpoint;
+use weir_packet::Name;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, file] = &arguments[..] else { return Err("usage: get NAME FILE".into()) };
+    let mut app = App::connect(&Endpoint::of_environment()?)?;
+    let report = get(&mut app, name.parse()?, Path::new(file))?;
+    println!("{} bytes in {}", report.bytes, report.elapsed);
+    Ok(())
+}
+
+/// Gets an object into a file.
+pub fn get(app: &mut App, name: Name, file: &Path) -> Result<Report, GetError> {
+    let scheme = weir_schemes::find("bbr").expect("it is in the list").with_defaults();
+    Fetcher::new(app, Get::new(name), &*scheme).to_file(file, &mut |progress| {
+        match progress {
+            Progress::Found { object, first, .. } => eprintln!("{} from segment {first} on", object.name),
+            Progress::Status(status) => eprintln!("{} bytes, {}", status.bytes, status.rate),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })
+}

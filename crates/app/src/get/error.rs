@@ -1,0 +1,130 @@
+//! Why an object is not got.
+
+use std::io;
+use std::path::PathBuf;
+
+use weir_core::units::Span;
+use weir_keychain::{Reason, trust::Refused};
+use weir_packet::{DecodeError, NackReason, Name};
+
+use crate::AppError;
+
+/// Why an object is not got. No content that is wrong was delivered before.
+#[derive(Debug)]
+pub enum GetError {
+    /// The application cannot go on.
+    App(AppError),
+    /// The callback said that it is enough.
+    Stopped,
+    /// An Interest came back: nobody can be asked for this name.
+    Nack(Name, NackReason),
+    /// Nobody has answered.
+    Unanswered(Name),
+    /// The metadata of this name are none.
+    Metadata(Name, DecodeError),
+    /// A Data is not to be believed.
+    Invalid {
+        /// The object.
+        object: Name,
+        /// Its segment, if it is one.
+        segment: Option<u64>,
+        /// What is wrong with it.
+        reason: Reason,
+    },
+    /// A certificate that is needed cannot be had.
+    Certificate(Name, Box<GetError>),
+    /// What came in place of a certificate.
+    NoCertificate(Name, Refused),
+    /// The producer states that there is no such Data.
+    Absent(Name),
+    /// A segment has not come.
+    Missing {
+        /// The object.
+        object: Name,
+        /// The oldest segment that is missing.
+        segment: u64,
+        /// For how long.
+        waited: Span,
+        /// How many Interests came back as Nacks.
+        nacks: u64,
+        /// The last segment, if any Data has said.
+        last: Option<u64>,
+    },
+    /// Two Data of one object do not agree on where it ends.
+    End {
+        /// The object.
+        object: Name,
+        /// The segment that says something else.
+        segment: u64,
+        /// The last segment as it was said before, or that came already.
+        before: u64,
+        /// The last segment as this one says.
+        now: u64,
+    },
+    /// The content of a version is not what it was when its first part was got.
+    Changed {
+        /// The object.
+        object: Name,
+        /// The segment that differs.
+        segment: u64,
+    },
+    /// The file cannot be written, or its partial file not be read.
+    File(PathBuf, io::Error),
+    /// Another process is writing the same file.
+    Busy(PathBuf),
+}
+
+impl core::fmt::Display for GetError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            GetError::App(error) => error.fmt(f),
+            GetError::Stopped => f.write_str("stopped"),
+            GetError::Nack(name, NackReason::NoRoute) => {
+                write!(f, "there is no route to {name}: its Interest came back as a Nack (NoRoute)")
+            }
+            GetError::Nack(name, reason) => {
+                write!(f, "the Interest for {name} came back as a Nack ({reason:?})")
+            }
+            GetError::Unanswered(name) => write!(f, "nobody answers for {name}"),
+            GetError::Metadata(name, error) => write!(f, "the metadata of {name} cannot be read: {error}"),
+            GetError::Invalid { object, segment: Some(segment), reason } => {
+                write!(f, "segment {segment} of {object} is not to be believed: {reason}")
+            }
+            GetError::Invalid { object, segment: None, reason } => {
+                write!(f, "what came for {object} is not to be believed: {reason}")
+            }
+            GetError::Certificate(name, error) => write!(f, "the certificate {name} cannot be had: {error}"),
+            GetError::NoCertificate(name, refused) => write!(f, "the certificate {name}: {refused}"),
+            GetError::Absent(name) => write!(f, "the producer states that there is no {name}"),
+            GetError::Missing { object, segment, waited, nacks, last } => {
+                write!(f, "segment {segment} of {object} is missing: nobody answered for {waited}")?;
+                if *nacks > 0 {
+                    write!(f, "; {nacks} Interests came back as Nacks")?;
+                }
+                match last {
+                    Some(_) => Ok(()),
+                    None => f.write_str("; no Data has said which segment is the last"),
+                }
+            }
+            GetError::End { object, segment, before, now } => write!(
+                f,
+                "segment {segment} of {object} says that segment {now} is the last, but it was segment {before}"
+            ),
+            GetError::Changed { object, segment } => write!(
+                f,
+                "segment {segment} of {object} is not what it was when the partial file was written: two objects \
+                 have one name"
+            ),
+            GetError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            GetError::Busy(path) => write!(f, "{}: another process is writing it", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for GetError {}
+
+impl From<AppError> for GetError {
+    fn from(error: AppError) -> GetError {
+        GetError::App(error)
+    }
+}

@@ -1,0 +1,736 @@
+//! Getting objects through a running forwarder.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+#[path = "../../forwarder/tests/running/mod.rs"]
+mod running;
+
+#[path = "../examples/get.rs"]
+#[allow(dead_code, reason = "it has a main function")]
+mod get_example;
+#[path = "../examples/read.rs"]
+#[allow(dead_code, reason = "it has a main function")]
+mod read_example;
+
+use core::ops::ControlFlow;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+
+use running::{Folder, Running};
+use weir_app::get::{Discarded, Each, Fetcher, Get, GetError, Progress, Report};
+use weir_app::rdr::{Metadata, metadata_name};
+use weir_app::{Answer, App};
+use weir_core::packet::Packet;
+use weir_core::scheme::Scheme;
+use weir_core::units::{Span, Time};
+use weir_keychain::{Algorithm, Certificate, Key, Moment, Trust, Validity};
+use weir_management::client::Endpoint;
+use weir_net::clock::wall_ms;
+use weir_packet::{
+    Component, ContentType, Data, KeyLocator, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, Signer,
+    component_type,
+};
+
+const SEGMENT: usize = 1000;
+/// A forwarder that answers nothing itself.
+const WITHOUT_CACHE: &str = "[tables]\ncontent_store_packets = 0\n";
+const OBJECT: &str = "/get/a";
+
+fn object_name(version: u64) -> Name {
+    OBJECT.parse::<Name>().unwrap().with_version(version)
+}
+
+fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (at % 251) as u8 ^ (at / SEGMENT) as u8).collect()
+}
+
+/// What a producer does that is not as it should be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Faults {
+    /// The content of this segment is changed after it was signed.
+    tampered: Option<u64>,
+    /// This segment is not answered.
+    silent: Option<u64>,
+    /// From this one on, all is silent.
+    silent_from: Option<u64>,
+    /// This segment says that this one is the last.
+    end: Option<(u64, u64)>,
+    /// The metadata say that this one is the last.
+    metadata_end: Option<u64>,
+    /// There are no metadata.
+    no_metadata: bool,
+    /// This segment is a Nack of the application.
+    absent: Option<u64>,
+}
+
+/// A producer of an object.
+struct Object {
+    content: Vec<u8>,
+    version: u64,
+    faults: Faults,
+    key: Option<Arc<Key>>,
+    certificates: Vec<Certificate>,
+}
+
+impl Object {
+    fn new(bytes: usize) -> Object {
+        let (faults, certificates) = (Faults::default(), Vec::new());
+        Object { content: content(bytes), version: 7, faults, key: None, certificates }
+    }
+
+    fn last(&self) -> u64 {
+        self.content.len().div_ceil(SEGMENT).max(1) as u64 - 1
+    }
+
+    fn sign(&self, data: &Data<'_>, out: &mut Vec<u8>) {
+        match &self.key {
+            Some(key) => key.sign(data, out).unwrap(),
+            None => data.sign(&Signer::digest(), out).unwrap(),
+        }
+    }
+
+    fn metadata(&self, out: &mut Vec<u8>) {
+        let metadata =
+            Metadata { versioned: object_name(self.version), last_segment: self.faults.metadata_end };
+        let mut content = Vec::new();
+        metadata.encode(&mut content);
+        let name = metadata_name(&OBJECT.parse().unwrap()).with_version(wall_ms()).with_segment(0);
+        let meta = MetaInfo { freshness_period: Some(1), ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        self.sign(&Data { meta, ..Data::new(name.view(), &content, info) }, out);
+    }
+
+    fn segment(&self, name: NameRef<'_>, segment: u64, out: &mut Vec<u8>) {
+        let begin = (segment as usize * SEGMENT).min(self.content.len());
+        let content = &self.content[begin..self.content.len().min(begin + SEGMENT)];
+        let said = self.faults.end.filter(|(at, _)| *at == segment).map_or(self.last(), |(_, end)| end);
+        let mut buffer = [0; 8];
+        let last = Component::number(component_type::SEGMENT, said, &mut buffer);
+        let content_type = (self.faults.absent == Some(segment)).then_some(ContentType::Nack);
+        let meta = MetaInfo { final_block_id: Some(last), content_type, ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        self.sign(&Data { meta, ..Data::new(name, content, info) }, out);
+        if self.faults.tampered == Some(segment) {
+            let at = out.windows(content.len()).position(|window| window == content).unwrap();
+            out[at] ^= 1;
+        }
+    }
+}
+
+impl Answer for Object {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        let name = NameRef::from_value(interest.name.wire()).unwrap();
+        if let Some(certificate) = self.certificates.iter().find(|own| own.name().starts_with(name)) {
+            out.extend_from_slice(certificate.wire());
+            return true;
+        }
+        if name.to_name() == metadata_name(&OBJECT.parse().unwrap()) && !self.faults.no_metadata {
+            self.metadata(out);
+            return true;
+        }
+        let versioned = object_name(self.version);
+        if name.to_name().to_string() == OBJECT {
+            let first = versioned.with_segment(0);
+            self.segment(first.view(), 0, out);
+            return true;
+        }
+        let Some(segment) = name.last().and_then(|last| last.segment()) else { return false };
+        let is_silent = self.faults.silent == Some(segment)
+            || self.faults.silent_from.is_some_and(|from| segment >= from);
+        if name.parent() != versioned.view() || segment > self.last() || is_silent {
+            return false;
+        }
+        self.segment(name, segment, out);
+        true
+    }
+}
+
+fn endpoint(forwarder: &Running) -> Endpoint {
+    Endpoint::Unix(forwarder.unix.clone())
+}
+
+/// A producer in a thread, until it is dropped.
+struct Producing {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Producing {
+    fn start(endpoint: Endpoint, object: Object) -> Producing {
+        let (ready, is_ready) = mpsc::channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let mut app = App::connect(&endpoint).unwrap();
+            app.produce(OBJECT.parse().unwrap(), Box::new(object)).unwrap();
+            ready.send(()).unwrap();
+            while !told.load(Ordering::Relaxed) {
+                let until = app.now() + Span::from_millis(20);
+                app.run(until, &mut |_, _| ControlFlow::Continue(())).unwrap();
+            }
+        });
+        is_ready.recv().expect("it is registered");
+        Producing { stop, thread: Some(thread) }
+    }
+
+    fn of(forwarder: &Running, object: Object) -> Producing {
+        Producing::start(endpoint(forwarder), object)
+    }
+}
+
+impl Drop for Producing {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn scheme() -> Box<dyn Scheme> {
+    weir_schemes::find("cubic").unwrap().with_defaults()
+}
+
+fn get() -> Get {
+    // What is not answered is soon asked again.
+    let lifetime = Span::from_millis(400);
+    Get { lifetime, patience: Some(Span::from_secs(20)), ..Get::new(OBJECT.parse().unwrap()) }
+}
+
+fn impatient() -> Get {
+    Get { patience: Some(Span::from_millis(1200)), ..get() }
+}
+
+/// What comes, and how it ends.
+fn all(forwarder: &Running, get: Get, trust: Option<Trust>) -> (Vec<u8>, Result<Report, GetError>) {
+    let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
+    let mut fetcher = Fetcher::new(&mut app, get, &*scheme);
+    if let Some(trust) = trust {
+        fetcher = fetcher.trusting(trust).unwrap();
+    }
+    let mut bytes = Vec::new();
+    let outcome = fetcher.for_each(&mut |progress| {
+        if let Progress::Content { content, .. } = progress {
+            bytes.extend_from_slice(content);
+        }
+        ControlFlow::Continue(())
+    });
+    (bytes, outcome)
+}
+
+fn to_file(forwarder: &Running, get: Get, path: &Path, each: &mut Each<'_>) -> Result<Report, GetError> {
+    let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
+    Fetcher::new(&mut app, get, &*scheme).to_file(path, each)
+}
+
+fn go_on(_: Progress<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// A forwarder, a producer with these faults, and what comes of a get.
+fn with_faults(test: &str, faults: Faults, get: Get) -> (Vec<u8>, Result<Report, GetError>) {
+    let folder = Folder::new(test);
+    let forwarder = Running::start(&folder, "");
+    let _producer = Producing::of(&forwarder, Object { faults, ..Object::new(40_500) });
+    all(&forwarder, get, None)
+}
+
+/// What was delivered is the beginning of the content, as whole segments before this one.
+fn is_beginning(bytes: &[u8], before: u64) {
+    assert!(content(40_500).starts_with(bytes) && bytes.len() % SEGMENT == 0, "{}", bytes.len());
+    assert!(bytes.len() as u64 <= before * SEGMENT as u64, "{}", bytes.len());
+}
+
+#[test]
+fn an_object_is_found_by_its_metadata_or_by_any_of_its_data_or_named_with_its_version() {
+    for faults in [
+        Faults::default(),
+        Faults { no_metadata: true, ..Faults::default() },
+        Faults { metadata_end: Some(40), ..Faults::default() },
+    ] {
+        let (bytes, outcome) = with_faults("get-found", faults, get());
+        let report = outcome.unwrap();
+        assert!(bytes == content(40_500), "{faults:?}");
+        assert_eq!((report.object, report.bytes, report.next), (object_name(7), 40_500, 41));
+    }
+    let versioned = Get { name: object_name(7), ..get() };
+    for get in [versioned.clone(), Get { discovery: false, ..versioned }] {
+        let (bytes, outcome) = with_faults("get-version", Faults::default(), get);
+        assert_eq!(outcome.unwrap().signature, Some(SignatureType::DigestSha256));
+        assert!(bytes == content(40_500));
+    }
+}
+
+#[test]
+fn small_objects_are_whole_too() {
+    for bytes in [0, 1, SEGMENT - 1, SEGMENT, SEGMENT + 1] {
+        let folder = Folder::new("get-small");
+        let forwarder = Running::start(&folder, "");
+        let _producer = Producing::of(&forwarder, Object::new(bytes));
+        let (got, outcome) = all(&forwarder, get(), None);
+        outcome.unwrap();
+        assert!(got == content(bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn a_name_that_nobody_has_is_an_error_that_says_so() {
+    let folder = Folder::new("get-nobody");
+    let forwarder = Running::start(&folder, "");
+    let (_, outcome) = all(&forwarder, get(), None);
+    let error = outcome.unwrap_err().to_string();
+    assert_eq!(error, "there is no route to /get/a: its Interest came back as a Nack (NoRoute)");
+}
+
+#[test]
+fn a_tampered_segment_is_an_error_that_names_it_and_nothing_of_it_is_delivered() {
+    let (bytes, outcome) =
+        with_faults("get-tampered", Faults { tampered: Some(17), ..Faults::default() }, get());
+    is_beginning(&bytes, 17);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("segment 17 of /get/a/v=7 is not to be believed: "), "{error}");
+    assert!(error.contains("signature is wrong"), "{error}");
+}
+
+#[test]
+fn a_missing_segment_is_given_up_and_named() {
+    let (bytes, outcome) =
+        with_faults("get-missing", Faults { silent: Some(5), ..Faults::default() }, impatient());
+    is_beginning(&bytes, 5);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("segment 5 of /get/a/v=7 is missing: nobody answered for 1."), "{error}");
+}
+
+#[test]
+fn an_end_that_changes_is_an_error() {
+    for (end, says) in
+        [((9, 12), "says that segment 12 is the last"), ((20, 3), "says that segment 3 is the last")]
+    {
+        let (bytes, outcome) =
+            with_faults("get-end", Faults { end: Some(end), ..Faults::default() }, impatient());
+        is_beginning(&bytes, 40);
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(says) || error.contains("segment 40"), "{error}");
+    }
+    let faults = Faults { metadata_end: Some(30), ..Faults::default() };
+    let (bytes, outcome) = with_faults("get-truncated", faults, get());
+    is_beginning(&bytes, 30);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("says that segment 40 is the last, but it was segment 30"), "{error}");
+}
+
+#[test]
+fn an_application_nack_is_an_error() {
+    let (bytes, outcome) = with_faults("get-absent", Faults { absent: Some(8), ..Faults::default() }, get());
+    is_beginning(&bytes, 8);
+    assert_eq!(outcome.unwrap_err().to_string(), "the producer states that there is no /get/a/v=7/seg=8");
+}
+
+// ---- Whom to believe
+
+fn validity() -> Validity {
+    let now = Moment::from_unix_ms(wall_ms());
+    Validity { not_before: now, not_after: now.plus_days(1) }
+}
+
+fn key(identity: &str) -> Key {
+    Key::generate(identity.parse::<Name>().unwrap().view(), Algorithm::Ed25519).unwrap()
+}
+
+fn self_signed(key: &Key) -> Certificate {
+    Certificate::self_signed(key, Moment::from_unix_ms(wall_ms()), validity()).unwrap()
+}
+
+/// A producer with a key, and certificates of it; what comes.
+fn signed(
+    key: &Arc<Key>,
+    certificates: Vec<Certificate>,
+    trust: Option<Trust>,
+) -> (Vec<u8>, Result<Report, GetError>) {
+    let folder = Folder::new("get-signed");
+    let forwarder = Running::start(&folder, "");
+    let object = Object { key: Some(Arc::clone(key)), certificates, ..Object::new(40_500) };
+    let _producer = Producing::of(&forwarder, object);
+    all(&forwarder, get(), trust)
+}
+
+#[test]
+fn a_key_that_is_given_must_have_signed_everything() {
+    let own = Arc::new(key("/get"));
+    let (bytes, outcome) = signed(&own, Vec::new(), Some(Trust::Key(own.verifier().unwrap())));
+    assert_eq!(outcome.unwrap().signature, Some(SignatureType::Ed25519));
+    assert!(bytes == content(40_500));
+    for wrong in [key("/get").verifier().unwrap(), weir_packet::Verifier::digest()] {
+        let (bytes, outcome) = signed(&own, Vec::new(), Some(Trust::Key(wrong)));
+        let error = outcome.unwrap_err();
+        assert!(bytes.is_empty() && matches!(error, GetError::Invalid { .. }), "{error}");
+    }
+    let (bytes, outcome) = signed(&own, Vec::new(), None);
+    assert_eq!(
+        outcome.unwrap().signature,
+        Some(SignatureType::Ed25519),
+        "not checked, and the report says how it is signed"
+    );
+    assert!(bytes == content(40_500));
+}
+
+#[test]
+fn certificates_between_the_data_and_the_anchor_are_fetched() {
+    let (root, own) = (key("/get"), Arc::new(key("/get/a")));
+    let anchor = self_signed(&root);
+    let request = self_signed(&own);
+    let issuer = (&root, Component::generic(b"root"));
+    let public = own.public_key_der().unwrap();
+    let issued = Certificate::issue(own.name(), &public, issuer, 1, validity()).unwrap();
+    let (bytes, outcome) = signed(&own, vec![issued], Some(Trust::Anchor(anchor.clone())));
+    outcome.unwrap();
+    assert!(bytes == content(40_500));
+    let (bytes, outcome) = signed(&own, vec![request], Some(Trust::Anchor(anchor.clone())));
+    let error = outcome.unwrap_err().to_string();
+    assert!(bytes.is_empty() && error.contains("is not the trust anchor"), "{error}");
+    let (bytes, outcome) = signed(&own, Vec::new(), Some(Trust::Anchor(anchor)));
+    let error = outcome.unwrap_err().to_string();
+    assert!(bytes.is_empty() && error.contains("cannot be had: nobody answers"), "{error}");
+}
+
+// ---- Files
+
+#[test]
+fn a_get_that_was_stopped_goes_on_with_the_same_call() {
+    let folder = Folder::new("get-resume");
+    let forwarder = Running::start(&folder, "");
+    let path = folder.path("file");
+    let stuck = Faults { silent_from: Some(23), ..Faults::default() };
+    let producer = Producing::of(&forwarder, Object { faults: stuck, ..Object::new(40_500) });
+    let error = to_file(&forwarder, impatient(), &path, &mut go_on).unwrap_err();
+    assert!(matches!(error, GetError::Missing { segment: 23, .. }), "{error}");
+    drop(producer);
+    assert!(!path.exists());
+    assert_eq!(fs::read(folder.path("file.part")).unwrap(), content(40_500)[..23_000]);
+    let _producer = Producing::of(&forwarder, Object::new(40_500));
+    let mut begins = Vec::new();
+    let report = to_file(&forwarder, get(), &path, &mut |progress| {
+        if let Progress::Found { first, bytes, .. } = progress {
+            begins.push((first, bytes));
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(begins, [(23, 23_000)]);
+    assert_eq!(report.unwrap().bytes, 17_500);
+    assert!(fs::read(&path).unwrap() == content(40_500));
+    assert!(!folder.path("file.part").exists() && !folder.path("file.part.json").exists());
+}
+
+#[test]
+fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
+    let folder = Folder::new("get-anywhere");
+    let forwarder = Running::start(&folder, "");
+    let _producer = Producing::of(&forwarder, Object::new(40_500));
+    let path = folder.path("file");
+    for at in [0, 1, 7, 39, 40] {
+        let mut stopped = false;
+        let outcome = to_file(&forwarder, get(), &path, &mut |progress| match progress {
+            Progress::Status(status) if status.next > at && !stopped => {
+                stopped = true;
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        assert!(matches!(outcome, Err(GetError::Stopped)), "{at}");
+        to_file(&forwarder, get(), &path, &mut go_on).unwrap();
+        assert!(fs::read(&path).unwrap() == content(40_500), "{at}");
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+/// Leaves a part of 23 segments.
+fn leave_a_part(forwarder: &Running, path: &Path) {
+    let stuck = Faults { silent_from: Some(23), ..Faults::default() };
+    let _producer = Producing::of(forwarder, Object { faults: stuck, ..Object::new(40_500) });
+    to_file(forwarder, impatient(), path, &mut go_on).unwrap_err();
+}
+
+/// Gets with a producer, and says what becomes of a part that is there.
+fn gets(forwarder: &Running, path: &Path, object: Object) -> (Vec<Discarded>, Result<Report, GetError>) {
+    let _producer = Producing::of(forwarder, object);
+    let mut discarded = Vec::new();
+    let outcome = to_file(forwarder, impatient(), path, &mut |progress| {
+        if let Progress::Discarded(why) = progress {
+            discarded.push(why.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    (discarded, outcome)
+}
+
+#[test]
+fn a_part_that_was_changed_is_not_used_and_one_that_is_too_long_is_cut() {
+    let folder = Folder::new("get-damaged");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let (path, part) = (folder.path("file"), folder.path("file.part"));
+    leave_a_part(&forwarder, &path);
+    let mut bytes = fs::read(&part).unwrap();
+    bytes.extend_from_slice(b"and more");
+    fs::write(&part, &bytes).unwrap();
+    let (discarded, outcome) = gets(&forwarder, &path, Object::new(40_500));
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![], 17_500));
+    assert!(fs::read(&path).unwrap() == content(40_500));
+
+    for damage in [|bytes: &mut Vec<u8>| bytes[5000] ^= 1, |bytes: &mut Vec<u8>| bytes.truncate(22_999)] {
+        leave_a_part(&forwarder, &path);
+        let mut bytes = fs::read(&part).unwrap();
+        damage(&mut bytes);
+        fs::write(&part, &bytes).unwrap();
+        let (discarded, outcome) = gets(&forwarder, &path, Object::new(40_500));
+        assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Damaged], 40_500));
+        assert!(fs::read(&path).unwrap() == content(40_500));
+    }
+    fs::write(&part, b"of somebody else").unwrap();
+    let (discarded, outcome) = gets(&forwarder, &path, Object::new(40_500));
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Unknown], 40_500));
+}
+
+#[test]
+fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
+    let folder = Folder::new("get-versions");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let path = folder.path("file");
+    leave_a_part(&forwarder, &path);
+    let (discarded, outcome) = gets(&forwarder, &path, Object { version: 8, ..Object::new(30_500) });
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Gone(object_name(7))], 30_500));
+    assert!(fs::read(&path).unwrap() == content(30_500));
+
+    leave_a_part(&forwarder, &path);
+    let mut other = Object::new(40_500);
+    other.content[22_500] ^= 1;
+    let (_, outcome) = gets(&forwarder, &path, other);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("segment 22 of /get/a/v=7 is not what it was"), "{error}");
+    assert!(folder.path("file.part").exists());
+}
+
+#[test]
+fn two_at_once_do_not_write_one_file() {
+    let folder = Folder::new("get-busy");
+    let forwarder = Running::start(&folder, "");
+    let _producer = Producing::of(&forwarder, Object::new(40_500));
+    let path = folder.path("file");
+    let mut second = None;
+    to_file(&forwarder, get(), &path, &mut |progress| {
+        if let Progress::Found { .. } = progress {
+            second = Some(to_file(&forwarder, get(), &path, &mut go_on));
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(matches!(second, Some(Err(GetError::Busy(_)))));
+    assert!(fs::read(&path).unwrap() == content(40_500));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_what_was_written_is_right() {
+    let folder = Folder::new("get-full");
+    let forwarder = Running::start(&folder, "");
+    let _producer = Producing::of(&forwarder, Object::new(40_500));
+    let full = to_file(&forwarder, get(), Path::new("/dev/full"), &mut go_on).unwrap_err();
+    assert_eq!(full.to_string(), "/dev/full: No space left on device (os error 28)");
+
+    /// Has room for some bytes.
+    struct Small(Vec<u8>);
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.0.len() + bytes.len() > 9_500 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (mut app, scheme, mut small) =
+        (App::connect(&endpoint(&forwarder)).unwrap(), scheme(), Small(Vec::new()));
+    let outcome =
+        Fetcher::new(&mut app, get(), &*scheme).to_writer(Path::new("small"), &mut small, &mut go_on);
+    assert!(matches!(outcome, Err(GetError::File(..))));
+    assert!(small.0 == content(40_500)[..9_000]);
+}
+
+#[test]
+fn a_reader_reads_the_same_bytes_in_any_portions() {
+    let folder = Folder::new("get-reader");
+    let forwarder = Running::start(&folder, "");
+    let _producer = Producing::of(&forwarder, Object::new(40_500));
+    let scheme = scheme();
+    for portion in [1, 999, 1000, 7777, 100_000] {
+        let mut app = App::connect(&endpoint(&forwarder)).unwrap();
+        let mut reader = Fetcher::new(&mut app, get(), &*scheme).into_reader().unwrap();
+        assert_eq!(reader.object().name, object_name(7));
+        let (mut bytes, mut buffer) = (Vec::new(), vec![0; portion]);
+        loop {
+            match reader.read(&mut buffer).unwrap() {
+                0 => break,
+                read => bytes.extend_from_slice(&buffer[..read]),
+            }
+        }
+        assert!(bytes == content(40_500), "{portion}");
+    }
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let folder = Folder::new("get-examples");
+    let forwarder = Running::start(&folder, "");
+    let text: Vec<u8> = (0..3000).flat_map(|line| format!("line {line}\n").into_bytes()).collect();
+    let _producer = Producing::of(&forwarder, Object { content: text.clone(), ..Object::new(0) });
+    let mut app = App::connect(&endpoint(&forwarder)).unwrap();
+    let name: Name = OBJECT.parse().unwrap();
+    assert_eq!(read_example::lines(&mut app, name.clone()).unwrap(), 3000);
+    let path = folder.path("file");
+    assert_eq!(get_example::get(&mut app, name, &path).unwrap().bytes, text.len() as u64);
+    assert!(fs::read(&path).unwrap() == text);
+}
+
+// ---- What comes back
+
+/// Gets 400 kB, and does something when a tenth is there.
+fn get_and(folder: &Folder, forwarder: &Running, mut then: impl FnMut()) {
+    let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
+    let path = folder.path("file");
+    let mut is_done = false;
+    let outcome =
+        Fetcher::new(&mut app, get(), &*scheme).to_writer(&path, &mut Slow(Vec::new()), &mut |progress| {
+            if let Progress::Status(status) = progress
+                && status.next > 40
+                && !is_done
+            {
+                is_done = true;
+                then();
+            }
+            ControlFlow::Continue(())
+        });
+    assert_eq!(outcome.unwrap().bytes, 400_000);
+    assert!(is_done);
+}
+
+/// Takes its time.
+struct Slow(Vec<u8>);
+
+impl Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        running::pause(core::time::Duration::from_millis(2));
+        let at = self.0.len();
+        assert_eq!(bytes, &content(400_000)[at..at + bytes.len()]);
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_get_goes_on_when_the_forwarder_comes_back() {
+    let folder = Folder::new("get-forwarder");
+    let mut forwarder = Some(Running::start(&folder, ""));
+    let endpoint = endpoint(forwarder.as_ref().unwrap());
+    let _producer = Producing::start(endpoint.clone(), Object::new(400_000));
+    let unix = forwarder.as_ref().unwrap().unix.clone();
+    let (mut app, scheme) = (App::connect(&Endpoint::Unix(unix)).unwrap(), scheme());
+    let mut slow = Slow(Vec::new());
+    let mut restarted = false;
+    let outcome =
+        Fetcher::new(&mut app, get(), &*scheme).to_writer(Path::new("slow"), &mut slow, &mut |progress| {
+            if let Progress::Status(status) = progress
+                && status.next > 40
+                && !restarted
+            {
+                restarted = true;
+                forwarder.take().unwrap().stop();
+                forwarder = Some(Running::start(&folder, ""));
+            }
+            ControlFlow::Continue(())
+        });
+    assert_eq!((outcome.unwrap().bytes, restarted), (400_000, true));
+}
+
+#[test]
+fn a_get_goes_on_when_the_producer_comes_back() {
+    let folder = Folder::new("get-producer");
+    let forwarder = Running::start(&folder, "");
+    let mut producer = Some(Producing::of(&forwarder, Object::new(400_000)));
+    get_and(&folder, &forwarder, || {
+        drop(producer.take());
+        producer = Some(Producing::of(&forwarder, Object::new(400_000)));
+    });
+}
+
+#[test]
+fn the_memory_that_is_given_bounds_what_is_asked_for_ahead() {
+    let folder = Folder::new("get-memory");
+    let forwarder = Running::start(&folder, "");
+    let seen = Arc::new(AtomicU64::new(0));
+    let faults = Faults { silent: Some(1), ..Faults::default() };
+    struct Watched(Object, Arc<AtomicU64>);
+    impl Answer for Watched {
+        fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+            if let Some(segment) = interest.name.segment() {
+                self.1.fetch_max(segment, Ordering::Relaxed);
+            }
+            self.0.answer(interest, out)
+        }
+    }
+    let (endpoint, told) = (endpoint(&forwarder), Arc::clone(&seen));
+    let (ready, is_ready) = mpsc::channel();
+    thread::spawn(move || {
+        let mut app = App::connect(&endpoint).unwrap();
+        let object = Object { faults, ..Object::new(40_500) };
+        app.produce(OBJECT.parse().unwrap(), Box::new(Watched(object, told))).unwrap();
+        ready.send(()).unwrap();
+        let _ = app.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
+    });
+    is_ready.recv().unwrap();
+    let memory = weir_core::units::Bytes::new(11_000);
+    let (bytes, outcome) = all(&forwarder, Get { memory, ..impatient() }, None);
+    assert_eq!(bytes.len(), SEGMENT);
+    assert!(matches!(outcome, Err(GetError::Missing { segment: 1, .. })));
+    // Ten of some 1060 bytes each on the wire.
+    assert_eq!(seen.load(Ordering::Relaxed), 10);
+}
+
+#[test]
+fn bytes_that_are_no_object_give_errors_and_not_panics() {
+    /// Answers everything with a Data that has these bytes, under the name that was asked for.
+    struct Hostile(u8);
+    impl Answer for Hostile {
+        fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+            let name = NameRef::from_value(interest.name.wire()).unwrap();
+            let mut buffer = [0; 8];
+            let last = Component::number(component_type::SEGMENT, u64::MAX, &mut buffer);
+            let meta = MetaInfo { final_block_id: (self.0 % 2 == 0).then_some(last), ..MetaInfo::NONE };
+            let locator = KeyLocator::Name(name);
+            let info =
+                SignatureInfo { key_locator: Some(locator), ..SignatureInfo::new(SignatureType::Ed25519) };
+            let content = [7, self.0, 8, 1, b'x'];
+            Data { meta, ..Data::new(name, &content, info) }.sign(&Signer::digest(), out).is_ok()
+        }
+    }
+    for byte in [0, 1, 3, 3, 200] {
+        let folder = Folder::new("get-hostile");
+        let forwarder = Running::start(&folder, "");
+        let endpoint = endpoint(&forwarder);
+        let (ready, is_ready) = mpsc::channel();
+        thread::spawn(move || {
+            let mut app = App::connect(&endpoint).unwrap();
+            app.produce(OBJECT.parse().unwrap(), Box::new(Hostile(byte))).unwrap();
+            ready.send(()).unwrap();
+            let _ = app.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
+        });
+        is_ready.recv().unwrap();
+        let anchor = self_signed(&key("/get"));
+        let (bytes, outcome) = all(&forwarder, impatient(), Some(Trust::Anchor(anchor)));
+        assert!(bytes.is_empty() && outcome.is_err(), "{byte}");
+    }
+}

@@ -1,0 +1,435 @@
+//! `weir get`: fetches an object.
+
+use core::ops::ControlFlow;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use weir_app::get::{Fetcher, Get, GetError, Progress, Report, Status};
+use weir_core::params::{Params, Value};
+use weir_core::scheme::{Gauge, Scheme};
+use weir_core::units::{Bytes, Span};
+use weir_keychain::form::{self, Item};
+use weir_keychain::{KeyChain, Trust};
+use weir_packet::{Name, ServiceClass, SignatureType, Verifier};
+use weir_results::{DelayMs, to_json};
+
+use crate::app::{Connection, Stop};
+use crate::{Failure, terminal};
+
+/// Exit code of a command that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+/// The largest file with a key or a certificate, bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Fetch an object: a file that somebody publishes under a name
+///
+/// Its content goes to standard output, in order, or with -o to a file. Without a version in the name the newest is
+/// looked for. Each segment is verified before its content is written: by default against the digest in it, which
+/// tells damage but not who made it; --key and --anchor say whose signature is wanted.
+///
+/// With -o the file is there when it is complete. What was stopped before (Ctrl-C, a full disk, a crash) goes on
+/// with the same command.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The name
+    name: Name,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The congestion control: one of those that `weir list schemes` shows
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SCHEME)]
+    scheme: String,
+    /// A parameter of the scheme, such as bbr.initial_window=20; may be given several times
+    #[arg(long, value_name = "SCHEME.KEY=VALUE")]
+    param: Vec<String>,
+    /// The service class: BE, AF1 to AF4 or EF
+    #[arg(long, default_value = "BE")]
+    class: ServiceClass,
+    /// How long an Interest is waited for by forwarders
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = lifetime)]
+    lifetime: Span,
+    /// Only what this key has signed: a file with a key or a certificate, or the name of one in the key chain
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "anchor")]
+    key: Option<String>,
+    /// Only what this certificate's key has signed, or a key that it certifies: a file, or a name in the key chain;
+    /// certificates between are fetched
+    #[arg(long, value_name = "FILE|NAME")]
+    anchor: Option<String>,
+    /// The folder with the keys; by default what WEIR_KEYCHAIN says, or else ~/.ndn/weir
+    #[arg(long, value_name = "FOLDER")]
+    keychain: Option<PathBuf>,
+    /// Do not look for a version: segment numbers follow the name as it is
+    #[arg(long)]
+    no_discovery: bool,
+    /// Give up when a segment is missing for so long; 0s: never
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    patience: Span,
+    /// Memory for segments that come before their turn
+    #[arg(long, value_name = "SIZE", default_value = "256 MB", value_parser = memory)]
+    memory: Bytes,
+    #[command(flatten)]
+    connection: Connection,
+    /// Print statistics as JSON: on standard output with -o, else on standard error
+    #[arg(long)]
+    json: bool,
+}
+
+/// What fills fast and slow paths without tuning: docs/use/fetch.md has the measurements.
+const DEFAULT_SCHEME: &str = "bbr";
+
+fn lifetime(text: &str) -> Result<Span, String> {
+    let lifetime: Span = text.parse().map_err(|error| format!("{error}"))?;
+    if (Span::from_millis(1)..=Span::from_secs(3600)).contains(&lifetime) {
+        return Ok(lifetime);
+    }
+    Err("a lifetime is between 1 ms and 1 h".to_owned())
+}
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    let memory: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if memory >= Bytes::new(1_000_000) { Ok(memory) } else { Err("wanted 1 MB or more".to_owned()) }
+}
+
+/// Gets.
+pub fn get(args: &Args) -> Result<ExitCode, Failure> {
+    let scheme = scheme(args)?;
+    let trust = trust(args)?;
+    let is_checked = trust.is_some();
+    let mut app = args.connection.open()?;
+    let get = Get {
+        discovery: !args.no_discovery,
+        class: args.class,
+        lifetime: args.lifetime,
+        patience: Some(args.patience).filter(|patience| *patience > Span::ZERO),
+        memory: args.memory,
+        ..Get::new(args.name.clone())
+    };
+    let mut fetcher = Fetcher::new(&mut app, get, &*scheme);
+    if let Some(trust) = trust {
+        fetcher = fetcher.trusting(trust)?;
+    }
+    let mut display = Display::new(args, Stop::new()?);
+    let outcome = match &args.output {
+        Some(path) => fetcher.to_file(path, &mut |progress| display.each(&progress)),
+        None => fetcher.to_writer(Path::new("standard output"), &mut io::stdout().lock(), &mut |progress| {
+            display.each(&progress)
+        }),
+    };
+    display.bar.finish_and_clear();
+    match outcome {
+        Ok(report) => {
+            display.end(&report, is_checked)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(GetError::File(_, error)) if args.output.is_none() && error.kind() == ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(GetError::Stopped) => {
+            eprintln!("interrupted{}", resumes(args));
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+        Err(error) => Err(format!("{error}{}", resumes(args)).into()),
+    }
+}
+
+/// What is said of a file that is not complete.
+fn resumes(args: &Args) -> String {
+    let part = args.output.as_ref().map(|path| format!("{}.part", path.display()));
+    match part.filter(|part| Path::new(part).exists()) {
+        Some(part) => format!("\n  {part} has what came until now: the same command goes on from there"),
+        None => String::new(),
+    }
+}
+
+// ---- What to believe, and how to control
+
+fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
+    let name = args.scheme.as_str();
+    let Some(entry) = weir_schemes::find(name) else {
+        let names: Vec<&str> = weir_schemes::SCHEMES.iter().map(|entry| entry.name).collect();
+        return Err(format!("there is no scheme {name}: wanted one of {}", names.join(", ")).into());
+    };
+    let mut given = Vec::new();
+    for param in &args.param {
+        let (key, value) = param
+            .split_once('=')
+            .ok_or_else(|| format!("--param {param}: wanted SCHEME.KEY=VALUE, such as {name}.KEY=VALUE"))?;
+        let key = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        let key =
+            key.ok_or_else(|| format!("--param {param}: the scheme is {name}, so it begins with {name}."))?;
+        given.push((key, Value::parse(value)));
+    }
+    let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (*key, value)));
+    let params = params.map_err(|error| format!("--param {name}.{}: {}", error.key, error.message))?;
+    Ok((entry.build)(&params))
+}
+
+fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
+    let chain = || match &args.keychain {
+        Some(folder) => Ok(KeyChain::at(folder.clone())),
+        None => KeyChain::of_user(),
+    };
+    if let Some(key) = &args.key {
+        return Ok(Some(Trust::Key(verifier(key, chain)?)));
+    }
+    let Some(anchor) = &args.anchor else { return Ok(None) };
+    if let Some(bytes) = file(anchor)? {
+        let certificates = form::certificates(&bytes).map_err(|error| format!("{anchor}: {error}"))?;
+        let first =
+            certificates.into_iter().next().ok_or_else(|| format!("{anchor}: no certificate is in it"))?;
+        return Ok(Some(Trust::Anchor(first)));
+    }
+    let name = named(anchor)?;
+    Ok(Some(Trust::Anchor(chain()?.certificate(name.view())?)))
+}
+
+/// The key of a file or of the key chain.
+fn verifier<E>(key: &str, chain: impl Fn() -> Result<KeyChain, E>) -> Result<Verifier, Failure>
+where
+    Failure: From<E>,
+{
+    if let Some(bytes) = file(key)? {
+        // Only the name of the key is wanted for a file that has none; it is not looked at here.
+        let anybody = weir_keychain::KeyName::of_key("/key/KEY/file".parse::<Name>()?.view());
+        let items = form::read(&bytes, anybody.as_ref()).map_err(|error| format!("{key}: {error}"))?;
+        let item = items.into_iter().next().ok_or_else(|| format!("{key}: no key is in it"))?;
+        return match item {
+            Item::Certificate(certificate) => Ok(certificate.verifier()?),
+            Item::Key(key) => Ok(key.verifier()?),
+            Item::SafeBag(_) => Err(format!(
+                "{key}: its key is encrypted: give the certificate, or import it with `weir key import`"
+            )
+            .into()),
+        };
+    }
+    let (name, chain) = (named(key)?, chain()?);
+    match chain.certificate(name.view()) {
+        Ok(certificate) => Ok(certificate.verifier()?),
+        // Keys of HMAC have no certificates.
+        Err(_) => Ok(chain.key(Some(name.view()))?.verifier()?),
+    }
+}
+
+/// The content of the file of this name, if there is one.
+fn file(path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    match fs::metadata(path) {
+        Ok(found) if found.len() > MAX_FILE => {
+            Err(format!("{path}: too large for a key or a certificate").into())
+        }
+        Ok(_) => Ok(Some(fs::read(path).map_err(|error| format!("{path}: {error}"))?)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn named(text: &str) -> Result<Name, Failure> {
+    let wrong = |_| format!("{text}: there is no such file, and it is not the name of a key");
+    Ok(text.parse::<Name>().map_err(wrong)?)
+}
+
+// ---- What the user sees
+
+/// Progress on a terminal, messages, and the statistics at the end.
+struct Display<'a> {
+    args: &'a Args,
+    bar: ProgressBar,
+    stop: Stop,
+    /// Bytes that were there before.
+    had: u64,
+}
+
+impl<'a> Display<'a> {
+    fn new(args: &'a Args, stop: Stop) -> Display<'a> {
+        let target = if args.json { ProgressDrawTarget::hidden() } else { terminal::progress() };
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {msg}"));
+        bar.set_message(format!("looking for {}", args.name));
+        Display { args, bar, stop, had: 0 }
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    fn each(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        match progress {
+            Progress::Searching => self.bar.tick(),
+            Progress::Discarded(why) => {
+                self.say(&format!("the partial file is not used: {why}; begins anew"));
+            }
+            Progress::Found { object, first, bytes } => {
+                self.had = *bytes;
+                if *first > 0 {
+                    self.say(&format!("resumes {} at segment {first}, behind {bytes} bytes", object.name));
+                }
+            }
+            Progress::Content { .. } => {}
+            Progress::Status(status) => self.show(status),
+        }
+        if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn show(&self, status: &Status<'_>) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if let Some(last) = status.last {
+            if self.bar.length().is_none() {
+                self.bar.set_style(style("{bar:20} {percent:>3}% {msg}"));
+            }
+            self.bar.set_length(last + 1);
+        }
+        self.bar.set_position(status.next);
+        self.bar.set_message(words(status, self.had));
+    }
+
+    fn end(&self, report: &Report, is_checked: bool) -> Result<(), Failure> {
+        let unchecked = report.signature.filter(|typ| !is_checked && *typ != SignatureType::DigestSha256);
+        if let Some(typ) = unchecked {
+            let how = "--key or --anchor says whose signature is wanted";
+            self.say(&format!("the signatures of {} ({typ:?}) were not checked: {how}", report.object));
+        }
+        if !self.args.json {
+            if terminal::has_progress() {
+                self.say(&summary(report));
+            }
+            return Ok(());
+        }
+        let text = to_json(&Statistics::of(self.args, report, self.had, is_checked));
+        if self.args.output.is_some() {
+            return terminal::print(&text);
+        }
+        Ok(io::stderr().write_all(text.as_bytes())?)
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// A line of figures.
+fn words(status: &Status<'_>, had: u64) -> String {
+    let mut words = vec![bytes(had + status.bytes), format!("{:.1} Mb/s", status.rate.as_bps_f64() / 1e6)];
+    if let Some(left) = left(status) {
+        words.push(format!("{left:.0} s left"));
+    }
+    match status.gauge {
+        Some(Gauge::Window(window)) => words.push(format!("window {window:.0}")),
+        Some(Gauge::Rate(rate)) => words.push(format!("pace {:.1} Mb/s", rate.as_bps_f64() / 1e6)),
+        None => {}
+    }
+    if let Some(srtt) = status.srtt {
+        words.push(format!("RTT {:.1} ms", srtt.as_millis_f64()));
+    }
+    let lost = status.counters.timeouts + status.counters.nacks;
+    words.push(format!("{} marks, {lost} lost, {} again", status.marks, status.counters.retransmitted));
+    if !status.is_connected {
+        words.push("the forwarder is away".to_owned());
+    }
+    words.join(", ")
+}
+
+/// Seconds until the end, at the present rate.
+fn left(status: &Status<'_>) -> Option<f64> {
+    let segments = status.next.checked_sub(status.first).filter(|segments| *segments > 0)?;
+    let content = status.bytes as f64 / segments as f64;
+    let left = (status.last? + 1).saturating_sub(status.next) as f64 * content;
+    let rate = status.rate.as_bps_f64() / 8.0;
+    (rate > 0.0).then_some(left / rate)
+}
+
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
+fn summary(report: &Report) -> String {
+    format!(
+        "{} of {} in {:.2} s, {:.1} Mb/s",
+        bytes(report.bytes),
+        report.object,
+        report.elapsed.as_secs_f64(),
+        goodput(report) / 1e6
+    )
+}
+
+/// bit/s.
+fn goodput(report: &Report) -> f64 {
+    let seconds = report.elapsed.as_secs_f64();
+    if seconds > 0.0 { 8.0 * report.bytes as f64 / seconds } else { 0.0 }
+}
+
+/// The statistics as JSON; names are those of a flow of the simulator where they mean the same.
+#[derive(Debug, Serialize)]
+struct Statistics {
+    /// The name that was asked for.
+    name: String,
+    /// The object: the name with its version.
+    object: String,
+    class: String,
+    scheme: String,
+    /// `key` or `anchor`: every segment was signed so; `digest`: each had a digest that is right; `none`: it had
+    /// signatures that were not checked.
+    verified: &'static str,
+    /// Bytes of content that were fetched, and how many segments.
+    delivered_bytes: u64,
+    segments: u64,
+    /// Bytes that were there before.
+    resumed_bytes: u64,
+    goodput_bps: f64,
+    completion_s: f64,
+    delay_ms: DelayMs,
+    srtt_ms: Option<f64>,
+    sent: u64,
+    retransmitted: u64,
+    timeouts: u64,
+    nacks: u64,
+    duplicates: u64,
+    /// Data that came with a congestion mark.
+    marks: u64,
+}
+
+impl Statistics {
+    fn of(args: &Args, report: &Report, had: u64, is_checked: bool) -> Statistics {
+        let verified = match report.signature {
+            _ if is_checked && args.key.is_some() => "key",
+            _ if is_checked => "anchor",
+            Some(SignatureType::DigestSha256) | None => "digest",
+            Some(_) => "none",
+        };
+        let counters = report.counters;
+        Statistics {
+            name: args.name.to_string(),
+            object: report.object.to_string(),
+            class: args.class.to_string(),
+            scheme: args.scheme.clone(),
+            verified,
+            delivered_bytes: report.bytes,
+            segments: report.next - report.first,
+            resumed_bytes: had,
+            goodput_bps: goodput(report),
+            completion_s: report.elapsed.as_secs_f64(),
+            delay_ms: delays(report),
+            srtt_ms: report.srtt.map(Span::as_millis_f64),
+            sent: counters.sent,
+            retransmitted: counters.retransmitted,
+            timeouts: counters.timeouts,
+            nacks: counters.nacks,
+            duplicates: counters.duplicates,
+            marks: report.marks,
+        }
+    }
+}
+
+fn delays(report: &Report) -> DelayMs {
+    let Some(delays) = report.delays_us.as_ref().filter(|delays| !delays.is_empty()) else {
+        return DelayMs::default();
+    };
+    let at = |quantile| Some(delays.value_at_quantile(quantile) as f64 / 1e3);
+    DelayMs { mean: Some(delays.mean() / 1e3), p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+}

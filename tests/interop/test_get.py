@@ -1,0 +1,69 @@
+"""`weir get` of what ndnd and NDNts publish, through our forwarder and ndnd's."""
+
+import unittest
+
+from lab import NDND, NDNTS, Failed, Lab, needs_ndnd, needs_ndnts, weir_binary
+from matrix import row
+from test_ndnd import FILE, publish
+from test_ndnts import OBJECT
+
+
+def get(host, socket, name, *options):
+    """What `weir get` writes."""
+    return host.run(weir_binary(), "get", name, "--socket", socket, *options, text=False)
+
+
+class OurForwarder(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = Lab()
+        cls.addClassCleanup(cls.lab.close)
+        cls.host = cls.lab.host()
+        cls.weir = cls.host.weir('[faces.websocket]\nlisten = "127.0.0.1:9696"\n')
+        cls.sockets = [cls.weir.unix, "tcp://127.0.0.1:6363"]
+
+    @row("ndnd", "`weir get` of what `put` publishes, found by its metadata, over Unix and TCP")
+    def test_a_file_of_ndnd(self):
+        needs_ndnd()
+        publish(self.host, self.weir.unix, "/get/ndnd")
+        for socket in self.sockets:
+            with self.subTest(socket=socket):
+                self.assertEqual(get(self.host, socket, "/get/ndnd"), FILE)
+
+    @row("ndnd", "`weir get` of what nobody publishes: an error that says so")
+    def test_a_name_that_nobody_has(self):
+        with self.assertRaisesRegex(Failed, "there is no route to /get/nobody"):
+            get(self.host, self.weir.unix, "/get/nobody")
+
+    @row("NDNts", "`weir get` of what `serve` publishes")
+    def test_an_object_of_ndnts(self):
+        needs_ndnts()
+        self.host.start("node", NDNTS, "serve", self.weir.unix, say="serving")
+        self.weir.wait_route("/ndnts/unix")
+        whole = bytes(at % 251 for at in range(OBJECT))
+        for socket in self.sockets:
+            with self.subTest(socket=socket):
+                self.assertEqual(get(self.host, socket, "/ndnts/unix/object"), whole)
+
+
+class TheirForwarder(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        needs_ndnd()
+        cls.lab = Lab()
+        cls.addClassCleanup(cls.lab.close)
+        # A namespace of its own: ndnd's forwarder listens on all addresses.
+        cls.host = cls.lab.host("ndnd")
+        cls.ndnd = cls.host.ndnd_forwarder()
+
+    @row("ndnd", "`weir get` through ndnd's forwarder, with every scheme")
+    def test_a_file_through_it_with_every_scheme(self):
+        publish(self.host, self.ndnd.unix, "/get/file")
+        for scheme in ["bbr", "cubic", "reno", "bic", "qsccp", "pcon", "mircc", "omcc-rf", "fixed"]:
+            with self.subTest(scheme=scheme):
+                self.assertEqual(get(self.host, self.ndnd.unix, "/get/file", "--scheme", scheme), FILE)
+        self.assertTrue(self.ndnd.is_running())
+
+
+if __name__ == "__main__":
+    unittest.main()
