@@ -238,7 +238,7 @@ fn with_faults(test: &str, faults: Faults, get: Get) -> (Vec<u8>, Result<Report,
 
 /// What was delivered is the beginning of the content, as whole segments before this one.
 fn is_beginning(bytes: &[u8], before: u64) {
-    assert!(content(40_500).starts_with(bytes) && bytes.len() % SEGMENT == 0, "{}", bytes.len());
+    assert!(content(40_500).starts_with(bytes) && bytes.len().is_multiple_of(SEGMENT), "{}", bytes.len());
     assert!(bytes.len() as u64 <= before * SEGMENT as u64, "{}", bytes.len());
 }
 
@@ -709,7 +709,8 @@ fn bytes_that_are_no_object_give_errors_and_not_panics() {
             let name = NameRef::from_value(interest.name.wire()).unwrap();
             let mut buffer = [0; 8];
             let last = Component::number(component_type::SEGMENT, u64::MAX, &mut buffer);
-            let meta = MetaInfo { final_block_id: (self.0 % 2 == 0).then_some(last), ..MetaInfo::NONE };
+            let meta =
+                MetaInfo { final_block_id: self.0.is_multiple_of(2).then_some(last), ..MetaInfo::NONE };
             let locator = KeyLocator::Name(name);
             let info =
                 SignatureInfo { key_locator: Some(locator), ..SignatureInfo::new(SignatureType::Ed25519) };

@@ -23,7 +23,7 @@ use crate::{Failure, terminal};
 /// Make, list, export and import keys and certificates
 ///
 /// A NAME is an identity such as /alice, whose default or only key is meant; or the name of a key,
-/// /alice/KEY/<key id>; or of a certificate, /alice/KEY/<key id>/<issuer>/<version>.
+/// `/alice/KEY/<key id>`; or of a certificate, `/alice/KEY/<key id>/<issuer>/<version>`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -21,7 +21,7 @@ use crate::{Failure, terminal};
 
 /// Ask for names under a prefix, and measure how long the answers take
 ///
-/// Asks for /NAME/ping/<number>, which `weir ping-server`, `ndnpingserver` and `ndnd pingserver` answer.
+/// Asks for `/NAME/ping/<number>`, which `weir ping-server`, `ndnpingserver` and `ndnd pingserver` answer.
 /// Ends with 1 if nothing was answered.
 #[derive(Debug, clap::Args)]
 pub struct Args {

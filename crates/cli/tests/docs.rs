@@ -274,6 +274,15 @@ fn tables_of_comparison() -> String {
     tables.to_owned()
 }
 
+/// Whether the page says that its tables are still to be made for this version; a version that is published has them.
+fn comparison_is_missing() -> bool {
+    let is_missing = tables_of_comparison().starts_with("Not made yet for this version");
+    if is_missing {
+        println!("SKIP {COMPARISON}: its tables are not made yet, `make comparison`");
+    }
+    is_missing
+}
+
 /// The tables below the heading of a scenario.
 fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
     let heading = format!("\n### {scenario}\n");
@@ -283,6 +292,9 @@ fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
 
 #[test]
 fn the_comparison_has_every_scheme_on_every_experiment() {
+    if comparison_is_missing() {
+        return;
+    }
     let tables = tables_of_comparison();
     let made_by = "Made by `weir compare qsccp --schemes all --seeds ";
     let seeds = tables.strip_prefix(made_by).and_then(|rest| rest.split('`').next());
@@ -305,6 +317,9 @@ fn the_comparison_has_every_scheme_on_every_experiment() {
 /// If a change of the code moves them: `make comparison`, and look at what the page says of them.
 #[test]
 fn figures_of_the_comparison_are_those_of_the_runs() {
+    if comparison_is_missing() {
+        return;
+    }
     let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
     let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
     let output = weir().args(schemes).args(["--seeds", "10", "--out"]).arg(&out).output().expect("weir runs");
@@ -535,7 +550,11 @@ fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
         ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
         ["compare", "qsccp", ..] => {
             line.splice(1..2, ["examples/minimal", "qsccp/dumbbell"]);
-            line.extend(["--seeds", "1", "--set", "duration=2s"]);
+            match line.iter().position(|word| *word == "--seeds") {
+                Some(at) => line[at + 1] = "1",
+                None => line.extend(["--seeds", "1"]),
+            }
+            line.extend(["--set", "duration=2s"]);
         }
         ["compare", ..] => line.extend(["--set", "duration=2s"]),
         ["reproduce", ..] => {

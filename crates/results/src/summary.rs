@@ -142,10 +142,10 @@ const COLUMNS: &str = "Figures are of all flows together. Utilisation is that of
      length of the window or more, it never does.";
 
 /// A figure of a scheme.
-type Figure = (&'static str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
+type Figure<'a> = (&'a str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
 
 /// The columns of a table by windows. What no row has is left out.
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure<'static>; 10] = [
     ("goodput", Quantity::Rate, |row| row.goodput_bps),
     ("utilisation", Quantity::Percent, |row| row.utilisation),
     ("Jain", Quantity::Plain, |row| row.jain),
@@ -159,7 +159,7 @@ const FIGURES: [Figure; 10] = [
 ];
 
 /// The tables of a scenario with axes, each over its points.
-const OVER_AXES: [Figure; 5] = [
+const OVER_AXES: [Figure<'static>; 5] = [
     ("Jain's index", Quantity::Plain, |row| row.jain),
     ("Utilisation", Quantity::Percent, |row| row.utilisation),
     ("Delay, mean", Quantity::Millis, |row| row.delay_ms.mean),
@@ -260,13 +260,12 @@ impl SummaryDocument {
     /// For each figure a table with a row a scheme and a column a point, over the last window.
     fn over_axes(&self, scenario: &SummaryScenario, points: &[SummaryPoint]) -> Vec<Grid> {
         let to_others = format!("Goodput as a multiple of {}'s beside it", scenario.others.join(", "));
-        let ratio: (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>) =
-            (&to_others, Quantity::Plain, |row| row.ratio);
+        let ratio: Figure<'_> = (&to_others, Quantity::Plain, |row| row.ratio);
         // Of two flows under two schemes the ratio says all that Jain's index would.
         let others = OVER_AXES.into_iter().skip(usize::from(!scenario.others.is_empty()));
         let axis = only_axis(points).map_or(String::new(), |axis| format!(" over {axis}"));
         let last = points.first().and_then(|point| point.periods.last()).map(window).unwrap_or_default();
-        let grid = |(title, quantity, of): (&str, Quantity, fn(&SummaryRow) -> Option<Estimate>)| {
+        let grid = |(title, quantity, of): Figure<'_>| {
             let figure = |point: &SummaryPoint, scheme: &String| {
                 of(point.periods.last()?.rows.iter().find(|row| row.scheme == *scheme)?)
             };

@@ -97,7 +97,11 @@ impl core::fmt::Display for GetError {
             GetError::NoCertificate(name, refused) => write!(f, "the certificate {name}: {refused}"),
             GetError::Absent(name) => write!(f, "the producer states that there is no {name}"),
             GetError::Missing { object, segment, waited, nacks, last } => {
-                write!(f, "segment {segment} of {object} is missing: nobody answered for {waited}")?;
+                write!(
+                    f,
+                    "segment {segment} of {object} is missing: nobody answered for {:.1} s",
+                    waited.as_secs_f64()
+                )?;
                 if *nacks > 0 {
                     write!(f, "; {nacks} Interests came back as Nacks")?;
                 }

@@ -66,7 +66,7 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes a source under a name, once it is handed to [`App::publish`]. `on_notice` is told of what happens.
+    /// Publishes a source under a name, once it is handed to [`App::publish`](crate::App::publish). `on_notice` is told of what happens.
     ///
     /// # Errors
     /// The file cannot be read, segments do not fit in packets, or the key does not sign.

@@ -24,7 +24,7 @@ pub struct Route {
     pub prefix: Name,
     /// The next hop.
     pub face: FaceNumber,
-    /// Who made it: see [`origin`].
+    /// Who made it: see [`weir_management::origin`].
     pub origin: u64,
     /// Cost: less is better.
     pub cost: u64,
