@@ -62,9 +62,9 @@ pub struct Request<'a> {
 pub struct Point {
     /// All that was set in it.
     pub set: Vec<String>,
-    /// Its last expectations are no others' but those that say what is asked beside them.
+    /// Behind its own expectations it has those that stand for what is asked besides.
     pub scenario: Scenario,
-    /// For each of these last expectations, what it is about: 0 for the whole run, or from 1 on a window.
+    /// What each of these is about: 0 for the whole run, or from 1 on a window.
     pub asked: Vec<usize>,
     pub optimum: Option<Beside>,
 }
@@ -72,7 +72,7 @@ pub struct Point {
 /// What is kept of a run.
 pub struct Kept {
     pub document: RunDocument,
-    /// What was asked beside the scenario's own expectations.
+    /// What was asked besides the scenario's own expectations.
     pub asked: Vec<Option<f64>>,
     /// With its series, of the first seed.
     report: Option<Report>,

@@ -499,7 +499,7 @@ fn a_summary_writes_its_tables_and_a_page_a_point() {
 const ENDS: &str = "name = [\"alice\", \"bob\"]";
 
 #[test]
-fn what_no_scheme_can_run_is_said_below_its_dashes() {
+fn what_no_scheme_can_run_is_left_out_with_its_reason() {
     let cached = changed("compare-cached", ENDS, &format!("{ENDS}\ncache_ratio = 0.5"));
     let args = ["--schemes", "fixed,qsccp", "--seeds", "1", "--set", "duration=1s"];
     let document = summary(&[&[&*cached, "examples/minimal"], &args[..]].concat());

@@ -215,14 +215,16 @@ impl SummaryDocument {
                 notes.push(note);
             }
         }
+        let mut grids = match &scenario.points[..] {
+            [point] => vec![self.by_window(point)],
+            points => self.over_axes(scenario, points),
+        };
+        grids.retain(|grid| !grid.rows.is_empty());
         let page = |point: &SummaryPoint| Some((self.name_of(scenario, point), point.page.clone()?));
         Section {
             title: scenario.scenario.clone(),
             source: scenario.title.clone(),
-            grids: match &scenario.points[..] {
-                [point] => vec![self.by_window(point)],
-                points => self.over_axes(scenario, points),
-            },
+            grids,
             notes,
             pages: scenario.points.iter().filter_map(page).collect(),
             ..Section::default()
