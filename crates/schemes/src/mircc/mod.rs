@@ -24,8 +24,8 @@
 //!    second (`queue_weight`).
 //! 5. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
 //! 6. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
-//! 7. d has one sample for each Data, from the sending of its Interest, none if that was sent twice, and none over
-//!    1 s. The code has one for each downstream, from when its Interest came.
+//! 7. d has one sample for each Data, from the sending of its Interest, none if that was sent twice, 1 s at
+//!    most. The code has one for each downstream, from when its Interest came.
 //! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
 //!    both behind the shaper. After a pause an Interest goes at once, in the code at the next tick of a clock that never stops.
 //! 9. What a shaper drops is not pending, but its PIT entry stays until it expires; the code forgets it. A repeated
