@@ -200,15 +200,17 @@ pub fn flow_control(bytes: &[u8]) {
         let mut control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
         let mut random = Random::named(1, "flow");
         let (mut now, mut pending, mut next) = (Time::from_nanos(1), 0_u32, 0_u64);
+        let mut tags: Vec<u32> = Vec::new();
         while !choices.is_over() {
             let spans = [0, 1_000, 1_000_000, 50_000_000, 1_000_000_000, 10_000_000_000];
             now += Span::from_nanos(choices.of(&spans));
             let segment = next.saturating_sub(choices.number() % 100);
+            let tag = tags.get(segment as usize).copied().unwrap_or(u32::MAX);
             let size = Bytes::new(choices.of(&[1100, 0, 1, 8800]));
             match choices.below(6) {
                 0 | 1 => {
                     let mut interest = Packet::default();
-                    control.on_send(&mut SendEvent {
+                    tags.push(control.on_send(&mut SendEvent {
                         now,
                         interest: &mut interest,
                         segment: next,
@@ -217,7 +219,7 @@ pub fn flow_control(bytes: &[u8]) {
                         pending,
                         expected_size: size,
                         random: &mut random,
-                    });
+                    }));
                     (pending, next) = (pending + 1, next + 1);
                 }
                 2 | 3 => {
@@ -238,7 +240,7 @@ pub fn flow_control(bytes: &[u8]) {
                         segment,
                         rtt,
                         srtt: rtt,
-                        tag: 0,
+                        tag,
                         pending,
                         highest_sent: next,
                         expected_size: size,
@@ -248,7 +250,7 @@ pub fn flow_control(bytes: &[u8]) {
                 kind => {
                     pending = pending.saturating_sub(1);
                     let random = &mut random;
-                    let mut ev = LossEvent { now, segment, tag: 0, pending, highest_sent: next, random };
+                    let mut ev = LossEvent { now, segment, tag, pending, highest_sent: next, random };
                     match kind {
                         4 => control.on_timeout(&mut ev),
                         _ => control.on_nack(&mut ev),

@@ -7,7 +7,7 @@
 //! - [`scheme`]: the seam, which congestion-control schemes plug into; [`params`]: their
 //!   parameters; [`strategy`], [`queue`]: its defaults.
 //! - [`forwarder`]: a node: inputs in, actions out; [`link`]: the sending end of a link; [`dcf`]: a
-//!   medium that stations share.
+//!   medium that stations share; [`marking`]: NFD's congestion marks.
 //! - [`consumer`], [`producer`]: the applications; [`rtt`]: round-trip times.
 
 pub mod consumer;
@@ -20,6 +20,7 @@ pub mod flow_prefix;
 pub mod forwarder;
 pub mod ids;
 pub mod link;
+pub mod marking;
 pub mod name;
 pub mod packet;
 pub mod params;

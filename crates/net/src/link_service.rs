@@ -7,7 +7,10 @@
 //!
 //! No socket and no clock: times are handed in, frames go out through a function.
 
-use weir_core::units::{Span, Time};
+pub use weir_core::marking::Marking;
+
+use weir_core::marking::Marker;
+use weir_core::units::Time;
 use weir_packet::fragment::{FragmentError, Fragmenter, Reassembler, ReassemblerConfig, ReassemblerCounters};
 use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN};
 use weir_packet::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
@@ -25,15 +28,6 @@ pub struct LinkOptions {
     pub reliability: bool,
     /// Congestion marks, if any.
     pub marking: Option<Marking>,
-}
-
-/// When packets are marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marking {
-    /// Length of the queue from which on packets are marked, bytes.
-    pub threshold: u64,
-    /// How long it has to be that, and the time from the first mark to the second.
-    pub interval: Span,
 }
 
 /// The link service of one face.
@@ -247,36 +241,11 @@ impl Reliability {
     }
 }
 
-/// Marks while a queue stays long, ever more often: as NFD does, after CoDel.
-#[derive(Debug, Default)]
-struct Marker {
-    /// When the next packet is marked; `None` while the queue is short.
-    next: Option<Time>,
-    /// Marks since the queue became long.
-    marks: u32,
-}
-
-impl Marker {
-    fn marks(&mut self, now: Time, queued: u64, marking: Marking) -> bool {
-        if queued <= marking.threshold {
-            *self = Marker::default();
-            return false;
-        }
-        let next = *self.next.get_or_insert(now + marking.interval);
-        if now < next {
-            return false;
-        }
-        self.marks += 1;
-        let wait = marking.interval.as_nanos() as f64 / f64::from(self.marks + 1).sqrt();
-        self.next = Some(next.max(now) + Span::from_nanos(wait as u64));
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use weir_core::units::Span;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -377,14 +346,21 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_stays_long_is_marked_ever_more_often_and_not_at_once() {
-        let marking = Marking { threshold: 1000, interval: Span::from_millis(100) };
-        let mut marker = Marker::default();
-        let marked: Vec<u64> = (0..1000).filter(|&ms| marker.marks(at(ms), 2000, marking)).collect();
-        assert_eq!(marked[..3], [100, 171, 229]);
-        assert!(marked.len() > 15, "{marked:?}");
-        assert!(!marker.marks(at(1000), 1000, marking));
-        assert!(!marker.marks(at(1001), 2000, marking) && !marker.marks(at(1100), 2000, marking));
-        assert!(marker.marks(at(1101), 2000, marking));
+    fn packets_are_marked_while_a_queue_stays_long_and_keep_the_mark_that_they_have() {
+        let marking = Some(Marking { threshold: 1000, interval: Span::from_millis(100) });
+        let mut service = LinkService::new(LinkOptions { marking, ..options(1500, false) }, 0);
+        let net = interest(100, 1);
+        let mut marks = |ms, queued, mark| {
+            let header = LpHeader { congestion_mark: mark, ..LpHeader::NONE };
+            let mut marks = Vec::new();
+            let mut note = |frame: &LpPacket<'_>| marks.push(frame.header.congestion_mark);
+            service.send(at(ms), &header, &net, queued, &mut note).unwrap();
+            marks
+        };
+        assert_eq!(marks(0, 1001, 0), [0]);
+        assert_eq!(marks(100, 1001, 0), [1]);
+        assert_eq!(marks(101, 1001, 0), [0]);
+        assert_eq!(marks(300, 1001, 7), [7]);
+        assert_eq!(marks(400, 1000, 0), [0], "1000 bytes are not more than 1000");
     }
 }

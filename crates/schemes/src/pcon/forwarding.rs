@@ -1,9 +1,10 @@
 //! Forwarding percentages by prefix, moved by marks.
 //!
 //! Each next hop of a prefix has its part fp of the traffic; they sum up to 1. The cheapest one begins
-//! with all. A marked Data from next hop j: Δ = `change_per_mark`·fp_j goes from it to all others, evenly.
-//! A timeout, or a Nack for congestion, does the same with a Δ of `change_per_mark` itself. No rule moves
-//! traffic back to shorter paths.
+//! with all. A Data that comes from next hop j with a mark, or a Nack for congestion: Δ =
+//! `change_per_mark`·fp_j goes from it to all others, evenly. A timeout does the same with a Δ of
+//! `change_per_mark` itself. The mark on this node's own Interest goes downstream with its Data, and moves
+//! nothing here. No rule moves traffic back to shorter paths.
 
 use smallvec::SmallVec;
 use weir_core::fib::NextHop;
@@ -41,19 +42,34 @@ impl Settings {
 #[derive(Debug, Default)]
 struct Percentages {
     hops: SmallVec<[(FaceId, f64); 4]>,
+    /// The next hop that has everything, and its cost, as long as nothing was moved.
+    begins: Option<NextHop>,
     /// Before this time another Nack does not count.
     nack_counts_from: Time,
 }
 
 impl Percentages {
-    /// Takes in next hops that were not known. The first of all, the cheapest, begins with everything.
+    /// Takes in next hops that were not known. The cheapest begins with everything, even if it is not
+    /// among the first: where an Interest came from is no next hop of it.
     fn learn(&mut self, next_hops: &[NextHop]) {
         for hop in next_hops {
-            if !self.hops.iter().any(|(face, _)| *face == hop.face) {
-                let part = if self.hops.is_empty() { 1.0 } else { 0.0 };
-                self.hops.push((hop.face, part));
+            if self.hops.iter().any(|(face, _)| *face == hop.face) {
+                continue;
+            }
+            let is_first = self.hops.is_empty();
+            self.hops.push((hop.face, 0.0));
+            if is_first || self.begins.is_some_and(|begins| hop.cost < begins.cost) {
+                self.hops.iter_mut().for_each(|(face, part)| *part = f64::from(*face == hop.face));
+                self.begins = Some(*hop);
             }
         }
+    }
+
+    /// A next hop is gone: the others share its part.
+    fn forget(&mut self, gone: FaceId) {
+        self.move_from(gone, 1.0);
+        self.hops.retain(|(face, _)| *face != gone);
+        self.begins = self.begins.filter(|begins| begins.face != gone);
     }
 
     fn part(&self, face: FaceId) -> f64 {
@@ -81,6 +97,9 @@ impl Percentages {
             return;
         }
         let amount = amount.min(self.part(from));
+        if amount > 0.0 {
+            self.begins = None;
+        }
         for (face, part) in &mut self.hops {
             *part += if *face == from { -amount } else { amount / others };
         }
@@ -139,11 +158,12 @@ impl Strategy for Forwarding {
 
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
         let Settings { change_per_mark, reverse_marks, .. } = self.settings;
+        let arrived_marked = ev.data.header().congestion_mark != 0;
         let sent_marked = ev.entry.out_records.iter().any(|out| out.face == ev.face && out.marked);
-        if reverse_marks && sent_marked && ev.data.header().congestion_mark == 0 {
+        if reverse_marks && sent_marked && !arrived_marked {
             ev.data.header_mut().congestion_mark = 1;
         }
-        if ev.data.header().congestion_mark == 0 || ev.local {
+        if !arrived_marked || ev.local {
             return;
         }
         if let Some(percentages) = self.known(ev.entry.prefix) {
@@ -160,7 +180,8 @@ impl Strategy for Forwarding {
             && ev.now >= percentages.nack_counts_from
         {
             percentages.nack_counts_from = ev.now + NACK_INTERVAL;
-            percentages.move_from(ev.face, change_per_mark);
+            let amount = change_per_mark * percentages.part(ev.face);
+            percentages.move_from(ev.face, amount);
         }
         match ev.next_hops.first() {
             Some(hop) => Decision::Forward(hop.face),
@@ -171,8 +192,15 @@ impl Strategy for Forwarding {
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
         let Settings { change_per_mark, adapt_to_losses, .. } = self.settings;
         let Some(percentages) = self.known(ev.entry.prefix).filter(|_| adapt_to_losses) else { return };
-        for record in ev.entry.out_records.iter().filter(|record| record.times_sent > 0) {
+        // One that this node's own full queue dropped expires like any other.
+        for record in ev.entry.out_records.iter().filter(|record| record.nacked.is_none()) {
             percentages.move_from(record.face, change_per_mark);
+        }
+    }
+
+    fn on_face(&mut self, face: FaceId, up: bool, _now: Time) {
+        if !up {
+            self.prefixes.iter_mut().for_each(|percentages| percentages.forget(face));
         }
     }
 
@@ -184,50 +212,5 @@ impl Strategy for Forwarding {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hops(faces: &[u32]) -> Vec<NextHop> {
-        faces.iter().map(|&face| NextHop { face: FaceId(face), cost: u64::from(face) }).collect()
-    }
-
-    fn parts(percentages: &Percentages) -> Vec<f64> {
-        percentages.hops.iter().map(|(_, part)| (part * 1e6).round() / 1e6).collect()
-    }
-
-    #[test]
-    fn a_mark_moves_a_fiftieth_of_a_next_hops_part_to_the_others() {
-        let mut percentages = Percentages::default();
-        percentages.learn(&hops(&[1, 2, 3]));
-        assert_eq!(parts(&percentages), [1.0, 0.0, 0.0]);
-        percentages.move_from(FaceId(1), 0.02 * percentages.part(FaceId(1)));
-        assert_eq!(parts(&percentages), [0.98, 0.01, 0.01]);
-        percentages.move_from(FaceId(3), 0.02);
-        assert_eq!(parts(&percentages), [0.985, 0.015, 0.0], "no more than there is");
-        percentages.move_from(FaceId(9), 0.5);
-        assert_eq!(parts(&percentages), [0.985, 0.015, 0.0], "not one of them");
-    }
-
-    #[test]
-    fn one_next_hop_keeps_everything() {
-        let mut percentages = Percentages::default();
-        percentages.learn(&hops(&[1]));
-        percentages.move_from(FaceId(1), 0.5);
-        assert_eq!(parts(&percentages), [1.0]);
-    }
-
-    #[test]
-    fn next_hops_are_drawn_by_their_parts_among_those_that_can_be_had() {
-        let mut percentages = Percentages::default();
-        percentages.learn(&hops(&[1, 2, 3]));
-        percentages.move_from(FaceId(1), 0.6);
-        let mut random = Random::named(1, "pcon");
-        let mut count = |among: &[u32], face: u32| {
-            let among = hops(among);
-            (0..10_000).filter(|_| percentages.choose(&among, &mut random) == Some(FaceId(face))).count()
-        };
-        assert!((3_800..4_200).contains(&count(&[1, 2, 3], 1)));
-        assert!((4_800..5_200).contains(&count(&[2, 3], 3)));
-        assert_eq!(count(&[7], 7), 10_000, "one without a part is better than none");
-    }
-}
+#[path = "forwarding_tests.rs"]
+mod tests;

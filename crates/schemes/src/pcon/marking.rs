@@ -1,84 +1,152 @@
 //! When a queue marks what leaves by it.
 //!
-//! - `codel`: a packet that waited longer than the target, and all before it for an interval, is marked;
-//!   the n-th mark is followed by the next after interval·1.1/√n (CoDel's control law, RFC 8289, section
-//!   3.3, with a spacing of 1), until one waited for less.
-//! - `bytes`: NFD's rule. More than the threshold waits for an interval: the packet that comes then is
-//!   marked, and after the n-th mark another one interval/√(n + 1) later, until less waits.
+//! - `codel`: PCON's CoDel (`codel-queue2`). A packet that waited longer than the target, as all before it did
+//!   for an interval, is marked; the next is due interval·1.1/√n after the n-th mark was made, until one
+//!   waited for less. Then it counts anew, but no mark comes before the next was due.
+//! - `rfc8289`: CoDel as K. Nichols et al. have it, RFC 8289, section 5, with a mark in place of a drop. The
+//!   next is due interval/√n after the n-th *was due*. A queue that holds no more than its longest packet is
+//!   no congestion; and who comes back within 16 intervals goes on with nearly the count of before.
+//! - `bytes`: NFD's rule ([`weir_core::marking`]).
 //!
 //! Nothing is dropped but what does not fit.
 
+use weir_core::marking::{Marker, Marking};
 use weir_core::packet::PacketId;
 use weir_core::params::Params;
 use weir_core::queue::DropTail;
 use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
 use weir_core::units::{Span, Time};
 
-/// When to mark.
+/// When to mark, and how far a queue is with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// For the time that packets waited; `spacing` is the interval between the first two marks.
-    Codel { target: Span, interval: Span, spacing: Span },
+    /// For the time that packets waited, by PCON's CoDel.
+    Codel(Spell),
+    /// The same, by the RFC's.
+    Rfc8289(Codel),
     /// For the bytes that wait.
-    Bytes { threshold: u64, interval: Span },
+    Bytes(Marking, Marker),
 }
 
 impl Rule {
+    /// That of a queue that is new.
     pub(super) fn new(params: &Params) -> Rule {
-        let interval = params.span("interval");
-        if params.text("marking") == "codel" {
-            let (target, spacing) = (params.span("target"), interval.scale(params.number("spacing")));
-            Rule::Codel { target, interval, spacing }
-        } else {
-            Rule::Bytes { threshold: params.bytes("threshold").as_u64(), interval }
+        let (target, interval) = (params.span("target"), params.span("interval"));
+        match params.text("marking") {
+            "bytes" => {
+                let threshold = params.bytes("threshold").as_u64();
+                Rule::Bytes(Marking { threshold, interval }, Marker::default())
+            }
+            "rfc8289" => Rule::Rfc8289(Codel::new(target, interval)),
+            _ => Rule::Codel(Spell::new(target, interval, interval.scale(params.number("spacing")))),
         }
     }
 }
 
-/// One spell of congestion.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spell {
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    now: Time,
+    waited: Span,
+    /// Its length, and what still waits, bytes.
+    length: u64,
+    left: u64,
+}
+
+/// `interval`/√n
+fn control_law(interval: Span, count: u32) -> Span {
+    interval.scale(1.0 / f64::from(count).sqrt())
+}
+
+/// PCON's CoDel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spell {
+    target: Span,
+    interval: Span,
+    /// Between the first two marks.
+    spacing: Span,
     since: Option<Time>,
     marks: u32,
     next: Time,
 }
 
 impl Spell {
-    /// `codel`: whether the packet that leaves now after so long is marked.
-    fn marks_waited(
-        &mut self,
-        now: Time,
-        waited: Span,
-        (target, interval, spacing): (Span, Span, Span),
-    ) -> bool {
-        if waited <= target {
-            *self = Spell { next: self.next, ..Spell::default() };
+    fn new(target: Span, interval: Span, spacing: Span) -> Spell {
+        Spell { target, interval, spacing, since: None, marks: 0, next: Time::ZERO }
+    }
+
+    /// Whether this packet is marked.
+    fn marks(&mut self, Departure { now, waited, .. }: Departure) -> bool {
+        if waited <= self.target {
+            (self.since, self.marks) = (None, 0);
             return false;
         }
         let since = *self.since.get_or_insert(now);
-        if now <= since + interval || now < self.next {
+        if now <= since + self.interval || now < self.next {
             return false;
         }
-        self.marks += 1;
-        self.next = now + spacing.scale(1.0 / f64::from(self.marks).sqrt());
+        self.marks = self.marks.saturating_add(1);
+        self.next = now + control_law(self.spacing, self.marks);
+        true
+    }
+}
+
+/// The CoDel of RFC 8289, sections 5.3 to 5.6. Fields have its names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Codel {
+    target: Span,
+    interval: Span,
+    first_above_time: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+    maxpacket: u64,
+}
+
+impl Codel {
+    fn new(target: Span, interval: Span) -> Codel {
+        let (count, lastcount, dropping, maxpacket) = (0, 0, false, 0);
+        let (first_above_time, drop_next) = (None, Time::ZERO);
+        Codel { target, interval, first_above_time, drop_next, count, lastcount, dropping, maxpacket }
+    }
+
+    /// Whether this packet is marked.
+    fn marks(&mut self, departure: Departure) -> bool {
+        if !self.is_ok_to_drop(departure) {
+            self.dropping = false;
+            return false;
+        }
+        if !self.dropping {
+            self.begin(departure.now);
+            return true;
+        }
+        if departure.now < self.drop_next {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        self.drop_next += control_law(self.interval, self.count);
         true
     }
 
-    /// `bytes`: whether the packet that comes now, with so many waiting, is marked.
-    fn marks_waiting(&mut self, now: Time, bytes: u64, (threshold, interval): (u64, Span)) -> bool {
-        if bytes <= threshold {
-            *self = Spell::default();
+    /// dodequeue()
+    fn is_ok_to_drop(&mut self, Departure { now, waited, length, left }: Departure) -> bool {
+        self.maxpacket = self.maxpacket.max(length);
+        if waited < self.target || left <= self.maxpacket {
+            self.first_above_time = None;
             return false;
         }
-        if self.since.is_none() {
-            *self = Spell { since: Some(now), marks: 0, next: now + interval };
-        }
-        if now < self.next {
-            return false;
-        }
-        self.marks += 1;
-        self.next = self.next.max(now) + interval.scale(1.0 / f64::from(self.marks + 1).sqrt());
-        true
+        now >= *self.first_above_time.get_or_insert(now + self.interval)
+    }
+
+    /// Enters the dropping state.
+    fn begin(&mut self, now: Time) {
+        self.dropping = true;
+        let delta = self.count.saturating_sub(self.lastcount);
+        let is_soon = now < self.drop_next + self.interval * 16;
+        self.count = if delta > 1 && is_soon { delta } else { 1 };
+        self.drop_next = now + control_law(self.interval, self.count);
+        self.lastcount = self.count;
     }
 }
 
@@ -87,35 +155,41 @@ impl Spell {
 pub(super) struct MarkingQueue {
     packets: DropTail,
     rule: Rule,
-    spell: Spell,
 }
 
 impl MarkingQueue {
     pub(super) fn new(rule: Rule, limit: QueueLimit) -> MarkingQueue {
-        MarkingQueue { packets: DropTail::new(limit), rule, spell: Spell::default() }
+        MarkingQueue { packets: DropTail::new(limit), rule }
     }
 }
 
 impl Queue for MarkingQueue {
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
-        if let Rule::Bytes { threshold, interval } = self.rule {
-            let bytes = self.packets.backlog().bytes;
-            if self.spell.marks_waiting(ev.now, bytes, (threshold, interval)) {
-                ev.pool[packet].header_mut().congestion_mark = 1;
-            }
+        if let Rule::Bytes(marking, marker) = &mut self.rule
+            && marker.marks(ev.now, self.packets.backlog().bytes, *marking)
+        {
+            ev.pool[packet].header_mut().congestion_mark = 1;
         }
         self.packets.enqueue(ev, packet);
     }
 
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         let next = self.packets.dequeue(ev);
-        if let Next::Packet(id) = next
-            && let Rule::Codel { target, interval, spacing } = self.rule
-        {
-            let waited = ev.now.since(ev.pool[id].queued_at);
-            if self.spell.marks_waited(ev.now, waited, (target, interval, spacing)) {
-                ev.pool[id].header_mut().congestion_mark = 1;
-            }
+        let Next::Packet(id) = next else { return next };
+        let packet = &ev.pool[id];
+        let departure = Departure {
+            now: ev.now,
+            waited: ev.now.since(packet.queued_at),
+            length: packet.wire_len(),
+            left: self.packets.backlog().bytes,
+        };
+        let is_marked = match &mut self.rule {
+            Rule::Codel(spell) => spell.marks(departure),
+            Rule::Rfc8289(codel) => codel.marks(departure),
+            Rule::Bytes(..) => false,
+        };
+        if is_marked {
+            ev.pool[id].header_mut().congestion_mark = 1;
         }
         next
     }
@@ -142,9 +216,9 @@ mod tests {
     const LEN: u32 = 1250;
 
     /// Times, in ms, of marks on a link that so many packets wait for; another comes whenever one leaves.
-    fn marks(rule: Rule, waiting: u32, ms: u64) -> Vec<f64> {
+    fn marks_at(mbps: u64, rule: Rule, waiting: u32, ms: u64) -> Vec<f64> {
         let queue = MarkingQueue::new(rule, QueueLimit::Packets(1000));
-        let mut link = Link::new(Box::new(queue), Some(Rate::from_mbps(10)), Random::named(1, "link"));
+        let mut link = Link::new(Box::new(queue), Some(Rate::from_mbps(mbps)), Random::named(1, "link"));
         let (mut pool, mut dropped, mut now) = (PacketPool::new(), Vec::new(), Time::ZERO + MS);
         let mut put = |link: &mut Link, pool: &mut PacketPool, now| {
             let id = pool.take();
@@ -165,60 +239,136 @@ mod tests {
         marks
     }
 
-    /// RFC 8289, section 3.3: the next is interval/√count after the last.
-    fn follow_the_control_law(marks: &[f64], first_interval: f64) {
-        assert!(marks.len() > 20, "{marks:?}");
-        for (n, pair) in marks.windows(2).enumerate() {
-            let (spacing, law) = (pair[1] - pair[0], first_interval / (n as f64 + 1.0).sqrt());
-            // A packet can only be marked when its turn comes, every millisecond.
-            assert!((-0.01..=1.1).contains(&(spacing - law)), "mark {n}: after {spacing} ms, law {law}");
+    /// The same at 10 Mb/s, a packet a millisecond.
+    fn marks(rule: Rule, waiting: u32, ms: u64) -> Vec<f64> {
+        marks_at(10, rule, waiting, ms)
+    }
+
+    fn pcon(spacing: u64) -> Rule {
+        Rule::Codel(Spell::new(MS * 5, MS * 100, MS * spacing))
+    }
+
+    fn rfc8289() -> Rule {
+        Rule::Rfc8289(Codel::new(MS * 5, MS * 100))
+    }
+
+    fn bytes(threshold: u64) -> Rule {
+        Rule::Bytes(Marking { threshold, interval: MS * 100 }, Marker::default())
+    }
+
+    /// When marks are due, ms, from the first one on: the (n + 1)-th interval/√(n + `more`) after the n-th.
+    fn due(first: f64, interval: f64, more: f64, until_ms: f64) -> Vec<f64> {
+        let mut due = vec![first];
+        loop {
+            let next = due[due.len() - 1] + interval / (due.len() as f64 + more).sqrt();
+            if next >= until_ms {
+                return due;
+            }
+            due.push(next);
+        }
+    }
+
+    /// Each mark is made by the first packet that leaves after it was due, one every millisecond and what
+    /// a mark's own bytes take.
+    fn follow(marks: &[f64], due: &[f64]) {
+        assert!(due.len() > 100, "{due:?}");
+        assert_eq!(marks.len(), due.len());
+        for (n, (mark, due)) in marks.iter().zip(due).enumerate() {
+            assert!((-0.001..=1.02).contains(&(mark - due)), "mark {n} at {mark} ms, due at {due} ms");
         }
     }
 
     #[test]
-    fn marks_of_a_standing_queue_follow_codels_control_law() {
-        let (target, interval) = (MS * 5, MS * 100);
+    fn marks_of_a_standing_queue_are_due_by_rfc_8289() {
+        let marks = marks(rfc8289(), 20, 2001);
+        // Those that were there first waited up to 20 ms: five of them for less than the target.
+        assert_eq!(marks[0], 106.0);
+        follow(&marks, &due(marks[0], 100.0, 0.0, 2001.0));
+    }
+
+    /// On a slow link few packets leave; what was due meanwhile is made up for, one mark a packet.
+    #[test]
+    fn marks_that_were_due_between_two_packets_are_made_up_for() {
+        let until = 1900;
+        let of = |rule| marks_at(1, rule, 20, until);
+        let (by_rfc, by_pcon) = (of(rfc8289()), of(pcon(100)));
+        let due = due(by_rfc[0], 100.0, 0.0, until as f64).len();
+        assert!(by_rfc.len().abs_diff(due) <= 1, "{}, due {due}", by_rfc.len());
+        assert!(by_pcon.len() < due * 3 / 4, "PCON's counts from the mark itself: {}", by_pcon.len());
+    }
+
+    #[test]
+    fn pcons_marks_of_a_standing_queue_are_spaced_from_one_to_the_next() {
         for spacing in [100, 110] {
-            let marks = marks(Rule::Codel { target, interval, spacing: MS * spacing }, 20, 2000);
+            let marks = marks(pcon(spacing), 20, 2000);
             // Those that were there first waited up to 20 ms: six of them for not more than the target.
-            assert!((106.0..110.0).contains(&marks[0]), "{marks:?}");
-            follow_the_control_law(&marks, spacing as f64);
+            assert_eq!(marks[0], 108.0);
+            assert!(marks.len() > 50, "{marks:?}");
+            for (n, pair) in marks.windows(2).enumerate() {
+                let law = spacing as f64 / (n as f64 + 1.0).sqrt();
+                let more = pair[1] - pair[0] - law;
+                assert!((-0.001..=1.001).contains(&more), "mark {n}: {more} ms more than {law} ms");
+            }
         }
     }
 
     #[test]
     fn a_queue_within_the_target_is_not_marked() {
-        let (target, interval, spacing) = (MS * 5, MS * 100, MS * 110);
-        assert!(marks(Rule::Codel { target, interval, spacing }, 4, 2000).is_empty());
-        assert!(!marks(Rule::Codel { target, interval, spacing }, 7, 2000).is_empty());
+        // Those who wait for the target itself are in time, but not by the RFC.
+        for (rule, waiting) in [(pcon(110), 4), (rfc8289(), 3)] {
+            assert!(marks(rule, waiting, 2000).is_empty());
+            assert!(!marks(rule, waiting + 1, 2000).is_empty());
+        }
+    }
+
+    /// At 1 Mb/s a packet takes 10 ms, twice the target.
+    #[test]
+    fn by_rfc_8289_a_queue_of_one_packet_is_no_congestion() {
+        assert!(marks_at(1, rfc8289(), 1, 4000).is_empty());
+        assert!(!marks_at(1, rfc8289(), 3, 4000).is_empty());
+        assert!(!marks_at(1, pcon(110), 1, 4000).is_empty(), "PCON's has no such rule");
+    }
+
+    fn leaves(ms: u64, waited_ms: u64) -> Departure {
+        Departure { now: Time::ZERO + MS * ms, waited: MS * waited_ms, length: 1000, left: 5000 }
     }
 
     #[test]
     fn one_packet_in_time_ends_the_spell() {
-        let mut spell = Spell::default();
-        let law = (MS * 5, MS * 100, MS * 110);
-        let at = |ms| Time::ZERO + MS * ms;
-        let waits = |spell: &mut Spell, ms, waited| spell.marks_waited(at(ms), MS * waited, law);
-        assert!(!waits(&mut spell, 0, 6) && !waits(&mut spell, 100, 6) && waits(&mut spell, 101, 6));
-        assert!(!waits(&mut spell, 110, 5), "in time");
-        assert!(!waits(&mut spell, 211, 6) && !waits(&mut spell, 311, 6) && waits(&mut spell, 312, 6));
+        let mut spell = Spell::new(MS * 5, MS * 100, MS * 110);
+        let mut waits = |ms, waited| spell.marks(leaves(ms, waited));
+        assert!(!waits(0, 6) && !waits(100, 6) && waits(101, 6));
+        assert!(!waits(110, 5), "in time");
+        assert!(!waits(211, 6) && !waits(311, 6) && waits(312, 6));
         assert_eq!(spell.marks, 1, "counted anew");
+    }
+
+    /// RFC 8289, 5.6: where the queue was controlled not long ago, the rate that did it is where to begin.
+    #[test]
+    fn by_rfc_8289_who_is_soon_back_goes_on_with_nearly_the_same_count() {
+        for (pause, count) in [(200, 9), (5000, 1)] {
+            let mut codel = Codel::new(MS * 5, MS * 100);
+            let (mut marks, mut now) = (0, 0);
+            while marks < 10 {
+                marks += u32::from(codel.marks(leaves(now, 6)));
+                now += 1;
+            }
+            assert!(!codel.marks(leaves(now, 4)), "in time");
+            now += pause;
+            let back = (now..).find(|&ms| codel.marks(leaves(ms, 6))).unwrap();
+            assert_eq!((back - now, codel.count), (100, count));
+        }
     }
 
     #[test]
     fn bytes_that_wait_are_marked_as_nfd_does() {
-        let rule = Rule::Bytes { threshold: 10_000, interval: MS * 100 };
-        assert!(marks(rule, 8, 2000).is_empty(), "10 000 bytes are not more than 10 000");
-        let marks = marks(rule, 40, 1000);
-        // The first comes an interval late, to the packet at the queue's end, which waits for 41 ms.
-        for (mark, law) in marks.iter().zip([0.0, 100.0 / 2_f64.sqrt(), 100.0 / 3_f64.sqrt()].iter().scan(
-            142.0,
-            |sum, step| {
-                *sum += step;
-                Some(*sum)
-            },
-        )) {
-            assert!((mark - law).abs() < 2.0, "{mark}, law {law}: {marks:?}");
-        }
+        assert!(marks(bytes(10_000), 8, 2000).is_empty(), "10 000 bytes are not more than 10 000");
+        // A packet that comes waits until all before it have left, here 41 of them.
+        let marks = marks(bytes(10_000), 40, 2041);
+        assert_eq!(marks[0], 142.0);
+        follow(&marks, &due(142.0, 100.0, 1.0, 2041.0));
+        let slow = marks_at(1, bytes(10_000), 40, 2100);
+        let due = due(slow[0], 100.0, 1.0, 2100.0).len();
+        assert!(slow.len() > 60 && slow.len().abs_diff(due) <= 1, "{}, due {due}", slow.len());
     }
 }

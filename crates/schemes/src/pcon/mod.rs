@@ -11,8 +11,9 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! The article's text was not at hand; it is taken from its author's published code (`pcon-strategy`,
-//! `codel-queue2`, `ndn-consumer-pcon`).
+//! The article's text was not at hand but for its abstract; what is called `article` is its author's code of
+//! 2016 (`pcon-strategy`, `codel-queue2`, `ndn-consumer-pcon` with its class ConsumerCC). DPCCP's article
+//! says that PCON moves traffic back to shorter paths from time to time; that code does not.
 //! 1. The queue marks the packet whose turn it is when a mark is due. The code sets a flag that the next
 //!    packet takes that is sent to the face, so that its marks wait in the queue once more.
 //! 2. A mark on an Interest is for the node that sent it. The next node takes it off, since it would be
@@ -20,14 +21,28 @@
 //! 3. Copies of a probe have the Interest's nonce; the code gives them new ones. So where copies meet
 //!    again one of them is refused as a duplicate, and its Data does not come twice.
 //! 4. The next hop that begins with all of the traffic is the cheapest one; the code takes that with the
-//!    smallest number of its face.
+//!    smallest number of its face. A next hop whose face goes down leaves its part to the others.
 //! 5. Every Nack for congestion counts, at most one in 110 ms for a prefix; the code counts those that
-//!    carry a mark. An Interest that came back goes to a next hop that was not tried, if there is one.
+//!    carry a mark, one in 110 ms for all prefixes. An Interest that came back goes to a next hop that was
+//!    not tried, if there is one.
+//! 6. An Interest that expires moves traffic away from each next hop that it was sent to; the code from the
+//!    first one as often.
+//! 7. A consumer has at most ⌊W⌋ Interests pending. ConsumerCC has ⌊W⌋ + 1, the later ConsumerPcon and
+//!    pcon-client ⌈W⌉.
+//! 8. The RTO is doubled with each timeout before `min_rto` bounds it; the code doubles min_rto as well, up
+//!    to eight times.
 //!
-//! Variants: `qsccp` is what the QSCCP authors compare with (`qsccp/pcon`): their marks tell of 10 000
-//! waiting bytes, Interests' marks do not come back, there are no probes, neither timeouts nor Nacks move
-//! traffic, a mark moves five times as much, and each decrease of the window is guarded. `nfd` is the same
-//! with the threshold that NFD has by itself, 65 536 bytes.
+//! Variants: `qsccp` is what the QSCCP authors compare with (`qsccp/pcon`, whose consumer is ConsumerPcon):
+//! their marks tell of 10 000 waiting bytes, Interests' marks do not come back, there are no probes, neither
+//! timeouts nor Nacks move traffic, a mark moves five times as much, and each decrease of the window is
+//! guarded, for one and a half windows. `nfd` is the same with the threshold that NFD has by itself, 65 536
+//! bytes. That program also repeats Interests of other downstreams after 10 to 250 ms, sends those of
+//! applications to the first next hop whatever its part, and gives Nacks back; here the first are
+//! aggregated, the second drawn, and the third tried elsewhere.
+//!
+//! Of law and β, the article has `bic` and 0.5, the two variants `bic` and 0.8; ConsumerPcon has `reno` with
+//! 0.5 and `cubic` with 0.8 as well. `cubic` is here what it is there, without W_est. `bbr` is no part of
+//! either; it takes no mark for a sign.
 
 mod forwarding;
 mod marking;
@@ -38,7 +53,7 @@ use weir_core::units::Span;
 
 use crate::registry::Entry;
 use crate::window::{
-    Bounds, Guard, Reaction, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, reno,
+    Bounds, Guard, Reaction, Recovery, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, reno,
 };
 
 /// What the QSCCP authors' build and NFD's own have in common.
@@ -52,6 +67,7 @@ macro_rules! stock {
             ("adapt_to_losses", "false"),
             ("beta", "0.8"),
             ("cwa_for_marks", "true"),
+            ("add_rtt_suppress", "0.5"),
             ("min_rto", "200 ms"),
             $($more),*
         ]
@@ -78,16 +94,17 @@ pub const ENTRY: Entry = Entry {
         },
         Parameter {
             key: "marking",
-            kind: ParameterKind::Choice(&["codel", "bytes"]),
+            kind: ParameterKind::Choice(&["codel", "rfc8289", "bytes"]),
             default: "codel",
-            meaning: "whether packets are marked for the time that they waited, or for the bytes that wait",
-            from: "paper: Schneider et al., abstract, CoDel by queuing time",
+            meaning: "what packets are marked for: the time that they waited, by PCON's CoDel or by that of RFC 8289; or \
+                      the bytes that wait, as NFD does",
+            from: "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc",
         },
         Parameter::span(
             "target",
             (Span::from_micros(1), Span::from_secs(10)),
             "5 ms",
-            "`codel`: waiting longer is congestion, if it lasts an interval",
+            "`codel`, `rfc8289`: waiting longer is congestion, if it lasts an interval",
             "files: codel-queue2.cc, Target",
         ),
         Parameter {
@@ -109,7 +126,7 @@ pub const ENTRY: Entry = Entry {
             (0.1, 10.0),
             "1.1",
             "`codel`: the n-th mark is followed by the next after interval·spacing/√n",
-            "files: codel-queue2.cc, 1.1 (CoDel itself: 1)",
+            "files: codel-queue2.cc, 1.1",
         ),
         Parameter::switch(
             "reverse_marks",
@@ -121,20 +138,20 @@ pub const ENTRY: Entry = Entry {
             "change_per_mark",
             (0.0, 1.0),
             "0.02",
-            "part of a next hop's traffic that a mark moves to the others",
+            "part of a next hop's traffic that a mark, or a Nack for congestion, moves to the others",
             "files: pcon-strategy, CHANGE_PER_MARK",
         ),
         Parameter::number(
             "probing",
             (0.0, 1.0),
             "0.001",
-            "part of the Interests that go to all next hops",
+            "part of the Interests that go to all next hops; what these learn changes no part that is 0",
             "files: pcon-strategy",
         ),
         Parameter::switch(
             "adapt_to_losses",
             "true",
-            "whether timeouts and Nacks move traffic, `change_per_mark` of all of it",
+            "whether timeouts and Nacks move traffic: a timeout `change_per_mark` of all of it, a Nack as a mark",
             "files: pcon-strategy",
         ),
         Parameter {
@@ -142,36 +159,37 @@ pub const ENTRY: Entry = Entry {
             kind: ParameterKind::Choice(&["bic", "reno", "cubic", "bbr"]),
             default: "bic",
             meaning: "the consumer's window law",
-            from: "files: ndn-consumer-pcon, CcAlgorithm",
+            from: "files: ndn-consumer-pcon of 2016, BIC alone; that of ndnSIM 2.3 on has the first three; assumed: bbr, \
+                   which takes no mark for a sign, to compare with",
         },
         Parameter::number(
             "beta",
             (0.1, 0.99),
             "0.5",
-            "what is left of W (the `qsccp` variant's 0.8 is for bic and cubic; its reno has 0.5)",
-            "files: ndn-consumer-pcon, Beta",
+            "what is left of W, but for bbr",
+            "files: ndn-consumer-pcon of 2016, BETA; that of ndnSIM 2.3 on: 0.5 for reno, 0.8 for bic and cubic",
         ),
         Parameter::switch(
             "cwa_for_marks",
             "false",
             "conservative window adaptation for marks; losses are always guarded",
-            "files: ndn-consumer-pcon of 2016: CoDel spaces marks already",
+            "files: ndn-consumer-pcon of 2016, where CoDel spaces marks already",
         ),
         Parameter::number(
             "add_rtt_suppress",
             (0.0, 10.0),
-            "0.5",
-            "round trips beyond one between two guarded decreases",
-            "files: ndn-consumer-pcon, AddRttSuppress",
+            "0",
+            "windows beyond one between two guarded decreases",
+            "files: ndn-consumer-pcon of 2016, none; that of ndnSIM 2.3 on, AddRttSuppress: 0.5",
         ),
         initial_window("1", "files: ndn-consumer-window, Window"),
-        min_window("1", "files: ndn-consumer-pcon, the initial window"),
+        min_window("1", "files: ndn-consumer-pcon, the initial window; bbr has 4 at least"),
         Parameter::span(
             "min_rto",
             (Span::ZERO, Span::from_secs(200)),
             "1100 ms",
             "the least RTO; the Interest lifetime is the most",
-            "files: the original scenarios, MinRTO",
+            "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
         ),
     ],
     build: |params| Box::new(Pcon::new(params)),
@@ -192,7 +210,10 @@ impl Law {
         match params.text("law") {
             "reno" => Law::Reno(reno::Settings { beta, bounds }),
             "cubic" => Law::Cubic(cubic::Settings::of_pcon(beta, bounds)),
-            "bbr" => Law::Bbr(bbr::Settings::article(bounds)),
+            "bbr" => {
+                let least = bounds.least.max(bbr::MIN_PIPE_WINDOW);
+                Law::Bbr(bbr::Settings::article(Bounds { initial: bounds.initial.max(least), least }))
+            }
             _ => Law::Bic(bic::Settings::of_pcon(beta, bounds)),
         }
     }
@@ -212,13 +233,15 @@ impl Pcon {
         let guard = Guard {
             marks: params.switch("cwa_for_marks"),
             losses: true,
+            by: Recovery::Segment,
             add_rtt: params.number("add_rtt_suppress"),
         };
-        let signs = Signs { marks: true, losses: true };
+        let law = Law::new(params);
+        let signs = Signs { marks: !matches!(law, Law::Bbr(_)), losses: true };
         Pcon {
             marking: marking::Rule::new(params),
             forwarding: forwarding::Settings::new(params),
-            law: Law::new(params),
+            law,
             reaction: Reaction { signs, guard, min_rto: params.span("min_rto") },
         }
     }
@@ -241,5 +264,79 @@ impl Scheme for Pcon {
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
         Box::new(marking::MarkingQueue::new(self.marking, face.limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::pipe::{FLOW, Outcome, Pipe};
+    use weir_core::params::Value;
+    use weir_core::units::Rate;
+
+    fn run(law: &str, variant: &str) -> Outcome {
+        run_marked(law, variant, 50)
+    }
+
+    /// A consumer of this law over a link that marks what finds more Data waiting than these.
+    fn run_marked(law: &str, variant: &str, mark_above: u32) -> Outcome {
+        let (law, variant) = (Value::Text(law.to_owned()), Value::Text(variant.to_owned()));
+        let params = Params::resolve(ENTRY.parameters, [("law", &law), ("variant", &variant)]).unwrap();
+        let rate = Some(Rate::from_mbps(10));
+        let pipe = Pipe { rate, limit: 1000, mark_above, delay: Span::from_millis(20), ..Pipe::default() };
+        pipe.run(Pcon::new(&params).flow_control(&FLOW), 30)
+    }
+
+    /// The decreases from 5 s on, as parts that are left of W.
+    fn decreases(outcome: &Outcome) -> Vec<f64> {
+        let steady: Vec<f64> = outcome
+            .windows
+            .iter()
+            .filter(|(at, _)| at.as_secs_f64() > 5.0)
+            .map(|(_, window)| *window)
+            .collect();
+        steady.windows(2).filter(|pair| pair[1] < pair[0]).map(|pair| pair[1] / pair[0]).collect()
+    }
+
+    #[test]
+    fn each_law_answers_marks_by_beta_and_bbr_does_not() {
+        for law in ["bic", "reno", "cubic"] {
+            for (variant, beta) in [("article", 0.5), ("qsccp", 0.8)] {
+                let got = run(law, variant);
+                let decreases = decreases(&got);
+                assert_eq!(got.lost, 0, "{law}, {variant}");
+                assert!(!decreases.is_empty(), "{law}, {variant}");
+                // No window is less than one.
+                assert!(decreases.iter().all(|left| *left >= beta - 1e-9), "{law}, {variant}: {decreases:?}");
+                assert!(decreases.iter().any(|left| *left < beta + 1e-9), "{law}, {variant}: {decreases:?}");
+            }
+        }
+        let [marked, not] = [0, u32::MAX].map(|above| run_marked("bbr", "article", above).windows);
+        let mean = |windows: &[(_, f64)]| windows.iter().map(|w| w.1).sum::<f64>() / windows.len() as f64;
+        // A mark makes a Data some bytes longer.
+        assert!((mean(&marked) / mean(&not) - 1.0).abs() < 0.01, "{} and {}", mean(&marked), mean(&not));
+        let least = marked.iter().map(|(_, window)| *window).fold(f64::INFINITY, f64::min);
+        assert_eq!(least, 4.0, "in PROBE_RTT, and never less");
+    }
+
+    /// In the article every mark counts, since CoDel spaces them; in the others one in a window and a half.
+    #[test]
+    fn marks_are_guarded_in_the_variants_only() {
+        let [article, qsccp] = ["article", "qsccp"].map(|variant| run("reno", variant));
+        let run_of = |outcome: &Outcome| {
+            let mut longest = 0;
+            let mut in_a_row = 0;
+            for pair in outcome.windows.windows(2) {
+                in_a_row = if pair[1].1 < pair[0].1 { in_a_row + 1 } else { 0 };
+                longest = longest.max(in_a_row);
+            }
+            longest
+        };
+        assert!(
+            run_of(&article) > 3,
+            "{}: Data of one window are marked one after the other",
+            run_of(&article)
+        );
+        assert_eq!(run_of(&qsccp), 1);
     }
 }

@@ -11,7 +11,7 @@
 //!   gain 2/ln 2                     gain ln 2/2     1.25, 0.75, six of 1    W = 4 for 200 ms and a round
 //!                                                      ^                        |
 //!                                                      +------------------------+
-//!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt
+//!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt + 3
 //! ```
 //!
 //! - bandwidth: the largest of the last ten rounds' delivery rates. A delivery rate is what came since the
@@ -21,26 +21,32 @@
 //! # Deviations from the article
 //! 1. Rates are those of Data on the wire; W counts Interests, of Data of the expected size. There is no
 //!    send quantum; the window has three Data more than the BDP, as with a quantum of one.
-//! 2. A loss is no more than a reason for packet conservation: W falls to what is pending and one, and
-//!    grows by one with each Data back to its target. There is no other recovery, since nothing tells a
-//!    loss but its own timeout.
+//! 2. A loss makes W fall to what is pending and one, once a window, and W grows by one with each Data
+//!    back to its target: the draft's recovery without its first round, in which W only keeps what is
+//!    pending. Nothing tells a loss but its own timeout, and by then that round is over.
 //! 3. An Interest leaves late by more than its pace if the application has nothing to ask for. That is how
 //!    the law knows that a sample tells of the application, not of the network.
 //! 4. A mark is no sign: version 1 knows none.
+//! 5. Before the first round trip is known there is no pace: the first W leaves at once. The draft paces it
+//!    as for a round trip of 1 ms, which is nearly that.
 //!
 //! The variant `port` is what the QSCCP authors made of it for NDN (ndn-tools, bbr-client): bandwidth and
-//! min_rtt never expire, STARTUP ends with the first sample that is not above all before, W is 2.885·BDP
-//! throughout, a phase lasts a min_rtt, and the round trip is probed every 10 s for the longer of min_rtt
-//! and 200 ms, with an Interest each 250 ms. Two of its faults are mended: it compares pending Interests
-//! with a BDP in bytes, so that its window limits nothing; and its PROBE_RTT takes the shorter of the
-//! two times, against its own comment.
+//! min_rtt never expire, only Interests that were sent once are samples, STARTUP ends with the first
+//! sample that is not above all before, W is 2.885·BDP throughout, a phase lasts a min_rtt and 3/4 is the
+//! first, and 10 s after DRAIN and after each such probe the round trip is probed for the longer of
+//! min_rtt and 200 ms, with an Interest each 250 ms. Three of its faults are mended: it compares pending
+//! Interests with a BDP in bytes, so that its window limits nothing; its PROBE_RTT takes the shorter of the
+//! two times, against its own comment; and its phases run on meanwhile, here they begin anew.
+
+use std::collections::VecDeque;
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::scheme::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{
-    Bounds, Guard, LARGEST_WINDOW, Reaction, Signs, WindowLaw, WindowScheme, initial_window, min_window,
+    Bounds, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, WindowLaw, WindowScheme,
+    initial_window, min_window,
 };
 use crate::registry::Entry;
 
@@ -57,7 +63,7 @@ const FULL_GROWTH: f64 = 1.25;
 const MIN_RTT_LASTS: Span = Span::from_secs(10);
 const PROBE_RTT_LASTS: Span = Span::from_millis(200);
 /// BBRMinPipeCwnd.
-const PROBE_RTT_WINDOW: f64 = 4.0;
+pub(crate) const MIN_PIPE_WINDOW: f64 = 4.0;
 /// `port`: between two Interests of PROBE_RTT.
 const PORT_PROBE_INTERVAL: Span = Span::from_millis(250);
 /// Data above the BDP, so that what waits at either end does not stop the flow.
@@ -76,7 +82,7 @@ pub const ENTRY: Entry = Entry {
             key: "variant",
             kind: ParameterKind::Variant(&[
                 Variant { name: "article", defaults: &[] },
-                Variant { name: "port", defaults: &[("initial_window", "1")] },
+                Variant { name: "port", defaults: &[("initial_window", "1"), ("min_window", "1")] },
             ]),
             default: "article",
             meaning: "the article's version 1, or the QSCCP authors' port to NDN",
@@ -88,10 +94,10 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction: REACTION }),
 };
 
-/// Losses only, and packet conservation once a round trip.
+/// Losses only, and once a window.
 const REACTION: Reaction = Reaction {
     signs: Signs { marks: false, losses: true },
-    guard: Guard { marks: true, losses: true, add_rtt: 0.0 },
+    guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
     min_rto: Span::ZERO,
 };
 
@@ -125,48 +131,40 @@ struct Sending {
     is_limited: bool,
 }
 
-/// The sendings whose Data may come: a place each, and a generation to tell late Data by.
+/// The sendings whose Data may come, by their numbers, which follow each other.
 #[derive(Debug, Default)]
 struct Sendings {
-    places: Vec<(u16, Option<Sending>)>,
-    free: Vec<u32>,
+    kept: VecDeque<Option<Sending>>,
+    /// The number of the first one.
+    first: u32,
 }
-
-/// A tag is a place in its lower bits and a generation in the upper ones.
-const PLACE_BITS: u32 = 20;
-const NO_TAG: u32 = u32::MAX;
 
 impl Sendings {
-    fn insert(&mut self, sending: Sending) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push((0, None));
-            self.places.len() as u32 - 1
-        });
-        if place >= (1 << PLACE_BITS) - 1 {
-            // More than a window can be: an application that does not listen.
-            self.places.pop();
-            return NO_TAG;
+    /// No more are kept: as many as a window can be.
+    const MOST: usize = LARGEST_WINDOW as usize;
+
+    fn insert(&mut self, number: u32, sending: Sending) {
+        if self.kept.is_empty() {
+            self.first = number;
+        } else if self.kept.len() == Sendings::MOST {
+            self.kept.pop_front();
+            self.first = self.first.wrapping_add(1);
         }
-        let (generation, kept) = &mut self.places[place as usize];
-        *generation = (*generation + 1) & 0xFFF;
-        *kept = Some(sending);
-        u32::from(*generation) << PLACE_BITS | place
+        self.kept.push_back(Some(sending));
     }
 
-    fn take(&mut self, tag: u32) -> Option<Sending> {
-        let place = tag & ((1 << PLACE_BITS) - 1);
-        let (generation, kept) = self.places.get_mut(place as usize)?;
-        if u32::from(*generation) != tag >> PLACE_BITS {
-            return None;
+    fn take(&mut self, number: u32) -> Option<Sending> {
+        let sending = self.kept.get_mut(number.wrapping_sub(self.first) as usize)?.take();
+        while let Some(None) = self.kept.front() {
+            self.kept.pop_front();
+            self.first = self.first.wrapping_add(1);
         }
-        let sending = kept.take()?;
-        self.free.push(place);
-        Some(sending)
+        sending
     }
 }
 
-/// BtlBw: the largest sample of the last ten rounds, bytes a second. Rounds without samples do not
-/// count: the filter ages only when something takes the place of what it forgets.
+/// BtlBw: the largest sample of the last ten rounds, bytes a second. What is older is forgotten when the
+/// next sample comes, which takes its place.
 #[derive(Debug, Default)]
 struct BandwidthFilter {
     best_of: [f64; 10],
@@ -223,9 +221,22 @@ pub(crate) struct Bbr {
     window: f64,
     /// W before PROBE_RTT.
     earlier_window: f64,
+    /// Bytes a second that Interests are paced by; 0 before there is a round trip.
+    pace: f64,
+    /// What leaves before more bytes were delivered met the window of PROBE_RTT: C.app_limited.
+    limited_until: Option<u64>,
+    /// The application began to ask again after nothing was pending: BBR.idle_restart.
+    is_restart: bool,
+    /// `port`: when the round trip was probed, or DRAIN ended.
+    probed_at: Time,
 }
 
 impl Bbr {
+    /// W, packets, that a rate like the bandwidth fills with this gain: BBRInflight.
+    fn inflight(&self, gain: f64) -> Option<f64> {
+        Some(gain * self.bdp()? + QUANTA)
+    }
+
     /// BBR.filled_pipe
     fn is_filled(&self) -> bool {
         self.full_rounds >= FULL_ROUNDS
@@ -313,10 +324,10 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth(phase, now);
     }
 
-    /// A phase of PROBE_BW that is not the one of gain 3/4.
+    /// Any phase of PROBE_BW but the one of gain 3/4; that one for `port`.
     fn first_phase(&self, ev: &mut DataReceived<'_>) -> usize {
         if self.settings.is_port {
-            return 0;
+            return 1;
         }
         match ev.random.below(PHASES.len() as u32 - 1) {
             0 => 0,
@@ -325,17 +336,19 @@ impl Bbr {
     }
 
     /// BBRIsNextCyclePhase
-    fn is_phase_over(&self, phase: usize, since: Time, now: Time, pending: u32) -> bool {
-        let lasted = self.min_rtt.is_some_and(|(rtt, _)| now.since(since) > rtt);
-        let bdp = self.bdp().unwrap_or(0.0);
+    fn is_phase_over(&self, phase: usize, since: Time, ev: &DataReceived<'_>) -> bool {
+        let lasted = self.min_rtt.is_some_and(|(rtt, _)| ev.now.since(since) > rtt);
+        let were_pending = f64::from(ev.pending) + 1.0;
         let gain = PHASES[phase];
+        let inflight = self.inflight(gain.max(1.0)).unwrap_or(0.0);
         if self.settings.is_port || gain == 1.0 {
             lasted
         } else if gain > 1.0 {
-            // Until what it probes with is on its way; a loss cuts W, and is as good.
-            lasted && (f64::from(pending) + 1.0 >= gain * bdp || self.window < gain * bdp)
+            // Until what it probes with is on its way; where a loss has cut W, or W is but a few packets,
+            // that will not be.
+            lasted && (were_pending >= inflight || self.window.floor() < inflight)
         } else {
-            lasted || f64::from(pending) <= bdp
+            lasted || were_pending <= inflight
         }
     }
 
@@ -344,57 +357,95 @@ impl Bbr {
             self.mode = Mode::Drain;
         }
         match self.mode {
-            Mode::Drain if self.bdp().is_some_and(|bdp| f64::from(ev.pending) <= bdp) => {
+            Mode::Drain if self.inflight(1.0).is_some_and(|full| f64::from(ev.pending) <= full) => {
                 let phase = self.first_phase(ev);
+                self.probed_at = ev.now;
                 self.enter_probe_bandwidth(ev.now, phase);
             }
-            Mode::ProbeBandwidth(phase, since) if self.is_phase_over(phase, since, ev.now, ev.pending) => {
+            Mode::ProbeBandwidth(phase, since) if self.is_phase_over(phase, since, ev) => {
                 self.enter_probe_bandwidth(ev.now, (phase + 1) % PHASES.len());
             }
             _ => {}
         }
     }
 
-    /// BBRCheckProbeRTT
-    fn probe_rtt(&mut self, is_due: bool, ev: &mut DataReceived<'_>) {
+    /// BBRCheckProbeRTT; min_rtt may be out of date.
+    fn probe_rtt(&mut self, is_old: bool, ev: &mut DataReceived<'_>) {
+        let is_due = if self.settings.is_port {
+            matches!(self.mode, Mode::ProbeBandwidth(..)) && ev.now.since(self.probed_at) > MIN_RTT_LASTS
+        } else {
+            is_old && !self.is_restart
+        };
         if is_due && !matches!(self.mode, Mode::ProbeRtt(_)) {
             self.mode = Mode::ProbeRtt(None);
             self.earlier_window = self.window;
         }
+        if let Mode::ProbeRtt(_) = self.mode {
+            self.limited_until = Some(self.delivered + u64::from(ev.pending) * self.size as u64);
+        }
         match self.mode {
-            Mode::ProbeRtt(None) if f64::from(ev.pending) <= PROBE_RTT_WINDOW => {
+            Mode::ProbeRtt(None) if f64::from(ev.pending) <= MIN_PIPE_WINDOW => {
                 let least = self.min_rtt.map_or(Span::ZERO, |(rtt, _)| rtt);
                 let lasts = if self.settings.is_port { PROBE_RTT_LASTS.max(least) } else { PROBE_RTT_LASTS };
                 self.round_from = self.delivered;
                 self.mode = Mode::ProbeRtt(Some((ev.now + lasts, self.round)));
             }
-            Mode::ProbeRtt(Some((until, round))) if ev.now > until && self.round > round => {
-                if let Some((_, at)) = &mut self.min_rtt {
-                    *at = ev.now;
-                }
-                self.window = self.window.max(self.earlier_window);
-                if self.is_filled() {
-                    let phase = self.first_phase(ev);
-                    self.enter_probe_bandwidth(ev.now, phase);
-                } else {
-                    self.mode = Mode::Startup;
-                }
+            Mode::ProbeRtt(Some((until, round)))
+                if ev.now > until && (self.settings.is_port || self.round > round) =>
+            {
+                self.leave_probe_rtt(ev);
             }
             _ => {}
+        }
+    }
+
+    fn leave_probe_rtt(&mut self, ev: &mut DataReceived<'_>) {
+        if let Some((_, at)) = &mut self.min_rtt {
+            *at = ev.now;
+        }
+        self.probed_at = ev.now;
+        self.window = self.window.max(self.earlier_window);
+        if self.is_filled() {
+            let phase = self.first_phase(ev);
+            self.enter_probe_bandwidth(ev.now, phase);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// BBRHandleRestartFromIdle: what comes is no reason to probe the round trip, and it leaves at the
+    /// bandwidth itself.
+    fn restart(&mut self, is_late: bool) {
+        self.is_restart = is_late && !self.settings.is_port;
+        if self.is_restart && matches!(self.mode, Mode::ProbeBandwidth(..)) {
+            self.pace = self.bandwidth.best;
+        }
+    }
+
+    /// BBRSetPacingRate, and before there was a pace BBRInitPacingRate: until the pipe is filled it only
+    /// rises.
+    fn set_pace(&mut self, rtt: Option<Span>) {
+        if let Some(rtt) = rtt.filter(|rtt| self.pace == 0.0 && *rtt > Span::ZERO) {
+            self.pace = HIGH_GAIN * self.settings.bounds.initial * self.size / rtt.as_secs_f64();
+        }
+        let rate = self.pacing_gain() * self.bandwidth.best;
+        if rate > self.pace || self.settings.is_port || self.is_filled() {
+            self.pace = rate;
         }
     }
 
     /// BBRSetCwnd
     fn set_window(&mut self) {
         let bounds = self.settings.bounds;
-        let target = self.bdp().map_or(LARGEST_WINDOW, |bdp| self.window_gain() * bdp + QUANTA);
+        let target = self.inflight(self.window_gain()).unwrap_or(LARGEST_WINDOW);
+        let is_beginning = (self.delivered as f64) < bounds.initial * self.size;
         if self.is_filled() {
             self.window = (self.window + 1.0).min(target);
-        } else if self.window < target {
+        } else if self.window < target || is_beginning {
             self.window += 1.0;
         }
         if let Mode::ProbeRtt(_) = self.mode {
-            self.window = self.window.min(PROBE_RTT_WINDOW);
+            self.window = self.window.min(MIN_PIPE_WINDOW);
         }
         self.window = bounds.clamp(self.window);
     }
@@ -420,6 +471,10 @@ impl WindowLaw for Bbr {
             size: 0.0,
             window: settings.bounds.initial,
             earlier_window: settings.bounds.initial,
+            pace: 0.0,
+            limited_until: None,
+            is_restart: false,
+            probed_at: Time::ZERO,
         }
     }
 
@@ -428,43 +483,49 @@ impl WindowLaw for Bbr {
     }
 
     fn pacing(&self) -> Option<Rate> {
-        if self.bandwidth.best == 0.0 {
+        if self.pace == 0.0 {
             return None;
         }
         if self.settings.is_port && matches!(self.mode, Mode::ProbeRtt(_)) {
             let size = Bytes::new(self.size as u64);
             return Some(Rate::from_bps_f64(size.bits() as f64 / PORT_PROBE_INTERVAL.as_secs_f64()));
         }
-        Some(Rate::from_bps_f64((8.0 * self.pacing_gain() * self.bandwidth.best).max(1.0)))
+        Some(Rate::from_bps_f64((8.0 * self.pace).max(1.0)))
     }
 
-    fn on_send(&mut self, ev: &SendEvent<'_>, late: Span) -> u32 {
+    fn on_send(&mut self, ev: &SendEvent<'_>, number: u32, late: Span) {
+        let is_late = late > LATE;
         if ev.pending == 0 {
             self.first_sent_at = ev.now;
             self.delivered_at = ev.now;
+            self.restart(is_late);
         }
-        self.sendings.insert(Sending {
+        let sending = Sending {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             sent_at: ev.now,
-            is_limited: late > LATE,
-        })
+            is_limited: is_late || self.limited_until.is_some_and(|until| self.delivered <= until),
+        };
+        self.sendings.insert(number, sending);
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.size = ev.expected_size.as_u64().max(1) as f64;
         self.delivered += ev.data.wire_len();
         self.delivered_at = ev.now;
-        let sending = self.sendings.take(ev.tag);
+        let is_sample = ev.rtt.is_some() || !self.settings.is_port;
+        let sending = self.sendings.take(ev.tag).filter(|_| is_sample);
         let begins = sending.is_some_and(|sending| self.update_bandwidth(&sending, ev.now));
         let is_limited = sending.is_some_and(|sending| sending.is_limited);
         if begins && !self.is_filled() && !is_limited && !self.settings.is_port {
             self.check_full_pipe();
         }
         self.advance(ev);
-        let is_due = self.update_min_rtt(ev.rtt, ev.now);
-        self.probe_rtt(is_due, ev);
+        let is_old = self.update_min_rtt(ev.rtt, ev.now);
+        self.probe_rtt(is_old, ev);
+        self.is_restart = false;
+        self.set_pace(ev.rtt);
         self.set_window();
     }
 
@@ -475,9 +536,10 @@ impl WindowLaw for Bbr {
     /// All is said in `on_data`.
     fn increase(&mut self, _ev: &DataReceived<'_>) {}
 
-    /// Packet conservation.
-    fn decrease(&mut self, _now: Time, pending: u32) {
-        self.window = self.settings.bounds.clamp(self.window.min(f64::from(pending) + 1.0));
+    /// Down to what is pending, and one more.
+    fn decrease(&mut self, congestion: &Congestion) {
+        let left = f64::from(congestion.pending) + 1.0;
+        self.window = self.settings.bounds.clamp(self.window.min(left));
     }
 }
 
@@ -591,13 +653,131 @@ mod tests {
     }
 
     #[test]
-    fn a_late_data_of_a_place_that_is_used_again_tells_nothing() {
+    fn a_late_data_of_a_sending_that_is_forgotten_tells_nothing() {
         let mut sendings = Sendings::default();
-        let first = sendings.insert(Sending::default());
-        assert!(sendings.take(first).is_some() && sendings.take(first).is_none());
-        let second = sendings.insert(Sending::default());
-        assert_eq!(second & 0xF_FFFF, first & 0xF_FFFF);
-        assert!(sendings.take(first).is_none() && sendings.take(second).is_some());
-        assert!(sendings.take(NO_TAG).is_none());
+        for number in [u32::MAX - 1, u32::MAX, 0, 1] {
+            sendings.insert(number, Sending { delivered: u64::from(number), ..Sending::default() });
+        }
+        assert_eq!(sendings.take(0).unwrap().delivered, 0);
+        assert!(sendings.take(0).is_none() && sendings.take(2).is_none());
+        assert!(sendings.take(u32::MAX - 1).is_some() && sendings.take(u32::MAX).is_some());
+        assert_eq!(sendings.kept.len(), 1, "what was taken is forgotten");
+        assert!(sendings.take(u32::MAX).is_none() && sendings.take(1).is_some());
+        assert!(sendings.kept.is_empty());
+    }
+
+    /// Where 200 ms are ten round trips and more, the filter would forget all but what four packets brought.
+    #[test]
+    fn what_probe_rtt_brings_is_not_taken_for_the_bandwidth() {
+        for (mbps, delay_ms) in [(100, 20), (200, 20), (20, 20), (50, 5)] {
+            let flow = flow(&article(&ENTRY));
+            let (mut least, mut probes, mut was_probing) = (f64::INFINITY, 0, false);
+            let mut look = |now: Time| {
+                let law = &flow.borrow().law;
+                let is_probing = matches!(law.mode, Mode::ProbeRtt(_));
+                probes += u32::from(is_probing && !was_probing);
+                was_probing = is_probing;
+                if now > Time::ZERO + Span::from_secs(5) {
+                    least = least.min(8e-6 * law.bandwidth.best / mbps as f64);
+                }
+            };
+            let got = link(mbps, delay_ms).watch(Box::new(Watched(flow.clone())), 35, &mut look);
+            assert_eq!(probes, 3, "{mbps} Mb/s, {delay_ms} ms");
+            assert!(least > 0.9, "{mbps} Mb/s, {delay_ms} ms: {least} of the bandwidth at least");
+            let used = got.bits as f64 / (mbps as f64 * 1e6 * 35.0);
+            assert!(used > 0.95, "{mbps} Mb/s, {delay_ms} ms: {used} used");
+        }
+    }
+
+    /// The modes that it was in, one after the other, and since when.
+    fn modes(params: &Params, pipe: Pipe, secs: u64) -> Vec<(Time, Mode)> {
+        let flow = flow(params);
+        let mut modes: Vec<(Time, Mode)> = Vec::new();
+        let mut look = |now| {
+            let mode = flow.borrow().law.mode;
+            if modes.last().is_none_or(|(_, last)| *last != mode) {
+                modes.push((now, mode));
+            }
+        };
+        pipe.watch(Box::new(Watched(flow.clone())), secs, &mut look);
+        modes
+    }
+
+    #[test]
+    fn phases_follow_each_other_and_last_a_round_trip_each() {
+        let modes = modes(&article(&ENTRY), link(10, 100), 9);
+        let phases: Vec<(Time, usize)> = modes
+            .iter()
+            .filter_map(|(now, mode)| match mode {
+                Mode::ProbeBandwidth(phase, _) => Some((*now, *phase)),
+                _ => None,
+            })
+            .collect();
+        assert_ne!(phases[0].1, 1, "not the one of 3/4");
+        assert!(phases.len() > 20, "{phases:?}");
+        for pair in phases.windows(2) {
+            let [(from, phase), (to, next)] = pair else { unreachable!() };
+            assert_eq!(*next, (phase + 1) % PHASES.len());
+            let lasted = (*to - *from).as_millis_f64();
+            // 100 ms and the time of a Data on the link. 3/4 ends when it is drained; 1.25 goes on until it
+            // has what it wants.
+            let range =
+                if *phase == 1 { 0.0..=105.0 } else { 100.0..=if *phase == 0 { 300.0 } else { 105.0 } };
+            assert!(range.contains(&lasted), "phase {phase}: {lasted} ms");
+        }
+    }
+
+    /// With a BDP of less than a packet, what W allows is less than the gain asks for.
+    #[test]
+    fn the_phase_of_more_ends_on_the_shortest_paths_too() {
+        for delay_us in [50, 200, 700, 1500, 3000] {
+            let pipe = Pipe { delay: Span::from_micros(delay_us), ..link(10, 1) };
+            let modes = modes(&article(&ENTRY), pipe, 3);
+            let ends = modes.iter().filter(|(_, mode)| matches!(mode, Mode::ProbeBandwidth(1, _))).count();
+            assert!(ends > 10, "{delay_us} us: {ends} times");
+        }
+    }
+
+    #[test]
+    fn until_the_pipe_is_filled_the_pace_only_rises() {
+        let flow = flow(&article(&ENTRY));
+        let mut paces: Vec<f64> = Vec::new();
+        let mut look = |_| {
+            let law = &flow.borrow().law;
+            if !law.is_filled() {
+                paces.push(law.pace);
+            }
+        };
+        link(10, 100).watch(Box::new(Watched(flow.clone())), 3, &mut look);
+        assert!(paces.len() > 50);
+        assert!(paces.is_sorted(), "{paces:?}");
+        // Ten Data in a round trip of 100 ms and the time of a Data on the link.
+        let first = 8.0 * paces[0] / (HIGH_GAIN * 10.0 * 8.0 * 1100.0 / 0.1);
+        assert!((0.9..1.1).contains(&first), "{first} of the draft's initial pace");
+    }
+
+    #[test]
+    fn silence_is_no_reason_to_probe_the_round_trip() {
+        let source = Source::Limited(Rate::from_bps(700));
+        let modes = modes(&article(&ENTRY), Pipe { source, ..link(10, 100) }, 100);
+        assert_eq!(modes.len(), 1, "a Data each twelve seconds: {modes:?}");
+        assert_eq!(modes[0].1, Mode::Startup);
+    }
+
+    #[test]
+    fn the_port_begins_with_one_interest_and_probes_the_round_trip_by_the_clock() {
+        let port = flow(&variant(&ENTRY, "port"));
+        assert_eq!(port.borrow().law.window, 1.0);
+        // On a path that nobody else uses min_rtt is met again and again.
+        let modes = modes(&variant(&ENTRY, "port"), link(10, 100), 45);
+        let probes: Vec<f64> = modes
+            .iter()
+            .filter(|(_, mode)| matches!(mode, Mode::ProbeRtt(None)))
+            .map(|(at, _)| at.as_secs_f64())
+            .collect();
+        assert_eq!(probes.len(), 4, "{probes:?}");
+        assert!(probes.windows(2).all(|pair| (10.2..11.5).contains(&(pair[1] - pair[0]))), "{probes:?}");
+        let first = modes.iter().find(|(_, mode)| matches!(mode, Mode::ProbeBandwidth(..)));
+        assert!(matches!(first, Some((_, Mode::ProbeBandwidth(1, _)))), "{first:?}");
     }
 }

@@ -11,17 +11,20 @@
 //! 1. to 3. Those of `reno`.
 //! 4. The middle is found anew at each Data, as in the article's pseudo-code, not once a round trip as in
 //!    its text; so a round trip closes 1 − e^(−1/2) = 39 % of the gap, not half of it.
-//! 5. Before there was any congestion W_max is infinite. The code begins with a target of 0, and takes
+//! 5. Before there was any congestion W_max is infinite. The codes begin with a target of 0, and take
 //!    1 from the first window above `low_window`; ours begins with an infinite one.
+//! 6. A decrease ends max probing; in the codes it goes on with its old target, above what there was
+//!    congestion at.
+//! 7. S_min is the least growth throughout; where the search ends W is as near to W_max as makes no
+//!    difference.
 //!
 //! Variants: `pcon`, the consumer of the original PCON (its β is 0.5), and `pcon-client`, that of the
-//! QSCCP authors (β 0.8). Both grow by 16 at most.
+//! QSCCP authors (β 0.8). Both grow by 16 at most, and slow start ends at `low_window`.
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::scheme::DataReceived;
-use weir_core::units::Time;
 
-use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
+use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;
 
 /// What the codes have in common, and where W is as near to W_max as can be.
@@ -44,8 +47,10 @@ pub const ENTRY: Entry = Entry {
                         ("beta", "0.5"),
                         ("max_increment", "16"),
                         ("min_increment", "0"),
+                        ("slow_start", "low_window"),
                         ("initial_window", "1"),
                         ("min_window", "1"),
+                        ("recovery", "segment"),
                     ],
                 },
                 Variant {
@@ -55,10 +60,12 @@ pub const ENTRY: Entry = Entry {
                         ("low_beta", "0.8"),
                         ("max_increment", "16"),
                         ("min_increment", "0"),
+                        ("slow_start", "low_window"),
                         ("initial_window", "1"),
                         ("min_window", "1"),
                         ("react_to", "losses"),
                         ("cwa", "false"),
+                        ("recovery", "segment"),
                         ("add_rtt_suppress", "0.5"),
                     ],
                 },
@@ -102,11 +109,21 @@ pub const ENTRY: Entry = Entry {
             "S_min, least growth in a round trip",
             "paper: Xu et al.",
         ),
+        Parameter {
+            key: "slow_start",
+            kind: ParameterKind::Choice(&["ssthresh", "low_window"]),
+            default: "ssthresh",
+            meaning: "how far W doubles: to ssthresh; or only below `low_window` as well, and then only decreases \
+                      there set ssthresh",
+            from: "paper: RFC 5681, section 3.1, whose slow start BIC leaves as it is; \
+                   files: ndn-consumer-pcon, pcon-client: `low_window`",
+        },
         initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
         min_window("2", "paper: RFC 5681, (4)"),
         REACTION[0],
         REACTION[1],
         REACTION[2],
+        REACTION[3],
     ],
     build: |params| {
         Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })
@@ -120,6 +137,8 @@ pub(crate) struct Settings {
     pub(crate) low_window: f64,
     pub(crate) max_increment: f64,
     pub(crate) min_increment: f64,
+    /// No slow start from `low_window` on, whatever ssthresh is.
+    pub(crate) low_slow_start: bool,
     pub(crate) bounds: Bounds,
 }
 
@@ -131,6 +150,7 @@ impl Settings {
             low_window: params.number("low_window"),
             max_increment: params.number("max_increment"),
             min_increment: params.number("min_increment"),
+            low_slow_start: params.text("slow_start") == "low_window",
             bounds: Bounds::new(params),
         }
     }
@@ -138,7 +158,8 @@ impl Settings {
     /// With the values that both codes of PCON have.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
         let (low_window, max_increment, min_increment) = (14.0, 16.0, 0.0);
-        Settings { beta, low_beta: beta, low_window, max_increment, min_increment, bounds }
+        let low_slow_start = true;
+        Settings { beta, low_beta: beta, low_window, max_increment, min_increment, low_slow_start, bounds }
     }
 }
 
@@ -163,17 +184,26 @@ pub(crate) struct Bic {
 }
 
 impl Bic {
+    fn is_low(&self) -> bool {
+        self.window < self.settings.low_window
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.window < self.ssthresh && (self.is_low() || !self.settings.low_slow_start)
+    }
+
     /// Growth in a round trip.
-    fn step(&mut self) -> f64 {
-        if self.window < self.settings.low_window {
-            return if self.window < self.ssthresh { self.window } else { 1.0 };
+    fn step(&self) -> f64 {
+        if self.is_in_slow_start() {
+            return self.window;
         }
+        if self.is_low() {
+            return 1.0;
+        }
+        let Settings { min_increment, max_increment, .. } = self.settings;
         match self.probing {
             Some(Probing { step, .. }) => step,
-            None => {
-                let Settings { min_increment, max_increment, .. } = self.settings;
-                (self.target - self.window).clamp(min_increment, max_increment)
-            }
+            None => (self.target - self.window).clamp(min_increment, max_increment),
         }
     }
 
@@ -210,17 +240,16 @@ impl WindowLaw for Bic {
     }
 
     fn increase(&mut self, _ev: &DataReceived<'_>) {
-        let is_low = self.window < self.settings.low_window;
-        let step = self.step();
-        self.window = self.settings.bounds.clamp(self.window + step / self.window);
-        if !is_low {
+        let is_as_reno = self.is_in_slow_start() || self.is_low();
+        self.window = self.settings.bounds.clamp(self.window + self.step() / self.window);
+        if !is_as_reno {
             self.search();
         }
     }
 
-    fn decrease(&mut self, _now: Time, _pending: u32) {
-        let Settings { beta, low_beta, low_window, bounds, .. } = self.settings;
-        if self.window < low_window {
+    fn decrease(&mut self, _congestion: &Congestion) {
+        let Settings { beta, low_beta, low_slow_start, bounds, .. } = self.settings;
+        if self.is_low() {
             self.window = bounds.clamp(self.window * low_beta);
             self.ssthresh = self.window;
             return;
@@ -228,8 +257,11 @@ impl WindowLaw for Bic {
         let earlier = self.highest;
         self.highest = self.window;
         self.window = bounds.clamp(self.window * beta);
-        if earlier > self.highest && earlier.is_finite() {
-            // Fast convergence: who had more before leaves the others something.
+        if !low_slow_start {
+            self.ssthresh = self.window;
+        }
+        if earlier > self.highest {
+            // Fast convergence: who had more before, or looked for it, leaves the others something.
             self.highest = (self.highest + self.window) / 2.0;
         }
         self.target = (self.highest + self.window) / 2.0;
@@ -239,17 +271,17 @@ impl WindowLaw for Bic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pipe::{self, article};
+    use super::super::pipe::{self, LOSS, article, variant};
     use super::*;
     use weir_core::packet::Packet;
     use weir_core::random::Random;
-    use weir_core::units::Span;
+    use weir_core::units::{Span, Time};
 
     /// A law with its article's values that had congestion at this window.
     fn after_congestion(window: f64) -> Bic {
         let mut bic = Bic::new(Settings::new(&article(&ENTRY)));
         bic.window = window;
-        bic.decrease(Time::ZERO, 1);
+        bic.decrease(&LOSS);
         bic
     }
 
@@ -268,6 +300,11 @@ mod tests {
     #[test]
     fn far_from_the_middle_it_grows_by_the_largest_increment() {
         let mut bic = after_congestion(1000.0);
+        // W_max is the middle of 1000 and 875: there was more before, an infinite window.
+        assert_eq!((bic.window, bic.highest, bic.target), (875.0, 937.5, 906.25));
+        bic.decrease(&LOSS);
+        bic.window = 1000.0;
+        bic.decrease(&LOSS);
         assert_eq!((bic.window, bic.target), (875.0, 937.5));
         let windows = rounds(&mut bic, 1);
         assert!((windows[0] - 907.0).abs() < 1.0, "875 + 32: {windows:?}");
@@ -276,8 +313,8 @@ mod tests {
     #[test]
     fn near_the_middle_each_round_trip_closes_the_same_part_of_the_gap() {
         let mut bic = after_congestion(200.0);
-        assert_eq!(bic.window, 175.0);
-        let gaps: Vec<f64> = [175.0].into_iter().chain(rounds(&mut bic, 6)).map(|w| 200.0 - w).collect();
+        assert_eq!((bic.window, bic.highest), (175.0, 187.5));
+        let gaps: Vec<f64> = [175.0].into_iter().chain(rounds(&mut bic, 6)).map(|w| 187.5 - w).collect();
         for pair in gaps.windows(2) {
             let left = pair[1] / pair[0];
             assert!((left - (-0.5_f64).exp()).abs() < 0.01, "{left} of the gap is left: {gaps:?}");
@@ -290,21 +327,61 @@ mod tests {
         while bic.probing.is_none() {
             rounds(&mut bic, 1);
         }
-        assert!(bic.window > 99.9 && bic.window < 102.0, "{}", bic.window);
+        assert!(bic.window > 93.7 && bic.window < 95.8, "{}", bic.window);
         let windows = rounds(&mut bic, 9);
         let steps: Vec<f64> = windows.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(steps.windows(2).all(|pair| pair[1] > 0.9 * pair[0]), "ever more: {steps:?}");
         assert!(steps[0] < 4.0 && (29.0..=32.0).contains(&steps[7]), "up to 32: {steps:?}");
     }
 
+    /// W_max is infinite before there was any congestion, and while it looks for a new one.
     #[test]
-    fn with_less_than_the_last_time_it_aims_lower_and_small_windows_are_halved() {
+    fn with_less_than_the_last_time_or_no_last_time_it_aims_lower() {
         let mut bic = after_congestion(100.0);
-        bic.decrease(Time::ZERO, 1);
+        assert_eq!((bic.window, bic.highest, bic.target), (87.5, 93.75, 90.625), "the first decrease");
+        bic.decrease(&LOSS);
         assert_eq!(bic.window, 0.875 * 87.5);
-        assert_eq!(bic.highest, (87.5 + 0.875 * 87.5) / 2.0);
+        assert_eq!(bic.highest, (87.5 + 0.875 * 87.5) / 2.0, "less than the last time");
+        bic.window = 200.0;
+        bic.decrease(&LOSS);
+        assert_eq!((bic.window, bic.highest), (175.0, 200.0), "more than the last time");
+        while bic.probing.is_none() {
+            rounds(&mut bic, 1);
+        }
+        bic.window = 300.0;
+        bic.decrease(&LOSS);
+        assert_eq!((bic.window, bic.highest), (262.5, 281.25), "while it probed");
+    }
+
+    #[test]
+    fn small_windows_are_halved() {
+        let mut bic = after_congestion(100.0);
         bic.window = 10.0;
-        bic.decrease(Time::ZERO, 1);
-        assert_eq!(bic.window, 5.0);
+        bic.decrease(&LOSS);
+        assert_eq!((bic.window, bic.ssthresh, bic.highest), (5.0, 5.0, 93.75));
+        assert!((rounds(&mut bic, 1)[0] - 6.0).abs() < 0.1, "one a round trip: {}", bic.window);
+    }
+
+    #[test]
+    fn before_the_first_congestion_it_is_in_slow_start_as_tcp() {
+        let mut bic = Bic::new(Settings::new(&article(&ENTRY)));
+        assert_eq!(rounds(&mut bic, 5), [8.0, 16.0, 32.0, 64.0, 128.0]);
+        let mut code = Bic::new(Settings::new(&variant(&ENTRY, "pcon")));
+        let windows = rounds(&mut code, 6);
+        assert_eq!(windows[..3], [2.0, 4.0, 8.0]);
+        assert!(windows[5] - windows[4] <= 16.0, "16 a round trip from 14 on: {windows:?}");
+    }
+
+    /// A decrease at 15 ends below `low_window`. It sets ssthresh, so W grows by one a round trip from
+    /// there; in the codes it does not, and W doubles its way back.
+    #[test]
+    fn a_decrease_that_ends_below_low_window_is_no_reason_for_slow_start() {
+        let mut bic = after_congestion(15.0);
+        assert!((rounds(&mut bic, 1)[0] - 14.1).abs() < 0.1, "13.125 and 1: {}", bic.window);
+        let mut code = Bic::new(Settings::new(&variant(&ENTRY, "pcon")));
+        code.window = 15.0;
+        code.decrease(&LOSS);
+        assert_eq!(code.window, 7.5);
+        assert!(rounds(&mut code, 1)[0] > 14.0, "doubled: {}", code.window);
     }
 }

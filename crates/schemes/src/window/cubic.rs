@@ -10,22 +10,28 @@
 //!   cwnd += (target − cwnd)/cwnd at each Data                      sections 4.4, 4.5
 //!   W_est += α/cwnd at each Data; cwnd = W_est if W_cubic(t) < W_est   (4), section 4.3
 //!   α = 3·(1 − β)/(1 + β), and 1 from cwnd_prior on                section 4.3
-//!   congestion: ssthresh = cwnd·β, cwnd = max(ssthresh, 2)         section 4.6
+//!   congestion: cwnd = max(cwnd·β, 2), by a mark max(cwnd·β, 1)    section 4.6
+//!               ssthresh = max(cwnd·β, 2)
 //!   W_max = cwnd·(1 + β)/2 if cwnd < W_max, else cwnd              section 4.7
 //! ```
 //!
+//! t is the time since congestion avoidance began, with the first Data of what was sent after the
+//! decrease, less the time in which the application did not use cwnd (sections 4.2 and 5.8).
+//!
 //! # Deviations from the article
-//! 1. to 3. Those of `reno`.
-//! 4. Slow start is Reno's; HyStart++ (section 4.10, SHOULD) is left out.
+//! 1. to 4. Those of `reno`, but for the least W.
+//! 5. Slow start is Reno's; HyStart++ (section 4.10, SHOULD) is left out.
 //!
 //! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`):
-//! β is 0.8, K is ∛(W_max·(1 − β)/C), the target is W_cubic(t), and there is no W_est.
+//! β is 0.8, K is ∛(W_max·(1 − β)/C), the target is W_cubic(t), t runs from the decrease whatever the
+//! application does, and there is no W_est. Who has less than W_max aims lower, as in the article; that
+//! code compares with 0.99 of the last W_max.
 
 use weir_core::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::scheme::DataReceived;
 use weir_core::units::{Span, Time};
 
-use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
+use super::{Bounds, Congestion, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -48,6 +54,7 @@ pub const ENTRY: Entry = Entry {
                         ("min_window", "1"),
                         ("react_to", "losses"),
                         ("cwa", "false"),
+                        ("recovery", "segment"),
                         ("add_rtt_suppress", "0.5"),
                     ],
                 },
@@ -73,15 +80,23 @@ pub const ENTRY: Entry = Entry {
         Parameter::switch(
             "ahead",
             "true",
-            "whether the target is that of a round trip later, 1.5·W at most, and K that of W after the decrease; \
-             if not, the target is that of now, and K is ∛(W_max·(1 − β)/C)",
+            "whether the target is that of a round trip later, 1.5·W at most, K that of W after the decrease, and t \
+             as it says; if not, the target is that of now, K is ∛(W_max·(1 − β)/C), and t all the time since the \
+             decrease",
             "paper: RFC 9438, section 4.2",
         ),
-        initial_window("10", "paper: RFC 6928, to which RFC 9438 leaves it"),
-        min_window("2", "paper: RFC 9438, section 4.6"),
+        initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
+        Parameter::number(
+            "min_window",
+            (1.0, 1000.0),
+            "2",
+            "the least W after a loss, and the least ssthresh, packets; marks may decrease W to 1",
+            "paper: RFC 9438, section 4.6",
+        ),
         REACTION[0],
         REACTION[1],
         REACTION[2],
+        REACTION[3],
     ],
     build: |params| {
         Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })
@@ -117,10 +132,13 @@ impl Settings {
     }
 }
 
-/// Since the last congestion.
+/// Congestion avoidance since the last congestion.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
+    /// Later by the time in which W was not in use.
     start: Time,
+    /// Until when that is counted.
+    seen: Time,
     /// K, seconds.
     k: f64,
     /// W_est.
@@ -142,15 +160,13 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    /// Begins at the congestion itself, so t and W_cubic run while the Data of what was sent before it
-    /// still come.
-    fn begin_epoch(&mut self, now: Time) {
+    fn epoch_from(&self, now: Time) -> Epoch {
         let Settings { c, beta, ahead, .. } = self.settings;
         let to_go = if ahead { (self.highest - self.window).max(0.0) } else { self.highest * (1.0 - beta) };
-        self.epoch = Some(Epoch { start: now, k: libm::cbrt(to_go / c), estimate: self.window });
+        Epoch { start: now, seen: now, k: libm::cbrt(to_go / c), estimate: self.window }
     }
 
-    /// (1), t seconds after the last congestion.
+    /// (1), t seconds into the epoch.
     fn cubic(&self, epoch: &Epoch, t: f64) -> f64 {
         let from_k = t - epoch.k;
         self.settings.c * from_k * from_k * from_k + self.highest
@@ -186,10 +202,12 @@ impl WindowLaw for Cubic {
 
     fn increase(&mut self, ev: &DataReceived<'_>) {
         let bounds = self.settings.bounds;
-        let Some(mut epoch) = self.epoch.filter(|_| self.window >= self.ssthresh) else {
+        if self.window < self.ssthresh {
             self.window = bounds.clamp(self.window + 1.0);
             return;
-        };
+        }
+        let mut epoch = self.epoch.unwrap_or_else(|| self.epoch_from(ev.now));
+        epoch.seen = ev.now;
         let t = ev.now.since(epoch.start).as_secs_f64();
         epoch.estimate += self.alpha(epoch.estimate) / self.window;
         let is_reno = self.settings.reno_friendly && self.cubic(&epoch, t) < epoch.estimate;
@@ -202,23 +220,34 @@ impl WindowLaw for Cubic {
         self.epoch = Some(epoch);
     }
 
-    fn decrease(&mut self, now: Time, _pending: u32) {
-        let Settings { beta, fast_convergence, bounds, .. } = self.settings;
+    fn on_unused(&mut self, now: Time) {
+        if let Some(epoch) = self.epoch.as_mut().filter(|_| self.settings.ahead) {
+            epoch.start += now.since(epoch.seen);
+            epoch.seen = now;
+        }
+    }
+
+    fn decrease(&mut self, congestion: &Congestion) {
+        let Settings { beta, fast_convergence, ahead, bounds, .. } = self.settings;
         self.prior = self.window;
         self.highest = if fast_convergence && self.window < self.highest {
             self.window * (1.0 + beta) / 2.0
         } else {
             self.window
         };
-        self.window = bounds.clamp(self.window * beta);
-        self.ssthresh = self.window;
-        self.begin_epoch(now);
+        let left = self.window * beta;
+        self.ssthresh = bounds.clamp(left);
+        self.window = match congestion.sign {
+            Sign::Mark => left.clamp(1.0, self.ssthresh),
+            Sign::Loss => self.ssthresh,
+        };
+        self.epoch = (!ahead).then(|| self.epoch_from(congestion.now));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::pipe::{self, Pipe, article};
+    use super::super::pipe::{self, LOSS, MARK, Pipe, article, variant};
     use super::*;
     use weir_core::packet::Packet;
     use weir_core::random::Random;
@@ -228,7 +257,7 @@ mod tests {
     fn curve(highest: f64, rtt: Span, secs: u64) -> Vec<(f64, f64)> {
         let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
         cubic.window = highest;
-        cubic.decrease(Time::ZERO, 1);
+        cubic.decrease(&LOSS);
         let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
         let mut now = Time::ZERO;
         let mut points = Vec::new();
@@ -271,12 +300,65 @@ mod tests {
     fn a_window_below_the_last_maximum_aims_lower() {
         let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
         cubic.window = 100.0;
-        cubic.decrease(Time::ZERO, 1);
+        cubic.decrease(&LOSS);
         assert_eq!((cubic.window, cubic.highest), (70.0, 100.0));
-        cubic.decrease(Time::ZERO, 1);
+        cubic.decrease(&LOSS);
         assert_eq!((cubic.window, cubic.highest), (49.0, 70.0 * 0.85));
-        (0..20).for_each(|_| cubic.decrease(Time::ZERO, 1));
-        assert_eq!(cubic.window, 2.0);
+        (0..20).for_each(|_| cubic.decrease(&LOSS));
+        assert_eq!((cubic.window, cubic.ssthresh), (2.0, 2.0));
+        (0..20).for_each(|_| cubic.decrease(&MARK));
+        assert_eq!((cubic.window, cubic.ssthresh), (1.0, 2.0), "marks may leave one");
+        let mut alone = Cubic::new(Settings { fast_convergence: false, ..Settings::new(&article(&ENTRY)) });
+        alone.window = 100.0;
+        (0..2).for_each(|_| alone.decrease(&LOSS));
+        assert_eq!(alone.highest, 70.0);
+    }
+
+    /// A law that had congestion at 100, and so many Data in so many seconds from this time on.
+    fn feed(cubic: &mut Cubic, from_secs: u64, secs: u64) {
+        let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
+        for ms in (0..1000 * secs).step_by(20) {
+            let now = Time::ZERO + Span::from_secs(from_secs) + Span::from_millis(ms);
+            cubic.increase(&pipe::data(&packet, now, Span::from_millis(100), &mut random));
+        }
+    }
+
+    /// RFC 9438, 4.2: "The elapsed time t MUST NOT include periods during which cwnd has not been updated due
+    /// to application-limited behavior".
+    #[test]
+    fn the_time_in_which_the_application_asks_for_nothing_does_not_count() {
+        let settings = Settings::new(&article(&ENTRY));
+        let [mut busy, mut idle, mut slow] = [0; 3].map(|_| Cubic::new(settings));
+        for cubic in [&mut busy, &mut idle, &mut slow] {
+            cubic.window = 100.0;
+            cubic.decrease(&LOSS);
+            feed(cubic, 0, 2);
+        }
+        feed(&mut busy, 2, 2);
+        // One sends nothing for a minute, the other little.
+        idle.on_unused(Time::ZERO + Span::from_secs(62));
+        feed(&mut idle, 62, 2);
+        (2..=62).for_each(|secs| slow.on_unused(Time::ZERO + Span::from_secs(secs)));
+        feed(&mut slow, 62, 2);
+        assert!(busy.window > 72.0 && busy.window < 100.0, "still below W_max: {}", busy.window);
+        // What differs is the time between two Data, 20 ms of some six packets a second.
+        assert!((idle.window - busy.window).abs() < 0.2, "{} {}", idle.window, busy.window);
+        assert_eq!(idle.window, slow.window);
+        let mut code = Cubic::new(Settings::new(&variant(&ENTRY, "pcon-client")));
+        code.window = 100.0;
+        code.decrease(&LOSS);
+        code.on_unused(Time::ZERO + Span::from_secs(62));
+        feed(&mut code, 62, 2);
+        assert!(code.window > 1000.0, "the code counts it: {}", code.window);
+    }
+
+    #[test]
+    fn the_epoch_begins_with_congestion_avoidance() {
+        let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
+        cubic.window = 100.0;
+        cubic.decrease(&LOSS);
+        feed(&mut cubic, 3, 1);
+        assert_eq!(cubic.epoch.unwrap().start, Time::ZERO + Span::from_secs(3));
     }
 
     #[test]

@@ -2,10 +2,18 @@
 //! marked Data, lost Interests or both say that there is congestion; a *law* says what becomes of W.
 //!
 //! ```text
-//!   Data, unmarked ----------------------------------> law.increase
+//!   Data, unmarked ---------------> not in recovery -> law.increase
 //!   Data, marked  \                  at most once
-//!   timeout, Nack  > what it reacts to > a round trip > law.decrease
+//!   timeout, Nack  > what it reacts to > a window ----> law.decrease
 //! ```
+//!
+//! *Conservative window adaptation*: what was sent before a decrease met the congestion that it answers.
+//! So neither its loss nor a mark on its Data is another sign, and its Data do not let W grow: recovery,
+//! as RFC 9002, section 7.3.2, has it for marks and losses alike, and RFC 6582 and RFC 3168, 6.1.2, by
+//! numbers of segments. Sendings are counted, so a retransmission that is lost in its turn is a sign.
+//! PCON's consumers and catchunks do it otherwise: after a decrease nothing is a sign before a Data
+//! beyond the newest segment of then came. A loss is known an RTO after its sending, later than such a
+//! Data, so there one overflow of a queue makes W decrease more than once ([`Recovery::Segment`]).
 //!
 //! The laws stand in files of their own, each beside its article: `reno.rs`, `bic.rs`, `cubic.rs`,
 //! `bbr.rs`. In NDN a consumer knows of a loss only by a timeout or a Nack: Data come from several
@@ -15,7 +23,7 @@ pub(crate) mod bbr;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 #[cfg(test)]
-mod pipe;
+pub(crate) mod pipe;
 pub(crate) mod reno;
 
 use core::fmt;
@@ -52,10 +60,8 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     }
 
     /// An Interest leaves, later by `late` than the law would have let it: its application had nothing
-    /// to ask for. The answer comes back with the Data, or the loss, as `tag`.
-    fn on_send(&mut self, _ev: &SendEvent<'_>, _late: Span) -> u32 {
-        0
-    }
+    /// to ask for. Sendings are numbered; the Data, or the loss, has the `number` as its tag.
+    fn on_send(&mut self, _ev: &SendEvent<'_>, _number: u32, _late: Span) {}
 
     /// A Data came, marked or not; before anything else is said of it.
     fn on_data(&mut self, _ev: &mut DataReceived<'_>) {}
@@ -63,11 +69,30 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// An Interest is lost; before anything else is said of it.
     fn on_loss(&mut self, _ev: &LossEvent<'_>) {}
 
-    /// A Data without a mark came, and W was in use.
+    /// A Data without a mark came, W was in use, and there is no recovery.
     fn increase(&mut self, ev: &DataReceived<'_>);
 
-    /// There is congestion, with so many Interests pending.
-    fn decrease(&mut self, now: Time, pending: u32);
+    /// Until now, since the last Data, W was not in use: the application had less to ask for.
+    fn on_unused(&mut self, _now: Time) {}
+
+    /// There is congestion.
+    fn decrease(&mut self, congestion: &Congestion);
+}
+
+/// What tells of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Mark,
+    Loss,
+}
+
+/// A sign of congestion that is believed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Congestion {
+    pub(crate) sign: Sign,
+    pub(crate) now: Time,
+    /// Pending Interests.
+    pub(crate) pending: u32,
 }
 
 /// What a consumer takes for a sign of congestion.
@@ -77,13 +102,23 @@ pub(crate) struct Signs {
     pub(crate) losses: bool,
 }
 
-/// Conservative window adaptation: which signs are believed once a round trip only.
+/// Conservative window adaptation: which signs are believed once a window only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Guard {
     pub(crate) marks: bool,
     pub(crate) losses: bool,
-    /// How much more than a round trip lies between two decreases, round trips.
+    pub(crate) by: Recovery,
+    /// How much more than a window lies between two decreases, windows.
     pub(crate) add_rtt: f64,
+}
+
+/// When recovery from a decrease is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recovery {
+    /// For each Interest by itself: it was sent after the decrease.
+    Sending,
+    /// For all: a Data came of a segment beyond the newest one at the decrease.
+    Segment,
 }
 
 /// What window schemes have in common.
@@ -101,13 +136,14 @@ impl Reaction {
         let reacts_to = params.text("react_to");
         let signs = Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" };
         let cwa = params.switch("cwa");
-        let guard = Guard { marks: cwa, losses: cwa, add_rtt: params.number("add_rtt_suppress") };
+        let by = if params.text("recovery") == "segment" { Recovery::Segment } else { Recovery::Sending };
+        let guard = Guard { marks: cwa, losses: cwa, by, add_rtt: params.number("add_rtt_suppress") };
         Reaction { signs, guard, min_rto: Span::ZERO }
     }
 }
 
-/// `react_to`, `cwa` and `add_rtt_suppress`.
-pub(crate) const REACTION: [Parameter; 3] = [
+/// `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
+pub(crate) const REACTION: [Parameter; 4] = [
     Parameter {
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
@@ -118,14 +154,23 @@ pub(crate) const REACTION: [Parameter; 3] = [
     Parameter::switch(
         "cwa",
         "true",
-        "conservative window adaptation: the window is decreased at most once a round trip",
-        "paper: RFC 5681, section 3.1, and RFC 6582, at most once a window of data",
+        "conservative window adaptation: the window is decreased at most once a window of Data",
+        "paper: RFC 6582, section 3.2; RFC 3168, section 6.1.2",
     ),
+    Parameter {
+        key: "recovery",
+        kind: ParameterKind::Choice(&["sending", "segment"]),
+        default: "sending",
+        meaning: "`cwa`: what is no other sign of the congestion of the last decrease: Interests that were sent before \
+                  it; or anything until a Data came of a segment beyond the newest one of then",
+        from: "paper: RFC 9002, section 7.3.2, RFC 6582's rule where segments come in any order; \
+               files: catchunks, pcon-client: `segment`",
+    },
     Parameter::number(
         "add_rtt_suppress",
         (0.0, 10.0),
         "0",
-        "round trips beyond one between two decreases",
+        "`cwa`: windows beyond one between two decreases",
         "paper: RFC 6582, none; pcon-client has 0.5, without effect while its `cwa` is off",
     ),
 ];
@@ -179,10 +224,14 @@ impl<L: WindowLaw> Scheme for WindowScheme<L> {
 pub(crate) struct WindowFlow<L> {
     law: L,
     reaction: Reaction,
+    /// Interests sent.
+    sent: u64,
+    /// So many of them before the last guarded decrease.
+    sent_before: u64,
+    /// Signs of fewer sendings, or before Data of a later segment, are of the last decrease's congestion.
+    recovery_point: Option<u64>,
     /// The newest segment that came.
     highest_data: u64,
-    /// Until a Data beyond this segment came, a sign tells of what was answered already.
-    recovery_point: Option<u64>,
     /// When the pace lets the next Interest go.
     paced_until: Time,
     /// Since when the next Interest could have left.
@@ -191,29 +240,48 @@ pub(crate) struct WindowFlow<L> {
 
 impl<L: WindowLaw> WindowFlow<L> {
     pub(crate) fn new(settings: L::Settings, reaction: Reaction) -> WindowFlow<L> {
-        let (paced_until, could_leave) = (Time::ZERO, None);
         WindowFlow {
             law: L::new(settings),
             reaction,
-            highest_data: 0,
+            sent: 0,
+            sent_before: 0,
             recovery_point: None,
-            paced_until,
-            could_leave,
+            highest_data: 0,
+            paced_until: Time::ZERO,
+            could_leave: None,
         }
     }
 
-    /// A sign of congestion: a decrease, unless the guard knows of it. The recovery point is where new
-    /// segments begin, and by `add_rtt` of what is on its way beyond that.
-    fn on_sign(&mut self, is_guarded: bool, now: Time, pending: u32, highest_sent: u64) {
+    /// The number of a sending by its tag, which is the end of it.
+    fn number(&self, tag: u32) -> u64 {
+        self.sent.saturating_sub(u64::from((self.sent as u32).wrapping_sub(tag)))
+    }
+
+    /// A sign of congestion: a decrease, unless it is of what the last one answered.
+    fn on_sign(&mut self, congestion: &Congestion, is_guarded: bool, tag: u32, highest_sent: u64) {
         if is_guarded {
-            if self.recovery_point.is_some_and(|point| self.highest_data <= point) {
+            let Guard { by, add_rtt, .. } = self.reaction.guard;
+            let (of, next, on_its_way) = match by {
+                Recovery::Sending => (self.number(tag), self.sent, u64::from(congestion.pending)),
+                Recovery::Segment => {
+                    let on_its_way = highest_sent.saturating_sub(self.highest_data);
+                    (self.highest_data, highest_sent.saturating_add(1), on_its_way)
+                }
+            };
+            if self.recovery_point.is_some_and(|point| of < point) {
                 return;
             }
-            let on_its_way = highest_sent.saturating_sub(self.highest_data) as f64;
-            let beyond = (self.reaction.guard.add_rtt * on_its_way) as u64;
-            self.recovery_point = Some(highest_sent.saturating_add(beyond));
+            let beyond = (add_rtt * on_its_way as f64) as u64;
+            self.recovery_point = Some(next.saturating_add(beyond));
+            self.sent_before = self.sent;
         }
-        self.law.decrease(now, pending);
+        self.law.decrease(congestion);
+    }
+
+    /// Whether the Interest with this tag was sent before the last guarded decrease. The programs that go by
+    /// segments let W grow by its Data all the same.
+    fn is_in_recovery(&self, tag: u32) -> bool {
+        self.reaction.guard.by == Recovery::Sending && self.number(tag) < self.sent_before
     }
 
     /// Whether half of W is in use: what an application with little to ask for does not use says
@@ -241,15 +309,24 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
             let due = self.paced_until.max(ev.now - CATCH_UP);
             self.paced_until = due + rate.time_for(ev.expected_size).min(LONGEST_INTERVAL);
         }
-        self.law.on_send(ev, late)
+        if ev.pending == 0 {
+            self.law.on_unused(ev.now);
+        }
+        let number = self.sent as u32;
+        self.law.on_send(ev, number, late);
+        self.sent += 1;
+        number
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.highest_data = self.highest_data.max(ev.segment);
         self.law.on_data(ev);
         if self.reaction.signs.marks && ev.data.header().congestion_mark != 0 {
-            self.on_sign(self.reaction.guard.marks, ev.now, ev.pending, ev.highest_sent);
-        } else if self.is_used(ev.pending) {
+            let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending };
+            self.on_sign(&congestion, self.reaction.guard.marks, ev.tag, ev.highest_sent);
+        } else if !self.is_used(ev.pending) {
+            self.law.on_unused(ev.now);
+        } else if !self.is_in_recovery(ev.tag) {
             self.law.increase(ev);
         }
     }
@@ -257,7 +334,8 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         self.law.on_loss(ev);
         if self.reaction.signs.losses {
-            self.on_sign(self.reaction.guard.losses, ev.now, ev.pending, ev.highest_sent);
+            let congestion = Congestion { sign: Sign::Loss, now: ev.now, pending: ev.pending };
+            self.on_sign(&congestion, self.reaction.guard.losses, ev.tag, ev.highest_sent);
         }
     }
 
@@ -267,5 +345,220 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
 
     fn gauge(&self) -> Gauge {
         Gauge::Window(self.law.window())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pipe::{self, Pipe, article, variant};
+    use super::reno::Reno;
+    use super::*;
+    use weir_core::packet::Packet;
+    use weir_core::params::Value;
+    use weir_core::random::Random;
+    use weir_core::units::Bytes;
+
+    /// A consumer's flow control, told by hand: Reno from a window of 64 on, in congestion avoidance.
+    struct Bench {
+        flow: WindowFlow<Reno>,
+        random: Random,
+        highest_sent: u64,
+        pending: u32,
+    }
+
+    impl Bench {
+        fn new(set: &[(&str, Value)]) -> Bench {
+            let params = Params::resolve(reno::ENTRY.parameters, set.iter().map(|(k, v)| (*k, v))).unwrap();
+            let bounds = Bounds { initial: 128.0, least: 2.0 };
+            let mut flow =
+                WindowFlow::<Reno>::new(reno::Settings { beta: 0.5, bounds }, Reaction::new(&params));
+            flow.law.decrease(&pipe::LOSS);
+            Bench { flow, random: Random::named(1, "bench"), highest_sent: 0, pending: 0 }
+        }
+
+        /// Sends these segments; their tags.
+        fn send(&mut self, segments: core::ops::Range<u64>) -> Vec<u32> {
+            segments.map(|segment| self.send_one(segment)).collect()
+        }
+
+        fn send_one(&mut self, segment: u64) -> u32 {
+            self.highest_sent = self.highest_sent.max(segment);
+            self.pending += 1;
+            self.flow.on_send(&mut SendEvent {
+                now: Time::ZERO,
+                interest: &mut Packet::default(),
+                segment,
+                retransmission: false,
+                pending: self.pending - 1,
+                expected_size: Bytes::new(1100),
+                random: &mut self.random,
+            })
+        }
+
+        fn data(&mut self, segment: u64, tag: u32, mark: u64) -> f64 {
+            let mut packet = Packet::default();
+            packet.header_mut().congestion_mark = mark;
+            self.pending -= 1;
+            let (pending, highest_sent) = (self.pending, self.highest_sent);
+            let data = pipe::data(&packet, Time::ZERO, Span::ZERO, &mut self.random);
+            self.flow.on_data(&mut DataReceived { segment, tag, pending, highest_sent, ..data });
+            self.flow.law.window()
+        }
+
+        fn lose(&mut self, segment: u64, tag: u32) -> f64 {
+            self.pending -= 1;
+            let (pending, highest_sent, random) = (self.pending, self.highest_sent, &mut self.random);
+            let now = Time::ZERO;
+            self.flow.on_timeout(&mut LossEvent { now, segment, tag, pending, highest_sent, random });
+            self.flow.law.window()
+        }
+    }
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.to_owned())
+    }
+
+    #[test]
+    fn what_was_sent_before_a_decrease_is_no_other_sign() {
+        let mut bench = Bench::new(&[]);
+        let before = bench.send(0..60);
+        assert_eq!(bench.lose(3, before[3]), 32.0);
+        assert_eq!(bench.lose(4, before[4]), 32.0, "of the same congestion");
+        assert_eq!(bench.data(5, before[5], 1), 32.0, "so is its mark");
+        let again = bench.send_one(3);
+        let after = bench.send(60..64);
+        assert!(bench.data(60, after[0], 0) > 32.0);
+        assert!(
+            (32.0..33.0).contains(&bench.lose(6, before[6])),
+            "lost before that Data came, known after it"
+        );
+        assert!((16.0..17.0).contains(&bench.lose(3, again)), "lost once more: that is new");
+        assert!((16.0..17.0).contains(&bench.data(61, after[1], 1)), "sent before that");
+        let newest = bench.send_one(64);
+        assert!((8.0..9.0).contains(&bench.data(64, newest, 1)));
+    }
+
+    #[test]
+    fn data_of_before_a_decrease_do_not_let_the_window_grow() {
+        for (recovery, grows) in [("sending", false), ("segment", true)] {
+            let mut bench = Bench::new(&[("recovery", text(recovery))]);
+            let before = bench.send(0..60);
+            bench.lose(0, before[0]);
+            assert_eq!(bench.data(1, before[1], 0) > 32.0, grows, "{recovery}");
+            let after = bench.send_one(60);
+            assert!(bench.data(60, after, 0) > 32.0);
+        }
+    }
+
+    #[test]
+    fn by_segments_recovery_ends_for_all_with_a_data_beyond_the_newest_one_of_then() {
+        let mut bench = Bench::new(&[("recovery", text("segment"))]);
+        let before = bench.send(0..60);
+        assert_eq!(bench.lose(3, before[3]), 32.0);
+        assert!((32.0..33.0).contains(&bench.data(59, before[59], 0)), "the newest one of then");
+        assert!((32.0..33.0).contains(&bench.lose(4, before[4])));
+        let after = bench.send_one(60);
+        bench.data(60, after, 0);
+        assert!((16.0..17.0).contains(&bench.lose(5, before[5])), "known too late: the programs count it");
+    }
+
+    #[test]
+    fn two_decreases_may_be_further_apart() {
+        for recovery in ["sending", "segment"] {
+            let mut bench =
+                Bench::new(&[("recovery", text(recovery)), ("add_rtt_suppress", Value::Float(0.5))]);
+            let before = bench.send(0..61);
+            bench.data(0, before[0], 0);
+            // Some 60 are on their way: signs of half as many more are of the same congestion.
+            bench.lose(1, before[1]);
+            let after = bench.send(61..100);
+            assert!(bench.data(61, after[0], 1) > 31.0, "{recovery}");
+            assert!(bench.data(85, after[24], 1) > 31.0, "{recovery}");
+            assert!(bench.data(95, after[34], 0) > 31.0, "{recovery}");
+            assert!(bench.data(96, after[35], 1) < 17.0, "{recovery}");
+        }
+    }
+
+    #[test]
+    fn without_the_guard_every_sign_counts() {
+        let mut bench = Bench::new(&[("cwa", Value::Bool(false))]);
+        let before = bench.send(0..60);
+        assert_eq!(bench.lose(3, before[3]), 32.0);
+        assert_eq!(bench.lose(4, before[4]), 16.0);
+        assert_eq!(bench.data(5, before[5], 1), 8.0);
+        assert!(bench.data(6, before[6], 0) > 8.0, "and there is no recovery");
+    }
+
+    #[test]
+    fn it_reacts_to_what_it_is_told_to() {
+        for (react_to, after_mark, after_loss) in
+            [("marks", true, false), ("losses", false, true), ("both", true, true)]
+        {
+            let halves = |act: fn(&mut Bench, u32) -> f64| {
+                let mut bench = Bench::new(&[("react_to", text(react_to))]);
+                let tags = bench.send(0..60);
+                act(&mut bench, tags[0]) == 32.0
+            };
+            assert_eq!(halves(|bench, tag| bench.data(0, tag, 1)), after_mark, "{react_to}");
+            assert_eq!(halves(|bench, tag| bench.lose(0, tag)), after_loss, "{react_to}");
+        }
+    }
+
+    /// RFC 7661: growth is for what is used.
+    #[test]
+    fn a_window_of_which_less_than_half_is_used_does_not_grow() {
+        let mut bench = Bench::new(&[]);
+        let tags = bench.send(0..32);
+        assert!(bench.data(0, tags[0], 0) > 64.0, "32 of 64");
+        let grown = bench.flow.law.window();
+        assert_eq!(bench.data(1, tags[1], 0), grown, "31 of them");
+    }
+
+    #[test]
+    fn numbers_of_sendings_are_told_from_their_ends() {
+        let mut bench = Bench::new(&[]);
+        bench.flow.sent = (1 << 33) + 2;
+        for (tag, number) in [(1, (1 << 33) + 1), (0, 1 << 33), (u32::MAX, (1 << 33) - 1)] {
+            assert_eq!(bench.flow.number(tag), number);
+        }
+    }
+
+    /// How often W was decreased, and the used part of the link.
+    fn decreases(entry: &crate::registry::Entry, params: &Params, pipe: Pipe, secs: u64) -> (usize, f64) {
+        let got = pipe.run((entry.build)(params).flow_control(&pipe::FLOW), secs);
+        let fell = got.windows.windows(2).filter(|pair| pair[1].1 < pair[0].1).count();
+        (fell, got.bits as f64 / (pipe.rate.unwrap().as_bps() as f64 * secs as f64))
+    }
+
+    /// A queue that overflows loses some Interests of one window; each is known an RTO after its sending.
+    #[test]
+    fn an_overflow_is_one_decrease() {
+        let rate = Some(Rate::from_mbps(10));
+        let pipe = Pipe { rate, limit: 20, delay: Span::from_millis(20), ..Pipe::default() };
+        let by_segment = Value::Text("segment".to_owned());
+        let segment = Params::resolve(reno::ENTRY.parameters, [("recovery", &by_segment)]).unwrap();
+        let (few, used) = decreases(&reno::ENTRY, &article(&reno::ENTRY), pipe, 60);
+        let (many, less) = decreases(&reno::ENTRY, &segment, pipe, 60);
+        assert!(used > 0.9 && less < 0.85, "{used} used, by segments {less}");
+        assert!(few < many, "{few} decreases, by segments {many}");
+    }
+
+    /// Every law on a link that marks what finds 50 Data waiting, and would lose what finds 1000.
+    #[test]
+    fn marks_keep_a_queue_short_and_the_link_busy() {
+        let rate = Some(Rate::from_mbps(10));
+        let pipe =
+            Pipe { rate, limit: 1000, mark_above: 50, delay: Span::from_millis(20), ..Pipe::default() };
+        for entry in [&reno::ENTRY, &bic::ENTRY, &cubic::ENTRY] {
+            let got = pipe.run((entry.build)(&article(entry)).flow_control(&pipe::FLOW), 60);
+            let used = got.bits as f64 / (10e6 * 60.0);
+            assert_eq!(got.lost, 0, "{}", entry.name);
+            assert!(used > 0.95, "{}: {used} used", entry.name);
+            let steady = got.windows.iter().filter(|(at, _)| at.as_secs_f64() > 5.0);
+            let most = steady.map(|(_, window)| *window).fold(0.0, f64::max);
+            assert!(most < 23.0 + 50.0 + 40.0, "{}: W up to {most}", entry.name);
+            let deaf = pipe.run((entry.build)(&variant(entry, "pcon-client")).flow_control(&pipe::FLOW), 60);
+            assert!(deaf.lost > 0, "{}: it listens to losses only", entry.name);
+        }
     }
 }

@@ -16,6 +16,7 @@ use weir_core::scheme::{
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{Name, ServiceClass};
 
+use super::{Congestion, Sign};
 use crate::registry::Entry;
 
 const HASHER: NameHasher = NameHasher::new(1);
@@ -33,6 +34,10 @@ pub(crate) fn variant(entry: &Entry, name: &str) -> Params {
     let name = Value::Text(name.to_owned());
     Params::resolve(entry.parameters, [("variant", &name)]).unwrap()
 }
+
+/// What a law is told by hand.
+pub(crate) const LOSS: Congestion = Congestion { sign: Sign::Loss, now: Time::ZERO, pending: 1 };
+pub(crate) const MARK: Congestion = Congestion { sign: Sign::Mark, ..LOSS };
 
 /// A Data that comes to a law by hand.
 pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut Random) -> DataReceived<'a> {
@@ -97,6 +102,16 @@ pub(crate) struct Outcome {
 impl Pipe {
     /// A consumer with this flow control for so many seconds.
     pub(crate) fn run(&self, control: Box<dyn FlowControl>, secs: u64) -> Outcome {
+        self.watch(control, secs, &mut |_| {})
+    }
+
+    /// The same; looks on after each Data.
+    pub(crate) fn watch(
+        &self,
+        control: Box<dyn FlowControl>,
+        secs: u64,
+        look: &mut dyn FnMut(Time),
+    ) -> Outcome {
         let mut consumer = self.consumer(control);
         let (mut pool, mut random) = (PacketPool::new(), Random::named(1, "pipe"));
         let mut outcome = Outcome::default();
@@ -117,6 +132,7 @@ impl Pipe {
                 if let Gauge::Window(window) = consumer.gauge() {
                     outcome.windows.push((now, window));
                 }
+                look(now);
             }
             consumer.handle_deadline(now);
             while let Some(id) = consumer.poll_send(now, &mut pool) {

@@ -13,16 +13,18 @@
 //!    1; other Data still come, and keep the clock going.
 //! 2. ssthresh is a part of W, not of what is pending. W grows only while half of it is in use, as in
 //!    RFC 7661, so the two differ little.
-//! 3. A mark is answered as a loss is (RFC 3168).
+//! 3. A mark is answered as a loss is (RFC 3168), but W does not fall below 2 by marks either; there
+//!    section 6.1.2 lets it fall to 1.
+//! 4. Segments come in any order, so recovery goes by sendings, as in RFC 9002, not by a highest segment.
 //!
 //! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`): W begins at 1, is
-//! at least 1, and reacts to losses only, to each of them.
+//! at least 1, and reacts to losses only, to each of them; with `cwa` its recovery goes by segments. Its RTO
+//! is not bounded by the lifetime, and a Nack is no sign to it; here both are as in the article.
 
 use weir_core::params::{Parameter, ParameterKind, Variant};
 use weir_core::scheme::DataReceived;
-use weir_core::units::Time;
 
-use super::{Bounds, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
+use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -42,6 +44,7 @@ pub const ENTRY: Entry = Entry {
                         ("min_window", "1"),
                         ("react_to", "losses"),
                         ("cwa", "false"),
+                        ("recovery", "segment"),
                         ("add_rtt_suppress", "0.5"),
                     ],
                 },
@@ -56,6 +59,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[0],
         REACTION[1],
         REACTION[2],
+        REACTION[3],
     ],
     build: |params| {
         let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
@@ -93,7 +97,7 @@ impl WindowLaw for Reno {
         self.window = self.settings.bounds.clamp(self.window + step);
     }
 
-    fn decrease(&mut self, _now: Time, _pending: u32) {
+    fn decrease(&mut self, _congestion: &Congestion) {
         self.window = self.settings.bounds.clamp(self.window * self.settings.beta);
         self.ssthresh = self.window;
     }
@@ -101,9 +105,9 @@ impl WindowLaw for Reno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pipe::{Pipe, article};
+    use super::super::pipe::{LOSS, Pipe, article};
     use super::*;
-    use weir_core::units::Span;
+    use weir_core::units::{Span, Time};
 
     fn run(pipe: Pipe, secs: u64) -> super::super::pipe::Outcome {
         pipe.run((ENTRY.build)(&article(&ENTRY)).flow_control(&super::super::pipe::FLOW), secs)
@@ -137,11 +141,11 @@ mod tests {
         feed(&mut reno, 4);
         feed(&mut reno, 8);
         assert_eq!(reno.window(), 16.0);
-        reno.decrease(Time::ZERO, 16);
+        reno.decrease(&LOSS);
         assert_eq!(reno.window(), 8.0);
         feed(&mut reno, 8);
         assert!((reno.window() - 9.0).abs() < 0.06, "{}", reno.window());
-        (0..10).for_each(|_| reno.decrease(Time::ZERO, 1));
+        (0..10).for_each(|_| reno.decrease(&LOSS));
         assert_eq!(reno.window(), 2.0, "the floor");
     }
 }
