@@ -18,13 +18,13 @@ use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Span, Time};
 use weir_core::wire;
 use weir_packet::Name;
-use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
+use weir_results::{FlowInfo, Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
 use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, SourceRate};
 use weir_schemes::{Entry, SCHEMES};
 
 use crate::air::Air;
 use crate::expect::Probes;
-use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
+use crate::measure::{ChannelInfo, Measurements, Plan};
 use crate::world::{Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
 
 /// How a scenario is to be run.

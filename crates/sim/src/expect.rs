@@ -1,10 +1,12 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
 use weir_core::units::{Span, Time};
-use weir_results::{Bound, DelayHistogram, ExpectationRow, jain, unfairness};
+use weir_results::{
+    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, jain, unfairness,
+};
 use weir_scenario::{self as scenario, Expectation, Metric};
 
-use crate::measure::{Completion, Interval};
+use crate::measure::ChannelInterval;
 
 /// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
 /// plots), or of the smallest multiple of it in which one segment of each flow is less than what
@@ -117,44 +119,53 @@ impl Probes {
     }
 }
 
-/// What came out, a row an expectation.
-pub(crate) fn rows(
-    probes: &Probes,
-    intervals: &[Interval],
-    completion: &[Option<Completion>],
-) -> Vec<ExpectationRow> {
-    let row = |probe: &Probe| {
-        let interval = intervals.iter().find(|i| (i.from, i.to) == probe.window);
-        let measured = interval.and_then(|interval| probe.measured(interval, completion));
-        let Expectation { what, source, metric, stated, tolerance, .. } = &probe.expectation;
-        ExpectationRow {
-            what: what.clone(),
-            source: source.clone(),
-            unit: metric.unit().to_owned(),
-            stated: *stated,
-            measured,
-            tolerance: *tolerance,
-            bound: match probe.expectation.kind {
-                scenario::Bound::About => Bound::About,
-                scenario::Bound::AtMost => Bound::AtMost,
-                scenario::Bound::AtLeast => Bound::AtLeast,
-            },
-            holds: measured.is_some_and(|value| probe.expectation.holds(value)),
-        }
-    };
-    probes.probes.iter().map(row).collect()
+impl Probes {
+    /// What came out, a row an expectation; `links` beside the intervals of the accounts.
+    pub(crate) fn rows(&self, flows: &FlowAccounts, links: &[ChannelInterval]) -> Vec<ExpectationRow> {
+        let row = |probe: &Probe| {
+            let place = flows.intervals().iter().position(|i| (i.from(), i.to()) == probe.window);
+            let measured = place.and_then(|place| {
+                let what = Measured { flows, interval: &flows.intervals()[place], links: &links[place] };
+                probe.measured(&what)
+            });
+            let Expectation { what, source, metric, stated, tolerance, .. } = &probe.expectation;
+            ExpectationRow {
+                what: what.clone(),
+                source: source.clone(),
+                unit: metric.unit().to_owned(),
+                stated: *stated,
+                measured,
+                tolerance: *tolerance,
+                bound: match probe.expectation.kind {
+                    scenario::Bound::About => Bound::About,
+                    scenario::Bound::AtMost => Bound::AtMost,
+                    scenario::Bound::AtLeast => Bound::AtLeast,
+                },
+                holds: measured.is_some_and(|value| probe.expectation.holds(value)),
+            }
+        };
+        self.probes.iter().map(row).collect()
+    }
+}
+
+/// What was measured in the window of an expectation.
+struct Measured<'a> {
+    flows: &'a FlowAccounts,
+    interval: &'a Interval,
+    links: &'a ChannelInterval,
 }
 
 impl Probe {
     /// The value of the metric; `None` if there is nothing to measure.
-    fn measured(&self, interval: &Interval, completion: &[Option<Completion>]) -> Option<f64> {
-        let seconds = interval.seconds();
+    fn measured(&self, Measured { flows, interval, links }: &Measured<'_>) -> Option<f64> {
+        let (seconds, completion) = (interval.seconds(), flows.completion());
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
         };
         let count = |of: fn(&Interval, usize) -> u64| {
             Some(self.flows.iter().map(|&f| of(interval, f)).sum::<u64>() as f64)
         };
+        let delays = || interval.delays_of(&self.flows);
         let mean_of_channels = |of: &dyn Fn(usize) -> f64| {
             let n = self.channels.len();
             (n > 0).then(|| self.channels.iter().map(|&c| of(c)).sum::<f64>() / n as f64)
@@ -162,41 +173,33 @@ impl Probe {
         match self.expectation.metric {
             Metric::Goodput => Some(goodputs().iter().sum()),
             Metric::DataRate => Some(self.data_bits as f64 / seconds),
-            Metric::DelayMean => self.delays(interval).mean_ms(),
-            Metric::DelayP50 => self.delays(interval).quantile_ms(0.50),
-            Metric::DelayP95 => self.delays(interval).quantile_ms(0.95),
-            Metric::DelayP99 => self.delays(interval).quantile_ms(0.99),
+            Metric::DelayMean => delays().mean_ms(),
+            Metric::DelayP50 => delays().quantile_ms(0.50),
+            Metric::DelayP95 => delays().quantile_ms(0.95),
+            Metric::DelayP99 => delays().quantile_ms(0.99),
             Metric::Lost => count(|i, f| i.flow(f).lost),
             Metric::Retransmitted => count(|i, f| i.flow(f).counters.retransmitted),
             Metric::Timeouts => count(|i, f| i.flow(f).counters.timeouts),
             Metric::Completion => completions(&self.flows, completion)?.into_iter().reduce(f64::max),
             Metric::CompletionMean => mean(&completions(&self.flows, completion)?),
             Metric::Unfinished => {
-                let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to);
+                let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to());
                 Some(self.flows.iter().filter(is_late).count() as f64)
             }
-            Metric::Utilisation => mean_of_channels(&|c| interval.channel(c).busy.as_secs_f64() / seconds),
-            Metric::QueueMean => self.queueing(interval).mean_ms(),
-            Metric::QueueP99 => self.queueing(interval).quantile_ms(0.99),
-            Metric::QueuePackets => mean_of_channels(&|c| interval.channel(c).waited.as_secs_f64() / seconds),
+            Metric::Utilisation => mean_of_channels(&|c| links.channel(c).busy.as_secs_f64() / seconds),
+            Metric::QueueMean => self.queueing(links).mean_ms(),
+            Metric::QueueP99 => self.queueing(links).quantile_ms(0.99),
+            Metric::QueuePackets => mean_of_channels(&|c| links.channel(c).waited.as_secs_f64() / seconds),
             Metric::Jain => jain(&goodputs()),
             Metric::Unfairness => unfairness(&goodputs()),
             Metric::Settle => self.settling.time_s(),
         }
     }
 
-    fn delays(&self, interval: &Interval) -> DelayHistogram {
-        let mut sum = DelayHistogram::new();
-        for delays in self.flows.iter().filter_map(|&f| interval.delays(f)) {
-            sum.merge(delays);
-        }
-        sum
-    }
-
-    fn queueing(&self, interval: &Interval) -> DelayHistogram {
+    fn queueing(&self, links: &ChannelInterval) -> DelayHistogram {
         let mut sum = DelayHistogram::new();
         for &channel in &self.channels {
-            sum.merge(interval.queueing(channel));
+            sum.merge(links.queueing(channel));
         }
         sum
     }
