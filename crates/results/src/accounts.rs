@@ -141,6 +141,25 @@ impl Interval {
         sum
     }
 
+    /// Takes in that of some flows, which are at these places.
+    fn take_in(&mut self, places: &[usize], part: Interval, infos: &[FlowInfo]) {
+        (self.to, self.state) = (part.to, part.state);
+        for (flow, &place) in places.iter().enumerate() {
+            for (own, of_part) in self.flows.iter_mut().zip(&part.flows) {
+                own[place] = of_part[flow];
+            }
+        }
+        for ((delays, &place), info) in part.flow_delays.into_iter().zip(places).zip(infos) {
+            match self.flow_delays.get_mut(place) {
+                Some(own) => *own = delays,
+                None => self.class_delays[info.class as usize].merge(&delays),
+            }
+        }
+        for (own, delays) in self.class_delays.iter_mut().zip(&part.class_delays) {
+            own.merge(delays);
+        }
+    }
+
     fn class_delays(&self, class: ServiceClass, flows: &[usize]) -> DelayHistogram {
         self.class_delays.get(class as usize).cloned().unwrap_or_else(|| self.delays_of(flows))
     }
@@ -216,6 +235,42 @@ impl FlowAccounts {
             flows,
             classes,
         }
+    }
+
+    /// The accounts of a run whose flows were looked after in several places, with accounts of the same extent in
+    /// each: `parts` has them, and where the flows of each are among all.
+    pub fn gathered(
+        flows: Vec<FlowInfo>,
+        extent: &Extent,
+        parts: impl IntoIterator<Item = (Vec<usize>, FlowAccounts)>,
+    ) -> FlowAccounts {
+        let mut all = FlowAccounts::new(flows, extent);
+        for (places, part) in parts {
+            all.take_in(&places, part);
+        }
+        all
+    }
+
+    fn take_in(&mut self, places: &[usize], part: FlowAccounts) {
+        for (flow, &place) in places.iter().enumerate() {
+            self.totals[place] = part.totals[flow];
+            self.completion[place] = part.completion[flow];
+        }
+        for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
+            own.take_in(places, of_part, &part.flows);
+        }
+        // There are fewer flows in a part: it has the series of each if the whole has.
+        for (series, &place) in part.flow_series.into_iter().zip(places) {
+            if let Some(own) = self.flow_series.get_mut(place) {
+                *own = series;
+            }
+        }
+        for series in &part.class_series {
+            for own in self.class_series.iter_mut().filter(|own| own.class == series.class) {
+                own.add(series);
+            }
+        }
+        (self.next_sample, self.next_step, self.samples) = (part.next_sample, part.next_step, part.samples);
     }
 
     // ---- What happens
@@ -363,9 +418,10 @@ impl FlowAccounts {
         windows.filter(|(_, interval)| interval.state == State::Over)
     }
 
-    /// The interval between these two times, if it was measured to its end.
-    pub fn between(&self, (from, to): (Time, Time)) -> Option<&Interval> {
-        self.intervals.iter().find(|i| (i.from, i.to) == (from, to) && i.state == State::Over)
+    /// The interval between these two times, if it was measured to its end; and its place among all.
+    pub fn between(&self, (from, to): (Time, Time)) -> Option<(usize, &Interval)> {
+        let mut all = self.intervals.iter().enumerate();
+        all.find(|(_, i)| (i.from, i.to) == (from, to) && i.state == State::Over)
     }
 
     /// All that is measured, over or not: the whole run, the windows, the others.
@@ -462,5 +518,127 @@ fn empty_class(class: ServiceClass, samples: usize) -> ClassSeries {
         delay_ms: Vec::with_capacity(samples),
         lost: Vec::with_capacity(samples),
         retransmitted: Vec::with_capacity(samples),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn info(prefix: &str, class: ServiceClass) -> FlowInfo {
+        let (consumer, group) = ("C".to_owned(), class.name().to_owned());
+        FlowInfo { consumer, prefix: prefix.to_owned(), group, class, start: Time::ZERO }
+    }
+
+    fn delivery(content: u64, delay: u64, complete: bool) -> Delivery {
+        Delivery { segment: 0, delay: Span::from_millis(delay), content, complete }
+    }
+
+    const CLASSES: [ServiceClass; 3] = [ServiceClass::Ef, ServiceClass::Be, ServiceClass::Be];
+
+    fn infos() -> Vec<FlowInfo> {
+        ["/a", "/b", "/c"].into_iter().zip(CLASSES).map(|(prefix, class)| info(prefix, class)).collect()
+    }
+
+    fn extent() -> Extent {
+        Extent {
+            until: at(2_000),
+            windows: vec![(at(500), at(1_500)), (at(1_600), at(2_000))],
+            others: vec![(Time::ZERO, at(1_000))],
+            step: Span::from_millis(500),
+            with_series: true,
+        }
+    }
+
+    /// Accounts of some of the flows of a run in which flow `f` gets `f + 1` kB every 100 ms, and loses one of
+    /// them at 1 s.
+    fn run(flows: &[usize], until: u64) -> FlowAccounts {
+        let infos = infos();
+        let own = flows.iter().map(|&flow| infos[flow].clone()).collect();
+        let mut accounts = FlowAccounts::new(own, &extent());
+        for now in (0..until).step_by(100) {
+            while accounts.next_step() <= at(now) {
+                accounts.end_step();
+            }
+            for (place, &flow) in flows.iter().enumerate() {
+                if now == 1_000 {
+                    accounts.set_lost(place, 1);
+                    accounts.set_counters(place, ConsumerCounters { timeouts: 1, ..Default::default() });
+                } else {
+                    let k = 1 + flow as u64;
+                    accounts.on_delivery(place, &delivery(1_000 * k, 10 * k, now == 1_400), at(now));
+                }
+            }
+        }
+        while accounts.next_step() < at(until) {
+            accounts.end_step();
+        }
+        accounts.end_at(at(until));
+        accounts.end_step();
+        accounts
+    }
+
+    #[test]
+    fn an_interval_has_what_came_from_its_beginning_to_its_end() {
+        let accounts = run(&[0, 1, 2], 2_000);
+        let windows: Vec<_> = accounts.windows().map(|(place, interval)| (place, interval.clone())).collect();
+        assert_eq!(windows.len(), 2);
+        // 1 kB at 500, 600, .. 1400 ms, without that of 1000 ms.
+        let row = &accounts.flow_rows(&windows[0].1)[0];
+        assert_eq!((row.goodput_bps, row.lost, row.timeouts), (72_000.0, 1, 1));
+        assert_eq!((row.delay_ms.mean, row.completion_s), (Some(10.0), Some(1.4)));
+        let rows = accounts.class_rows(&windows[1].1);
+        assert_eq!(rows.iter().map(|row| row.class.as_str()).collect::<Vec<_>>(), ["EF", "BE"]);
+        assert_eq!((rows[1].goodput_bps, rows[1].lost), (8.0 * 5_000.0 * 4.0 / 0.4, 0));
+        assert!(accounts.between((Time::ZERO, at(1_000))).is_some());
+        assert!(accounts.between((Time::ZERO, at(1_001))).is_none());
+    }
+
+    #[test]
+    fn what_is_gathered_from_parts_is_as_though_it_had_been_one() {
+        let mut whole = run(&[0, 1, 2], 2_000);
+        let parts = [&[0, 2][..], &[1]].map(|flows| (flows.to_vec(), run(flows, 2_000)));
+        let mut gathered = FlowAccounts::gathered(infos(), &extent(), parts);
+        for (one, other) in whole.intervals().iter().zip(gathered.intervals()) {
+            assert_eq!(whole.flow_rows(one), gathered.flow_rows(other));
+            assert_eq!(whole.class_rows(one), gathered.class_rows(other));
+            assert_eq!(whole.group_rows(one), gathered.group_rows(other));
+        }
+        let ((flows, classes, samples), of_parts) = (whole.take_series(), gathered.take_series());
+        assert_eq!((flows, samples), (of_parts.0, of_parts.2));
+        for (one, other) in classes.iter().zip(&of_parts.1) {
+            assert_eq!(
+                (&one.class, &one.goodput_bps, &one.lost),
+                (&other.class, &other.goodput_bps, &other.lost)
+            );
+            assert_eq!(one.delay_ms.len(), other.delay_ms.len());
+        }
+    }
+
+    #[test]
+    fn a_run_that_ends_early_has_the_windows_that_had_begun() {
+        let accounts = run(&[0, 1, 2], 1_300);
+        let ends: Vec<_> = accounts.windows().map(|(place, window)| (place, window.to())).collect();
+        assert_eq!(ends, [(0, at(1_300))]);
+        assert_eq!(accounts.whole().seconds(), 1.3);
+        assert!(accounts.between((Time::ZERO, at(1_000))).is_some());
+        assert!(accounts.between((at(500), at(1_500))).is_none());
+    }
+
+    #[test]
+    fn what_was_taken_for_lost_and_came_is_no_loss_of_less_than_nothing() {
+        let mut accounts = FlowAccounts::new(infos(), &extent());
+        for (now, lost) in [(0, 2), (500, 2), (1_000, 1), (1_500, 1)] {
+            accounts.set_lost(0, lost);
+            while accounts.next_step() <= at(now) {
+                accounts.end_step();
+            }
+        }
+        let (_, window) = accounts.windows().next().unwrap();
+        assert_eq!(accounts.flow_rows(window)[0].lost, 0);
     }
 }

@@ -44,7 +44,7 @@ pub use series::{
 };
 pub use stats::{DelayHistogram, jain, unfairness};
 pub use summary::{SummaryContext, SummaryRun};
-pub use table::{summary, table, terminal_width};
+pub use table::{figures, summary, table, terminal_width};
 
 #[cfg(test)]
 use crate as results;

@@ -325,7 +325,7 @@ impl Measurements {
             links: self.link_rows(0, whole.seconds()),
             windows: windows.collect(),
             optimum: None,
-            expectations: self.plan.probes.rows(flows, &self.intervals),
+            expectations: self.plan.probes.rows_with_links(flows, &self.intervals),
         };
         let (flows, classes, samples) = self.flows.take_series();
         let step_s = if self.plan.with_series { self.plan.step.as_secs_f64() } else { 0.0 };
