@@ -167,6 +167,25 @@ impl Flows {
         }
     }
 
+    pub(super) fn pause(&mut self, id: FlowId) {
+        self.change(id, |flow| {
+            flow.consumer.stop();
+            flow.starts_at = None;
+        });
+    }
+
+    pub(super) fn set_source(&mut self, now: Time, id: FlowId, source: Source) {
+        self.change(id, |flow| flow.consumer.set_source(now.max(flow.called_at), source));
+    }
+
+    /// Changes a consumer, which may then be due at another time.
+    fn change(&mut self, id: FlowId, change: impl FnOnce(&mut Flow)) {
+        if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::as_mut) {
+            change(flow);
+            self.deadlines.set(id, flow.starts_at.unwrap_or_else(|| flow.consumer.next_deadline()));
+        }
+    }
+
     pub(super) fn next_deadline(&mut self) -> Time {
         self.deadlines.next()
     }

@@ -27,7 +27,7 @@ use core::time::Duration;
 use std::io;
 
 use mio::{Events, Poll, Token};
-use weir_core::consumer::{Consumer, Delivery};
+use weir_core::consumer::{Consumer, Delivery, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
@@ -184,6 +184,16 @@ impl App {
     /// Has all consumers send no more; what is pending may still come.
     pub fn stop(&mut self) {
         self.flows.stop();
+    }
+
+    /// Has a consumer send no more; what is pending may still come.
+    pub fn pause(&mut self, flow: FlowId) {
+        self.flows.pause(flow);
+    }
+
+    /// Changes how much a consumer wants.
+    pub fn set_source(&mut self, flow: FlowId, source: Source) {
+        self.flows.set_source(self.clock.now(), flow, source);
     }
 
     /// Pending Interests of all consumers.
