@@ -79,24 +79,28 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     let out = Out::open_given(args.out.as_deref())?;
     let run = Run::new(&scenario, scheme, extent, &plan.flows);
     let stop = Stop::new()?;
+    tell(&plan.not_done);
     let parts = run_lanes(&run, &plan, &stop)?;
     if !run.has_end {
         return Ok(());
     }
     let mut report = report(&run, parts, &mut probes);
     report.document.set.clone_from(&args.set);
+    report.notes.extend(unseen.iter().map(|what| format!("Not checked here: {what}.")));
+    tell(&report.notes);
     report.notes.extend(plan.not_done.iter().cloned());
-    report
-        .notes
-        .extend(unseen.iter().map(|what| format!("Not checked, since applications cannot tell: {what}.")));
-    for note in &report.notes {
-        eprintln!("note: {note}");
-    }
     if let Some(dir) = out.dir() {
         out.note(write_all(&report, dir));
     }
     terminal::print(&if args.json { to_json(&report.document) } else { text(&report, &plan, &out) })?;
     out.close()
+}
+
+/// Tells what the results do not say of themselves.
+fn tell(notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
 }
 
 /// Runs all lanes, each in a thread, until they end or one of them fails.
