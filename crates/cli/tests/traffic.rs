@@ -316,7 +316,10 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     refuse(&["--socket", &nobody], &["two forwarders for all nodes", "--socket NODE=URI"]);
     let twice = format!("bob={nobody}");
     refuse(&["--socket", &twice, "--socket", &twice], &["two forwarders for node bob"]);
-    refuse(&["--node", "alice", "--socket", &twice], &["--socket bob", "nodes with applications: alice"]);
+    refuse(
+        &["--node", "alice", "--socket", &twice],
+        &["nothing of bob runs here", "nodes with applications here: alice"],
+    );
     refuse(&["--socket", "bob=udp://host"], &["wanted unix:///path"]);
     refuse(&["--window", "1:9"], &["the window 1 s to 9 s is not within the run"]);
     refuse(&["--scheme", "tcp"], &["tcp", "qsccp"]);

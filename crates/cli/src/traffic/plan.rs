@@ -178,7 +178,7 @@ fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, Failure>
         if picked[..at].contains(node) {
             return Err(format!("--node {node} is given twice").into());
         }
-        with_applications(scenario, &all, node, "--node")?;
+        among(scenario, &all, node, "--node")?;
     }
     if all.is_empty() {
         return Err(format!("{} has no flows: there is nothing to run", scenario.name).into());
@@ -188,33 +188,21 @@ fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, Failure>
     Ok(all.into_iter().filter(is_picked).collect())
 }
 
-/// The node of this name, which has applications.
-fn with_applications(
-    scenario: &Scenario,
-    all: &[NodeId],
-    node: &str,
-    option: &str,
-) -> Result<NodeId, Failure> {
-    let names = || all.iter().map(|node| name(scenario, *node));
-    let list = || names().collect::<Vec<_>>().join(", ");
-    match scenario.node(node) {
-        Some(id) if all.contains(&id) => Ok(id),
-        Some(_) => Err(format!(
-            "{option} {node}: no flow begins or ends at {node}\n  = nodes with applications: {}",
-            list()
-        )
-        .into()),
+/// The one of these nodes that is called so.
+fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, Failure> {
+    let names = || nodes.iter().map(|node| name(scenario, *node));
+    let why = match scenario.node(node) {
+        Some(id) if nodes.contains(&id) => return Ok(id),
+        Some(id) if has_applications(scenario, id) => format!("nothing of {node} runs here"),
+        Some(_) => format!("no flow begins or ends at {node}"),
         None => {
             let meant =
                 nearest(node, names()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
-            Err(format!(
-                "{option} {node}: {} has no node {node}{meant}\n  = nodes with applications: {}",
-                scenario.name,
-                list()
-            )
-            .into())
+            format!("{} has no node {node}{meant}", scenario.name)
         }
-    }
+    };
+    let right = names().collect::<Vec<_>>().join(", ");
+    Err(format!("{option} {node}: {why}\n  = nodes with applications here: {right}").into())
 }
 
 /// The forwarder of each node.
@@ -225,7 +213,7 @@ fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Resul
         let twice = match node {
             None => of_all.replace(endpoint),
             Some(node) => {
-                let id = with_applications(scenario, nodes, node, "--socket")?;
+                let id = among(scenario, nodes, node, "--socket")?;
                 of_node.insert(id, endpoint)
             }
         };
