@@ -78,7 +78,7 @@ source = "theory: two streams"
 metric = "goodput"
 flow = "stream"
 window = "late"
-equals = "700 kb/s"
+about = "700 kb/s"
 tolerance = 0.2
 [[expectation]]
 source = "assumed: a test"
