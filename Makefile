@@ -24,7 +24,6 @@ interop:
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
 qos:
 	cargo build --release -p weir
-	cargo build --release -p weir-app --example traffic
 	python3 tests/qos/qos.py
 
 lint:

@@ -3,10 +3,10 @@
 
 Each node is a `weir forward` in a namespace of its own, each link a pair of virtual interfaces and a UDP face at either
 end with the link's rate. Its consumers and producers are applications on the Unix sockets of the forwarders
-(`crates/app/examples/traffic.rs`). Checked are
+(`weir traffic`). Checked are
 
   - the goodput of each class: within 5 % of what the simulator has for the same scenario;
-  - that nothing is lost: the forwarders drop nothing, no Interest times out or is sent again;
+  - that nothing is lost: the forwarders drop nothing, no Interest is unanswered, times out or is sent again;
   - where the other classes ask for more than there is: the delay of class EF, whose 99th percentile is below the
     median of every other class; and that no Data is lost, only Interests.
 
@@ -70,7 +70,6 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenario", nargs="?", type=pathlib.Path, default=HERE / "dumbbell.toml")
     parser.add_argument("--weir", type=pathlib.Path, default=target / "weir")
-    parser.add_argument("--traffic", type=pathlib.Path, default=target / "examples" / "traffic")
     parser.add_argument("--seeds", type=int, default=3, help="runs of the simulator")
     return parser.parse_args()
 
@@ -111,11 +110,11 @@ class Lab:
     def namespace(self, node):
         return f"weir-qos-{node}-{os.getpid()}"
 
-    def inside(self, node, *command, **options):
-        """Starts a program in a node's namespace."""
-        log = open(self.folder / f"{node}-{pathlib.Path(command[0]).name}.log", "w")
+    def inside(self, node, command, *words, **options):
+        """Starts a command of weir in a node's namespace."""
+        log = open(self.log(node, command), "w")
         process = subprocess.Popen(
-            ["ip", "netns", "exec", self.namespace(node), *map(str, command)],
+            ["ip", "netns", "exec", self.namespace(node), self.arguments.weir, command, *map(str, words)],
             stderr=log,
             text=True,
             preexec_fn=run_first,
@@ -134,9 +133,9 @@ class Lab:
         for node in self.line:
             file = self.folder / f"{node}.toml"
             file.write_text(self.configuration(node))
-            self.inside(node, self.arguments.weir, "forward", "--config", file)
+            self.inside(node, "forward", "--config", file)
         for node in self.line:
-            self.wait_for(self.socket(node))
+            self.wait_for(f"no forwarder listens at {self.socket(node)}", self.socket(node).exists)
 
     def add_link(self, number, left, right):
         ends = [(left, f"weir{number}a", self.address(number, 1)), (right, f"weir{number}b", self.address(number, 2))]
@@ -191,19 +190,21 @@ class Lab:
                     lines += ["[[route]]", f'prefix = "{prefix}"', f'face = "{right}"']
         return "\n".join(lines) + "\n"
 
-    def wait_for(self, path):
+    def wait_for(self, what, is_there):
         deadline = time.monotonic() + 10
-        while not path.exists():
+        while not is_there():
             if time.monotonic() > deadline:
-                raise RuntimeError(f"no forwarder listens at {path}\n{self.logs()}")
+                raise RuntimeError(f"{what}\n{self.logs()}")
             time.sleep(0.02)
 
     def applications(self, node):
         """Starts what a node consumes and produces; they are ready when this returns."""
-        command = [self.arguments.traffic, self.arguments.scenario.resolve(), node, self.socket(node)]
-        process = self.inside(node, *command, *self.overrides, stdout=subprocess.PIPE)
-        if process.stdout.readline() != "ready\n":
-            raise RuntimeError(f"the applications of {node} did not start\n{self.logs()}")
+        words = [self.arguments.scenario.resolve(), "--node", node, "--socket", f"unix://{self.socket(node)}", "--json"]
+        for override in self.overrides:
+            words += ["--set", override]
+        process = self.inside(node, "traffic", *words, stdout=subprocess.PIPE)
+        is_ready = lambda: "ready: " in self.log(node, "traffic").read_text()
+        self.wait_for(f"the applications of {node} did not start", is_ready)
         return process
 
     def run(self):
@@ -216,6 +217,8 @@ class Lab:
             raise RuntimeError(f"the consumers failed\n{self.logs()}")
         real = json.loads(output)
         real["host_busy"] = busy_since(before)
+        said = self.log(self.consumer, "traffic").read_text().splitlines()
+        real["refused"] = [line for line in said if "a connection had no room" in line]
         real["forwarders"] = {node: self.figures(node) for node in self.line}
         return real
 
@@ -229,6 +232,10 @@ class Lab:
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         figures = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
         return {name: float(value) for name, value in figures}
+
+    def log(self, node, command):
+        """What a command at a node says."""
+        return self.folder / f"{node}-{command}.log"
 
     def logs(self):
         return "\n".join(f"{log.name}:\n{log.read_text()}" for log in sorted(self.folder.glob("*.log")))
@@ -287,7 +294,12 @@ def simulate(arguments, overrides):
 
 
 def classes_of(real):
-    return {figures["name"]: figures for figures in real["windows"][-1]["classes"]}
+    return {figures["class"]: figures for figures in real["windows"][-1]["classes"]}
+
+
+def total(real, key):
+    """Of all flows, over the whole run."""
+    return sum(flow[key] for flow in real["flows"])
 
 
 def print_table(simulated, real):
@@ -303,7 +315,7 @@ def print_table(simulated, real):
             + "".join(f"{delay:>9.2f}" for delay in delays)
         )
     print(
-        f"Interests sent {real['sent']}, again {real['retransmitted']}, timed out {real['timeouts']}; "
+        f"Interests sent again {total(real, 'retransmitted')}, timed out {total(real, 'timeouts')}; "
         f"processors busy {100 * real['host_busy']:.0f} %"
     )
 
@@ -326,16 +338,16 @@ def expedited_is_ahead(_, real):
 
 
 def nothing_is_lost(_, real):
-    for key in ("timeouts", "retransmitted", "nacks", "duplicates", "refused"):
-        if real[key]:
-            yield f"{key}: {real[key]:g}"
+    for key in ("timeouts", "retransmitted", "lost"):
+        if total(real, key):
+            yield f"{key}: {total(real, key)}"
+    yield from real["refused"]
     yield from drops(real, lambda name: "dropped" in name)
 
 
 def no_data_is_lost(_, real):
     """Interests may be: they are what a queue refuses where more is asked for than there is."""
-    if real["refused"]:
-        yield f"refused: {real['refused']:g}"
+    yield from real["refused"]
     yield from drops(real, lambda name: "face_dropped" in name or 'reason="link queue full"' in name)
 
 

@@ -28,18 +28,23 @@ const MOST = 48;
 const page = readPage();
 const doc = page.document;
 const totals = page.totals;
+/** Applications of running forwarders see no links. */
+const isReal = totals.links === 0;
 const step = page.time.step_s;
 const times = Array.from({ length: page.time.points }, (_, k) => (k + 0.5) * step);
 const range = new TimeRange(0, Math.max(step, page.time.points * step), step);
 
 function header(): HTMLElement {
-  const facts: [string, string][] = [
-    ["scenario", doc.scenario],
-    ["scheme", doc.scheme],
+  const simulation: [string, string][] = [
     ["seed", String(doc.seed)],
     ["simulated", `${seconds(doc.simulated_s)} s`],
     ["took", `${seconds(doc.wall_s)} s`],
     ["packet-hops", large(doc.packet_hops) + (doc.wall_s > 0 ? ` (${large(doc.packet_hops / doc.wall_s)}/s)` : "")],
+  ];
+  const facts: [string, string][] = [
+    ["scenario", doc.scenario],
+    ["scheme", doc.scheme],
+    ...(isReal ? [["on running forwarders", `${seconds(doc.simulated_s)} s`] as [string, string]] : simulation),
   ];
   return h(
     "header",
@@ -479,7 +484,9 @@ function provenance(): HTMLElement {
       "p",
       {},
       "Goodput counts Data content delivered to applications, over the whole run or window, also where a flow was done before its end. Delay runs from the first sending of an Interest to its Data. ",
-      "Lost counts Data packets dropped in the network.",
+      isReal
+        ? "Lost counts Interests that no Data answered, whoever dropped them."
+        : "Lost counts Data packets dropped in the network.",
     ),
     rows.some(([key]) => key.includes("{"))
       ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario} --all`), " has each by itself.")
@@ -496,9 +503,9 @@ root.replaceChildren(
   header(),
   ...[verdicts()].filter((part) => part !== null),
   overWindows("classes", "Classes", classTable),
-  ...(times.length > 0 ? [traffic(), links()] : []),
+  ...(times.length > 0 ? [traffic(), ...(isReal ? [] : [links()])] : []),
   overWindows("flows", "Flows", flowTable),
-  overWindows("link-figures", "Links", linkTable),
+  ...(isReal ? [] : [overWindows("link-figures", "Links", linkTable)]),
   ...[drops(), provenance()].filter((part) => part !== null),
   h("footer", {}, `weir ${page.version}`),
 );

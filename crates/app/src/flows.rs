@@ -182,6 +182,10 @@ impl Flows {
         self.change(id, |flow| flow.consumer.set_reorder(now.max(flow.called_at), segments));
     }
 
+    pub(super) fn set_source(&mut self, now: Time, id: FlowId, source: Source) {
+        self.change(id, |flow| flow.consumer.set_source(now.max(flow.called_at), source));
+    }
+
     /// Changes a consumer, which may then be due at another time.
     fn change(&mut self, id: FlowId, change: impl FnOnce(&mut Flow)) {
         if let Some(flow) = self.flows.get_mut(id as usize).and_then(Option::as_mut) {

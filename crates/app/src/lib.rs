@@ -29,7 +29,7 @@ use core::time::Duration;
 use std::io;
 
 use mio::{Events, Poll, Token};
-use weir_core::consumer::{Consumer, Delivery};
+use weir_core::consumer::{Consumer, Delivery, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
@@ -203,6 +203,11 @@ impl App {
     /// Changes how far a consumer may be ahead of its oldest missing segment: [`Fetch::reorder`].
     pub fn set_reorder(&mut self, flow: FlowId, segments: u64) {
         self.flows.set_reorder(self.clock.now(), flow, segments);
+    }
+
+    /// Changes how much a consumer wants.
+    pub fn set_source(&mut self, flow: FlowId, source: Source) {
+        self.flows.set_source(self.clock.now(), flow, source);
     }
 
     /// Pending Interests of all consumers.

@@ -26,6 +26,7 @@ mod several;
 mod status;
 mod strategy;
 mod terminal;
+mod traffic;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ enum Command {
     Cs(cs::Args),
     Ping(ping::Args),
     PingServer(ping::ServerArgs),
+    Traffic(traffic::Args),
     Key(key::Args),
 }
 
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Cs(args) => cs::cs(&args).map(|()| ExitCode::SUCCESS),
         Command::Ping(args) => ping::ping(&args),
         Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
+        Command::Traffic(args) => traffic::traffic(&args).map(|()| ExitCode::SUCCESS),
         Command::Key(args) => key::key(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -27,6 +27,18 @@ impl Out {
             (None, true) => None,
             (None, false) => Some(Path::new("out").join(name)),
         };
+        Out::at(dir)
+    }
+
+    /// The folder given, and no other.
+    ///
+    /// # Errors
+    /// If it cannot be made, or takes no files.
+    pub fn open_given(given: Option<&Path>) -> Result<Out, String> {
+        Out::at(given.map(Path::to_owned))
+    }
+
+    fn at(dir: Option<PathBuf>) -> Result<Out, String> {
         if let Some(dir) = &dir {
             no_file_there(dir)?;
             make(dir).map_err(|error| {

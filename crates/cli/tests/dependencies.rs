@@ -38,7 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// What only the tests of a crate may use beyond that: they run a forwarder.
-const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder", "weir-scenario"])];
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder"])];
 
 /// These know no sockets, clocks, threads or files.
 const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario", "weir-optimum"];

@@ -93,7 +93,7 @@ impl Forwarder {
 
     /// Starts one in a folder if the page has such commands.
     fn start(page: &str, folder: &Path) -> Option<Forwarder> {
-        let asks = ["status", "face", "route", "strategy", "cs"];
+        let asks = ["status", "face", "route", "strategy", "cs", "traffic"];
         if !asks.iter().any(|command| page.contains(&format!("\nweir {command}"))) {
             return None;
         }
@@ -161,6 +161,7 @@ fn the_reference_of_the_command_line_is_its_help() {
         &["cs", "config"],
         &["cs", "erase"],
     ];
+    let applications: [&[&str]; 3] = [&["ping"], &["ping-server"], &["traffic"]];
     let keys: [&[&str]; 8] = [
         &["key"],
         &["key", "new"],
@@ -171,7 +172,10 @@ fn the_reference_of_the_command_line_is_its_help() {
         &["key", "delete"],
         &["key", "default"],
     ];
-    let text: String = simulation.into_iter().chain(forwarder).chain(keys).map(section).collect();
+    let text: String = {
+        let forwarding = forwarder.into_iter().chain(applications).chain(keys);
+        simulation.into_iter().chain(forwarding).map(section).collect()
+    };
     generated("docs/reference/cli.md", "help", &text);
 }
 

@@ -351,7 +351,8 @@ mod tests {
         let mut service = LinkService::new(LinkOptions { marking, ..options(1500, false) }, 0);
         let net = interest(100, 1);
         let mut marks = |ms, queued, mark| {
-            let header = LpHeader { congestion_mark: mark, ..LpHeader::NONE };
+            let mut header = LpHeader::NONE;
+            header.congestion_mark = mark;
             let mut marks = Vec::new();
             let mut note = |frame: &LpPacket<'_>| marks.push(frame.header.congestion_mark);
             service.send(at(ms), &header, &net, queued, &mut note).unwrap();

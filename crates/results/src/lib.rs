@@ -2,8 +2,9 @@
 //! network ([`Topology`]), gathered in a [`Report`]; and what is made of them: JSON, Parquet
 //! tables, tables for a terminal, and a self-contained HTML page. Of many runs: schemes side by side on
 //! one scenario ([`ComparisonDocument`]) or several ([`SummaryDocument`]), and the statements of papers
-//! ([`ReproductionDocument`]).
+//! ([`ReproductionDocument`]). The rows of flows are made here, for every world ([`FlowAccounts`]).
 
+mod accounts;
 mod comparison;
 mod files;
 mod format;
@@ -22,6 +23,7 @@ mod stats;
 mod summary;
 mod table;
 
+pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
 pub use files::{
     WriteError, to_json, write_all, write_comparison, write_comparisons, write_html, write_json,
     write_parquet, write_reproduction,
@@ -42,7 +44,7 @@ pub use series::{
 };
 pub use stats::{DelayHistogram, jain, unfairness};
 pub use summary::{SummaryContext, SummaryRun};
-pub use table::{summary, table, terminal_width};
+pub use table::{figures, summary, table, terminal_width};
 
 #[cfg(test)]
 use crate as results;

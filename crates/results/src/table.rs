@@ -27,6 +27,13 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
         document.wall_s,
         grouped(document.packet_hops as i64),
     );
+    text += &figures(document, width);
+    text
+}
+
+/// The same without the line about the run.
+pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
+    let mut text = String::new();
     if !document.set.is_empty() {
         text.push_str(&format!("with --set {}\n", document.set.join(" --set ")));
     }

@@ -2,29 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
+use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND};
 use weir_core::cs::{ContentStore, CsPolicy};
 use weir_core::dcf::phy::MAX_PACKET;
 use weir_core::dcf::{Medium, Pair};
 use weir_core::forwarder::{Forwarder, TableLimits};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
-use weir_core::name::{HashedName, TYPE_GENERIC};
-use weir_core::packet::Packet;
+use weir_core::name::HashedName;
 use weir_core::params::{Params, Value};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Span, Time};
-use weir_core::wire;
-use weir_packet::Name;
 use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
-use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, SourceRate};
+use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError};
 use weir_schemes::{Entry, SCHEMES};
 
 use crate::air::Air;
 use crate::expect::Probes;
-use crate::measure::{ChannelInfo, FlowInfo, Measurements, Plan};
+use crate::flows::{self, name_of};
+use crate::measure::{ChannelInfo, Measurements, Plan};
 use crate::world::{Behind, Channel, FlowApp, HASHER, Node, Parts, Script, World};
 
 /// How a scenario is to be run.
@@ -370,7 +368,7 @@ impl<'a> Builder<'a> {
             let node = flow.consumer.index();
             let face = self.nodes[node].forwarder.add_application(Time::ZERO);
             self.nodes[node].behind.push(Behind::Consumer(flows.len() as u32));
-            let expected_size = expected_size(flow);
+            let expected_size = flows::expected_size(flow);
             let config = FlowConfig { class: flow.class, expected_size, lifetime: flow.lifetime };
             let control = match &flow.scheme {
                 Some(other) if *other != self.scheme_name => {
@@ -388,7 +386,7 @@ impl<'a> Builder<'a> {
                 first: 0,
                 amount: flow.amount,
                 reorder: REORDER_BOUND,
-                source: source_of(flow.source),
+                source: flows::source(flow.source),
                 lifetime: flow.lifetime,
                 must_be_fresh: flow.freshness.is_some(),
                 expected_size,
@@ -440,7 +438,7 @@ impl<'a> Builder<'a> {
     fn scripts_of(&self, event: &Event) -> Vec<Script> {
         match event {
             Event::FlowSource { flows, source } => {
-                flows.iter().map(|flow| Script::Source(flow.index() as u32, source_of(*source))).collect()
+                flows.iter().map(|flow| Script::Source(flow.index() as u32, flows::source(*source))).collect()
             }
             Event::LinkRate { link, rate } => self.each_way(*link, |way, channel, air| match air {
                 Some((air, link)) => vec![Script::AirRate { air, link, rate: rate[way] }],
@@ -488,23 +486,12 @@ impl<'a> Builder<'a> {
     fn plan(&self) -> Result<Plan, BuildError> {
         let scenario = self.scenario;
         let node = |id: scenario::NodeId| scenario.nodes[id.index()].name.clone();
-        let flow_info = |flow: &scenario::Flow| FlowInfo {
-            consumer: node(flow.consumer),
-            prefix: flow.prefix.clone(),
-            group: flow.name.clone(),
-            class: flow.class,
-            start: Time::ZERO + flow.start,
-        };
         let channel_info = |link: &scenario::Link| {
             [(link.a, link.b, 0), (link.b, link.a, 1)].map(|(from, to, way)| ChannelInfo {
                 from: node(from),
                 to: node(to),
                 rate: link.rate[way],
             })
-        };
-        let setting = |setting: &scenario::Setting| {
-            let source = setting.source.clone()?;
-            Some((format!("{} = {}", setting.path, setting.value), source))
         };
         Ok(Plan {
             scenario: scenario.name.clone(),
@@ -515,27 +502,14 @@ impl<'a> Builder<'a> {
             until: Time::ZERO + scenario.duration,
             step: scenario.sample,
             with_series: self.setup.with_series,
-            flows: scenario.flows.iter().map(flow_info).collect(),
+            flows: scenario.flows.iter().map(|flow| flows::info(scenario, flow)).collect(),
             channels: scenario.links.iter().flat_map(channel_info).collect(),
             topology: topology(scenario),
-            provenance: scenario.settings.iter().filter_map(setting).collect(),
+            provenance: flows::provenance(scenario),
             notes: scenario.notes.clone(),
-            windows: self.windows()?,
+            windows: flows::windows(scenario, &self.setup.windows)?,
             probes: self.probes()?,
         })
-    }
-
-    fn windows(&self) -> Result<Vec<(Time, Time)>, BuildError> {
-        let duration = self.scenario.duration;
-        let own = self.scenario.windows.iter().map(|w| (w.from, w.to));
-        let mut windows = Vec::new();
-        for (from, to) in own.chain(self.setup.windows.iter().copied()) {
-            if from >= to || to > duration {
-                return Err(BuildError::Window { from, to, duration });
-            }
-            windows.push((Time::ZERO + from, Time::ZERO + to));
-        }
-        Ok(windows)
     }
 
     fn probes(&self) -> Result<Probes, BuildError> {
@@ -543,15 +517,12 @@ impl<'a> Builder<'a> {
         for expectation in self.scenario.expectations_for(&self.scheme_name) {
             let channel = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
             let channels = expectation.select.links.iter().map(channel).collect();
-            let longest =
-                expectation.select.flows.iter().map(|id| scenario_payload(self.scenario, *id)).max();
-            let segment_bytes = longest.map_or(0.0, |payload| payload.as_u64() as f64);
-            let since = self.last_change(expectation);
+            let flows = expectation.select.flows.iter().map(|flow| flow.index()).collect();
             let prefixes = match expectation.metric {
                 scenario::Metric::DataRate => self.whole_prefixes(expectation)?,
                 _ => Vec::new(),
             };
-            probes.add(expectation.clone(), channels, prefixes, since, self.scenario.sample, segment_bytes);
+            probes.add(self.scenario, expectation, flows, channels, prefixes);
         }
         Ok(probes)
     }
@@ -576,18 +547,6 @@ impl<'a> Builder<'a> {
             .filter(|first| selected.contains(first))
             .map(|first| first as u32)
             .collect())
-    }
-
-    /// The last time before the window's end that the scenario changes something for the
-    /// expectation's flows.
-    fn last_change(&self, expectation: &scenario::Expectation) -> Time {
-        let scenario = self.scenario;
-        let selected = |id: usize| expectation.select.flows.iter().any(|flow| flow.index() == id);
-        let of_flows = scenario.flows.iter().enumerate().filter(|(index, _)| selected(*index));
-        let starts = of_flows.flat_map(|(_, flow)| [Some(flow.start), flow.stop]).flatten();
-        let events = scenario.events.iter().map(|event| event.at);
-        let last = starts.chain(events).filter(|at| *at < expectation.window.1).max();
-        Time::ZERO + last.unwrap_or(Span::ZERO)
     }
 }
 
@@ -614,7 +573,7 @@ const LINK_HEADER: u64 = 200;
 /// A frame on a medium has an end, and there are no fragments.
 fn refuse_long_data(scenario: &Scenario) -> Result<(), BuildError> {
     let longest = MAX_PACKET.as_u64() - LINK_HEADER;
-    let is_long = |flow: &&scenario::Flow| expected_size(flow).as_u64() > longest;
+    let is_long = |flow: &&scenario::Flow| flows::expected_size(flow).as_u64() > longest;
     let Some(flow) = scenario.flows.iter().filter(is_long).find(|flow| crosses_medium(scenario, flow)) else {
         return Ok(());
     };
@@ -622,7 +581,7 @@ fn refuse_long_data(scenario: &Scenario) -> Result<(), BuildError> {
     let message = format!(
         "Data of {} are {} long, and cross a medium, whose frames hold {longest} B besides the headers of the link",
         flow.prefix,
-        expected_size(flow)
+        flows::expected_size(flow)
     );
     Err(error_at_setting(scenario, path, message, "give the flow a smaller payload"))
 }
@@ -642,37 +601,8 @@ fn error_at_setting(scenario: &Scenario, path: String, message: impl Into<String
     BuildError::Scenario(scenario.error_at(&at, path, message, help))
 }
 
-/// A prefix of a scenario: checked when the scenario was read.
-fn name_of(uri: &str) -> HashedName {
-    let name: Name = uri.parse().expect("a scenario's prefixes are checked");
-    HashedName::parse(&HASHER, name.value()).expect("a scenario's prefixes are checked")
-}
-
-fn source_of(source: SourceRate) -> Source {
-    match source {
-        SourceRate::Elastic => Source::Elastic,
-        SourceRate::Limited(rate) => Source::Limited(rate),
-        SourceRate::Unresponsive(rate) => Source::Unresponsive(rate),
-    }
-}
-
-/// What an application knows of the size of its Data: that of its first segment.
-fn expected_size(flow: &scenario::Flow) -> Bytes {
-    let mut name = name_of(&flow.prefix);
-    // Cannot fail: a scenario's prefixes leave room for a segment.
-    let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
-    let mut data = Packet::default();
-    data.name = name;
-    data.content_len = flow.payload.as_u64() as u32;
-    data.freshness = flow.freshness.unwrap_or(Span::ZERO);
-    Bytes::new(u64::from(wire::data_len(&data)))
-}
-
-fn scenario_payload(scenario: &Scenario, flow: scenario::FlowId) -> Bytes {
-    scenario.flows[flow.index()].payload
-}
-
-fn topology(scenario: &Scenario) -> Topology {
+/// The scenario's network, as the report draws it.
+pub fn topology(scenario: &Scenario) -> Topology {
     let role = |role| match role {
         scenario::Role::Consumer => Role::Consumer,
         scenario::Role::Producer => Role::Producer,

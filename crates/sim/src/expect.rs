@@ -1,10 +1,12 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
 use weir_core::units::{Span, Time};
-use weir_results::{Bound, DelayHistogram, ExpectationRow, jain, unfairness};
-use weir_scenario::{self as scenario, Expectation, Metric};
+use weir_results::{
+    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, jain, unfairness,
+};
+use weir_scenario::{self as scenario, Expectation, FlowId, Metric, Scenario};
 
-use crate::measure::{Completion, Interval};
+use crate::measure::{ChannelInterval, ChannelTotals};
 
 /// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
 /// plots), or of the smallest multiple of it in which one segment of each flow is less than what
@@ -43,9 +45,9 @@ struct Settling {
     delivered: Vec<(Time, u64)>,
 }
 
-/// All expectations of a run.
+/// Expectations, and what was seen for each.
 #[derive(Debug, Default)]
-pub(crate) struct Probes {
+pub struct Probes {
     probes: Vec<Probe>,
     /// For each channel: which probes count Data on it.
     by_channel: Vec<Vec<u32>>,
@@ -57,16 +59,33 @@ impl Probes {
         Probes { probes: Vec::new(), by_channel: vec![Vec::new(); channels] }
     }
 
-    /// Watches for an expectation about flows whose segments are so long, changed last at `since`;
-    /// samples come at the ends of steps.
+    /// Those for a scheme that applications can check, from what its flows got; and what the others are about.
+    /// `place` says where a flow is in the accounts, and `None` of one that is not there.
+    pub fn of_applications(
+        scenario: &Scenario,
+        scheme: &str,
+        place: impl Fn(FlowId) -> Option<usize>,
+    ) -> (Probes, Vec<String>) {
+        let (mut probes, mut others) = (Probes::new(0), Vec::new());
+        for expectation in scenario.expectations_for(scheme) {
+            let flows: Option<Vec<usize>> =
+                expectation.select.flows.iter().map(|flow| place(*flow)).collect();
+            match flows.filter(|_| is_seen_by_applications(expectation.metric)) {
+                Some(flows) => probes.add(scenario, expectation, flows, Vec::new(), Vec::new()),
+                None => others.push(expectation.what.clone()),
+            }
+        }
+        (probes, others)
+    }
+
+    /// Watches for an expectation, about the flows at these places of the accounts.
     pub(crate) fn add(
         &mut self,
-        expectation: Expectation,
+        scenario: &Scenario,
+        expectation: &Expectation,
+        flows: Vec<usize>,
         channels: Vec<usize>,
         prefixes: Vec<u32>,
-        since: Time,
-        step: Span,
-        segment_bytes: f64,
     ) {
         let at = |span: Span| Time::ZERO + span;
         let window = (at(expectation.window.0), at(expectation.window.1));
@@ -75,14 +94,21 @@ impl Probes {
                 self.by_channel[channel].push(self.probes.len() as u32);
             }
         }
-        let flows: Vec<_> = expectation.select.flows.iter().map(|flow| flow.index()).collect();
-        let since = since.max(window.0);
-        let segments_bytes = segment_bytes * flows.len() as f64;
-        let settling = Settling { window, since, step, segments_bytes, delivered: Vec::new() };
+        let payload = |flow: &FlowId| scenario.flows[flow.index()].payload;
+        let longest = expectation.select.flows.iter().map(payload).max();
+        let settling = Settling {
+            window,
+            since: last_change(scenario, expectation).max(window.0),
+            step: scenario.sample,
+            segments_bytes: longest.map_or(0.0, |payload| payload.as_u64() as f64) * flows.len() as f64,
+            delivered: Vec::new(),
+        };
+        let expectation = expectation.clone();
         self.probes.push(Probe { expectation, flows, prefixes, channels, window, data_bits: 0, settling });
     }
 
-    pub(crate) fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
+    /// The windows in which something is measured for them.
+    pub fn windows(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         self.probes.iter().map(|probe| probe.window)
     }
 
@@ -109,24 +135,59 @@ impl Probes {
         }
     }
 
-    /// The end of a step.
-    pub(crate) fn on_sample(&mut self, now: Time, content: impl Fn(usize) -> u64) {
+    /// The end of a step, and the content that each flow got by then, bytes.
+    pub fn on_sample(&mut self, now: Time, content: impl Fn(usize) -> u64) {
         for probe in self.probes.iter_mut().filter(|p| p.expectation.metric == Metric::Settle) {
             probe.settling.delivered.push((now, probe.flows.iter().map(|&flow| content(flow)).sum()));
         }
     }
 }
 
-/// What came out, a row an expectation.
-pub(crate) fn rows(
-    probes: &Probes,
-    intervals: &[Interval],
-    completion: &[Option<Completion>],
-) -> Vec<ExpectationRow> {
-    let row = |probe: &Probe| {
-        let interval = intervals.iter().find(|i| (i.from, i.to) == probe.window);
-        let measured = interval.and_then(|interval| probe.measured(interval, completion));
-        let Expectation { what, source, metric, stated, tolerance, .. } = &probe.expectation;
+impl Probes {
+    /// What came out, a row an expectation whose window was measured to its end.
+    pub fn rows(&self, flows: &FlowAccounts) -> Vec<ExpectationRow> {
+        self.rows_with_links(flows, &[])
+    }
+
+    /// The same with what was measured of links, beside the intervals of the accounts.
+    pub(crate) fn rows_with_links(
+        &self,
+        flows: &FlowAccounts,
+        links: &[ChannelInterval],
+    ) -> Vec<ExpectationRow> {
+        let row = |probe: &Probe| {
+            let (place, interval) = flows.between(probe.window)?;
+            let links = links.get(place);
+            Some(probe.row(probe.measured(&Measured { completion: flows.completion(), interval, links })))
+        };
+        self.probes.iter().filter_map(row).collect()
+    }
+}
+
+/// Whether what was measured tells an application; what a network drops does not, and links are not its own.
+fn is_seen_by_applications(metric: Metric) -> bool {
+    !metric.needs_link() && metric != Metric::Lost
+}
+
+/// The last time before the window's end that the scenario changes something for the expectation's flows.
+fn last_change(scenario: &Scenario, expectation: &Expectation) -> Time {
+    let selected = expectation.select.flows.iter().map(|flow| &scenario.flows[flow.index()]);
+    let starts = selected.flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
+    let events = scenario.events.iter().map(|event| event.at);
+    let last = starts.chain(events).filter(|at| *at < expectation.window.1).max();
+    Time::ZERO + last.unwrap_or(Span::ZERO)
+}
+
+/// What was measured in the window of an expectation.
+struct Measured<'a> {
+    completion: &'a [Option<Completion>],
+    interval: &'a Interval,
+    links: Option<&'a ChannelInterval>,
+}
+
+impl Probe {
+    fn row(&self, measured: Option<f64>) -> ExpectationRow {
+        let Expectation { what, source, metric, stated, tolerance, .. } = &self.expectation;
         ExpectationRow {
             what: what.clone(),
             source: source.clone(),
@@ -134,20 +195,17 @@ pub(crate) fn rows(
             stated: *stated,
             measured,
             tolerance: *tolerance,
-            bound: match probe.expectation.kind {
+            bound: match self.expectation.kind {
                 scenario::Bound::About => Bound::About,
                 scenario::Bound::AtMost => Bound::AtMost,
                 scenario::Bound::AtLeast => Bound::AtLeast,
             },
-            holds: measured.is_some_and(|value| probe.expectation.holds(value)),
+            holds: measured.is_some_and(|value| self.expectation.holds(value)),
         }
-    };
-    probes.probes.iter().map(row).collect()
-}
+    }
 
-impl Probe {
     /// The value of the metric; `None` if there is nothing to measure.
-    fn measured(&self, interval: &Interval, completion: &[Option<Completion>]) -> Option<f64> {
+    fn measured(&self, Measured { completion, interval, links }: &Measured<'_>) -> Option<f64> {
         let seconds = interval.seconds();
         let goodputs = || -> Vec<f64> {
             self.flows.iter().map(|&f| (8 * interval.flow(f).content) as f64 / seconds).collect()
@@ -155,48 +213,43 @@ impl Probe {
         let count = |of: fn(&Interval, usize) -> u64| {
             Some(self.flows.iter().map(|&f| of(interval, f)).sum::<u64>() as f64)
         };
-        let mean_of_channels = |of: &dyn Fn(usize) -> f64| {
-            let n = self.channels.len();
-            (n > 0).then(|| self.channels.iter().map(|&c| of(c)).sum::<f64>() / n as f64)
+        let delays = || interval.delays_of(&self.flows);
+        let mean_of_channels = |of: fn(&ChannelTotals) -> f64| {
+            let (links, n) = ((*links)?, self.channels.len());
+            (n > 0).then(|| {
+                self.channels.iter().map(|&c| of(&links.channel(c)) / seconds).sum::<f64>() / n as f64
+            })
         };
         match self.expectation.metric {
             Metric::Goodput => Some(goodputs().iter().sum()),
-            Metric::DataRate => Some(self.data_bits as f64 / seconds),
-            Metric::DelayMean => self.delays(interval).mean_ms(),
-            Metric::DelayP50 => self.delays(interval).quantile_ms(0.50),
-            Metric::DelayP95 => self.delays(interval).quantile_ms(0.95),
-            Metric::DelayP99 => self.delays(interval).quantile_ms(0.99),
+            Metric::DataRate => links.map(|_| self.data_bits as f64 / seconds),
+            Metric::DelayMean => delays().mean_ms(),
+            Metric::DelayP50 => delays().quantile_ms(0.50),
+            Metric::DelayP95 => delays().quantile_ms(0.95),
+            Metric::DelayP99 => delays().quantile_ms(0.99),
             Metric::Lost => count(|i, f| i.flow(f).lost),
             Metric::Retransmitted => count(|i, f| i.flow(f).counters.retransmitted),
             Metric::Timeouts => count(|i, f| i.flow(f).counters.timeouts),
             Metric::Completion => completions(&self.flows, completion)?.into_iter().reduce(f64::max),
             Metric::CompletionMean => mean(&completions(&self.flows, completion)?),
             Metric::Unfinished => {
-                let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to);
+                let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to());
                 Some(self.flows.iter().filter(is_late).count() as f64)
             }
-            Metric::Utilisation => mean_of_channels(&|c| interval.channel(c).busy.as_secs_f64() / seconds),
-            Metric::QueueMean => self.queueing(interval).mean_ms(),
-            Metric::QueueP99 => self.queueing(interval).quantile_ms(0.99),
-            Metric::QueuePackets => mean_of_channels(&|c| interval.channel(c).waited.as_secs_f64() / seconds),
+            Metric::Utilisation => mean_of_channels(|of| of.busy.as_secs_f64()),
+            Metric::QueueMean => self.queueing((*links)?).mean_ms(),
+            Metric::QueueP99 => self.queueing((*links)?).quantile_ms(0.99),
+            Metric::QueuePackets => mean_of_channels(|of| of.waited.as_secs_f64()),
             Metric::Jain => jain(&goodputs()),
             Metric::Unfairness => unfairness(&goodputs()),
             Metric::Settle => self.settling.time_s(),
         }
     }
 
-    fn delays(&self, interval: &Interval) -> DelayHistogram {
-        let mut sum = DelayHistogram::new();
-        for delays in self.flows.iter().filter_map(|&f| interval.delays(f)) {
-            sum.merge(delays);
-        }
-        sum
-    }
-
-    fn queueing(&self, interval: &Interval) -> DelayHistogram {
+    fn queueing(&self, links: &ChannelInterval) -> DelayHistogram {
         let mut sum = DelayHistogram::new();
         for &channel in &self.channels {
-            sum.merge(interval.queueing(channel));
+            sum.merge(links.queueing(channel));
         }
         sum
     }

@@ -11,8 +11,10 @@
 mod air;
 mod build;
 mod expect;
+pub mod flows;
 mod measure;
 mod world;
 
-pub use build::{BuildError, Setup, check_schemes, scheme_for};
+pub use build::{BuildError, Setup, check_schemes, scheme_for, topology};
+pub use expect::Probes;
 pub use world::{Outcome, Progress, RunError, World};

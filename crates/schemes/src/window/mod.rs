@@ -389,6 +389,7 @@ mod tests {
                 interest: &mut Packet::default(),
                 segment,
                 retransmission: false,
+                is_permitted: true,
                 pending: self.pending - 1,
                 expected_size: Bytes::new(1100),
                 random: &mut self.random,

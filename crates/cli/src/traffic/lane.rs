@@ -1,0 +1,284 @@
+//! One connection: a thread with the applications behind it.
+
+use core::ops::ControlFlow;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use weir_app::{App, AppError, Event, Fetch, FlowId, Segments};
+use weir_core::consumer::{Consumer, Delivery};
+use weir_core::units::Time;
+use weir_net::clock::Clock;
+use weir_results::{Extent, FlowAccounts, FlowInfo};
+use weir_scenario::{Flow, Scenario};
+use weir_sim::{flows, scheme_for};
+
+use super::plan::{Change, Lane};
+use crate::app::LOOK_AROUND;
+use crate::{Failure, manage, ping};
+
+/// What all lanes of a run have in common.
+pub struct Run<'a> {
+    /// What is run.
+    pub scenario: &'a Scenario,
+    /// The scheme of its consumers.
+    pub scheme: &'a str,
+    /// What is measured.
+    pub extent: Extent,
+    /// The flows that are consumed here.
+    pub flows: &'a [FlowInfo],
+    /// Whether anything is consumed: else it goes on until it is stopped.
+    pub has_end: bool,
+    clock: Clock,
+    /// When it begins, by that clock, ns.
+    begins_at: AtomicU64,
+    /// When it ends, from its beginning, ns.
+    ends_at: AtomicU64,
+    content: AtomicU64,
+}
+
+impl<'a> Run<'a> {
+    /// A run that has not begun.
+    pub fn new(scenario: &'a Scenario, scheme: &'a str, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
+        let has_end = !flows.is_empty();
+        let end = if has_end { extent.until } else { Time::NEVER };
+        Run {
+            scenario,
+            scheme,
+            extent,
+            flows,
+            has_end,
+            clock: Clock::start(),
+            begins_at: AtomicU64::new(u64::MAX),
+            ends_at: AtomicU64::new(end.as_nanos()),
+            content: AtomicU64::new(0),
+        }
+    }
+
+    /// Begins shortly, so that all lanes are told before.
+    pub fn begin(&self) {
+        self.begins_at.store((self.clock.now() + LOOK_AROUND).as_nanos(), Ordering::Release);
+    }
+
+    /// The time from its beginning.
+    pub fn now(&self) -> Time {
+        Time::ZERO + self.clock.now().since(self.begins_at())
+    }
+
+    fn begins_at(&self) -> Time {
+        Time::from_nanos(self.begins_at.load(Ordering::Acquire))
+    }
+
+    /// When it ends, from its beginning.
+    pub fn ends_at(&self) -> Time {
+        Time::from_nanos(self.ends_at.load(Ordering::Acquire))
+    }
+
+    /// Ends as soon as all lanes can know it.
+    pub fn end_soon(&self) {
+        let soon = self.now() + LOOK_AROUND * 2;
+        self.ends_at.fetch_min(soon.as_nanos(), Ordering::AcqRel);
+    }
+
+    /// Content delivered so far, bytes.
+    pub fn content(&self) -> u64 {
+        self.content.load(Ordering::Relaxed)
+    }
+}
+
+/// What a lane measured.
+pub struct Part {
+    /// Where its flows are among all of the run.
+    pub places: Vec<usize>,
+    /// Their accounts.
+    pub accounts: FlowAccounts,
+    /// Interests sent, and what came back for them.
+    pub packets: u64,
+    /// Frames that the connection had no room for.
+    pub refused: u64,
+}
+
+/// What a lane tells of itself.
+pub enum Told {
+    /// What it produces is registered.
+    Ready,
+    /// It has ended: with what it measured if it consumes.
+    Ended(Result<Option<Part>, Failure>),
+}
+
+/// Runs a lane, from its connection to its end; `go` says when the others are ready, and is closed if they never
+/// will be.
+pub fn run(run: &Run<'_>, lane: &Lane<'_>, told: &Sender<Told>, go: &Receiver<()>) {
+    let ended = prepare(lane).and_then(|mut app| {
+        // Who does not listen any more has gone.
+        let _ = told.send(Told::Ready);
+        match go.recv() {
+            Ok(()) => work(run, lane, &mut app),
+            Err(_) => Ok(None),
+        }
+    });
+    let _ = told.send(Told::Ended(ended));
+}
+
+/// Connects, and registers what is produced.
+fn prepare(lane: &Lane<'_>) -> Result<App, Failure> {
+    let mut app = App::connect(&lane.endpoint).map_err(|error| match error {
+        AppError::Forwarder(error) => manage::with_advice(error),
+        other => other.into(),
+    })?;
+    for flow in &lane.produced {
+        let segments = Segments::new(flow.payload, flow.freshness)?;
+        app.produce(flow.prefix.parse()?, Box::new(segments)).map_err(|error| {
+            format!(
+                "{} of node {} is not registered at {}: {error}\n  = [management] in the forwarder's file says who \
+                 may register prefixes",
+                flow.prefix, lane.node, lane.endpoint
+            )
+        })?;
+    }
+    Ok(app)
+}
+
+/// Consumes and produces until the end.
+fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Part>, Failure> {
+    if lane.consumed.is_empty() {
+        while run.now() < run.ends_at() {
+            let until = app.now() + LOOK_AROUND;
+            app.run(until, &mut |_, event| {
+                ping::tell(&event);
+                ControlFlow::Continue(())
+            })?;
+        }
+        return Ok(None);
+    }
+    let mut consumers = Consumers::new(run, lane, app)?;
+    while consumers.go_on(app)? {}
+    Ok(Some(consumers.part(app)))
+}
+
+/// The consumers of a lane and their accounts. Times are from the beginning of the run.
+struct Consumers<'a> {
+    run: &'a Run<'a>,
+    /// The beginning, by the clock of the connection.
+    begin: Time,
+    accounts: FlowAccounts,
+    places: Vec<usize>,
+    script: VecDeque<(Time, usize, Change)>,
+    /// What came in the same turn as the end of a step, and belongs to the next.
+    late: VecDeque<(Time, FlowId, Delivery)>,
+}
+
+impl<'a> Consumers<'a> {
+    fn new(run: &'a Run<'a>, lane: &Lane<'_>, app: &mut App) -> Result<Consumers<'a>, Failure> {
+        let begin = app.now() + run.begins_at().since(run.clock.now());
+        for (_, flow) in &lane.consumed {
+            let scheme = scheme_for(run.scenario, flow.scheme.as_deref().unwrap_or(run.scheme))?;
+            app.fetch(fetch(flow)?, &*scheme, begin + flow.start)?;
+        }
+        let places: Vec<usize> = lane.consumed.iter().map(|(place, _)| *place).collect();
+        let infos = places.iter().map(|&place| run.flows[place].clone()).collect();
+        Ok(Consumers {
+            run,
+            begin,
+            accounts: FlowAccounts::new(infos, &run.extent),
+            places,
+            script: lane.script.iter().copied().collect(),
+            late: VecDeque::new(),
+        })
+    }
+
+    /// Goes on for a while; whether it is to again.
+    fn go_on(&mut self, app: &mut App) -> Result<bool, Failure> {
+        let end = self.run.ends_at();
+        let scripted = self.script.front().map_or(Time::NEVER, |(at, ..)| *at);
+        let next = self.accounts.next_step().min(scripted).min(end);
+        while let Some(&(at, flow, delivery)) = self.late.front().filter(|(at, ..)| *at < next) {
+            self.late.pop_front();
+            self.accounts.on_delivery(flow as usize, &delivery, at);
+        }
+        if self.late.is_empty() {
+            self.run_until(next, app)?;
+        }
+        if self.late.is_empty() && Time::ZERO + app.now().since(self.begin) < next {
+            return Ok(true);
+        }
+        self.follow_script(next, app);
+        if next == end || next == self.accounts.next_step() {
+            self.read_counters(app);
+            if next == end {
+                self.accounts.end_at(end);
+            }
+            self.accounts.end_step();
+        }
+        Ok(next < end)
+    }
+
+    /// Lets the applications run, but looks around now and then.
+    fn run_until(&mut self, next: Time, app: &mut App) -> Result<(), Failure> {
+        let Consumers { begin, accounts, late, run, .. } = self;
+        let until = (*begin + next.since(Time::ZERO)).min(app.now() + LOOK_AROUND);
+        app.run(until, &mut |now, event| {
+            let Event::Segment { flow, delivery, .. } = event else {
+                ping::tell(&event);
+                return ControlFlow::Continue(());
+            };
+            run.content.fetch_add(delivery.content, Ordering::Relaxed);
+            let at = Time::ZERO + now.since(*begin);
+            if at < next {
+                accounts.on_delivery(flow as usize, delivery, at);
+                return ControlFlow::Continue(());
+            }
+            late.push_back((at, flow, *delivery));
+            ControlFlow::Break(())
+        })?;
+        Ok(())
+    }
+
+    fn follow_script(&mut self, now: Time, app: &mut App) {
+        while let Some(&(_, flow, change)) = self.script.front().filter(|(at, ..)| *at <= now) {
+            self.script.pop_front();
+            match change {
+                Change::Stop => app.pause(flow as FlowId),
+                Change::Source(source) => app.set_source(flow as FlowId, source),
+            }
+        }
+    }
+
+    fn read_counters(&mut self, app: &App) {
+        for flow in 0..self.places.len() {
+            if let Some(consumer) = app.consumer(flow as FlowId) {
+                self.accounts.set_counters(flow, *consumer.counters());
+                self.accounts.set_lost(flow, unanswered(consumer));
+            }
+        }
+    }
+
+    fn part(self, app: &App) -> Part {
+        let consumers = (0..self.places.len()).filter_map(|flow| app.consumer(flow as FlowId));
+        let packets = consumers.map(|consumer| {
+            let counters = consumer.counters();
+            counters.sent + counters.delivered + counters.nacks + counters.duplicates
+        });
+        let packets = packets.sum();
+        Part { places: self.places, accounts: self.accounts, packets, refused: app.refused() }
+    }
+}
+
+/// Interests that were given up, and whose Data did not come after all.
+fn unanswered(consumer: &Consumer) -> u64 {
+    let counters = consumer.counters();
+    let answered = counters.delivered + counters.duplicates;
+    counters.sent.saturating_sub(answered + u64::from(consumer.pending()))
+}
+
+fn fetch(flow: &Flow) -> Result<Fetch, Failure> {
+    Ok(Fetch {
+        class: flow.class,
+        amount: flow.amount,
+        source: flows::source(flow.source),
+        lifetime: flow.lifetime,
+        must_be_fresh: flow.freshness.is_some(),
+        expected_size: flows::expected_size(flow),
+        ..Fetch::new(flow.prefix.parse()?)
+    })
+}

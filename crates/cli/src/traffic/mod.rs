@@ -1,0 +1,280 @@
+//! `weir traffic`: the consumers and producers of a scenario as applications of running forwarders, with the results
+//! that the simulator gives.
+
+mod lane;
+mod plan;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use weir_core::units::Time;
+use weir_results::{
+    Extent, FlowAccounts, Report, RunDocument, Series, WindowRow, figures, rate, terminal_width, to_json,
+    write_all,
+};
+use weir_sim::{Probes, flows, scheme_for};
+
+use crate::app::Stop;
+use crate::out::{self, Out};
+use crate::{Failure, load, terminal};
+
+use lane::{Part, Run, Told};
+use plan::{Plan, Socket};
+
+/// Run the consumers and producers of a scenario on running forwarders
+///
+/// They are applications of one forwarder, or of several: its links and nodes are whatever is between them. Each
+/// flow begins, changes and ends at its times. The results are those of `weir run`, without links. SIGINT ends it
+/// early, with what was measured so far. Nodes that only produce do so until they are stopped.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `weir list`) or a file
+    scenario: String,
+    /// Only the applications of this node; may be repeated. By default those of all nodes
+    #[arg(long = "node", value_name = "NODE")]
+    nodes: Vec<String>,
+    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT or
+    /// client.conf says, or else unix:///run/nfd/nfd.sock. With NODE= it is that of one node; may be repeated
+    #[arg(long = "socket", value_name = "[NODE=]URI")]
+    sockets: Vec<Socket>,
+    /// The scheme of the consumers; by default the scenario's own. That of a forwarder is in its file
+    #[arg(long)]
+    scheme: Option<String>,
+    /// Change a value of the scenario, such as flow.BE.start=5s (see `weir list SCENARIO`); may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
+    windows: Vec<String>,
+    /// Where to write report.html, run.json and the time series, over those of an earlier run; by default nothing
+    /// is written
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the results as one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub fn traffic(args: &Args) -> Result<(), Failure> {
+    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
+    args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
+    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
+    scheme_for(&scenario, scheme)?;
+    let windows = flows::windows(&scenario, &windows)?;
+    let plan = Plan::new(&scenario, &args.nodes, &args.sockets)?;
+    let (mut probes, unseen) = Probes::of_applications(&scenario, scheme, |flow| plan.place(flow));
+    let extent = Extent {
+        until: Time::ZERO + scenario.duration,
+        windows,
+        others: probes.windows().collect(),
+        step: scenario.sample,
+        with_series: true,
+    };
+    let out = Out::open_given(args.out.as_deref())?;
+    let run = Run::new(&scenario, scheme, extent, &plan.flows);
+    let stop = Stop::new()?;
+    tell(&plan.not_done);
+    let parts = run_lanes(&run, &plan, &stop)?;
+    if !run.has_end {
+        return Ok(());
+    }
+    let mut report = report(&run, parts, &mut probes);
+    report.document.set.clone_from(&args.set);
+    report.notes.extend(unseen.iter().map(|what| format!("Not checked here: {what}.")));
+    tell(&report.notes);
+    report.notes.extend(plan.not_done.iter().cloned());
+    if let Some(dir) = out.dir() {
+        out.note(write_all(&report, dir));
+    }
+    terminal::print(&if args.json { to_json(&report.document) } else { text(&report, &plan, &out) })?;
+    out.close()
+}
+
+/// Tells what the results do not say of themselves.
+fn tell(notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+}
+
+/// Runs all lanes, each in a thread, until they end or one of them fails.
+fn run_lanes(run: &Run<'_>, plan: &Plan<'_>, stop: &Stop) -> Result<Vec<Part>, Failure> {
+    thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let mut gates = Vec::new();
+        for lane in &plan.lanes {
+            let (tell, (gate, go)) = (tell.clone(), mpsc::sync_channel(1));
+            gates.push(gate);
+            scope.spawn(move || lane::run(run, lane, &tell, &go));
+        }
+        drop(tell);
+        let watch = Watch { run, plan, stop, told };
+        watch.until_ready(gates)?;
+        watch.until_over()
+    })
+}
+
+/// What the main thread does meanwhile.
+struct Watch<'a> {
+    run: &'a Run<'a>,
+    plan: &'a Plan<'a>,
+    stop: &'a Stop,
+    told: Receiver<Told>,
+}
+
+impl Watch<'_> {
+    const EVERY: Duration = Duration::from_millis(100);
+
+    /// Waits until all that is produced is registered, and begins. Lanes whose gate is closed instead go home.
+    fn until_ready(&self, gates: Vec<SyncSender<()>>) -> Result<(), Failure> {
+        for _ in 0..self.plan.lanes.len() {
+            if let Told::Ended(Err(error)) = self.told.recv()? {
+                return Err(error);
+            }
+        }
+        self.run.begin();
+        // For scripts: whoever consumes elsewhere may begin.
+        eprintln!(
+            "ready: {} prefixes produced, {} flows consumed at {}",
+            self.plan.produced(),
+            self.plan.flows.len(),
+            self.plan.nodes.join(", ")
+        );
+        gates.iter().try_for_each(|gate| gate.send(()).map_err(Failure::from))
+    }
+
+    /// Waits until all lanes have ended; what they measured, or the first thing that went wrong.
+    fn until_over(&self) -> Result<Vec<Part>, Failure> {
+        let bar = self.progress_bar();
+        let (mut parts, mut failure, mut left) = (Vec::new(), None, self.plan.lanes.len());
+        while left > 0 {
+            match self.told.recv_timeout(Watch::EVERY) {
+                Ok(Told::Ended(ended)) => {
+                    left -= 1;
+                    match ended {
+                        Ok(part) => parts.extend(part),
+                        Err(error) => failure = failure.or(Some(error)),
+                    }
+                }
+                Ok(Told::Ready) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err("a thread of the run has gone".into()),
+            }
+            if self.stop.is_asked() || failure.is_some() {
+                self.run.end_soon();
+            }
+            self.show(&bar);
+        }
+        bar.finish_and_clear();
+        failure.map_or(Ok(parts), Err)
+    }
+
+    fn progress_bar(&self) -> ProgressBar {
+        if !self.run.has_end {
+            return terminal::waiting("producing");
+        }
+        let style = ProgressStyle::with_template("{msg:>12} {bar:40} {percent:>3} %  {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let length = self.run.extent.until.as_nanos() / 1_000_000;
+        ProgressBar::with_draw_target(Some(length), terminal::progress()).with_style(style)
+    }
+
+    fn show(&self, bar: &ProgressBar) {
+        if self.run.has_end {
+            let now = self.run.now();
+            bar.set_position(now.as_nanos() / 1_000_000);
+            bar.set_message(rate(8.0 * self.run.content() as f64 / now.as_secs_f64().max(0.1)));
+        }
+    }
+}
+
+/// What was measured, as the simulator reports it.
+fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
+    let packets = parts.iter().map(|part| part.packets).sum();
+    let refused: u64 = parts.iter().map(|part| part.refused).sum();
+    let parts = parts.into_iter().map(|part| (part.places, part.accounts));
+    let mut accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
+    let (flows, classes, samples) = accounts.take_series();
+    let series = Series { step_s: run.extent.step.as_secs_f64(), samples, flows, classes, links: Vec::new() };
+    show_samples(&series, run, probes);
+    let whole = accounts.whole();
+    let windows = accounts.windows().map(|(_, interval)| WindowRow {
+        from_s: interval.from().as_secs_f64(),
+        to_s: interval.to().as_secs_f64(),
+        flows: accounts.flow_rows(interval),
+        classes: accounts.class_rows(interval),
+        groups: accounts.group_rows(interval),
+        links: Vec::new(),
+        optimum: None,
+    });
+    let document = RunDocument {
+        scenario: run.scenario.name.clone(),
+        scheme: run.scheme.to_owned(),
+        simulated_s: whole.seconds(),
+        wall_s: run.now().as_secs_f64(),
+        events: packets,
+        flows: accounts.flow_rows(whole),
+        classes: accounts.class_rows(whole),
+        groups: accounts.group_rows(whole),
+        windows: windows.collect(),
+        expectations: probes.rows(&accounts),
+        ..RunDocument::default()
+    };
+    let mut notes = run.scenario.notes.clone();
+    notes.extend(cut_short(run, whole.to()));
+    if refused > 0 {
+        notes.push(format!("{refused} frames were lost here: a connection had no room for them."));
+    }
+    Report {
+        document,
+        series,
+        title: run.scenario.title.clone(),
+        source: run.scenario.source.clone(),
+        provenance: flows::provenance(run.scenario),
+        notes,
+        ..Report::default()
+    }
+}
+
+/// Tells of the content that flows had by the end of each step.
+fn show_samples(series: &Series, run: &Run<'_>, probes: &mut Probes) {
+    let mut content = vec![0.0; series.flows.len()];
+    for step in 0..series.samples {
+        for (sum, flow) in content.iter_mut().zip(&series.flows) {
+            *sum += f64::from(flow.goodput_bps[step]) * series.step_s / 8.0;
+        }
+        let end = Time::ZERO + run.extent.step * (step as u64 + 1);
+        probes.on_sample(end, |flow| content.get(flow).map_or(0, |sum: &f64| sum.round() as u64));
+    }
+}
+
+/// What is said of a run that was ended early.
+fn cut_short(run: &Run<'_>, end: Time) -> Option<String> {
+    (end < run.extent.until).then(|| {
+        format!(
+            "Ended at {end} of {}: windows end then, and what was to begin or to be checked later is left out.",
+            run.extent.until
+        )
+    })
+}
+
+fn text(report: &Report, plan: &Plan<'_>, out: &Out) -> String {
+    let document = &report.document;
+    let mut text = format!(
+        "{}\n{}  scheme {}  {} s on running forwarders, applications of {}\n",
+        report.title,
+        document.scenario,
+        document.scheme,
+        document.simulated_s,
+        plan.nodes.join(", ")
+    );
+    text += &figures(document, terminal_width());
+    if let Some(dir) = out.complete() {
+        text += &format!("\nReport: {}\n", dir.join("report.html").display());
+    }
+    text
+}

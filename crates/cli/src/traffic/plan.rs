@@ -1,0 +1,261 @@
+//! Who does what: which nodes have applications here, over which connections, and what they are told when.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use weir_core::consumer::Source;
+use weir_core::units::Time;
+use weir_management::client::Endpoint;
+use weir_results::FlowInfo;
+use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, nearest};
+use weir_sim::flows;
+
+use crate::Failure;
+
+/// Where a forwarder listens: for all nodes or for one.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    node: Option<String>,
+    endpoint: Endpoint,
+}
+
+impl FromStr for Socket {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Socket, Failure> {
+        let (node, uri) = match text.split_once('=') {
+            Some((node, uri)) if !node.contains("://") => (Some(node.to_owned()), uri),
+            _ => (None, text),
+        };
+        Ok(Socket { node, endpoint: uri.parse()? })
+    }
+}
+
+/// What an application is told at a time.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    /// To send no more.
+    Stop,
+    /// To ask for something else.
+    Source(Source),
+}
+
+/// The applications behind one connection.
+#[derive(Debug)]
+pub struct Lane<'a> {
+    /// Their node.
+    pub node: &'a str,
+    /// The forwarder.
+    pub endpoint: Endpoint,
+    /// What they produce, a flow a prefix.
+    pub produced: Vec<&'a Flow>,
+    /// What they consume, with the place of each flow among all that run here.
+    pub consumed: Vec<(usize, &'a Flow)>,
+    /// What happens to those, in order of time.
+    pub script: Vec<(Time, usize, Change)>,
+}
+
+impl<'a> Lane<'a> {
+    fn new(node: &'a str, endpoint: Endpoint) -> Lane<'a> {
+        Lane { node, endpoint, produced: Vec::new(), consumed: Vec::new(), script: Vec::new() }
+    }
+
+    /// Whether a consumer may be on this connection: a forwarder could not tell two of one prefix apart, and sends
+    /// no Interest back to where it came from.
+    fn has_room_for(&self, flow: &Flow) -> bool {
+        let is_consumed = self.consumed.iter().any(|(_, other)| other.prefix == flow.prefix);
+        let is_produced = self.produced.iter().any(|other| covers(&other.prefix, &flow.prefix));
+        !is_consumed && !is_produced
+    }
+}
+
+/// All that runs here.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The nodes, in the scenario's order.
+    pub nodes: Vec<&'a str>,
+    /// Their connections.
+    pub lanes: Vec<Lane<'a>>,
+    /// The flows that are consumed here.
+    pub flows: Vec<FlowInfo>,
+    /// Where each of the scenario's flows is among them.
+    places: Vec<Option<usize>>,
+    /// What happens in the scenario and not here, a line each.
+    pub not_done: Vec<String>,
+}
+
+impl<'a> Plan<'a> {
+    /// Of the nodes picked, or of all that have applications.
+    ///
+    /// # Errors
+    /// A node that is not there or has no applications, and sockets that do not fit the nodes.
+    pub fn new(scenario: &'a Scenario, picked: &[String], sockets: &[Socket]) -> Result<Plan<'a>, Failure> {
+        let nodes = nodes(scenario, picked)?;
+        let endpoints = endpoints(scenario, &nodes, sockets)?;
+        let mut plan = Plan {
+            nodes: nodes.iter().map(|node| name(scenario, *node)).collect(),
+            lanes: Vec::new(),
+            flows: Vec::new(),
+            places: vec![None; scenario.flows.len()],
+            not_done: not_done(scenario),
+        };
+        for (flow, place) in scenario.flows.iter().zip(&mut plan.places) {
+            if nodes.contains(&flow.consumer) {
+                *place = Some(plan.flows.len());
+                plan.flows.push(flows::info(scenario, flow));
+            }
+        }
+        for (node, endpoint) in nodes.iter().zip(endpoints) {
+            plan.add_node(scenario, *node, &endpoint);
+        }
+        Ok(plan)
+    }
+
+    /// Where a flow is among those that are consumed here.
+    pub fn place(&self, flow: FlowId) -> Option<usize> {
+        self.places[flow.index()]
+    }
+
+    /// How many prefixes are produced here.
+    pub fn produced(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.produced.len()).sum()
+    }
+
+    fn add_node(&mut self, scenario: &'a Scenario, node: NodeId, endpoint: &Endpoint) {
+        let mut lanes = vec![Lane::new(name(scenario, node), endpoint.clone())];
+        for flow in scenario.flows.iter().filter(|flow| flow.producers.contains(&node)) {
+            // One application for each prefix, however many consumers fetch it.
+            if lanes[0].produced.iter().all(|other| other.prefix != flow.prefix) {
+                lanes[0].produced.push(flow);
+            }
+        }
+        let own = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.consumer == node);
+        for (index, flow) in own {
+            let Some(place) = self.places[index] else { continue };
+            let free = lanes.iter().position(|lane| lane.has_room_for(flow)).unwrap_or_else(|| {
+                lanes.push(Lane::new(name(scenario, node), endpoint.clone()));
+                lanes.len() - 1
+            });
+            lanes[free].consumed.push((place, flow));
+            let local = lanes[free].consumed.len() - 1;
+            lanes[free]
+                .script
+                .extend(changes(scenario, FlowId(index)).map(|(at, change)| (at, local, change)));
+        }
+        for lane in &mut lanes {
+            lane.script.sort_by_key(|(at, ..)| *at);
+        }
+        self.lanes
+            .extend(lanes.into_iter().filter(|lane| !lane.produced.is_empty() || !lane.consumed.is_empty()));
+    }
+}
+
+/// What a flow is told after its start.
+fn changes(scenario: &Scenario, id: FlowId) -> impl Iterator<Item = (Time, Change)> + '_ {
+    let stop = scenario.flows[id.index()].stop.map(|stop| (Time::ZERO + stop, Change::Stop));
+    let sources = scenario.events.iter().filter_map(move |event| match &event.what {
+        Event::FlowSource { flows: told, source } if told.contains(&id) => {
+            Some((Time::ZERO + event.at, Change::Source(flows::source(*source))))
+        }
+        _ => None,
+    });
+    stop.into_iter().chain(sources)
+}
+
+fn name(scenario: &Scenario, node: NodeId) -> &str {
+    &scenario.nodes[node.index()].name
+}
+
+/// Whether flows begin or end at a node.
+fn has_applications(scenario: &Scenario, node: NodeId) -> bool {
+    scenario.flows.iter().any(|flow| flow.consumer == node || flow.producers.contains(&node))
+}
+
+fn nodes(scenario: &Scenario, picked: &[String]) -> Result<Vec<NodeId>, Failure> {
+    let all = (0..scenario.nodes.len()).map(NodeId).filter(|node| has_applications(scenario, *node));
+    let all: Vec<NodeId> = all.collect();
+    for (at, node) in picked.iter().enumerate() {
+        if picked[..at].contains(node) {
+            return Err(format!("--node {node} is given twice").into());
+        }
+        among(scenario, &all, node, "--node")?;
+    }
+    if all.is_empty() {
+        return Err(format!("{} has no flows: there is nothing to run", scenario.name).into());
+    }
+    let is_picked =
+        |node: &NodeId| picked.is_empty() || picked.iter().any(|one| one == name(scenario, *node));
+    Ok(all.into_iter().filter(is_picked).collect())
+}
+
+/// The one of these nodes that is called so.
+fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Result<NodeId, Failure> {
+    let names = || nodes.iter().map(|node| name(scenario, *node));
+    let why = match scenario.node(node) {
+        Some(id) if nodes.contains(&id) => return Ok(id),
+        Some(id) if has_applications(scenario, id) => format!("nothing of {node} runs here"),
+        Some(_) => format!("no flow begins or ends at {node}"),
+        None => {
+            let meant =
+                nearest(node, names()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            format!("{} has no node {node}{meant}", scenario.name)
+        }
+    };
+    let right = names().collect::<Vec<_>>().join(", ");
+    Err(format!("{option} {node}: {why}\n  = nodes with applications here: {right}").into())
+}
+
+/// The forwarder of each node.
+fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Result<Vec<Endpoint>, Failure> {
+    let mut of_all = None;
+    let mut of_node: BTreeMap<NodeId, &Endpoint> = BTreeMap::new();
+    for Socket { node, endpoint } in sockets {
+        let twice = match node {
+            None => of_all.replace(endpoint),
+            Some(node) => {
+                let id = among(scenario, nodes, node, "--socket")?;
+                of_node.insert(id, endpoint)
+            }
+        };
+        if let Some(other) = twice {
+            let (whose, right) = match node {
+                Some(node) => (format!("node {node}"), "a node has one forwarder"),
+                None => ("all nodes".to_owned(), "say which node each is for: --socket NODE=URI"),
+            };
+            return Err(format!(
+                "--socket names two forwarders for {whose}, {other} and {endpoint}\n  = {right}"
+            )
+            .into());
+        }
+    }
+    let others = match of_all {
+        Some(endpoint) => Some(endpoint.clone()),
+        None if nodes.iter().all(|node| of_node.contains_key(node)) => None,
+        None => Some(Endpoint::of_environment()?),
+    };
+    let endpoint = |node| of_node.get(node).copied().or(others.as_ref()).cloned();
+    Ok(nodes.iter().filter_map(endpoint).collect())
+}
+
+/// Events of the scenario that applications have no part in.
+fn not_done(scenario: &Scenario) -> Vec<String> {
+    let link = |id: weir_scenario::LinkId| {
+        let link = &scenario.links[id.index()];
+        format!("{}-{}", name(scenario, link.a), name(scenario, link.b))
+    };
+    let line = |event: &weir_scenario::TimedEvent| {
+        let what = match &event.what {
+            Event::FlowSource { .. } => return None,
+            Event::LinkRate { link: id, .. } => format!("the rate of link {} changes", link(*id)),
+            Event::LinkDelay { link: id, .. } => format!("the delay of link {} changes", link(*id)),
+            Event::LinkLoss { link: id, .. } => format!("the loss of link {} changes", link(*id)),
+            Event::LinkDown { link: id } => format!("link {} fails", link(*id)),
+            Event::LinkUp { link: id } => format!("link {} works again", link(*id)),
+            Event::NodeCacheRatio { node, .. } => {
+                format!("the hit ratio of the cache of {} changes", name(scenario, *node))
+            }
+        };
+        Some(format!("event {} is not done here: at {} {what}", event.name, event.at))
+    };
+    scenario.events.iter().filter_map(line).collect()
+}

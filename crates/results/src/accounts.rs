@@ -1,0 +1,644 @@
+//! Accounts of the flows of a run, in any world: what each one got, over the whole run, over windows and over time.
+//!
+//! Totals only grow; an [`Interval`] (the whole run, a measuring window, the window of an expectation) keeps what
+//! they were at its beginning and end, and delays of its own. Time series are differences of totals at the ends of
+//! steps. The world says what came and when; here is neither a clock nor a network.
+
+use weir_core::consumer::{ConsumerCounters, Delivery};
+use weir_core::units::{Span, Time};
+use weir_packet::ServiceClass;
+
+use crate::model::{ClassRow, FlowRow, GroupRow};
+use crate::series::{ClassSeries, FlowSample, FlowSeries};
+use crate::stats::DelayHistogram;
+
+/// With more flows than this, percentiles are kept by class only: a table a flow would be most of
+/// the memory of a run.
+const FLOWS_WITH_PERCENTILES: usize = 5_000;
+/// With more flows than this, time series are kept by class only.
+const FLOWS_WITH_SERIES: usize = 2_000;
+
+/// What the accounts need to know of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowInfo {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its group. Flows of a group follow each other.
+    pub group: String,
+    /// Its service class.
+    pub class: ServiceClass,
+    /// When it begins.
+    pub start: Time,
+}
+
+/// What a flow did so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowTotals {
+    /// Content delivered, bytes.
+    pub content: u64,
+    /// Packets lost, as far as the world knows.
+    pub lost: u64,
+    /// What its consumer counts.
+    pub counters: ConsumerCounters,
+}
+
+/// When a flow had fetched all that it was to fetch.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// That time.
+    pub at: Time,
+    /// How long that took from the flow's own start.
+    pub after: Span,
+}
+
+/// A sum of delays.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    sum: Span,
+    count: u64,
+}
+
+impl Delays {
+    fn mean_ms(self) -> Option<f32> {
+        (self.count > 0).then(|| (self.sum.as_millis_f64() / self.count as f64) as f32)
+    }
+}
+
+/// A stretch of the run with accounts of its own.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    from: Time,
+    to: Time,
+    state: State,
+    flows: [Vec<FlowTotals>; 2],
+    flow_delays: Vec<DelayHistogram>,
+    class_delays: Vec<DelayHistogram>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Active,
+    Over,
+}
+
+impl Interval {
+    fn new(from: Time, to: Time, flows: usize) -> Interval {
+        let by_flow = flows <= FLOWS_WITH_PERCENTILES;
+        Interval {
+            from,
+            to,
+            state: State::Waiting,
+            flows: [vec![FlowTotals::default(); flows], vec![FlowTotals::default(); flows]],
+            flow_delays: vec![DelayHistogram::new(); if by_flow { flows } else { 0 }],
+            class_delays: vec![DelayHistogram::new(); if by_flow { 0 } else { ServiceClass::ALL.len() }],
+        }
+    }
+
+    /// Its beginning.
+    pub fn from(&self) -> Time {
+        self.from
+    }
+
+    /// Its end; an earlier one than was planned where the run ended early.
+    pub fn to(&self) -> Time {
+        self.to
+    }
+
+    /// Its length, s.
+    pub fn seconds(&self) -> f64 {
+        (self.to - self.from).as_secs_f64()
+    }
+
+    /// What a flow did in it.
+    pub fn flow(&self, flow: usize) -> FlowTotals {
+        let [before, after] = [self.flows[0][flow], self.flows[1][flow]];
+        FlowTotals {
+            content: after.content - before.content,
+            // What a world took for lost may have come after all.
+            lost: after.lost.saturating_sub(before.lost),
+            counters: ConsumerCounters {
+                retransmitted: after.counters.retransmitted - before.counters.retransmitted,
+                timeouts: after.counters.timeouts - before.counters.timeouts,
+                ..ConsumerCounters::default()
+            },
+        }
+    }
+
+    /// Delays of a flow's segments; none where there are too many flows for that.
+    pub fn delays(&self, flow: usize) -> Option<&DelayHistogram> {
+        self.flow_delays.get(flow)
+    }
+
+    /// Delays of the segments of some flows; none where there are too many flows for that.
+    pub fn delays_of(&self, flows: &[usize]) -> DelayHistogram {
+        let mut sum = DelayHistogram::new();
+        for delays in flows.iter().filter_map(|&flow| self.delays(flow)) {
+            sum.merge(delays);
+        }
+        sum
+    }
+
+    /// Takes in that of some flows, which are at these places.
+    fn take_in(&mut self, places: &[usize], part: Interval, infos: &[FlowInfo]) {
+        (self.to, self.state) = (part.to, part.state);
+        for (flow, &place) in places.iter().enumerate() {
+            for (own, of_part) in self.flows.iter_mut().zip(&part.flows) {
+                own[place] = of_part[flow];
+            }
+        }
+        for ((delays, &place), info) in part.flow_delays.into_iter().zip(places).zip(infos) {
+            match self.flow_delays.get_mut(place) {
+                Some(own) => *own = delays,
+                None => self.class_delays[info.class as usize].merge(&delays),
+            }
+        }
+        for (own, delays) in self.class_delays.iter_mut().zip(&part.class_delays) {
+            own.merge(delays);
+        }
+    }
+
+    fn class_delays(&self, class: ServiceClass, flows: &[usize]) -> DelayHistogram {
+        self.class_delays.get(class as usize).cloned().unwrap_or_else(|| self.delays_of(flows))
+    }
+}
+
+/// What the accounts are to cover.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// When the run ends.
+    pub until: Time,
+    /// The measuring windows.
+    pub windows: Vec<(Time, Time)>,
+    /// Further stretches that are measured, and have no rows.
+    pub others: Vec<(Time, Time)>,
+    /// Length of a step of the time series.
+    pub step: Span,
+    /// Whether there are to be time series.
+    pub with_series: bool,
+}
+
+/// All accounts of the flows of a run.
+#[derive(Clone, Debug)]
+pub struct FlowAccounts {
+    flows: Vec<FlowInfo>,
+    classes: Vec<ServiceClass>,
+    totals: Vec<FlowTotals>,
+    completion: Vec<Option<Completion>>,
+    /// The first is the whole run, then the windows, then the others.
+    intervals: Vec<Interval>,
+    windows: usize,
+    since_step: Vec<Delays>,
+    at_step: Vec<FlowTotals>,
+    step: Span,
+    next_sample: Time,
+    next_step: Time,
+    samples: usize,
+    with_series: bool,
+    flow_series: Vec<FlowSeries>,
+    class_series: Vec<ClassSeries>,
+}
+
+impl FlowAccounts {
+    /// Accounts of a run that begins at zero.
+    pub fn new(flows: Vec<FlowInfo>, extent: &Extent) -> FlowAccounts {
+        let count = flows.len();
+        let whole = core::iter::once((Time::ZERO, extent.until));
+        let wanted = whole.chain(extent.windows.iter().copied());
+        let mut intervals: Vec<_> = wanted.map(|(from, to)| Interval::new(from, to, count)).collect();
+        for &(from, to) in &extent.others {
+            if !intervals.iter().any(|i| (i.from, i.to) == (from, to)) {
+                intervals.push(Interval::new(from, to, count));
+            }
+        }
+        let classes: Vec<_> =
+            ServiceClass::ALL.into_iter().filter(|c| flows.iter().any(|f| f.class == *c)).collect();
+        let room = (extent.until.as_nanos() / extent.step.as_nanos()) as usize;
+        let of_flows = if extent.with_series && count <= FLOWS_WITH_SERIES { count } else { 0 };
+        let of_classes = if extent.with_series { &classes[..] } else { &[] };
+        FlowAccounts {
+            totals: vec![FlowTotals::default(); count],
+            completion: vec![None; count],
+            intervals,
+            windows: extent.windows.len(),
+            since_step: vec![Delays::default(); count],
+            at_step: vec![FlowTotals::default(); count],
+            step: extent.step,
+            next_sample: Time::ZERO + extent.step,
+            next_step: Time::ZERO,
+            samples: 0,
+            with_series: extent.with_series,
+            flow_series: (0..of_flows).map(|_| FlowSeries::with_room(room)).collect(),
+            class_series: of_classes.iter().map(|class| empty_class(*class, room)).collect(),
+            flows,
+            classes,
+        }
+    }
+
+    /// The accounts of a run whose flows were looked after in several places, with accounts of the same extent in
+    /// each: `parts` has them, and where the flows of each are among all.
+    pub fn gathered(
+        flows: Vec<FlowInfo>,
+        extent: &Extent,
+        parts: impl IntoIterator<Item = (Vec<usize>, FlowAccounts)>,
+    ) -> FlowAccounts {
+        let mut all = FlowAccounts::new(flows, extent);
+        for (places, part) in parts {
+            all.take_in(&places, part);
+        }
+        all
+    }
+
+    fn take_in(&mut self, places: &[usize], part: FlowAccounts) {
+        for (flow, &place) in places.iter().enumerate() {
+            self.totals[place] = part.totals[flow];
+            self.completion[place] = part.completion[flow];
+        }
+        for (own, of_part) in self.intervals.iter_mut().zip(part.intervals) {
+            own.take_in(places, of_part, &part.flows);
+        }
+        // There are fewer flows in a part: it has the series of each if the whole has.
+        for (series, &place) in part.flow_series.into_iter().zip(places) {
+            if let Some(own) = self.flow_series.get_mut(place) {
+                *own = series;
+            }
+        }
+        for series in &part.class_series {
+            for own in self.class_series.iter_mut().filter(|own| own.class == series.class) {
+                own.add(series);
+            }
+        }
+        (self.next_sample, self.next_step, self.samples) = (part.next_sample, part.next_step, part.samples);
+    }
+
+    // ---- What happens
+
+    /// A segment came.
+    #[inline]
+    pub fn on_delivery(&mut self, flow: usize, delivery: &Delivery, now: Time) {
+        self.totals[flow].content += delivery.content;
+        if delivery.complete && self.completion[flow].is_none() {
+            let after = now - self.flows[flow].start;
+            self.completion[flow] = Some(Completion { at: now, after });
+        }
+        let since = &mut self.since_step[flow];
+        since.sum = since.sum + delivery.delay;
+        since.count += 1;
+        let class = self.flows[flow].class as usize;
+        for interval in self.intervals.iter_mut().filter(|i| i.state == State::Active) {
+            match interval.flow_delays.get_mut(flow) {
+                Some(delays) => delays.record(delivery.delay.as_nanos()),
+                None => interval.class_delays[class].record(delivery.delay.as_nanos()),
+            }
+        }
+    }
+
+    /// A packet of a flow was lost.
+    pub fn on_loss(&mut self, flow: usize) {
+        self.totals[flow].lost += 1;
+    }
+
+    /// How many packets of a flow are lost by now, where the world knows no more.
+    pub fn set_lost(&mut self, flow: usize, lost: u64) {
+        self.totals[flow].lost = lost;
+    }
+
+    /// What a flow's consumer counts by now.
+    pub fn set_counters(&mut self, flow: usize, counters: ConsumerCounters) {
+        self.totals[flow].counters = counters;
+    }
+
+    // ---- Time
+
+    /// When [`FlowAccounts::end_step`] is to be called.
+    pub fn next_step(&self) -> Time {
+        self.next_step
+    }
+
+    /// Whether a step of the time series ends at [`FlowAccounts::next_step`].
+    pub fn is_sample(&self) -> bool {
+        self.next_sample == self.next_step
+    }
+
+    /// The end of a step, or an end of an interval; counters are those of now.
+    pub fn end_step(&mut self) {
+        let now = self.next_step;
+        for interval in &mut self.intervals {
+            if interval.from == now && interval.state == State::Waiting {
+                interval.state = State::Active;
+                interval.flows[0].clone_from(&self.totals);
+            }
+            if interval.to == now && interval.state == State::Active {
+                interval.state = State::Over;
+                interval.flows[1].clone_from(&self.totals);
+            }
+        }
+        if self.is_sample() {
+            self.sample();
+            self.next_sample += self.step;
+        }
+        let ends = self.intervals.iter().flat_map(|i| [i.from, i.to]).filter(|at| *at > now);
+        self.next_step = ends.fold(self.next_sample, Time::min);
+    }
+
+    /// The run ends at `until`, which the next step ends at. Where that is earlier than was planned, the intervals
+    /// that have begun end then.
+    pub fn end_at(&mut self, until: Time) {
+        for interval in self.intervals.iter_mut().filter(|i| i.from < until) {
+            interval.to = interval.to.min(until);
+        }
+        self.next_step = until;
+    }
+
+    fn sample(&mut self) {
+        if self.with_series {
+            self.sample_series();
+            self.samples += 1;
+        }
+        self.since_step.fill(Delays::default());
+        self.at_step.copy_from_slice(&self.totals);
+    }
+
+    fn sample_series(&mut self) {
+        let seconds = self.step.as_secs_f64();
+        let mut classes = [(0_u64, Delays::default(), 0_u64, 0_u64); ServiceClass::ALL.len()];
+        for (index, info) in self.flows.iter().enumerate() {
+            let (now, before, delays) = (self.totals[index], self.at_step[index], self.since_step[index]);
+            let content = now.content - before.content;
+            let lost = now.lost.saturating_sub(before.lost);
+            let retransmitted = now.counters.retransmitted - before.counters.retransmitted;
+            let sum = &mut classes[info.class as usize];
+            sum.0 += content;
+            sum.1.sum = sum.1.sum + delays.sum;
+            sum.1.count += delays.count;
+            sum.2 += lost;
+            sum.3 += retransmitted;
+            if let Some(series) = self.flow_series.get_mut(index) {
+                let sent = now.counters.sent - before.counters.sent;
+                series.push(FlowSample {
+                    goodput_bps: per_second(8 * content, seconds),
+                    delay_ms: delays.mean_ms(),
+                    sent_rate: per_second(sent, seconds),
+                    lost: lost as u32,
+                    retransmitted: retransmitted as u32,
+                });
+            }
+        }
+        for (series, class) in self.class_series.iter_mut().zip(&self.classes) {
+            let (content, delays, lost, retransmitted) = classes[*class as usize];
+            series.goodput_bps.push(per_second(8 * content, seconds));
+            series.delay_ms.push(delays.mean_ms().unwrap_or(f32::NAN));
+            series.lost.push(lost as u32);
+            series.retransmitted.push(retransmitted as u32);
+        }
+    }
+
+    // ---- What came of it
+
+    /// What a flow did so far.
+    pub fn total(&self, flow: usize) -> &FlowTotals {
+        &self.totals[flow]
+    }
+
+    /// When each flow had all that it wanted.
+    pub fn completion(&self) -> &[Option<Completion>] {
+        &self.completion
+    }
+
+    /// The whole run.
+    pub fn whole(&self) -> &Interval {
+        &self.intervals[0]
+    }
+
+    /// The windows that were measured, in the order given, each with its place among all.
+    pub fn windows(&self) -> impl Iterator<Item = (usize, &Interval)> {
+        let windows = self.intervals[1..=self.windows].iter().enumerate();
+        windows.filter(|(_, interval)| interval.state == State::Over)
+    }
+
+    /// The interval between these two times, if it was measured to its end; and its place among all.
+    pub fn between(&self, (from, to): (Time, Time)) -> Option<(usize, &Interval)> {
+        let mut all = self.intervals.iter().enumerate();
+        all.find(|(_, i)| (i.from, i.to) == (from, to) && i.state == State::Over)
+    }
+
+    /// All that is measured, over or not: the whole run, the windows, the others.
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// Takes out the time series: of flows, none where there are too many of them; of classes; and their number of
+    /// steps.
+    pub fn take_series(&mut self) -> (Vec<FlowSeries>, Vec<ClassSeries>, usize) {
+        let (flows, classes) = (&mut self.flow_series, &mut self.class_series);
+        (core::mem::take(flows), core::mem::take(classes), self.samples)
+    }
+
+    /// A row a flow.
+    pub fn flow_rows(&self, interval: &Interval) -> Vec<FlowRow> {
+        let row = |(index, info): (usize, &FlowInfo)| {
+            let totals = interval.flow(index);
+            FlowRow {
+                consumer: info.consumer.clone(),
+                prefix: info.prefix.clone(),
+                group: info.group.clone(),
+                class: info.class.name().to_owned(),
+                goodput_bps: (8 * totals.content) as f64 / interval.seconds(),
+                delay_ms: interval.delays(index).map(DelayHistogram::delay_ms).unwrap_or_default(),
+                lost: totals.lost,
+                retransmitted: totals.counters.retransmitted,
+                timeouts: totals.counters.timeouts,
+                completion_s: self.completion[index].map(|c| c.after.as_secs_f64()),
+            }
+        };
+        self.flows.iter().enumerate().map(row).collect()
+    }
+
+    /// A row a class that has flows.
+    pub fn class_rows(&self, interval: &Interval) -> Vec<ClassRow> {
+        let row = |&class: &ServiceClass| {
+            let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
+            let delays = interval.class_delays(class, &flows);
+            ClassRow { class: class.name().to_owned(), ..self.sum(interval, &flows, &delays) }
+        };
+        self.classes.iter().map(row).collect()
+    }
+
+    /// A row a group.
+    pub fn group_rows(&self, interval: &Interval) -> Vec<GroupRow> {
+        let indices: Vec<usize> = (0..self.flows.len()).collect();
+        let group = |flow: usize| &self.flows[flow].group;
+        let row = |flows: &[usize]| {
+            let sum = self.sum(interval, flows, &interval.delays_of(flows));
+            GroupRow {
+                group: group(flows[0]).clone(),
+                goodput_bps: sum.goodput_bps,
+                delay_ms: sum.delay_ms,
+                lost: sum.lost,
+                retransmitted: sum.retransmitted,
+                timeouts: sum.timeouts,
+                completion_s: sum.completion_s,
+                completion_mean_s: sum.completion_mean_s,
+            }
+        };
+        indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
+    }
+
+    /// What some flows did together in an interval; they need not be of one class, so the row has no
+    /// name.
+    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> ClassRow {
+        let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
+        let completions: Option<Vec<_>> =
+            flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
+        let seconds = |all: &[Span]| all.iter().map(|after| after.as_secs_f64()).sum::<f64>();
+        let mean = |all: &Vec<Span>| (!all.is_empty()).then(|| seconds(all) / all.len() as f64);
+        ClassRow {
+            class: String::new(),
+            goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
+            delay_ms: delays.delay_ms(),
+            lost: sum(|t| t.lost),
+            retransmitted: sum(|t| t.counters.retransmitted),
+            timeouts: sum(|t| t.counters.timeouts),
+            completion_mean_s: completions.as_ref().and_then(mean),
+            completion_s: completions.and_then(|all| all.into_iter().max()).map(Span::as_secs_f64),
+        }
+    }
+}
+
+fn per_second(count: u64, seconds: f64) -> f32 {
+    (count as f64 / seconds) as f32
+}
+
+fn empty_class(class: ServiceClass, samples: usize) -> ClassSeries {
+    ClassSeries {
+        class: class.name().to_owned(),
+        goodput_bps: Vec::with_capacity(samples),
+        delay_ms: Vec::with_capacity(samples),
+        lost: Vec::with_capacity(samples),
+        retransmitted: Vec::with_capacity(samples),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn info(prefix: &str, class: ServiceClass) -> FlowInfo {
+        let (consumer, group) = ("C".to_owned(), class.name().to_owned());
+        FlowInfo { consumer, prefix: prefix.to_owned(), group, class, start: Time::ZERO }
+    }
+
+    fn delivery(content: u64, delay: u64, complete: bool) -> Delivery {
+        Delivery { segment: 0, delay: Span::from_millis(delay), content, complete }
+    }
+
+    const CLASSES: [ServiceClass; 3] = [ServiceClass::Ef, ServiceClass::Be, ServiceClass::Be];
+
+    fn infos() -> Vec<FlowInfo> {
+        ["/a", "/b", "/c"].into_iter().zip(CLASSES).map(|(prefix, class)| info(prefix, class)).collect()
+    }
+
+    fn extent() -> Extent {
+        Extent {
+            until: at(2_000),
+            windows: vec![(at(500), at(1_500)), (at(1_600), at(2_000))],
+            others: vec![(Time::ZERO, at(1_000))],
+            step: Span::from_millis(500),
+            with_series: true,
+        }
+    }
+
+    /// Accounts of some of the flows of a run in which flow `f` gets `f + 1` kB every 100 ms, and loses one of
+    /// them at 1 s.
+    fn run(flows: &[usize], until: u64) -> FlowAccounts {
+        let infos = infos();
+        let own = flows.iter().map(|&flow| infos[flow].clone()).collect();
+        let mut accounts = FlowAccounts::new(own, &extent());
+        for now in (0..until).step_by(100) {
+            while accounts.next_step() <= at(now) {
+                accounts.end_step();
+            }
+            for (place, &flow) in flows.iter().enumerate() {
+                if now == 1_000 {
+                    accounts.set_lost(place, 1);
+                    accounts.set_counters(place, ConsumerCounters { timeouts: 1, ..Default::default() });
+                } else {
+                    let k = 1 + flow as u64;
+                    accounts.on_delivery(place, &delivery(1_000 * k, 10 * k, now == 1_400), at(now));
+                }
+            }
+        }
+        while accounts.next_step() < at(until) {
+            accounts.end_step();
+        }
+        accounts.end_at(at(until));
+        accounts.end_step();
+        accounts
+    }
+
+    #[test]
+    fn an_interval_has_what_came_from_its_beginning_to_its_end() {
+        let accounts = run(&[0, 1, 2], 2_000);
+        let windows: Vec<_> = accounts.windows().map(|(place, interval)| (place, interval.clone())).collect();
+        assert_eq!(windows.len(), 2);
+        // 1 kB at 500, 600, .. 1400 ms, without that of 1000 ms.
+        let row = &accounts.flow_rows(&windows[0].1)[0];
+        assert_eq!((row.goodput_bps, row.lost, row.timeouts), (72_000.0, 1, 1));
+        assert_eq!((row.delay_ms.mean, row.completion_s), (Some(10.0), Some(1.4)));
+        let rows = accounts.class_rows(&windows[1].1);
+        assert_eq!(rows.iter().map(|row| row.class.as_str()).collect::<Vec<_>>(), ["EF", "BE"]);
+        assert_eq!((rows[1].goodput_bps, rows[1].lost), (8.0 * 5_000.0 * 4.0 / 0.4, 0));
+        assert!(accounts.between((Time::ZERO, at(1_000))).is_some());
+        assert!(accounts.between((Time::ZERO, at(1_001))).is_none());
+    }
+
+    #[test]
+    fn what_is_gathered_from_parts_is_as_though_it_had_been_one() {
+        let mut whole = run(&[0, 1, 2], 2_000);
+        let parts = [&[0, 2][..], &[1]].map(|flows| (flows.to_vec(), run(flows, 2_000)));
+        let mut gathered = FlowAccounts::gathered(infos(), &extent(), parts);
+        for (one, other) in whole.intervals().iter().zip(gathered.intervals()) {
+            assert_eq!(whole.flow_rows(one), gathered.flow_rows(other));
+            assert_eq!(whole.class_rows(one), gathered.class_rows(other));
+            assert_eq!(whole.group_rows(one), gathered.group_rows(other));
+        }
+        let ((flows, classes, samples), of_parts) = (whole.take_series(), gathered.take_series());
+        assert_eq!((flows, samples), (of_parts.0, of_parts.2));
+        for (one, other) in classes.iter().zip(&of_parts.1) {
+            assert_eq!(
+                (&one.class, &one.goodput_bps, &one.lost),
+                (&other.class, &other.goodput_bps, &other.lost)
+            );
+            assert_eq!(one.delay_ms.len(), other.delay_ms.len());
+        }
+    }
+
+    #[test]
+    fn a_run_that_ends_early_has_the_windows_that_had_begun() {
+        let accounts = run(&[0, 1, 2], 1_300);
+        let ends: Vec<_> = accounts.windows().map(|(place, window)| (place, window.to())).collect();
+        assert_eq!(ends, [(0, at(1_300))]);
+        assert_eq!(accounts.whole().seconds(), 1.3);
+        assert!(accounts.between((Time::ZERO, at(1_000))).is_some());
+        assert!(accounts.between((at(500), at(1_500))).is_none());
+    }
+
+    #[test]
+    fn what_was_taken_for_lost_and_came_is_no_loss_of_less_than_nothing() {
+        let mut accounts = FlowAccounts::new(infos(), &extent());
+        for (now, lost) in [(0, 2), (500, 2), (1_000, 1), (1_500, 1)] {
+            accounts.set_lost(0, lost);
+            while accounts.next_step() <= at(now) {
+                accounts.end_step();
+            }
+        }
+        let (_, window) = accounts.windows().next().unwrap();
+        assert_eq!(accounts.flow_rows(window)[0].lost, 0);
+    }
+}
