@@ -90,7 +90,10 @@ impl Output {
     /// Writes what is kept, and takes nothing more.
     pub(crate) fn close(&mut self) {
         self.flush();
-        self.file = None;
+        if let Some(file) = self.file.take() {
+            // Closing is not enough: a process that is being started has the file too until it runs.
+            let _ = file.unlock();
+        }
     }
 
     /// Counts an error of another kind, and takes nothing more.
@@ -120,6 +123,6 @@ fn lock(file: &File) -> io::Result<()> {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.flush();
+        self.close();
     }
 }
