@@ -138,6 +138,8 @@ pub struct Consumer {
     lost: BinaryHeap<Reverse<u64>>,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
+    /// When RTO was backed off last.
+    backed_off_at: Time,
     last_sent: Option<Time>,
     send_at: Time,
     /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
@@ -160,6 +162,7 @@ impl Consumer {
             pending: 0,
             lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
+            backed_off_at: Time::ZERO,
             last_sent: None,
             send_at: Time::NEVER,
             paused_until: Time::ZERO,
@@ -300,16 +303,16 @@ impl Consumer {
 
     /// Gives up what has timed out.
     pub fn handle_deadline(&mut self, now: Time) {
-        let mut backed_off = false;
-        // One timeout for all that is due: backing off does not reprieve what was lost beside it.
-        let timeout = self.timeout();
-        while let Some(&(segment, _)) = self.sendings.front().filter(|(_, sent)| *sent + timeout <= now) {
+        while let Some(&(segment, sent)) =
+            self.sendings.front().filter(|(_, sent)| *sent + self.timeout(*sent) <= now)
+        {
             self.sendings.pop_front();
             if let Some(tag) = self.lose(segment) {
                 self.counters.timeouts += 1;
-                if !backed_off {
+                // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
+                if sent >= self.backed_off_at {
                     self.rtt.back_off();
-                    backed_off = true;
+                    self.backed_off_at = now;
                 }
                 let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
                 self.control.on_timeout(&mut ev);
@@ -469,11 +472,13 @@ impl Consumer {
     }
 
     fn timeout_at(&self) -> Time {
-        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + self.timeout())
+        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + self.timeout(sent))
     }
 
-    fn timeout(&self) -> Span {
-        self.control.timeout(self.rtt.rto(), self.config.lifetime)
+    /// Of what was sent then.
+    fn timeout(&self, sent: Time) -> Span {
+        let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
+        self.control.timeout(rto, self.config.lifetime)
     }
 
     /// The expected size follows what comes with a gain of 1/8; kept in 256ths of a byte, since

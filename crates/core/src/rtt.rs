@@ -3,9 +3,16 @@
 //!
 //! SRTT gain 1/8, variance gain 1/4; first sample m: SRTT = m, RTTVAR = m/2;
 //! RTO = min(200 s, k · max(200 ms, SRTT + max(G, 4 RTTVAR))); k doubles at each timeout up to 64 and
-//! returns to 1 at the next sample. G = 50 ms is how often those consumers look at their timers: without
-//! it, on a path of a constant 200 ms or more, RTO would come to be the round trip itself, and every
-//! Interest would time out as its Data comes. Samples of Interests that were sent more than once are not
+//! returns to 1 at the next sample.
+//!
+//! G = 50 ms is how often those consumers look at their timers: without it, on a path of a constant 200 ms
+//! or more, RTO would come to be the round trip itself, and every Interest would time out as its Data comes.
+//!
+//! Each Interest has its own timer, as with ndncatchunks, where RFC 6298 has one: what is pending when an
+//! Interest times out keeps the timeout that it was sent with, and does not double it again. Else a burst
+//! that was lost would time out piece by piece, each piece after twice the time.
+//!
+//! Samples of Interests that were sent more than once are not
 //! taken (Karn): in NDN either sending may have been answered, and by different nodes.
 
 use crate::units::Span;
@@ -22,11 +29,13 @@ pub struct RttEstimate {
     /// Smoothed round-trip time and its mean deviation, once there is a sample.
     smoothed: Option<(Span, Span)>,
     backoff: u64,
+    /// What it was before it was doubled last.
+    earlier: u64,
 }
 
 impl Default for RttEstimate {
     fn default() -> RttEstimate {
-        RttEstimate { smoothed: None, backoff: 1 }
+        RttEstimate { smoothed: None, backoff: 1, earlier: 1 }
     }
 }
 
@@ -34,7 +43,7 @@ impl RttEstimate {
     /// Takes a sample.
     #[inline]
     pub fn sample(&mut self, rtt: Span) {
-        self.backoff = 1;
+        (self.backoff, self.earlier) = (1, 1);
         self.smoothed = Some(match self.smoothed {
             None => (rtt, rtt / 2),
             Some((srtt, var)) => {
@@ -48,6 +57,7 @@ impl RttEstimate {
 
     /// An Interest timed out.
     pub fn back_off(&mut self) {
+        self.earlier = self.backoff;
         self.backoff = (2 * self.backoff).min(MAX_BACKOFF);
     }
 
@@ -60,9 +70,20 @@ impl RttEstimate {
     /// The retransmission timeout.
     #[inline]
     pub fn rto(&self) -> Span {
+        self.backed_off(self.backoff)
+    }
+
+    /// That of what was sent before it was backed off last.
+    #[inline]
+    pub fn earlier_rto(&self) -> Span {
+        self.backed_off(self.earlier)
+    }
+
+    #[inline]
+    fn backed_off(&self, by: u64) -> Span {
         let base =
             self.smoothed.map_or(FIRST_RTO, |(srtt, var)| (srtt + (var * 4).max(GRANULARITY)).max(MIN_RTO));
-        (base * self.backoff).min(MAX_RTO)
+        (base * by).min(MAX_RTO)
     }
 }
 
@@ -97,12 +118,12 @@ mod tests {
         assert_eq!(rtt.rto(), MIN_RTO);
         rtt.back_off();
         rtt.back_off();
-        assert_eq!(rtt.rto(), Span::from_millis(800));
+        assert_eq!((rtt.earlier_rto(), rtt.rto()), (Span::from_millis(400), Span::from_millis(800)));
         for _ in 0..20 {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Span::from_millis(200 * 64));
         rtt.sample(Span::from_millis(100));
-        assert_eq!(rtt.rto(), MIN_RTO);
+        assert_eq!((rtt.earlier_rto(), rtt.rto()), (MIN_RTO, MIN_RTO));
     }
 }

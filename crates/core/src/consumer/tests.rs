@@ -141,6 +141,32 @@ fn what_timed_out_is_asked_for_first_and_the_smallest_first_of_all() {
 }
 
 #[test]
+fn what_is_pending_when_others_time_out_keeps_its_own_timeout() {
+    let mut bench = Bench::new(4, None, Source::Elastic);
+    bench.sent();
+    bench.now = Time::ZERO + Span::from_millis(100);
+    bench.data(1);
+    assert_eq!(bench.sent(), [4]);
+    // RTO is 300 ms; what is sent from now on has twice that, and then four times.
+    assert_eq!(bench.at(300), [0, 2, 3]);
+    let due = |bench: &Bench| bench.consumer.next_deadline().since(Time::ZERO).as_millis_f64();
+    assert_eq!(due(&bench), 400.0);
+    assert_eq!(bench.at(400), [4]);
+    assert_eq!(due(&bench), 900.0, "the timeout of 4 did not double it again");
+    assert_eq!(bench.at(900), [0, 2, 3]);
+    assert_eq!(bench.at(1000), [4]);
+    assert_eq!(due(&bench), 2100.0);
+    // Data come again.
+    bench.now = Time::ZERO + Span::from_millis(1200);
+    bench.data(0);
+    assert_eq!(bench.sent(), [5]);
+    bench.data(5);
+    bench.sent();
+    // SRTT 87.5 ms and RTTVAR 62.5 ms, for what was sent at 900 ms too.
+    assert_eq!(due(&bench), 1237.5, "a sample ends it for all that is pending");
+}
+
+#[test]
 fn a_segment_that_was_sent_twice_gives_no_round_trip_time() {
     let mut bench = Bench::new(1, None, Source::Elastic);
     bench.sent();

@@ -29,6 +29,9 @@
 //! 4. A mark is no sign: version 1 knows none.
 //! 5. Before the first round trip is known there is no pace: the first W leaves at once. The draft paces it
 //!    as for a round trip of 1 ms, which is nearly that.
+//! 6. An Interest counts as lost when RTO is over and a window's worth of Data could have come at the bandwidth. Where
+//!    a Data takes 64 ms (8 kB at 1 Mb/s) the queue of a phase of gain 1.25 is longer than what RTO leaves for
+//!    variance, and with RTO alone each such phase would have Interests sent again whose Data were on their way.
 //!
 //! The variant `port` is what the QSCCP authors made of it for NDN (ndn-tools, bbr-client): bandwidth and
 //! min_rtt never expire, only Interests that were sent once are samples, STARTUP ends with the first
@@ -68,6 +71,8 @@ pub(crate) const MIN_PIPE_WINDOW: f64 = 4.0;
 const PORT_PROBE_INTERVAL: Span = Span::from_millis(250);
 /// Data above the BDP, so that what waits at either end does not stop the flow.
 const QUANTA: f64 = 3.0;
+/// A bandwidth that is falsely small makes nobody wait for longer.
+const LONGEST_OWN_WAIT: Span = Span::from_secs(10);
 /// A later Interest is not a timer's fault, but its application's.
 const LATE: Span = Span::from_millis(1);
 
@@ -493,6 +498,14 @@ impl WindowLaw for Bbr {
         Some(Rate::from_bps_f64((8.0 * self.pace).max(1.0)))
     }
 
+    /// A window's worth of Data at the bandwidth: the queue that it makes itself while it probes.
+    fn longest_wait(&self) -> Span {
+        if self.settings.is_port || self.bandwidth.best == 0.0 {
+            return Span::ZERO;
+        }
+        Span::from_secs_f64(self.window * self.size / self.bandwidth.best).min(LONGEST_OWN_WAIT)
+    }
+
     fn on_send(&mut self, ev: &SendEvent<'_>, number: u32, late: Span) {
         let is_late = late > LATE;
         if ev.pending == 0 {
@@ -616,6 +629,17 @@ mod tests {
         }
         assert_eq!(probes.len(), 4, "{probes:?}");
         assert!(probes.windows(2).all(|pair| (pair[1] - pair[0] - 10.4).abs() < 0.4), "{probes:?}");
+    }
+
+    #[test]
+    fn on_a_slow_path_its_own_queue_is_not_taken_for_loss() {
+        // A Data takes 64 ms, as one of 8 kB does at 1 Mb/s.
+        let slow =
+            Pipe { rate: Some(Rate::from_bps(140_000)), delay: Span::from_millis(600), ..Pipe::default() };
+        let got = run(&flow(&article(&ENTRY)), slow, 96);
+        assert_eq!((got.lost, got.repeated), (0, 0));
+        let used = got.bits as f64 / (140_000.0 * 96.0);
+        assert!(used > 0.9, "{used}");
     }
 
     #[test]

@@ -59,6 +59,11 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
         None
     }
 
+    /// How long an answer may take by the law's own doing: an Interest is not lost before.
+    fn longest_wait(&self) -> Span {
+        Span::ZERO
+    }
+
     /// An Interest leaves, later by `late` than the law would have let it: its application had nothing
     /// to ask for. Sendings are numbered; the Data, or the loss, has the `number` as its tag.
     fn on_send(&mut self, _ev: &SendEvent<'_>, _number: u32, _late: Span) {}
@@ -340,7 +345,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     }
 
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
-        rto.max(self.reaction.min_rto).min(lifetime)
+        rto.max(self.reaction.min_rto).max(self.law.longest_wait()).min(lifetime)
     }
 
     fn gauge(&self) -> Gauge {

@@ -93,6 +93,8 @@ pub(crate) struct Outcome {
     /// Of Data, on the wire.
     pub(crate) bits: u64,
     pub(crate) lost: u64,
+    /// Data that came for a second time.
+    pub(crate) repeated: u64,
     /// Time and window at each Data.
     pub(crate) windows: Vec<(Time, f64)>,
     /// The longest that a Data waited.
@@ -127,7 +129,9 @@ impl Pipe {
             if arrival == now {
                 let (_, id) = coming.pop_front().unwrap();
                 outcome.bits += 8 * pool[id].wire_len();
-                outcome.delivered += u64::from(consumer.handle_data(now, &pool[id]).is_some());
+                let is_new = consumer.handle_data(now, &pool[id]).is_some();
+                outcome.delivered += u64::from(is_new);
+                outcome.repeated += u64::from(!is_new);
                 pool.free(id);
                 if let Gauge::Window(window) = consumer.gauge() {
                     outcome.windows.push((now, window));
