@@ -364,7 +364,7 @@ impl Engine {
     /// # Errors
     /// Of the operating system.
     pub fn add_socket(&mut self, local: SocketAddr) -> io::Result<usize> {
-        let socket = Socket::bind(local)?;
+        let socket = Socket::bind(local, self.config.udp.kernel_buffer.as_u64() as usize)?;
         let at = self.sockets.len();
         socket.register(&self.registry, Token(SOCKETS + at))?;
         self.sockets.push(socket);

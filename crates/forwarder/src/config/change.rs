@@ -134,6 +134,7 @@ fn restart(old: &Config, new: &Config) -> Vec<&'static str> {
     [
         ("faces.unix", unix(old) != unix(new)),
         ("faces.udp.listen", old.faces.udp.listen != new.faces.udp.listen),
+        ("faces.udp.kernel_buffer", old.faces.udp.kernel_buffer != new.faces.udp.kernel_buffer),
         ("faces.tcp.listen", old.faces.tcp.listen != new.faces.tcp.listen),
         ("faces.websocket.listen", old.faces.websocket.listen != new.faces.websocket.listen),
         ("faces.multicast", multicast(old) != multicast(new)),

@@ -110,6 +110,14 @@ const KEYS: &[Key] = &[
     key("faces.udp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
     key(
         "faces.udp",
+        "kernel_buffer",
+        Shape::Size,
+        "4 MiB",
+        "What the kernel is asked to keep for a socket in either direction while the forwarder is not run: beyond the \
+         system's bound where it may, else up to it. `0 B`: the system's default.",
+    ),
+    key(
+        "faces.udp",
         "idle_timeout",
         Shape::SpanFrom(1000),
         "10 min",

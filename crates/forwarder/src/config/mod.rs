@@ -227,6 +227,8 @@ pub struct UnixFaces {
 pub struct UdpFaces {
     /// Addresses of the sockets.
     pub listen: Vec<SocketAddr>,
+    /// What the kernel is asked to keep for a socket in either direction; 0: nothing is asked for.
+    pub kernel_buffer: Bytes,
     /// When a face that a peer made is closed.
     pub idle_timeout: Span,
     /// What its faces are like.

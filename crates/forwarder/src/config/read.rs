@@ -7,6 +7,7 @@ use std::sync::Arc;
 use weir_core::cs::CsPolicy;
 use weir_core::params::{Params, Value as ParamValue};
 use weir_core::scheme::QueueLimit;
+use weir_core::units::Bytes;
 use weir_packet::Name;
 use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};
 use weir_scenario::{Param, ScenarioError, nearest};
@@ -181,7 +182,12 @@ impl<'a> Reader<'a> {
             udp: {
                 let item = self.item("faces.udp")?;
                 let listen = addresses(&item, "listen")?;
-                UdpFaces { listen, idle_timeout: item.span("idle_timeout")?, options: options(&item, None)? }
+                UdpFaces {
+                    listen,
+                    kernel_buffer: kernel_buffer(&item)?,
+                    idle_timeout: item.span("idle_timeout")?,
+                    options: options(&item, None)?,
+                }
             },
             tcp: self.stream("faces.tcp")?,
             websocket: self.stream("faces.websocket")?,
@@ -468,6 +474,9 @@ impl<'a> Reader<'a> {
 /// Smallest limit of a file: less would hold next to nothing.
 const LEAST_FILE: u64 = 64 * 1024;
 
+/// What socket options can say is half of 2 GiB.
+const LARGEST_KERNEL_BUFFER: Bytes = Bytes::new(1_000_000_000);
+
 /// An error at a key that may not have been given.
 fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> ScenarioError {
     let origin = item.given(key).map_or(item.origin, |value| value.origin);
@@ -526,6 +535,15 @@ fn path(item: &Item<'_>, key: &str) -> Result<PathBuf> {
         return Err(wrong(item, key));
     }
     Ok(PathBuf::from(text))
+}
+
+fn kernel_buffer(item: &Item<'_>) -> Result<Bytes> {
+    let size = item.size("kernel_buffer")?;
+    if size > LARGEST_KERNEL_BUFFER {
+        let message = format!("{size} is more than a socket can have");
+        return Err(error(item, "kernel_buffer", message, "at most 1 GB"));
+    }
+    Ok(size)
 }
 
 fn mode(item: &Item<'_>) -> Result<u32> {

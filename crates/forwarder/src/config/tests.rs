@@ -29,6 +29,7 @@ fn without_a_file_there_are_the_usual_sockets() {
     assert_eq!(config.faces.tcp.listen, ["127.0.0.1:6363".parse().unwrap()]);
     assert!(config.faces.websocket.listen.is_empty() && config.faces.multicast.interfaces.is_empty());
     assert_eq!(config.faces.udp.idle_timeout, Span::from_secs(600));
+    assert_eq!(config.faces.udp.kernel_buffer, Bytes::new(4 << 20));
     assert_eq!(config.faces.ethernet.group, weir_net::uri::NDN_GROUP_ETHERNET);
     assert_eq!(config.tables.content_store_packets, 65_536);
     assert_eq!(config.scheme.entry.name, "fixed");
@@ -165,7 +166,7 @@ fn unknown_tables_and_keys_are_named_with_what_was_meant() {
     assert_mistake(
         "[faces.udp]\nlisten = []\nrat = \"1 Mb/s\"\n",
         "3: faces.udp: unknown key `rat`; did you mean `rate`?",
-        "listen, idle_timeout, rate, receive_rate",
+        "listen, kernel_buffer, idle_timeout, rate, receive_rate",
     );
     assert_mistake(
         "[[route]]\nprefix = \"/\"\nfaec = \"x\"\n",
@@ -209,6 +210,11 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         &udp("mtu = \"64 B\""),
         "2: faces.udp.mtu: 64 B is no size for a frame",
         "from 256 B to 65507 B",
+    );
+    assert_mistake(
+        &udp("kernel_buffer = \"2 GB\""),
+        "2: faces.udp.kernel_buffer: 2 GB is more than a socket can have",
+        "at most 1 GB",
     );
     assert_mistake(&udp("queue = 0"), "2: faces.udp.queue: a queue of 0 packets would drop every packet", "");
     assert_mistake(
@@ -519,6 +525,7 @@ fn what_needs_a_restart_is_named() {
     assert_eq!(restart("[faces.unix]\npath = \"x\"\n"), ["faces.unix"]);
     assert_eq!(restart("[faces.unix]\nenabled = false\n"), ["faces.unix"]);
     assert_eq!(restart("[faces.udp]\nlisten = []\n"), ["faces.udp.listen"]);
+    assert_eq!(restart("[faces.udp]\nkernel_buffer = \"0 B\"\n"), ["faces.udp.kernel_buffer"]);
     assert_eq!(restart("[faces.udp]\nidle_timeout = \"5 s\"\nrate = \"1 Mb/s\"\n"), [""; 0]);
     assert_eq!(restart("[faces.ethernet]\ninterfaces = \"eth0\"\n"), ["faces.ethernet"]);
     assert_eq!(restart("[scheme.qsccp]\nperiod = \"50 ms\"\n"), ["scheme"]);

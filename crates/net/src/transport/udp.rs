@@ -18,10 +18,6 @@ use super::Received;
 /// Room for a merged batch, or the longest datagram.
 const RECEIVE_BUFFER: usize = 65_536;
 
-/// What the kernel may keep for us in either direction, bytes: so much is lost only while we are not
-/// run for long.
-const KERNEL_BUFFER: usize = 4 << 20;
-
 /// Frames that are longer may not fit a link, and the kernel splits only what does.
 const LONGEST_SEGMENT: usize = 1472;
 
@@ -47,11 +43,12 @@ pub struct Source {
 }
 
 impl Socket {
-    /// Binds a socket.
+    /// Binds a socket, for which the kernel keeps up to `kernel_buffer` bytes in either direction, if it lets us
+    /// have so much; 0: what the system has for every socket.
     ///
     /// # Errors
     /// Of the operating system: the port is in use, for one.
-    pub fn bind(local: SocketAddr) -> io::Result<Socket> {
+    pub fn bind(local: SocketAddr, kernel_buffer: usize) -> io::Result<Socket> {
         let domain = if local.is_ipv4() { socket2::Domain::IPV4 } else { socket2::Domain::IPV6 };
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, None)?;
         if local.is_ipv6() {
@@ -61,7 +58,9 @@ impl Socket {
         let io: UdpSocket = socket.into();
         let reference = UdpSockRef::from(&io);
         let state = UdpSocketState::new(reference)?;
-        set_kernel_buffers(&io);
+        if kernel_buffer > 0 {
+            set_kernel_buffers(&io, kernel_buffer);
+        }
         if local.is_ipv4() {
             // NDN packets of up to 8800 bytes travel in datagrams that IP may split.
             set_ip_mtu_discover(&io, Ipv4PathMtuDiscovery::DONT)?;
@@ -138,8 +137,7 @@ impl Socket {
 }
 
 /// Asks for large buffers: beyond the system's bound where we have the privilege, else up to it.
-fn set_kernel_buffers(io: &UdpSocket) {
-    let size = KERNEL_BUFFER;
+fn set_kernel_buffers(io: &UdpSocket, size: usize) {
     if setsockopt(io, sockopt::RcvBufForce, &size).is_err() {
         let _ = setsockopt(io, sockopt::RcvBuf, &size);
     }
@@ -254,7 +252,7 @@ mod tests {
 
     #[test]
     fn frames_of_all_lengths_arrive_whole_and_in_order() {
-        let bind = || Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let bind = || Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
         let (sender, mut receiver) = (bind(), bind());
         let lengths = [50usize, 50, 50, 20, 900, 900, 8800, 1, 30, 30];
         let mut batch = Batch::default();
@@ -285,15 +283,15 @@ mod tests {
 
     #[test]
     fn a_port_in_use_is_an_error() {
-        let first = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let error = Socket::bind(first.local()).unwrap_err();
+        let first = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        let error = Socket::bind(first.local(), 0).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     }
 
     #[test]
     fn a_peer_that_is_not_there_does_not_break_the_socket() {
-        let mut socket = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let gone = Socket::bind("127.0.0.1:0".parse().unwrap()).unwrap().local();
+        let mut socket = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        let gone = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap().local();
         for _ in 0..3 {
             let mut batch = Batch::default();
             batch.push(|out| out.push(1));
