@@ -1,32 +1,47 @@
 """Two forwarders, `near` and `far`, with a UDP link between them; consumers are at the near one, producers at the far."""
 
+import hashlib
 import json
+import os
 import pathlib
+import random
 import signal
 import socket
+import subprocess
 import sys
 import time
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "interop"))
 
 from lab import Failed, Lab, wait_for, weir_binary  # noqa: E402
 
+# The sizes and times of the documentation.
+FULL = bool(os.environ.get("WEIR_FULL"))
+PIECE = 1 << 20
+# Content of a segment, bytes: the default of `weir put`.
+SEGMENT = 8000
+
 FORWARDER = """
 [faces.udp]
 listen = "127.0.0.1:{port}"
 [faces.tcp]
 listen = []
+[scheme]
+name = "{scheme}"
 [tables]
 content_store_packets = {cached}
-{more}
 """
 
-TOWARDS = """
+FACE = """
 [[face]]
 name = "peer"
 remote = "udp4://127.0.0.1:{port}"
 {rate}
+"""
+
+ROUTE = """
 [[route]]
 prefix = "/"
 face = "peer"
@@ -41,27 +56,27 @@ def free_port():
 
 
 class Path:
-    """The link is direct, or a relay with these options; `rates` are those of the faces, if they are to know them."""
+    """The link goes through a relay with these options, or is direct if there are none. With `rate` both ends know that
+    of a direct link, and keep to it; `scheme` is that of both, and each keeps `cached` Data."""
 
-    def __init__(self, *relay, near="", far="", rate=None, cached=1024):
+    def __init__(self, *relay, rate=None, scheme="fixed", cached=1024):
         self.lab = Lab()
-        self.ports = [free_port(), free_port()]
+        near, far = free_port(), free_port()
         self.relay = None
-        through = self.ports
+        # The near forwarder takes the relay for the far one.
+        through = free_port() if relay else far
         if relay:
-            through = [free_port(), free_port()]
-            # The relay looks like the other forwarder to each of them: it speaks to the far one from its own port.
-            self.relay = self.lab.host("link", is_isolated=False)
-            self.relay.process = self.relay.start(
-                sys.executable, HERE / "relay.py", through[1], self.ports[1], *relay, say="ready"
+            self.relay = self.lab.host("link", is_isolated=False).start(
+                sys.executable, HERE / "relay.py", through, far, *relay, say="ready"
             )
+        common = {"scheme": scheme, "cached": cached}
         rate = f'rate = "{rate}"' if rate else ""
-        self.config = [
-            FORWARDER.format(port=self.ports[0], cached=cached, more=near + TOWARDS.format(port=through[1], rate=rate)),
-            FORWARDER.format(port=self.ports[1], cached=cached, more=far),
-        ]
+        configs = [FORWARDER.format(port=port, **common) for port in (near, far)]
+        configs[0] += FACE.format(port=through, rate=rate) + ROUTE
+        # Behind a relay the near forwarder makes itself a face of the far one by speaking.
+        configs[1] += "" if relay else FACE.format(port=near, rate=rate)
         self.hosts = [self.lab.host(name, is_isolated=False) for name in ("near", "far")]
-        self.near, self.far = (host.weir(config) for host, config in zip(self.hosts, self.config))
+        self.near, self.far = (host.weir(config) for host, config in zip(self.hosts, configs))
 
     def close(self):
         self.lab.close()
@@ -75,17 +90,30 @@ class Path:
         return process
 
     def get(self, name, to, *options, timeout=600):
-        """Fetches at the near forwarder; its statistics."""
-        said = self.hosts[0].run(
-            weir_binary(), "get", name, "-o", to, *options, "--socket", self.near.unix, "--json", timeout=timeout
+        """Fetches at the near forwarder; its statistics. Raises Failed if it does not end well or in time."""
+        return json.loads(self.hosts[0].run(*self._get(name, to, options), timeout=timeout))
+
+    def get_fails(self, name, to, *options, timeout=60):
+        """Fetches at the near forwarder what cannot be had; what it says. Raises Failed if its exit code is not 2, or
+        it says anything but one error, or there is an output."""
+        done = subprocess.run(
+            [str(word) for word in self._get(name, to, options)], capture_output=True, text=True, timeout=timeout
         )
-        return json.loads(said)
+        if done.returncode != 2 or done.stdout or done.stderr.count("error") != 1 or to.exists():
+            raise Failed(f"{done}, output: {to.exists()}")
+        return done.stderr
 
     def start_get(self, name, to, *options):
         """Begins to fetch at the near forwarder; the process, whose log has its statistics."""
-        return self.hosts[0].start(
-            weir_binary(), "get", name, "-o", to, *options, "--socket", self.near.unix, "--json"
-        )
+        return self.hosts[0].start(*self._get(name, to, options))
+
+    def _get(self, name, to, options):
+        return [weir_binary(), "get", name, "-o", to, *options, "--socket", self.near.unix, "--json"]
+
+    def link_bytes(self):
+        """Bytes of frames that have come by the link."""
+        faces = self.near.command("face")
+        return next(face["in_bytes"] for face in faces if face["remote"].startswith("udp4"))
 
     def restart(self, which):
         """Kills a forwarder, and starts it again."""
@@ -97,9 +125,14 @@ class Path:
 
     def cut(self, seconds):
         """Nothing passes the relay for so long."""
-        self.relay.process.send_signal(signal.SIGUSR1)
+        self.relay.send_signal(signal.SIGUSR1)
         time.sleep(seconds)
-        self.relay.process.send_signal(signal.SIGUSR2)
+        self.mend()
+
+    def mend(self):
+        """The relay passes everything as it is from now on."""
+        self.relay.send_signal(signal.SIGUSR2)
+        time.sleep(0.3)
 
 
 def kill(process):
@@ -123,4 +156,29 @@ def statistics(said):
     return json.loads(said[said.index("{\n") :])
 
 
-__all__ = ["Failed", "Path", "finish", "kill", "statistics", "wait_for", "weir_binary"]
+def digest_of(file):
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+class OnAPath(unittest.TestCase):
+    """A test with paths, and files to send by them."""
+
+    def path(self, *relay, **options):
+        path = Path(*relay, **options)
+        self.addCleanup(path.close)
+        return path
+
+    def file(self, path, size, seed=1):
+        """A file of random bytes; it and its digest."""
+        source, file = random.Random(seed), path.lab.folder / f"file-{seed}"
+        with file.open("wb") as out:
+            for at in range(0, size, PIECE):
+                out.write(source.randbytes(min(PIECE, size - at)))
+        return file, digest_of(file)
+
+    def got(self, path):
+        return path.lab.folder / "got"
+
+    def part(self, path):
+        return path.lab.folder / "got.part"

@@ -2,24 +2,35 @@
 """A link between two UDP faces that loses, repeats and reorders, is slow and far, or dead for a while.
 
 usage: relay.py LISTEN PEER [--loss P] [--duplicate P] [--reorder P] [--delay MS] [--rate BITS/S] [--queue PACKETS]
-                [--seed N]
+                [--spoil flip|shorten|drop --segment N] [--seed N]
 
-Whoever speaks first to the port LISTEN of this host is one end; 127.0.0.1:PEER is the other. SIGUSR1 cuts the link,
-SIGUSR2 mends it. It says `ready` when it listens; on SIGTERM it says what it did, as JSON.
+Who speaks to the port LISTEN of this host is one end; 127.0.0.1:PEER is the other. --spoil flips a bit in the content
+of one segment, cuts the end of its frame off, or drops it, each time it comes from PEER. SIGUSR1 cuts the link, SIGUSR2
+mends it: then nothing is spoiled any more either. It says `ready` when it listens.
 """
 
 import argparse
 import heapq
-import json
 import random
 import selectors
 import signal
 import socket
-import sys
 import time
 
 # What is held back to change the order comes after so many milliseconds.
 REORDERED = 5
+
+# What may be done to a frame; the middle of one with a segment is content.
+SPOIL = {
+    "flip": lambda frame: frame[: len(frame) // 2] + bytes([frame[len(frame) // 2] ^ 1]) + frame[len(frame) // 2 + 1 :],
+    "shorten": lambda frame: frame[:-100],
+    "drop": lambda frame: b"",
+}
+
+
+def is_segment(frame, number):
+    """Whether the name of a frame's Data ends in this number of a segment, of one byte: MetaInfo (20) is behind it."""
+    return bytes([50, 1, number, 20]) in frame[:200]
 
 
 class Direction:
@@ -31,34 +42,23 @@ class Direction:
         # Packets on their way: when they arrive, a number that keeps their order, and their bytes.
         self.flying = []
         self.free_at = 0.0
-        self.counts = dict.fromkeys(["came", "lost", "repeated", "reordered", "overflown", "cut"], 0)
+        self.came = 0
 
     def take(self, now, packet, is_cut):
-        o, counts = self.options, self.counts
-        counts["came"] += 1
-        if is_cut:
-            counts["cut"] += 1
+        o = self.options
+        self.came += 1
+        if is_cut or self.random.random() < o.loss:
             return
-        if self.random.random() < o.loss:
-            counts["lost"] += 1
-            return
-        copies = 1
-        if self.random.random() < o.duplicate:
-            counts["repeated"] += 1
-            copies = 2
+        copies = 2 if self.random.random() < o.duplicate else 1
         for _ in range(copies):
             leaves = now
             if o.rate:
                 sending = 8 * len(packet) / o.rate
                 if self.free_at - now > o.queue * sending:
-                    counts["overflown"] += 1
                     continue
                 leaves = self.free_at = max(self.free_at, now) + sending
-            late = 0.0
-            if self.random.random() < o.reorder:
-                counts["reordered"] += 1
-                late = REORDERED / 1000
-            heapq.heappush(self.flying, (leaves + o.delay / 1000 + late, counts["came"], packet))
+            late = REORDERED / 1000 if self.random.random() < o.reorder else 0.0
+            heapq.heappush(self.flying, (leaves + o.delay / 1000 + late, self.came, packet))
 
 
 def main():
@@ -69,11 +69,12 @@ def main():
         parser.add_argument(f"--{name}", type=float, default=0.0)
     parser.add_argument("--queue", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--spoil", choices=SPOIL)
+    parser.add_argument("--segment", type=int, default=0)
     options = parser.parse_args()
-    state = {"cut": False, "over": False}
+    state = {"cut": False, "spoil": options.spoil}
     signal.signal(signal.SIGUSR1, lambda *_: state.update(cut=True))
-    signal.signal(signal.SIGUSR2, lambda *_: state.update(cut=False))
-    signal.signal(signal.SIGTERM, lambda *_: state.update(over=True))
+    signal.signal(signal.SIGUSR2, lambda *_: state.update(cut=False, spoil=None))
     near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     near.bind(("127.0.0.1", options.listen))
     far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -85,19 +86,18 @@ def main():
         selector.register(end, selectors.EVENT_READ)
     print("ready", flush=True)
     client = None
-    while not state["over"]:
+    while True:
         due = min((way.flying[0][0] for way in ways.values() if way.flying), default=None)
         now = time.monotonic()
         for key, _ in selector.select(0.2 if due is None else max(0.0, min(due - now, 0.2))):
-            client = receive(key.fileobj, near, client, ways, state["cut"])
+            client = receive(key.fileobj, near, client, ways, state)
         now = time.monotonic()
         deliver(ways[near], now, far.send)
         if client:
             deliver(ways[far], now, lambda packet: near.sendto(packet, client))
-    json.dump([way.counts for way in ways.values()], sys.stdout)
 
 
-def receive(end, near, client, ways, is_cut):
+def receive(end, near, client, ways, state):
     """Takes what has come; who the near peer is."""
     for _ in range(64):
         try:
@@ -109,7 +109,9 @@ def receive(end, near, client, ways, is_cut):
             continue
         if end is near:
             client = sender
-        ways[end].take(time.monotonic(), packet, is_cut)
+        elif state["spoil"] and is_segment(packet, ways[end].options.segment):
+            packet = SPOIL[state["spoil"]](packet)
+        ways[end].take(time.monotonic(), packet, state["cut"] or not packet)
     return client
 
 
@@ -119,7 +121,8 @@ def deliver(way, now, send):
         try:
             send(packet)
         except (BlockingIOError, ConnectionRefusedError):
-            way.counts["overflown"] += 1
+            # As where a queue is full, or nobody listens.
+            pass
 
 
 if __name__ == "__main__":

@@ -136,8 +136,9 @@ impl PartialFile {
         let object = object.to_string();
         if self.note.object != object {
             self.note = Note { asked: self.note.asked.clone(), object, ..Note::default() };
-            (self.written, self.saved, self.digest) = (self.note.clone(), self.note.clone(), Sha256::new());
-            self.remove_note()?;
+            (self.written, self.digest) = (self.note.clone(), Sha256::new());
+            // From now on there is a file to write notes to, though the disk be full.
+            self.write_note()?;
         }
         self.cut()
     }
@@ -230,7 +231,7 @@ impl PartialFile {
     /// Nothing was got: what was made only for this goes away.
     pub(super) fn give_up(self) {
         if self.note.segments == 0 && self.saved.segments == 0 {
-            let _ = fs::remove_file(&self.part);
+            let _ = fs::remove_file(&self.part).and_then(|()| fs::remove_file(self.note_path()));
         }
     }
 
@@ -291,14 +292,21 @@ fn digest_of(file: &mut File, bytes: u64) -> io::Result<Sha256> {
     }
 }
 
-/// Writes a file so that it is there as a whole, or as before.
+/// Writes a file so that it is there as a whole, or as before; where there is no room for both, in its place.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = beside(path, ".new");
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
+    written.or_else(|error| {
         let _ = fs::remove_file(&new);
-    }
-    written
+        overwrite(path, text).map_err(|_| error)
+    })
+}
+
+/// Writes a file that is there, block by block: what is cut off first may be gone to others on a full disk.
+fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(text)?;
+    file.set_len(text.len() as u64)
 }
 
 /// The path of a file with something appended to its name.
@@ -454,6 +462,22 @@ mod tests {
         drop(file);
         let (file, discarded) = PartialFile::open(&path, &name("/b")).unwrap();
         assert_eq!((file.object(), discarded), (None, Some(Discarded::Other("/a".to_owned()))));
+    }
+
+    #[test]
+    fn where_no_file_can_be_made_any_more_it_is_still_noted_what_is_certain() {
+        let folder = Folder::new();
+        let path = folder.0.join("file");
+        let mut file = open(&path);
+        // A folder where the new note would be, in place of a full disk.
+        let in_the_way = folder.0.join("file.part.json.new");
+        fs::create_dir(&in_the_way).unwrap();
+        write(&mut file, 10);
+        file.save().unwrap();
+        drop(file);
+        let (file, discarded) = PartialFile::open(&path, &name("/a")).unwrap();
+        assert_eq!((file.object(), discarded), (Some((name("/a/v=1"), 9)), None));
+        assert!(in_the_way.is_dir());
     }
 
     #[test]

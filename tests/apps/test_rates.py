@@ -1,0 +1,78 @@
+"""Fast paths are filled, classes share by weight, and who wants the same is served once. These tests need the processors,
+and run one after the other."""
+
+import time
+import unittest
+
+from path import FULL, OnAPath, digest_of, finish, wait_for
+
+# Of QSCCP's classes, as docs/schemes/qsccp.md has them.
+WEIGHTS = {"AF2": 3, "BE": 1}
+
+
+class Rates(OnAPath):
+    def test_a_fast_path_is_filled(self):
+        rate = 200 if FULL else 100
+        path = self.path(rate=f"{rate} Mb/s", cached=0)
+        file, digest = self.file(path, rate * 500_000)
+        path.put("/movies/a", file)
+        before = path.link_bytes()
+        got = path.get("/movies/a", self.got(path))
+        wire = 8 * (path.link_bytes() - before) / got["completion_s"]
+        self.assertEqual(digest_of(self.got(path)), digest)
+        print(f"{rate} Mb/s: content {got['goodput_bps'] / 1e6:.1f}, frames {wire / 1e6:.1f} Mb/s, {got['delay_ms']['p50']} ms")
+        self.assertGreater(got["goodput_bps"], 0.9e6 * rate)
+
+    def test_two_consumers_of_one_file_are_served_once(self):
+        path = self.path("--rate", "40e6", "--delay", "5", cached=65536)
+        file, digest = self.file(path, 8_000_000)
+        path.put("/movies/a", file)
+        before = path.link_bytes()
+        tos = [self.got(path).with_suffix(f".{number}") for number in range(2)]
+        for process in [path.start_get("/movies/a", to) for to in tos]:
+            finish(process)
+        self.assertEqual([digest_of(to) for to in tos], [digest] * 2)
+        times = (path.link_bytes() - before) / 8_000_000
+        print(f"two of one file: it came {times:.3f} times, with its headers")
+        self.assertLess(times, 1.1)
+
+
+class Classes(OnAPath):
+    """Two consumers of different classes have files come by one link of 20 Mb/s at once."""
+
+    SETTLE, MEASURE = 3, 12 if FULL else 6
+
+    def share(self, scheme, tolerance):
+        path = self.path(rate="20 Mb/s", scheme="qsccp", cached=0)
+        parts = {}
+        for seed, name in enumerate(WEIGHTS):
+            file, _ = self.file(path, 60_000_000, seed)
+            path.put(f"/{name}", file)
+            to = path.lab.folder / f"got-{name}"
+            parts[name] = to.with_name(f"{to.name}.part")
+            path.start_get(f"/{name}", to, "--class", name, "--scheme", scheme)
+        wait_for("both to begin", lambda: all(part.exists() and part.stat().st_size for part in parts.values()))
+        time.sleep(self.SETTLE)
+        sizes, began = [self.sizes(parts)], time.monotonic()
+        time.sleep(self.MEASURE)
+        sizes.append(self.sizes(parts))
+        rates = {name: 8e-6 * (sizes[1][name] - sizes[0][name]) / (time.monotonic() - began) for name in WEIGHTS}
+        print(f"{scheme}: content, Mb/s:", ", ".join(f"{name} {rate:.2f}" for name, rate in rates.items()))
+        together = sum(rates.values())
+        self.assertGreater(together, 0.9 * 20)
+        for name, weight in WEIGHTS.items():
+            self.assertAlmostEqual(rates[name] / together, weight / sum(WEIGHTS.values()), delta=tolerance)
+
+    @staticmethod
+    def sizes(parts):
+        return {name: part.stat().st_size for name, part in parts.items()}
+
+    def test_classes_share_a_link_by_weight(self):
+        self.share("qsccp", 0.05)
+
+    def test_classes_share_a_link_by_weight_whatever_the_consumers_scheme(self):
+        self.share("bbr", 0.05)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
