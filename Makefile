@@ -1,5 +1,5 @@
-# make run | test | interop | qos | bench | lint | fuzz | comparison
-.PHONY: run test interop qos bench lint fuzz comparison web-tools
+# make run | test | interop | apps | qos | bench | lint | fuzz | comparison
+.PHONY: run test interop apps qos bench lint fuzz comparison web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -13,6 +13,7 @@ test:
 	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
 	$(MAKE) interop
+	$(MAKE) apps
 	$(MAKE) qos
 
 # The forwarder among other people's software.
@@ -20,6 +21,11 @@ interop:
 	cargo build --release -p weir
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py
+
+# Files over bad, slow and fast links; WEIR_FULL=1 has a gigabyte, and half a minute without a link.
+apps:
+	cargo build --release -p weir
+	python3 tests/apps/run.py
 
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
 qos:

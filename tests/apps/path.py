@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE.parent / "interop"))
 
 from lab import Failed, Lab, wait_for, weir_binary  # noqa: E402
 
-# The sizes and times of the documentation.
+# Sizes and times as large as wanted, and not as CI has patience for.
 FULL = bool(os.environ.get("WEIR_FULL"))
 PIECE = 1 << 20
 # Content of a segment, bytes: the default of `weir put`.
