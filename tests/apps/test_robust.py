@@ -118,8 +118,7 @@ class Spoiled(OnAPath):
     SIZE = 1_000_001
 
     def spoil(self, how, segment, message, *options, sign=()):
-        # With no content store, lest the forwarder hold what was spoiled.
-        path = self.path("--spoil", how, "--segment", segment, "--rate", "20e6", cached=0)
+        path = self.path("--spoil", how, "--segment", segment, "--rate", "20e6")
         file, digest = self.file(path, self.SIZE)
         if sign:
             options = ["--key", make_key(path, "/alice"), *options]
@@ -131,6 +130,8 @@ class Spoiled(OnAPath):
         self.assertGreater(len(part), 0)
         self.assertLessEqual(len(part), segment * SEGMENT)
         path.mend()
+        # The forwarder holds what was spoiled.
+        path.near.command("cs", "erase", "/movies/a")
         got = path.get("/movies/a", self.got(path), *options)
         self.assertEqual(digest_of(self.got(path)), digest)
         self.assertEqual(got["resumed_bytes"], len(part))
