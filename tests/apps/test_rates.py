@@ -1,6 +1,7 @@
 """Fast paths are filled, classes share by weight, and who wants the same is served once. These tests need the processors,
 and run one after the other."""
 
+import pathlib
 import time
 import unittest
 
@@ -17,7 +18,7 @@ BUSY, TRIES = 0.9, 3
 
 def processors():
     """Time that the processors ran, and all of it, ticks."""
-    user, nice, system, idle, waiting, *more = map(int, open("/proc/stat").readline().split()[1:9])
+    user, nice, system, idle, waiting, *more = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
     ran = user + nice + system + sum(more)
     return ran, ran + idle + waiting
 

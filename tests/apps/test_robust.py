@@ -1,6 +1,7 @@
 """Files come whole over bad links and after links, producers, forwarders and consumers were away; what cannot come whole
 ends with an error that says why, and nothing wrong is ever written. These tests mostly wait, and may run at once."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -202,32 +203,47 @@ class Honest(OnAPath):
 
 class FullDisks(OnAPath):
     ON_A_SMALL_DISK = """
-        mount -t tmpfs -o size=1m disk "$1" || exit 99
-        shift; "$@"; echo "first: $?"; ls "$PWD"
-        mount -o remount,size=16m "$PWD/disk"; "$@"; echo "then: $?"
-        sha256sum < disk/got
+        mount -t tmpfs -o size=$1 disk disk || exit 99
+        shift
+        "$@"; echo "exit code $?"; ls disk
+        mount -o remount,size=16m disk
+        "$@"; echo "exit code $?"; sha256sum < disk/got
     """
 
-    def test_a_full_disk_is_an_error_and_the_rest_comes_when_there_is_room(self):
+    def resumes(self, size):
+        """Gets 4 MB on a disk of this size, and again when it is larger; what was said each time, and of how many
+        bytes the second began."""
         unshare = ["unshare", "--mount", "--map-root-user"]
         if not shutil.which("unshare") or subprocess.run([*unshare, "true"], capture_output=True).returncode:
             self.skipTest("no mount namespace of our own")
         path = self.path()
         file, digest = self.file(path, 4_000_000)
         path.put("/movies/a", file)
-        disk = path.lab.folder / "disk"
-        disk.mkdir()
-        get = [weir_binary(), "get", "/movies/a", "-o", disk / "got", "--socket", path.near.unix, "--json"]
+        (path.lab.folder / "disk").mkdir()
+        get = [weir_binary(), "get", "/movies/a", "-o", "disk/got", "--socket", path.near.unix, "--json"]
         done = subprocess.run(
-            [str(word) for word in [*unshare, "sh", "-c", self.ON_A_SMALL_DISK, "sh", disk, *get]],
+            [str(word) for word in [*unshare, "sh", "-c", self.ON_A_SMALL_DISK, "sh", size, *get]],
             cwd=path.lab.folder, capture_output=True, text=True, timeout=60,
         )
-        self.assertIn("first: 2", done.stdout, done)
-        self.assertRegex(done.stderr, r"error: .*/disk/got.part: No space left on device")
-        self.assertIn("then: 0", done.stdout)
-        self.assertIn(digest, done.stdout)
-        resumed = int(done.stdout.split('"resumed_bytes": ')[1].split(",")[0])
-        self.assertGreater(resumed, 0)
+        first, then = done.stdout.split("{\n", 1)
+        self.assertIn("exit code 2", first, done)
+        self.assertRegex(done.stderr, r"^error: disk/got.part: No space left on device")
+        self.assertIn("exit code 0", then)
+        self.assertIn(digest, then)
+        return first, done.stderr, json.loads("{" + then.split("exit code")[0])["resumed_bytes"]
+
+    def test_a_full_disk_is_an_error_and_the_rest_comes_when_there_is_room(self):
+        # Three times what is written at once is just this, without the note of what was.
+        files, said, resumed = self.resumes("3m")
+        self.assertIn("got.part.json", files)
+        self.assertIn("disk/got.part has what came until now", said)
+        self.assertGreater(resumed, 1_000_000)
+
+    def test_a_disk_without_room_for_anything_has_no_part(self):
+        files, said, resumed = self.resumes("512k")
+        self.assertNotIn("got", files)
+        self.assertNotIn("has what came", said)
+        self.assertEqual(resumed, 0)
 
     def test_a_full_device_is_an_error(self):
         path = self.path()

@@ -265,10 +265,10 @@ impl<'a> Fetcher<'a> {
         let outcome = self.go_on(&mut file, each);
         match &outcome {
             Ok(_) => file.finish()?,
+            Err(_) if file.note().segments == 0 => file.give_up(),
             // What was written last may be beyond what is noted. If that fails too, the older note counts.
             Err(GetError::File(..) | GetError::Changed { .. }) => {}
-            Err(_) if file.note().segments > 0 => file.save()?,
-            Err(_) => file.give_up(),
+            Err(_) => file.save()?,
         }
         outcome
     }
