@@ -8,6 +8,8 @@ use weir_packet::Signal;
 /// Where nothing says what the rate is: what it is at least, and at most, bit/s.
 const FIRST_RATE: f64 = 10_000.0;
 const LARGEST_RATE: f64 = 1e11;
+/// How long what comes is counted before it is a rate.
+const PERIOD: Span = Span::from_millis(100);
 /// What is lost within this part of a lifetime is lost together.
 const LOST_TOGETHER: u64 = 16;
 
@@ -25,6 +27,10 @@ pub(super) struct Cra {
     told_at: Time,
     /// When the rate was last halved.
     halved_at: Time,
+    /// The rate of what came, bit/s; what has come since it was last known, bits, and since when.
+    delivered: Option<f64>,
+    came: u64,
+    since: Time,
     lifetime: Span,
     /// S_D while none is known.
     usual_size: Bytes,
@@ -40,6 +46,9 @@ impl Cra {
             heard_at: Time::ZERO,
             told_at: Time::ZERO,
             halved_at: Time::ZERO,
+            delivered: None,
+            came: 0,
+            since: Time::ZERO,
             lifetime,
             usual_size,
         }
@@ -50,6 +59,18 @@ impl Cra {
     fn adjust(&mut self, target: f64) {
         self.rate =
             if self.rate == 0.0 { target } else { self.beta * self.rate + (1.0 - self.beta) * target };
+    }
+
+    /// Counts what comes; its rate, bit/s. The first Data, in a round trip, is a rate already.
+    fn measure(&mut self, now: Time, bits: u64) -> f64 {
+        self.came += bits;
+        let passed = now.since(self.since);
+        let known = self.delivered.filter(|_| passed < PERIOD);
+        known.unwrap_or_else(|| {
+            let delivered = self.came as f64 / passed.as_secs_f64().max(1e-6);
+            (self.delivered, self.came, self.since) = (Some(delivered), 0, now);
+            delivered
+        })
     }
 }
 
@@ -66,7 +87,7 @@ impl FlowControl for Cra {
 
     fn on_send(&mut self, ev: &mut SendEvent<'_>) -> u32 {
         if self.last_sent.is_none() {
-            self.told_at = ev.now;
+            (self.told_at, self.since) = (ev.now, ev.now);
         }
         self.last_sent = Some(ev.now);
         if ev.expected_size > Bytes::ZERO {
@@ -76,16 +97,17 @@ impl FlowControl for Cra {
     }
 
     /// A Data without a TargetRate, MAX_RATE, met nothing that limits it: it is from this node, or from
-    /// a network that does not say. So the rate grows, with each Data as if it were told twice what it
-    /// has.
+    /// a network that does not say. So the rate grows, with each Data as if it were told twice the rate of what
+    /// comes: more than that is not asked of a network that has no way to say that it is too much.
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.heard_at = ev.now;
+        let delivered = self.measure(ev.now, 8 * ev.data.wire_len());
         match ev.data.header().signals.value(Signal::TargetRate) {
             Some(target) if target < u64::MAX => {
                 self.adjust(target as f64);
                 self.told_at = ev.now;
             }
-            _ => self.adjust((2.0 * self.rate).clamp(FIRST_RATE, LARGEST_RATE)),
+            _ => self.adjust((2.0 * delivered).clamp(FIRST_RATE, LARGEST_RATE)),
         }
     }
 
@@ -134,6 +156,18 @@ mod tests {
         let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2), Bytes::new(1125));
         cra.adjust(3e6);
         assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
+    }
+
+    #[test]
+    fn a_network_that_does_not_say_is_asked_for_twice_what_it_delivers() {
+        let mut cra = Cra::new(0.8, Rate::ZERO, Span::from_secs(2), Bytes::new(1250));
+        // A Data of 10 kbit each millisecond: 10 Mb/s.
+        for ms in 1..2000 {
+            let delivered = cra.measure(Time::ZERO + Span::from_millis(ms), 10_000);
+            cra.adjust(2.0 * delivered);
+        }
+        let Gauge::Rate(rate) = cra.gauge() else { panic!() };
+        assert!((rate.as_bps_f64() / 20e6 - 1.0).abs() < 0.01, "{rate}");
     }
 
     fn permitted(cra: &mut Cra, expected_size: u64) -> Permit {
