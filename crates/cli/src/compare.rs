@@ -105,10 +105,24 @@ fn schemes(given: &[String]) -> Result<Vec<String>, String> {
     Ok(given.to_vec())
 }
 
+/// One scenario is compared as it stands, though its paper runs it at several points.
+fn note_axes(scenario: &Scenario) {
+    for axis in &scenario.axes {
+        let here =
+            axis.current.and_then(|at| axis.values.get(at)).map_or("a value of its own", String::as_str);
+        eprintln!(
+            "note: axis {} is at {here} of {}; all points are compared where several scenarios, or the paper, are named",
+            axis.name,
+            axis.values.join(", ")
+        );
+    }
+}
+
 impl Request<'_> {
     /// One scenario, as it stands.
     fn compare_one(&self, name: &str) -> Result<(), Failure> {
         let point = self.point(name, &[])?;
+        note_axes(&point.scenario);
         let out = self.out(&point.scenario.name)?;
         let runs = self.schemes.len() * self.seeds.len();
         let shown = Shown::new(runs, std::iter::repeat_n(point.scenario.duration, runs));

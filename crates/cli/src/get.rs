@@ -40,7 +40,7 @@ pub struct Args {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The congestion control: one of those that `weir list schemes` shows
+    /// The congestion control: one of those that `weir list` shows
     #[arg(long, value_name = "NAME", default_value = DEFAULT_SCHEME)]
     scheme: String,
     /// A parameter of the scheme, such as bbr.initial_window=20; may be given several times

@@ -1,7 +1,9 @@
 //! Several scenarios compared: each at every point of its axes, and all of them in one summary.
 
 use weir_core::units::Span;
-use weir_results::{LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario};
+use weir_results::{
+    LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
+};
 use weir_scenario::{Axis, Expectation, Flow, Metric, Scenario};
 use weir_sim::World;
 
@@ -87,11 +89,15 @@ impl Experiment {
         let mut others: Vec<String> = flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
         others.sort_unstable();
         others.dedup();
+        let scenario = &self.points[0].point.scenario;
+        let with_variant = |scheme: &String| Some(named(scheme, Some(scenario.variant_of(scheme)?)));
+        let variants = request.schemes.iter().filter_map(with_variant).collect();
         Ok(SummaryScenario {
             scenario: name.clone(),
             title: title.clone(),
             source: source.clone(),
             others,
+            variants,
             points,
         })
     }

@@ -40,7 +40,12 @@ impl ComparisonDocument {
             seeds: schemes[0].iter().map(|run| run.seed).collect(),
             schemes: names
                 .iter()
-                .map(|&name| ComparedScheme { scheme: name.to_owned(), report: None })
+                .zip(schemes)
+                .map(|(&name, runs)| ComparedScheme {
+                    scheme: name.to_owned(),
+                    variant: runs.first().and_then(|run| run.variant.clone()),
+                    report: None,
+                })
                 .collect(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
         }
@@ -152,10 +157,16 @@ fn figures_of_group(row: &GroupRow, flows: &[FlowRow]) -> Option<Figures> {
     })
 }
 
-/// Jain's index of some flows; one flow is not fair or unfair.
+/// Jain's index of the flows that took part; one flow is not fair or unfair.
 fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
-    let goodputs: Vec<f64> = flows.iter().filter(|flow| is_of(flow)).map(|flow| flow.goodput_bps).collect();
+    let taking_part = flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
+    let goodputs: Vec<f64> = taking_part.map(|flow| flow.goodput_bps).collect();
     jain(&goodputs).filter(|_| goodputs.len() > 1)
+}
+
+/// Whether anything became of what a flow asked for: one that has not begun, or is over, is not treated unfairly.
+fn takes_part(flow: &FlowRow) -> bool {
+    flow.goodput_bps > 0.0 || flow.lost + flow.retransmitted + flow.timeouts > 0
 }
 
 fn traffic(
@@ -217,7 +228,7 @@ impl ComparisonDocument {
     }
 
     fn sheet(&self) -> Sheet {
-        let schemes: Vec<&str> = self.schemes.iter().map(|scheme| scheme.scheme.as_str()).collect();
+        let schemes: Vec<String> = self.schemes.iter().map(ComparedScheme::name).collect();
         let facts = vec![
             ("scenario", self.scenario.clone()),
             ("schemes", schemes.join(", ")),

@@ -318,6 +318,7 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
     RunDocument {
         scenario: document.scenario.clone(),
         scheme: document.scheme.clone(),
+        variant: document.variant.clone(),
         set: document.set.clone(),
         optimum: document.optimum.as_ref().map(optimum),
         flows: flow_rows(&document.flows),

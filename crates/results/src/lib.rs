@@ -36,7 +36,7 @@ pub use model::{
     ExperimentRow, FlowRow, GainRow, GroupRow, HeldRow, LeftOutRow, LinkComparison, LinkRow,
     OptimumCompletionRow, OptimumDocument, OptimumFlowRow, OptimumRow, OptimumWindowRow, PeriodRow, QueueMs,
     ReproductionDocument, RunDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint,
-    SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WindowRow,
+    SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WindowRow, named,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -209,6 +209,9 @@ impl SummaryDocument {
 
     fn section(&self, scenario: &SummaryScenario) -> Section {
         let mut notes: Vec<String> = Vec::new();
+        if !scenario.variants.is_empty() {
+            notes.push(format!("Variants of parameters here: {}.", scenario.variants.join(", ")));
+        }
         for row in scenario.points.iter().flat_map(|point| &point.left_out) {
             let note = format!("{NONE} {} cannot run here: {}", row.scheme, row.why);
             if !notes.contains(&note) {
@@ -355,6 +358,7 @@ mod tests {
             scenario: "paper/one".to_owned(),
             title: "One of them".to_owned(),
             others: vec!["cubic".to_owned()],
+            variants: vec!["qsccp (gentle)".to_owned()],
             points,
             ..SummaryScenario::default()
         };

@@ -506,6 +506,15 @@ impl Scenario {
         self.scheme_params.iter().find(|s| s.scheme == scheme).map_or(&[], |s| &s.params)
     }
 
+    /// The variant of a scheme's parameters that is named, if one is.
+    pub fn variant_of(&self, scheme: &str) -> Option<&str> {
+        let named = self.scheme_params(scheme).iter().rev().find(|param| param.key == "variant");
+        named.and_then(|param| match &param.value {
+            ParamValue::Text(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The expectations that are about a scheme.
     pub fn expectations_for<'a>(&'a self, scheme: &'a str) -> impl Iterator<Item = &'a Expectation> {
         self.expectations.iter().filter(move |e| e.scheme == "*" || e.scheme == scheme)

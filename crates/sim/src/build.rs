@@ -498,6 +498,7 @@ impl<'a> Builder<'a> {
             title: scenario.title.clone(),
             source: scenario.source.clone(),
             scheme: self.scheme_name.clone(),
+            variant: scenario.variant_of(&self.scheme_name).map(str::to_owned),
             seed: self.setup.seed,
             until: Time::ZERO + scenario.duration,
             step: scenario.sample,

@@ -31,6 +31,7 @@ pub(crate) struct Plan {
     pub(crate) title: String,
     pub(crate) source: String,
     pub(crate) scheme: String,
+    pub(crate) variant: Option<String>,
     pub(crate) seed: u64,
     pub(crate) until: Time,
     pub(crate) step: Span,
@@ -313,6 +314,7 @@ impl Measurements {
         let document = RunDocument {
             scenario: self.plan.scenario.clone(),
             scheme: self.plan.scheme.clone(),
+            variant: self.plan.variant.clone(),
             seed: self.plan.seed,
             set: Vec::new(),
             simulated_s: self.plan.until.as_secs_f64(),

@@ -214,6 +214,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
     let document = RunDocument {
         scenario: run.scenario.name.clone(),
         scheme: run.scheme.to_owned(),
+        variant: run.scenario.variant_of(run.scheme).map(str::to_owned),
         simulated_s: whole.seconds(),
         wall_s: run.now().as_secs_f64(),
         events: packets,

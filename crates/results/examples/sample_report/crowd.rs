@@ -100,6 +100,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
         document: RunDocument {
             scenario: "examples/random".to_owned(),
             scheme: "qsccp".to_owned(),
+            variant: None,
             seed: 1,
             set: vec![format!("generate.nodes={nodes}"), format!("generate.flows.count={flows}")],
             simulated_s,

@@ -195,6 +195,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         document: RunDocument {
             scenario: "qsccp/dumbbell".to_owned(),
             scheme: "qsccp".to_owned(),
+            variant: None,
             seed: 1,
             set: Vec::new(),
             simulated_s,
