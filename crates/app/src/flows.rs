@@ -38,6 +38,9 @@ pub struct Fetch {
     pub must_be_fresh: bool,
     /// Size of the Data to expect, on the wire; zero if it is not known.
     pub expected_size: Bytes,
+    /// Whether an Interest that a later one has overtaken is lost after a round trip, and not only after RTO, which is 200 ms
+    /// at least.
+    pub early_loss: bool,
 }
 
 impl Fetch {
@@ -53,6 +56,7 @@ impl Fetch {
             lifetime: Span::from_secs(4),
             must_be_fresh: false,
             expected_size: Bytes::ZERO,
+            early_loss: true,
         }
     }
 }
@@ -94,8 +98,18 @@ impl Flows {
         if self.by_prefix.contains_key(prefix.wire()) {
             return Err(AppError::SamePrefix(fetch.prefix));
         }
-        let Fetch { class, first, amount, reorder, source, lifetime, must_be_fresh, expected_size, .. } =
-            fetch;
+        let Fetch {
+            class,
+            first,
+            amount,
+            reorder,
+            source,
+            lifetime,
+            must_be_fresh,
+            expected_size,
+            early_loss,
+            ..
+        } = fetch;
         let control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
         let random = Random::named(seed, &format!("flow {}", fetch.prefix));
         let config = ConsumerConfig {
@@ -109,6 +123,7 @@ impl Flows {
             lifetime,
             must_be_fresh,
             expected_size,
+            early_loss,
         };
         let consumer = Consumer::new(config, control, random);
         let id = self.free_place();

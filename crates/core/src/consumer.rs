@@ -72,6 +72,9 @@ pub struct ConsumerConfig {
     pub must_be_fresh: bool,
     /// Size of the Data to expect, on the wire; followed by what comes.
     pub expected_size: Bytes,
+    /// Whether an Interest that a later one has overtaken is lost after [`RttEstimate::overtaken`] instead of RTO, whose
+    /// least 200 ms are hundreds of round trips on short paths. The papers' consumers wait for RTO.
+    pub early_loss: bool,
 }
 
 /// A segment between its first sending and the oldest missing segment.
@@ -140,6 +143,8 @@ pub struct Consumer {
     sendings: VecDeque<(u64, Time)>,
     /// When RTO was backed off last.
     backed_off_at: Time,
+    /// When the newest Interest was sent that was answered, of those that were sent once.
+    answered_sent: Time,
     last_sent: Option<Time>,
     send_at: Time,
     /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
@@ -163,6 +168,7 @@ impl Consumer {
             lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
             backed_off_at: Time::ZERO,
+            answered_sent: Time::ZERO,
             last_sent: None,
             send_at: Time::NEVER,
             paused_until: Time::ZERO,
@@ -267,6 +273,7 @@ impl Consumer {
         let rtt = (times_sent == 1).then(|| now.since(sent));
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
+            self.answered_sent = self.answered_sent.max(sent);
         }
         self.learn_size(crate::wire::frame_len(data));
         self.counters.delivered += 1;
@@ -310,7 +317,7 @@ impl Consumer {
             if let Some(tag) = self.lose(segment) {
                 self.counters.timeouts += 1;
                 // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
-                if sent >= self.backed_off_at {
+                if sent >= self.backed_off_at && !self.is_overtaken(sent) {
                     self.rtt.back_off();
                     self.backed_off_at = now;
                 }
@@ -477,8 +484,16 @@ impl Consumer {
 
     /// Of what was sent then.
     fn timeout(&self, sent: Time) -> Span {
-        let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
+        let mut rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
+        if self.is_overtaken(sent) {
+            rto = rto.min(self.rtt.overtaken());
+        }
         self.control.timeout(rto, self.config.lifetime)
+    }
+
+    /// Whether Data have come for what was sent later: they say that the path is there.
+    fn is_overtaken(&self, sent: Time) -> bool {
+        self.config.early_loss && sent < self.answered_sent
     }
 
     /// The expected size follows what comes with a gain of 1/8; kept in 256ths of a byte, since

@@ -20,6 +20,8 @@ use crate::units::Span;
 const MIN_RTO: Span = Span::from_millis(200);
 const MAX_RTO: Span = Span::from_secs(200);
 const GRANULARITY: Span = Span::from_millis(50);
+/// What a host's own timing puts out of order.
+const LEAST_DISORDER: Span = Span::from_millis(1);
 const FIRST_RTO: Span = Span::from_secs(1);
 const MAX_BACKOFF: u64 = 64;
 
@@ -71,6 +73,12 @@ impl RttEstimate {
     #[inline]
     pub fn rto(&self) -> Span {
         self.backed_off(self.backoff)
+    }
+
+    /// How long an answer may take after the answer to a later Interest came: it is no more out of order than round
+    /// trips vary (RFC 8985 waits a quarter of one, RFC 9002 an eighth).
+    pub fn overtaken(&self) -> Span {
+        self.smoothed.map_or(FIRST_RTO, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
     }
 
     /// That of what was sent before it was backed off last.

@@ -86,6 +86,7 @@ impl Pair {
             lifetime,
             must_be_fresh: false,
             expected_size,
+            early_loss: false,
         };
         let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
         consumer.start(Time::ZERO);

@@ -279,6 +279,8 @@ fn fetch(flow: &Flow) -> Result<Fetch, Failure> {
         lifetime: flow.lifetime,
         must_be_fresh: flow.freshness.is_some(),
         expected_size: flows::expected_size(flow),
+        // As in the simulator.
+        early_loss: false,
         ..Fetch::new(flow.prefix.parse()?)
     })
 }

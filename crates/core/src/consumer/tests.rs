@@ -56,6 +56,7 @@ impl Bench {
             lifetime: Span::from_secs(4),
             must_be_fresh: false,
             expected_size: Bytes::new(1000),
+            early_loss: false,
         };
         let told = std::rc::Rc::default();
         let control = Window { size: window, told: std::rc::Rc::clone(&told) };
@@ -164,6 +165,40 @@ fn what_is_pending_when_others_time_out_keeps_its_own_timeout() {
     bench.sent();
     // SRTT 87.5 ms and RTTVAR 62.5 ms, for what was sent at 900 ms too.
     assert_eq!(due(&bench), 1237.5, "a sample ends it for all that is pending");
+}
+
+#[test]
+fn an_overtaken_interest_is_lost_after_a_round_trip_where_that_is_wanted() {
+    for early_loss in [false, true] {
+        let mut bench = Bench::new(4, None, Source::Elastic);
+        bench.consumer.config.early_loss = early_loss;
+        // A second of round trips of 20 ms.
+        for turn in 0..50 {
+            let sent = bench.sent();
+            bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
+            sent.into_iter().for_each(|segment| {
+                bench.data(segment);
+            });
+        }
+        let (lost, others) = (200, [201, 202, 203]);
+        assert_eq!(bench.at(1000), [lost, others[0], others[1], others[2]]);
+        bench.now = Time::ZERO + Span::from_millis(1010);
+        others.into_iter().for_each(|segment| {
+            bench.data(segment);
+        });
+        // Sent at the same time, it is not overtaken.
+        let due = |bench: &Bench| bench.consumer.timeout_at().since(Time::ZERO).as_millis_f64();
+        assert!(due(&bench) >= 1200.0);
+        assert_eq!(bench.sent(), [204, 205, 206]);
+        bench.now = Time::ZERO + Span::from_millis(1024);
+        bench.data(204);
+        let due = due(&bench);
+        assert_eq!(due < 1060.0, early_loss, "{due}");
+        assert_eq!(due >= 1200.0, !early_loss, "{due}");
+        let again = bench.at(1060).contains(&lost);
+        assert_eq!(again, early_loss);
+        assert_eq!(bench.consumer.rtt.rto(), Span::from_millis(200), "RTO is not backed off for it");
+    }
 }
 
 #[test]

@@ -193,6 +193,7 @@ impl Pipe {
             lifetime: FLOW.lifetime,
             must_be_fresh: false,
             expected_size: FLOW.expected_size,
+            early_loss: false,
         };
         let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
         consumer.start(Time::ZERO);
