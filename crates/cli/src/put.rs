@@ -25,7 +25,7 @@ use crate::{Failure, terminal};
 /// Publish a file, the files of a folder, or what comes on standard input
 ///
 /// It stays until it is stopped with Ctrl-C, and registers again when the forwarder was away. Files are read where they
-/// are asked for. The version of a file says when it was modified: one that is published again later
+/// are asked for. The version of a file says when it was changed last: one that is published again later
 /// has the same, and who has a part of it can go on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -36,7 +36,7 @@ pub struct Args {
     /// Content of a segment, bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8000)]
     segment_size: usize,
-    /// The version; by default that of a file says when it was modified, and otherwise is now, in µs since 1970
+    /// The version; by default that of a file says when it was changed last, and otherwise is now, in µs since 1970
     #[arg(long, value_name = "N")]
     version: Option<u64>,
     /// How long caches may call segments fresh
@@ -279,8 +279,8 @@ impl Talk {
                 self.warn(&format!("{name}: its file was changed; this version is answered no longer"));
             }
             Notice::SameVersion(name) => self.warn(&format!(
-                "{name}: its file was changed, but not its version, and is not answered: touch the file, or start \
-                 this again with another --version"
+                "{name}: its file was changed, but not its version, and is not answered: start this again without \
+                 --version, or with another; or touch the file"
             )),
             Notice::BeingWritten(name) => {
                 self.warn(&format!("{name}: its file is being written to; it is answered when that is done"));

@@ -2,7 +2,7 @@
 
 use weir_core::units::Span;
 use weir_keychain::Key;
-use weir_packet::sign::SignError;
+use weir_packet::sign::{SignError, sha256};
 use weir_packet::{
     Component, Data, KeyLocator, MAX_PACKET_SIZE, MetaInfo, Name, NameRef, Signature, SignatureInfo,
     SignatureType, component_type,
@@ -27,6 +27,13 @@ impl Signing {
             Signing::Digest => data.sign(&weir_packet::Signer::digest(), out),
             Signing::Key(key) => key.sign(data, out),
         }
+    }
+
+    /// A number for what signs: 0 for a digest, and hardly ever the same for two keys.
+    pub(super) fn number(&self) -> u64 {
+        let Some(KeyLocator::Name(name)) = self.info().key_locator else { return 0 };
+        let [a, b, c, d, ..] = sha256(name.value());
+        u64::from(u32::from_be_bytes([a, b, c, d]))
     }
 
     /// What signatures say of themselves.

@@ -122,7 +122,7 @@ impl Publisher {
             let (file, stamp) = found.map_err(|error| self.source.unreadable(error))?;
             let left = stamp.settles_in_us(wall_us());
             if left == 0 {
-                let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+                let version = self.version.unwrap_or_else(|| stamp.version(&self.packing));
                 let added = self.add(NameRef::ROOT, version, Content::File(file, stamp));
                 return added.map(drop).map_err(PublishError::TooLarge);
             }
@@ -216,7 +216,8 @@ impl Publisher {
             }
         };
         let is_same = |object: &Object| {
-            !object.is_gone && matches!(object.content, Content::File(_, known) if known == stamp)
+            !object.is_gone
+                && matches!(&object.content, Content::File(_, known) if known.has_same_content(&stamp))
         };
         if let Some(place) = self.place(own_name, is_same) {
             return Some(self.touch(place));
@@ -225,12 +226,10 @@ impl Publisher {
             self.notice(Notice::BeingWritten(&name));
             return None;
         }
-        let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+        let version = self.version.unwrap_or_else(|| stamp.version(&self.packing));
         if let Some(place) = self.place(own_name, |object| object.version == version) {
-            // Another file with the same version. The one that we have is as good, if it is still whole.
-            if !self.objects[place].is_gone && self.objects[place].content.is_intact() {
-                return Some(self.touch(place));
-            }
+            // Another file, or another content of it, with the same version: who has a part of the one gets nothing of
+            // the other.
             self.gone(place);
             self.notice(Notice::SameVersion(&name));
             return None;
