@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
+use weir_core::units::Span;
 use weir_net::clock::random_seed;
 
 use super::object::Packing;
@@ -57,11 +58,13 @@ impl Stamp {
         self == now || self.links > 0 && removed == *now
     }
 
-    /// µs after which a change of the file changes its version, if it has been left alone until then.
-    pub(super) fn settles_in_us(&self, now_us: u64) -> u64 {
+    /// µs after which the file was left alone for as long as is wanted, or until a change of it changes its version, if it
+    /// is left alone until then.
+    pub(super) fn settles_in_us(&self, now_us: u64, wanted: Span) -> u64 {
+        let settling = SETTLES_US.max(wanted.as_nanos() / 1000);
         // Of the future: the clock was set back. What changes the file gives it another time.
-        let age = now_us.checked_sub(self.changed_us).unwrap_or(SETTLES_US);
-        SETTLES_US.saturating_sub(age)
+        let age = now_us.checked_sub(self.changed_us).unwrap_or(settling);
+        settling.saturating_sub(age)
     }
 }
 
@@ -224,9 +227,11 @@ mod tests {
     #[test]
     fn a_file_is_left_alone_until_a_change_would_show() {
         let changed = 1_795_315_881_501_234;
-        assert_eq!(stamp(changed).settles_in_us(changed), 20_000);
-        assert_eq!(stamp(changed).settles_in_us(changed + 5_000), 15_000);
-        assert_eq!(stamp(changed).settles_in_us(changed + 20_000), 0);
-        assert_eq!(stamp(changed).settles_in_us(changed - 1), 0);
+        let settles = |now, wanted| stamp(changed).settles_in_us(now, Span::from_millis(wanted));
+        assert_eq!(settles(changed, 0), 20_000);
+        assert_eq!(settles(changed + 5_000, 20), 15_000);
+        assert_eq!(settles(changed + 5_000, 2000), 1_995_000);
+        assert_eq!(settles(changed + 20_000, 20), 0);
+        assert_eq!(settles(changed - 1, 2000), 0);
     }
 }

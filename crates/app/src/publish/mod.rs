@@ -55,6 +55,9 @@ pub struct PublishOptions {
     pub cache: Bytes,
     /// How many files of a folder are open at most. The default is 64.
     pub open_files: usize,
+    /// How long a file must have been left alone before it is served, 20 ms at least, which is the default: what is
+    /// written with longer pauses is served as it is in a pause.
+    pub settling: Span,
 }
 
 impl Default for PublishOptions {
@@ -66,6 +69,7 @@ impl Default for PublishOptions {
             signing: Signing::Digest,
             cache: Bytes::new(32 << 20),
             open_files: 64,
+            settling: Span::from_millis(20),
         }
     }
 }
