@@ -61,7 +61,9 @@ impl Stamp {
     /// µs after which the file was left alone for as long as is wanted, or until a change of it changes its version, if it
     /// is left alone until then.
     pub(super) fn settles_in_us(&self, now_us: u64, wanted: Span) -> u64 {
-        let settling = SETTLES_US.max(wanted.as_nanos() / 1000);
+        let is_coarse = self.changed_us.is_multiple_of(1_000_000);
+        let least = if is_coarse { COARSE_SETTLES_US } else { SETTLES_US };
+        let settling = least.max(wanted.as_nanos() / 1000);
         // Of the future: the clock was set back. What changes the file gives it another time.
         let age = now_us.checked_sub(self.changed_us).unwrap_or(settling);
         settling.saturating_sub(age)
@@ -79,6 +81,8 @@ const VERSION_UNIT_US: u64 = 10_000;
 /// File systems tell changes apart by a tick of the kernel, 10 ms at most. One within the same unit of
 /// versions as this or the tick before has another version after so long.
 const SETTLES_US: u64 = 2 * VERSION_UNIT_US;
+/// The same where times are whole seconds: they are those of FAT perhaps, which come every 2 s.
+const COARSE_SETTLES_US: u64 = 2_000_000 + SETTLES_US;
 
 /// Why content cannot be read.
 #[derive(Debug)]
@@ -233,5 +237,7 @@ mod tests {
         assert_eq!(settles(changed + 5_000, 2000), 1_995_000);
         assert_eq!(settles(changed + 20_000, 20), 0);
         assert_eq!(settles(changed - 1, 2000), 0);
+        let coarse = |now| stamp(1_795_315_880_000_000).settles_in_us(now, Span::ZERO);
+        assert_eq!((coarse(1_795_315_881_000_000), coarse(1_795_315_882_020_000)), (1_020_000, 0));
     }
 }
