@@ -17,7 +17,7 @@ use weir_app::rdr::{Metadata, metadata_name};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span};
-use weir_keychain::{Algorithm, Key, KeyName};
+use weir_keychain::{Algorithm, Certificate, Key, KeyName, Moment, Step, Trust, Validator, Validity};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Component, Data, KeyLocator, Name, Verifier};
 
@@ -343,6 +343,25 @@ fn what_is_signed_otherwise_has_another_version() {
     assert_eq!(signed, version(Signing::Key(key())), "when it is started again");
 }
 
+#[test]
+fn what_a_key_signs_leads_to_the_certificate_that_the_anchor_issued() {
+    let [root, key] = ["/lab", "/lab/alice"]
+        .map(|identity| Key::generate(name(identity).view(), Algorithm::Ed25519).unwrap());
+    let now = Moment::from_unix_ms(1_795_315_881_501);
+    let validity = Validity { not_before: now, not_after: now.plus_days(1) };
+    let anchor = Certificate::self_signed(&root, now, validity).unwrap();
+    let (public, by) = (key.public_key_der().unwrap(), (&root, Component::generic(b"lab")));
+    let issued = Certificate::issue(key.name(), &public, by, 7, validity).unwrap();
+    let signing = Signing::Certified(key, issued.name().to_name());
+    let options = PublishOptions { signing, ..segments_of(1000) };
+    let (mut publisher, _) = publisher("/lab/alice/o", Source::bytes(vec![1]), options);
+    let wire = ask_as(&mut publisher, &name("/lab/alice/o"), true).unwrap();
+    let mut validator = Validator::new(Trust::Anchor(anchor)).unwrap();
+    assert_eq!(validator.check(&wire, now), Step::Wants(issued.name().to_name()));
+    validator.supply(issued.name(), issued.wire()).unwrap();
+    assert_eq!(validator.check(&wire, now), Step::Valid);
+}
+
 /// A key's name that is the same in each run.
 fn key_name() -> KeyName {
     KeyName::new(name("/me").view(), Component::generic(b"one"))
@@ -441,6 +460,35 @@ fn every_file_of_a_folder_is_an_object() {
         assert_eq!(ask_as(&mut publisher, &object(missing), true), None, "{missing}");
     }
     assert_eq!(newest(&mut publisher, &name("/f")), None);
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_served_in_a_pause() {
+    let folder = Folder::new("pause");
+    folder.write("file", b"the first half", 0);
+    settle();
+    let publish = |settling| {
+        let options = PublishOptions { settling, ..segments_of(1000) };
+        publisher("/f", Source::path(&folder.0).unwrap(), options)
+    };
+    let (mut patient, said) = publish(Span::from_secs(600));
+    assert_eq!(newest(&mut patient, &name("/f/file")), None);
+    assert_eq!(*said.borrow(), ["being written"]);
+    let (mut hasty, _) = publish(Span::ZERO);
+    assert!(newest(&mut hasty, &name("/f/file")).is_some());
+}
+
+#[test]
+fn hidden_files_are_served_where_they_are_wanted() {
+    let folder = Folder::new("hidden");
+    folder.write(".ssh/key", b"secret", 0);
+    folder.write("top", b"x", 0);
+    settle();
+    let publish = |source: Source| publisher("/f", source, segments_of(1000)).0;
+    let open = || Source::path(&folder.0).unwrap();
+    let finds = |mut publisher: Publisher, uri: &str| newest(&mut publisher, &name(uri)).is_some();
+    assert!(finds(publish(open()), "/f/top") && !finds(publish(open()), "/f/.ssh/key"));
+    assert!(finds(publish(open().with_hidden()), "/f/.ssh/key"));
 }
 
 #[test]

@@ -14,8 +14,9 @@ use weir_app::publish::{
 };
 use weir_app::{App, Event};
 use weir_core::units::{Bytes, Span, Time};
-use weir_keychain::{Algorithm, Key, KeyChain};
+use weir_keychain::{Algorithm, Key, KeyChain, Moment};
 use weir_management::client::Endpoint;
+use weir_net::clock::wall_ms;
 use weir_packet::Name;
 
 use crate::app::{Connection, LOOK_AROUND, Stop};
@@ -110,7 +111,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         None => standard_input()?,
     };
     let talk = Rc::new(Talk::new(args));
-    if let Signing::Key(key) = &signing {
+    if let Some(key) = signing.key() {
         warn_of_key(&talk, args, key, &certificates);
     }
     let options = PublishOptions {
@@ -161,8 +162,16 @@ fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
         )
         .into());
     }
-    let certificates = Certificates::of(key.name(), &chain)?;
-    Ok((Signing::Key(key), certificates))
+    let certificates = Certificates::of(key.name(), &chain, now())?;
+    let signing = match certificates.best() {
+        Some(certificate) => Signing::Certified(key, certificate.name().to_name()),
+        None => Signing::Key(key),
+    };
+    Ok((signing, certificates))
+}
+
+fn now() -> Moment {
+    Moment::from_unix_ms(wall_ms())
 }
 
 /// Warns of a key that consumers will not believe.
@@ -174,8 +183,18 @@ fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates)
             args.name
         ));
     }
-    if key.algorithm() != Algorithm::Hmac && certificates.names().next().is_none() {
-        talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+    match certificates.best() {
+        Some(certificate) if !certificate.validity().contains(now()) => {
+            let (name, validity) = (certificate.name(), certificate.validity());
+            let (from, until) = (validity.not_before, validity.not_after);
+            talk.warn(&format!(
+                "{name} is valid from {from} until {until}, not now: nobody can verify by it"
+            ));
+        }
+        None if key.algorithm() != Algorithm::Hmac => {
+            talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+        }
+        _ => {}
     }
 }
 

@@ -147,7 +147,7 @@ fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_t
     let (content, wire) = get(&folder, "/alice/films/sub/a%20b");
     assert_eq!(content, pattern(100));
     let locator = Data::decode(&wire).unwrap().signature.info.key_locator;
-    assert_eq!(locator, Some(KeyLocator::Name(certificate.view().prefix(3))));
+    assert_eq!(locator, Some(KeyLocator::Name(certificate.view())));
     let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
     let key = Question { can_be_prefix: true, ..Question::new(certificate.view().prefix(3).to_name()) };
     let answered = app.wait_for(key, &mut |_, _| ControlFlow::Continue(())).unwrap();

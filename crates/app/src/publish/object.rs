@@ -18,6 +18,8 @@ pub enum Signing {
     Digest,
     /// A key: its name is the KeyLocator.
     Key(Key),
+    /// A key whose certificate of this name is the KeyLocator: who verifies fetches this one, and no other of the key.
+    Certified(Key, Name),
 }
 
 impl Signing {
@@ -26,6 +28,7 @@ impl Signing {
         match self {
             Signing::Digest => data.sign(&weir_packet::Signer::digest(), out),
             Signing::Key(key) => key.sign(data, out),
+            Signing::Certified(key, certificate) => key.sign_as(certificate.view(), data, out),
         }
     }
 
@@ -36,14 +39,24 @@ impl Signing {
         u64::from(u32::from_be_bytes([a, b, c, d]))
     }
 
+    /// The key that signs; a digest needs none.
+    pub const fn key(&self) -> Option<&Key> {
+        match self {
+            Signing::Digest => None,
+            Signing::Key(key) | Signing::Certified(key, _) => Some(key),
+        }
+    }
+
     /// What signatures say of themselves.
     fn info(&self) -> SignatureInfo<'_> {
-        match self {
-            Signing::Digest => SignatureInfo::new(SignatureType::DigestSha256),
-            Signing::Key(key) => SignatureInfo {
-                key_locator: Some(KeyLocator::Name(key.name().name())),
-                ..SignatureInfo::new(key.signer().signature_type())
-            },
+        let (key, locator) = match self {
+            Signing::Digest => return SignatureInfo::new(SignatureType::DigestSha256),
+            Signing::Key(key) => (key, key.name().name()),
+            Signing::Certified(key, certificate) => (key, certificate.view()),
+        };
+        SignatureInfo {
+            key_locator: Some(KeyLocator::Name(locator)),
+            ..SignatureInfo::new(key.signer().signature_type())
         }
     }
 }
