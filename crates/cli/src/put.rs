@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -40,6 +43,12 @@ pub struct Args {
     /// The version; by default that of a file says when it was changed last, and otherwise is now, in µs since 1970
     #[arg(long, value_name = "N")]
     version: Option<u64>,
+    /// Serve the hidden files of a folder too: those with a name on their path that begins with a dot
+    #[arg(long)]
+    hidden: bool,
+    /// How long a file must have been left alone before it is served; by default 2s in a folder, and 20ms otherwise
+    #[arg(long, value_name = "TIME")]
+    settle: Option<Span>,
     /// How long caches may call segments fresh
     #[arg(long, value_name = "TIME", default_value = "10s")]
     freshness: Span,
@@ -86,6 +95,11 @@ impl Sign {
     }
 }
 
+/// How long files of a folder are left alone before they are served: others write there, with pauses. Assumed: longer than
+/// those of a download or a slow disk.
+const FOLDER_SETTLES: Span = Span::from_secs(2);
+/// Lines that wait to be printed. Assumed: more than there are at once, unless nobody reads them.
+const MAX_LINES: usize = 1024;
 /// How often it is said how far it is.
 const SAY_EVERY: Span = Span::from_secs(1);
 
@@ -100,16 +114,20 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         .into());
     }
     let path = args.path.as_deref().filter(|path| *path != Path::new("-"));
-    let source = path.map(Source::path).transpose()?;
+    let source = path.map(|path| open(args, path)).transpose()?;
     if source.as_ref().is_some_and(Source::is_folder) && args.version.is_some() {
         return Err("--version is of one object, and a folder has many: each of its files has its own".into());
     }
     let (signing, certificates) = signing(args)?;
-    let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let source = match source {
         Some(source) => source,
-        None => standard_input()?,
+        None => {
+            // Whether there is a forwarder is seen before; to read it may take hours, in which nobody uses the connection.
+            args.connection.open()?;
+            standard_input()?
+        }
     };
+    let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let talk = Rc::new(Talk::new(args));
     if let Some(key) = signing.key() {
         warn_of_key(&talk, args, key, &certificates);
@@ -120,6 +138,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         freshness: args.freshness,
         signing,
         cache: args.cache,
+        settling: args.settle.unwrap_or(if source.is_folder() { FOLDER_SETTLES } else { Span::ZERO }),
         ..PublishOptions::default()
     };
     let told = Rc::clone(&talk);
@@ -133,6 +152,38 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         talk.say(&Said::Certificate { name: name.to_string() }, || format!("{name}: certificate\n"));
     }
     serve(&mut app, &published, &talk, &endpoint, &stop)
+}
+
+/// What is at a path. Private keys are not served by the way.
+fn open(args: &Args, path: &Path) -> Result<Source, Failure> {
+    let source = Source::path(path)?;
+    if source.is_folder()
+        && let Some(keys) = served_keys(args, path)
+    {
+        let (path, keys) = (path.display(), keys.display());
+        return Err(
+            format!("{path}: the private keys in {keys} would be served: wanted another folder").into()
+        );
+    }
+    Ok(if args.hidden { source.with_hidden() } else { source })
+}
+
+/// The folder of the key chain, if a folder is in it, or has it in what is served of it.
+fn served_keys(args: &Args, path: &Path) -> Option<PathBuf> {
+    let keys = key_chain(args).ok()?.folder().canonicalize().ok()?;
+    let path = path.canonicalize().ok()?;
+    let is_served = match keys.strip_prefix(&path) {
+        Ok(within) => args.hidden || !within.iter().any(|name| name.as_bytes().starts_with(b".")),
+        Err(_) => path.starts_with(&keys),
+    };
+    is_served.then_some(keys)
+}
+
+fn key_chain(args: &Args) -> Result<KeyChain, Failure> {
+    Ok(match &args.keychain {
+        Some(folder) => KeyChain::at(folder.clone()),
+        None => KeyChain::of_user()?,
+    })
 }
 
 /// Standard input: a file as it is, anything else as it was when it ended.
@@ -150,10 +201,7 @@ fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
         (None | Some(None), None) => return Ok((Signing::Digest, Certificates::default())),
         (wanted, _) => wanted.flatten(),
     };
-    let chain = match &args.keychain {
-        Some(folder) => KeyChain::at(folder.clone()),
-        None => KeyChain::of_user()?,
-    };
+    let chain = key_chain(args)?;
     let key = chain.key(args.key.as_ref().map(Name::view))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != key.algorithm()) {
         let (name, own) = (key.name(), key.algorithm());
@@ -237,12 +285,39 @@ enum Said {
     Summary { interests: u64, data: u64, bytes: u64, signed: u64, seconds: f64 },
 }
 
-/// What the user is told.
+/// A line that is printed, on standard output or on standard error.
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+/// What the user is told, by a thread of its own: who does not read it holds nobody up.
 struct Talk {
     json: bool,
     quiet: bool,
     /// On a terminal, what is answered.
     status: ProgressBar,
+    lines: Option<SyncSender<Line>>,
+    printer: Option<JoinHandle<()>>,
+}
+
+impl Drop for Talk {
+    /// What was said is printed before the command ends.
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        self.printer.take().map(JoinHandle::join);
+    }
+}
+
+/// Prints lines until there will be no more.
+fn print(lines: &Receiver<Line>, status: &ProgressBar) {
+    for line in lines {
+        status.suspend(|| match line {
+            // Who does not listen any more is served all the same.
+            Line::Out(text) => drop(terminal::print(&text)),
+            Line::Err(text) => eprintln!("{text}"),
+        });
+    }
 }
 
 impl Talk {
@@ -254,7 +329,17 @@ impl Talk {
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::with_draw_target(None, terminal::progress()).with_style(style)
         };
-        Talk { json: args.json, quiet: args.quiet, status }
+        let (lines, to_print) = sync_channel(MAX_LINES);
+        let shown = status.clone();
+        let printer = Some(thread::spawn(move || print(&to_print, &shown)));
+        Talk { json: args.json, quiet: args.quiet, status, lines: Some(lines), printer }
+    }
+
+    /// Has a line printed. If too many wait, nobody reads them, and it is left out.
+    fn line(&self, line: Line) {
+        if let Some(lines) = &self.lines {
+            let _ = lines.try_send(line);
+        }
     }
 
     /// Says something, on standard output.
@@ -267,8 +352,7 @@ impl Talk {
         } else {
             text()
         };
-        // Who does not listen any more is served all the same.
-        let _ = self.status.suspend(|| terminal::print(&text));
+        self.line(Line::Out(text));
     }
 
     /// Says what is not as it should be: in words on standard error.
@@ -276,7 +360,7 @@ impl Talk {
         if self.json {
             self.say(&Said::Warning { text: text.to_owned() }, String::new);
         } else {
-            self.status.suspend(|| eprintln!("warning: {text}"));
+            self.line(Line::Err(format!("warning: {text}")));
         }
     }
 
