@@ -118,6 +118,9 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     if source.as_ref().is_some_and(Source::is_folder) && args.version.is_some() {
         return Err("--version is of one object, and a folder has many: each of its files has its own".into());
     }
+    if args.hidden && !source.as_ref().is_some_and(Source::is_folder) {
+        return Err("--hidden is of a folder: a file is served whatever its name".into());
+    }
     let (signing, certificates) = signing(args)?;
     let source = match source {
         Some(source) => source,

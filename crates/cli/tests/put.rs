@@ -226,6 +226,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (&["/a", file, "--sign", "rsa"], "possible values: digest, hmac, ecdsa, ed25519"),
         (&["/a", file, "--sign", "digest", "--key", "/alice"], "--sign digest uses no key"),
         (&["/a", "/tmp", "--version", "1"], "each of its files has its own"),
+        (&["/a", file, "--hidden"], "--hidden is of a folder"),
     ] {
         let said = error(&folder, &[&["put"], arguments].concat());
         assert!(said.contains(expected), "{arguments:?}: {said}");
