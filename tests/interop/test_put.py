@@ -39,7 +39,7 @@ def publish_all(host, transport):
     for name, content in FILES.items():
         (folder / name).write_bytes(content)
         published[f"/folder/sub/{name}"] = content
-    put(host, transport, "/folder", folder.parent)
+    put(host, transport, "/folder", folder.parent, "--settle", "20ms")
     return published
 
 

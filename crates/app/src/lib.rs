@@ -61,8 +61,13 @@ const TURNS_OF_FRAMES: usize = 8;
 const COMMAND_TIMEOUT: Span = Span::from_secs(4);
 /// How often a forwarder that is gone is looked for.
 const RECONNECT_EVERY: Span = Span::from_millis(250);
-/// When a forwarder is asked again that did not register a prefix.
+/// How long a connection may take to be made. Assumed: two lost packets, which TCP sends again after 1 and 2 s.
+const CONNECT_TIMEOUT: Span = Span::from_secs(4);
+/// When a forwarder is asked again that did not register a prefix; each time after twice as long, up to the most.
 const REGISTER_AGAIN: Span = Span::from_secs(1);
+const REGISTER_AGAIN_AT_MOST: Span = Span::from_secs(30);
+/// How often prefixes are registered again, should somebody have removed their routes: as NDNts does.
+const REFRESH_EVERY: Span = Span::from_secs(300);
 
 /// What happens to an application.
 #[derive(Debug)]
@@ -88,7 +93,7 @@ pub enum Event<'a> {
     /// The connection is there again; prefixes are being registered.
     Connected,
     /// The forwarder was asked to register a prefix: for the first time, or since it was away. If it has not done so
-    /// it is asked again.
+    /// it is asked again. Every 5 minutes it is asked anew, which is told of only if it does not do so.
     Registered {
         /// The prefix.
         prefix: &'a Name,
@@ -113,24 +118,46 @@ pub struct App {
     uplink: Uplink,
     /// The socket may have more to read.
     more: bool,
-    /// The connection is gone; when it is to be made again.
-    reconnects_at: Option<Time>,
+    link: Link,
     flows: Flows,
     questions: Questions,
     producers: Producers,
     commands: Commands,
     /// Prefixes that are being registered.
-    registering: Vec<(QuestionId, Name)>,
+    registering: Vec<Registering>,
+    /// When all prefixes are registered again.
+    refreshes_at: Time,
     /// Reused between questions.
     wire: Vec<u8>,
     received: Vec<PacketId>,
 }
 
+/// How it is with the connection.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    /// It is there.
+    Up,
+    /// It is being made, until this time at most.
+    Connecting(Time),
+    /// It is gone, and is made again at this time.
+    Down(Time),
+}
+
+/// A prefix that is being registered.
+struct Registering {
+    asked: QuestionId,
+    prefix: Name,
+    /// When it is asked again, if the forwarder does not do it.
+    again: Span,
+    /// It was registered before, on the same connection.
+    is_refresh: bool,
+}
+
 impl App {
-    /// Connects to a forwarder.
+    /// Connects to a forwarder; of a host with several addresses, to the first that answers.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// Nobody listens there, or it does not answer within 4 s.
     pub fn connect(endpoint: &Endpoint) -> Result<App, AppError> {
         let unreachable = |error| ClientError::Unreachable(endpoint.clone(), error);
         let poll = Poll::new()?;
@@ -139,7 +166,7 @@ impl App {
         let hasher = NameHasher::new(seed);
         let uplink =
             Uplink::connect(endpoint, hasher, seed, (poll.registry(), UPLINK)).map_err(unreachable)?;
-        Ok(App {
+        let mut app = App {
             poll,
             events: Events::with_capacity(16),
             timer,
@@ -150,15 +177,35 @@ impl App {
             endpoint: endpoint.clone(),
             uplink,
             more: true,
-            reconnects_at: None,
+            link: Link::Up,
             flows: Flows::new(),
             questions: Questions::default(),
             producers: Producers::default(),
             commands: Commands::default(),
             registering: Vec::new(),
+            refreshes_at: Time::NEVER,
             wire: Vec::new(),
             received: Vec::new(),
-        })
+        };
+        while let Err(error) = app.await_connection() {
+            let next = app.uplink.connect_next(endpoint, (app.poll.registry(), UPLINK), error);
+            next.map_err(unreachable)?;
+        }
+        Ok(app)
+    }
+
+    /// Waits until the connection is there.
+    fn await_connection(&mut self) -> io::Result<()> {
+        let until = self.clock.now() + CONNECT_TIMEOUT;
+        while !self.uplink.is_connected()? {
+            let now = self.clock.now();
+            if now >= until {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));
+            }
+            let wait = self.timer.wait(now, until)?;
+            self.poll(wait)?;
+        }
+        Ok(())
     }
 
     /// The time since it was made.
@@ -222,7 +269,7 @@ impl App {
 
     /// Whether the connection to the forwarder is there.
     pub fn is_connected(&self) -> bool {
-        self.reconnects_at.is_none()
+        matches!(self.link, Link::Up)
     }
 
     /// Asks a question; [`Event::Reply`] tells what became of it.
@@ -261,36 +308,52 @@ impl App {
     /// was away.
     ///
     /// # Errors
-    /// The forwarder refuses, or does not answer.
+    /// The forwarder refuses, does not answer within 4 s, or the connection is gone.
     pub fn produce(&mut self, prefix: Name, answer: Box<dyn Answer>) -> Result<(), AppError> {
         let hashed = self.hashed(&prefix)?;
-        self.register(prefix.clone(), self.clock.now())?;
-        let mut registered = None;
-        while registered.is_none() {
+        // Before: Interests come as soon as it is registered.
+        self.producers.add(prefix.clone(), &hashed, answer);
+        let registered = self.register_now(&prefix);
+        if registered.is_err() {
+            self.producers.remove(&prefix);
+            let (questions, registering) = (&mut self.questions, &mut self.registering);
+            registering
+                .extract_if(.., |own| own.prefix == prefix)
+                .for_each(|own| questions.forget(own.asked));
+        }
+        registered
+    }
+
+    /// Registers a prefix, and waits for what becomes of it.
+    fn register_now(&mut self, prefix: &Name) -> Result<(), AppError> {
+        let endpoint = self.endpoint.clone();
+        if !self.is_connected() {
+            return Err(ClientError::Unreachable(endpoint, io::ErrorKind::NotConnected.into()).into());
+        }
+        self.register(prefix.clone(), self.clock.now(), REGISTER_AGAIN, false)?;
+        let mut outcome = None;
+        while outcome.is_none() {
             let _ = self.turn(Time::NEVER, &mut |_, event| {
-                if let Event::Registered { prefix: of, outcome } = event
-                    && *of == prefix
-                {
-                    registered = Some(outcome);
+                match event {
+                    Event::Registered { prefix: of, outcome: said } if of == prefix => outcome = Some(said),
+                    Event::Disconnected(error) => {
+                        let error = io::Error::new(error.kind(), error.to_string());
+                        outcome = Some(Err(ClientError::Broken(endpoint.clone(), error)));
+                    }
+                    _ => {}
                 }
                 ControlFlow::Continue(())
             })?;
         }
-        registered.unwrap_or(Ok(()))?;
-        self.producers.add(prefix, &hashed, answer);
-        Ok(())
+        Ok(outcome.unwrap_or(Ok(()))?)
     }
 
-    /// Runs until `until`, or until `each` says that it is enough.
+    /// Runs until `until`, or until `each` says that it is enough; what is there already has its turn in any case.
     ///
     /// # Errors
     /// Of the event loop. A connection that is lost is no error: [`Event::Disconnected`].
     pub fn run(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<(), AppError> {
-        while self.clock.now() < until {
-            if self.turn(until, each)?.is_break() {
-                break;
-            }
-        }
+        while self.turn(until, each)?.is_continue() && self.clock.now() < until {}
         // What it has no room for now is written in the next turn, or lost with the connection.
         let _ = self.uplink.flush();
         Ok(())
@@ -298,8 +361,10 @@ impl App {
 
     /// One turn of the loop; a connection that breaks is noted.
     fn turn(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<ControlFlow<()>, AppError> {
-        if let Some(at) = self.reconnects_at {
-            return self.reconnect(at, until, each);
+        match self.link {
+            Link::Up => {}
+            Link::Connecting(at_most) => return self.wait_for_connection(at_most, until, each),
+            Link::Down(at) => return self.reconnect(at, until),
         }
         let outcome = match self.uplink.flush() {
             Ok(()) => {
@@ -310,7 +375,7 @@ impl App {
         };
         outcome.or_else(|error| {
             let now = self.clock.now();
-            self.reconnects_at = Some(now + RECONNECT_EVERY);
+            self.link = Link::Down(now + RECONNECT_EVERY);
             Ok(each(now, Event::Disconnected(&error)))
         })
     }
@@ -318,7 +383,7 @@ impl App {
     /// Waits for what comes, but not beyond what is due.
     fn wait(&mut self, until: Time) -> io::Result<()> {
         let now = self.clock.now();
-        let next = self.flows.next_deadline().min(self.questions.next_deadline());
+        let next = self.flows.next_deadline().min(self.questions.next_deadline()).min(self.refreshes_at);
         let due = if self.more { now } else { next.min(until) };
         let wait = self.timer.wait(now, due)?;
         self.poll(wait)?;
@@ -381,6 +446,9 @@ impl App {
         let now = self.clock.now();
         while let Some((id, at)) = self.flows.run_due(now) {
             self.send_interests(at, id)?;
+        }
+        if self.refreshes_at <= now {
+            self.register_all(now, true);
         }
         let mut flow = ControlFlow::Continue(());
         self.wire.clear();
@@ -463,14 +531,17 @@ impl App {
         reply: Reply<'_>,
         each: &mut OnEvent<'_>,
     ) -> ControlFlow<()> {
-        let Some(at) = self.registering.iter().position(|(asked, _)| *asked == question) else {
+        let Some(at) = self.registering.iter().position(|own| own.asked == question) else {
             return each(now, Event::Reply { question, reply });
         };
-        let (_, prefix) = self.registering.swap_remove(at);
+        let Registering { prefix, again, is_refresh, .. } = self.registering.swap_remove(at);
         let outcome = self.registered(reply);
+        if outcome.is_ok() && is_refresh {
+            return ControlFlow::Continue(());
+        }
         if outcome.is_err() && self.producers.has(&prefix) {
             // It was encoded before: it fits.
-            let _ = self.register(prefix.clone(), now + REGISTER_AGAIN);
+            let _ = self.register(prefix.clone(), now + again, again, false);
         }
         each(now, Event::Registered { prefix: &prefix, outcome })
     }
@@ -488,46 +559,84 @@ impl App {
         if response.code == 200 { Ok(()) } else { Err(ClientError::Refused(Box::new(response))) }
     }
 
-    /// Asks the forwarder, at a time, to register a prefix.
-    fn register(&mut self, prefix: Name, at: Time) -> Result<(), ClientError> {
+    /// Asks the forwarder, at a time, to register a prefix. If it does not, it is asked again after twice `wait`.
+    fn register(&mut self, prefix: Name, at: Time, wait: Span, is_refresh: bool) -> Result<(), ClientError> {
         let parameters = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
         let (_, wire) = self.commands.encode(Module::Rib, "register", &parameters, COMMAND_TIMEOUT)?;
         let asked = self.questions.ask_signed(at, wire).ok_or(ClientError::TooLong)?;
-        self.registering.push((asked, prefix));
+        let again = (wait + wait).min(REGISTER_AGAIN_AT_MOST);
+        self.registering.push(Registering { asked, prefix, again, is_refresh });
+        self.refreshes_at = self.clock.now() + REFRESH_EVERY;
         Ok(())
     }
 
-    /// Waits until the forwarder is to be looked for, and does so.
-    fn reconnect(
-        &mut self,
-        at: Time,
-        until: Time,
-        each: &mut OnEvent<'_>,
-    ) -> Result<ControlFlow<()>, AppError> {
+    /// Asks the forwarder to register all prefixes that are not being registered.
+    fn register_all(&mut self, now: Time, is_refresh: bool) {
+        self.refreshes_at = Time::NEVER;
+        for prefix in self.producers.prefixes() {
+            if self.registering.iter().all(|own| own.prefix != prefix) {
+                // It was encoded before: it fits.
+                let _ = self.register(prefix, now, REGISTER_AGAIN, is_refresh);
+            }
+        }
+    }
+
+    /// Waits until the connection is to be made again, and begins to.
+    fn reconnect(&mut self, at: Time, until: Time) -> Result<ControlFlow<()>, AppError> {
         let now = self.clock.now();
         if now < at {
             let wait = self.timer.wait(now, at.min(until))?;
             self.poll(wait)?;
             return Ok(ControlFlow::Continue(()));
         }
-        self.reconnects_at = Some(now + RECONNECT_EVERY);
-        if self.uplink.reconnect(&self.endpoint, (self.poll.registry(), UPLINK)).is_err() {
-            return Ok(ControlFlow::Continue(()));
+        let begun = self.uplink.reconnect(&self.endpoint, (self.poll.registry(), UPLINK));
+        if begun.is_ok() {
+            self.link = Link::Connecting(now + CONNECT_TIMEOUT);
+        } else {
+            self.fail_to_connect(now);
         }
-        self.reconnects_at = None;
-        self.more = true;
-        self.questions.restart(now);
-        let mut prefixes = self.producers.prefixes();
-        for (asked, prefix) in core::mem::take(&mut self.registering) {
-            self.questions.forget(asked);
-            if !self.producers.has(&prefix) {
-                prefixes.push(prefix);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn fail_to_connect(&mut self, now: Time) {
+        self.uplink.leave_place();
+        self.link = Link::Down(now + RECONNECT_EVERY);
+    }
+
+    /// Waits until the connection that is being made is there: then everything is asked anew.
+    fn wait_for_connection(
+        &mut self,
+        at_most: Time,
+        until: Time,
+        each: &mut OnEvent<'_>,
+    ) -> Result<ControlFlow<()>, AppError> {
+        let is_connected = self.uplink.is_connected();
+        let now = self.clock.now();
+        match is_connected {
+            Ok(true) => {}
+            Ok(false) if now < at_most => {
+                let wait = self.timer.wait(now, at_most.min(until))?;
+                self.poll(wait)?;
+                return Ok(ControlFlow::Continue(()));
+            }
+            _ => {
+                self.fail_to_connect(now);
+                return Ok(ControlFlow::Continue(()));
             }
         }
-        for prefix in prefixes {
-            self.register(prefix, now)?;
+        (self.link, self.more) = (Link::Up, true);
+        self.questions.restart(now);
+        for own in core::mem::take(&mut self.registering) {
+            self.questions.forget(own.asked);
         }
-        Ok(each(now, Event::Connected))
+        self.register_all(now, false);
+        let flow = each(now, Event::Connected);
+        // At once: who drops every connection must not have questions wait for ever. What fails is noted in the next
+        // turn.
+        match self.run_due(each) {
+            Ok(due) if flow.is_continue() => Ok(due),
+            _ => Ok(flow),
+        }
     }
 
     fn hashed(&self, name: &Name) -> Result<HashedName, AppError> {

@@ -71,6 +71,10 @@ impl Producers {
         self.0.insert(hashed.wire().to_vec(), (prefix, answer));
     }
 
+    pub(super) fn remove(&mut self, prefix: &Name) {
+        self.0.remove(prefix.value());
+    }
+
     pub(super) fn has(&self, prefix: &Name) -> bool {
         self.0.contains_key(prefix.value())
     }

@@ -4,7 +4,8 @@ use weir_core::name::HashedName;
 use weir_core::packet::{Kind, Packet};
 use weir_core::random::Random;
 use weir_core::units::{Span, Time};
-use weir_packet::{Interest, NackReason, Name, ServiceClass};
+use weir_packet::sign::implicit_digest;
+use weir_packet::{Component, Interest, NackReason, Name, NameRef, ServiceClass, component_type};
 
 /// A single Interest.
 #[derive(Clone, Debug)]
@@ -88,9 +89,29 @@ struct Waiting {
     name: Vec<u8>,
     wanted: Wanted,
     tries_left: u32,
+    /// How many more times a try begins anew because the forwarder was away.
+    restarts_left: u32,
     /// When the present try ends; a Nack ends it earlier.
     until: Time,
     nack: Option<NackReason>,
+}
+
+impl Waiting {
+    fn is_answered_by(&self, data: &Packet) -> bool {
+        let is_it = match &self.wanted {
+            Wanted::Asked(question) if question.can_be_prefix => is_prefix(&self.name, data),
+            _ => self.name == data.name.wire(),
+        };
+        is_it || self.is_full_name_of(data)
+    }
+
+    /// Whether it asks for this Data by name and implicit digest.
+    fn is_full_name_of(&self, data: &Packet) -> bool {
+        let Ok(name) = NameRef::from_value(&self.name) else { return false };
+        let is_digest = |last: &Component<'_>| last.typ == component_type::IMPLICIT_SHA256_DIGEST;
+        let Some(digest) = name.last().filter(is_digest) else { return false };
+        name.parent().value() == data.name.wire() && digest.value == implicit_digest(&data.wire)
+    }
 }
 
 /// All questions that wait for an answer.
@@ -100,6 +121,9 @@ pub(super) struct Questions {
     next_id: QuestionId,
 }
 
+/// How many times a try begins anew because the forwarder was away: one that takes connections and drops them at once
+/// must not have us ask for ever. Assumed.
+const RESTARTS: u32 = 4;
 /// After a Nack the next try waits: the way may be back by then.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
@@ -118,7 +142,8 @@ impl Questions {
 
     fn add(&mut self, name: Vec<u8>, wanted: Wanted, tries_left: u32, until: Time) -> QuestionId {
         self.next_id += 1;
-        self.waiting.push(Waiting { id: self.next_id, name, wanted, tries_left, until, nack: None });
+        let (id, restarts_left) = (self.next_id, RESTARTS);
+        self.waiting.push(Waiting { id, name, wanted, tries_left, restarts_left, until, nack: None });
         self.next_id
     }
 
@@ -134,7 +159,10 @@ impl Questions {
     pub(super) fn restart(&mut self, now: Time) {
         for waiting in &mut self.waiting {
             waiting.until = now;
-            if let Wanted::Asked(_) = waiting.wanted {
+            if let Wanted::Asked(_) = waiting.wanted
+                && waiting.restarts_left > 0
+            {
+                waiting.restarts_left -= 1;
                 waiting.tries_left += 1;
             }
         }
@@ -176,12 +204,7 @@ impl Questions {
 
     /// The question that a Data answers; it is done.
     pub(super) fn answered_by(&mut self, data: &Packet) -> Option<QuestionId> {
-        let name = data.name.wire();
-        let is_answer = |waiting: &Waiting| match &waiting.wanted {
-            Wanted::Asked(question) if question.can_be_prefix => is_prefix(&waiting.name, data),
-            _ => waiting.name == name,
-        };
-        let at = self.waiting.iter().position(is_answer)?;
+        let at = self.waiting.iter().position(|waiting| waiting.is_answered_by(data))?;
         Some(self.waiting.remove(at).id)
     }
 
@@ -209,4 +232,60 @@ pub(super) enum Due {
 fn is_prefix(prefix: &[u8], data: &Packet) -> bool {
     let name: &HashedName = &data.name;
     (0..=name.len()).any(|len| name.prefix_wire(len) == prefix)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use weir_core::name::NameHasher;
+    use weir_packet::{Data, SignatureInfo, SignatureType};
+
+    fn name(uri: &str) -> Name {
+        uri.parse().unwrap()
+    }
+
+    fn data(uri: &str, content: &[u8]) -> Packet {
+        let wire = Data::new(name(uri).view(), content, SignatureInfo::new(SignatureType::Null)).to_vec();
+        let mut packet = Packet::default();
+        packet.kind = Kind::Data;
+        packet.name = HashedName::parse(&NameHasher::new(1), name(uri).value()).unwrap();
+        packet.wire = wire.into();
+        packet
+    }
+
+    /// Whether a question is answered by a Data.
+    fn is_answer(question: Question, data: &Packet) -> bool {
+        let mut questions = Questions::default();
+        let id = questions.ask(Time::ZERO, question);
+        questions.answered_by(data) == Some(id)
+    }
+
+    #[test]
+    fn a_data_answers_by_its_name_or_the_beginning_of_it_or_its_full_name() {
+        let data = data("/a/b", b"x");
+        let digest = implicit_digest(&data.wire);
+        let ask = |uri: &str| Question::new(name(uri));
+        let prefix = |uri: &str| Question { can_be_prefix: true, ..ask(uri) };
+        let full = |uri: &str, digest| Question::new(name(uri).with(Component::implicit_digest(digest)));
+        assert!(is_answer(ask("/a/b"), &data) && is_answer(prefix("/a"), &data));
+        assert!(!is_answer(ask("/a"), &data) && !is_answer(prefix("/a/b/c"), &data));
+        assert!(is_answer(full("/a/b", &digest), &data));
+        let may_be_longer = Question { can_be_prefix: true, ..full("/a/b", &digest) };
+        assert!(is_answer(may_be_longer, &data));
+        assert!(!is_answer(full("/a", &digest), &data) && !is_answer(full("/a/b", &[0; 32]), &data));
+    }
+
+    #[test]
+    fn a_try_begins_anew_with_a_new_connection_but_not_for_ever() {
+        let (mut questions, mut out) = (Questions::default(), Vec::new());
+        let mut random = Random::named(1, "test");
+        questions.ask(Time::ZERO, Question { tries: 1, ..Question::new(name("/a")) });
+        for _ in 0..=RESTARTS {
+            assert!(matches!(questions.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Send(_))));
+            assert!(questions.run_due(Time::ZERO, &mut random, &mut out).is_none());
+            questions.restart(Time::ZERO);
+        }
+        assert!(matches!(questions.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Ended(_, None))));
+    }
 }

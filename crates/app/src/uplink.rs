@@ -21,10 +21,43 @@ use weir_net::uri::FaceUri;
 /// Memory for packets of which fragments are missing, bytes.
 const REASSEMBLY: usize = 256 << 10;
 
-fn open(endpoint: &Endpoint, (registry, token): (&Registry, Token)) -> io::Result<Box<dyn Transport>> {
-    let bad = |error| io::Error::new(io::ErrorKind::InvalidInput, format!("{error}"));
-    let uri: FaceUri = endpoint.to_string().parse().map_err(bad)?;
-    let mut transport = transport::connect(&uri.resolve()?, None, Options::default())?;
+/// The places where a forwarder may listen: a host may have several addresses.
+///
+/// # Errors
+/// There is none.
+fn places(endpoint: &Endpoint) -> io::Result<Vec<FaceUri>> {
+    match endpoint {
+        Endpoint::Unix(path) => {
+            let uri = format!("unix://{}", std::path::absolute(path)?.display());
+            let bad = |error| io::Error::new(io::ErrorKind::InvalidInput, format!("{error}"));
+            Ok(vec![uri.parse().map_err(bad)?])
+        }
+        Endpoint::Tcp { .. } => {
+            Ok(endpoint.addresses()?.into_iter().map(|at| FaceUri::Tcp(at.into())).collect())
+        }
+    }
+}
+
+/// Begins to connect to the first place from this one on where that can be begun; which one it is. If there is none,
+/// `failure` says why.
+fn open_from(
+    from: usize,
+    endpoint: &Endpoint,
+    to: (&Registry, Token),
+    mut failure: io::Error,
+) -> io::Result<(usize, Box<dyn Transport>)> {
+    for (at, place) in places(endpoint)?.iter().enumerate().skip(from) {
+        match open(place, to) {
+            Ok(transport) => return Ok((at, transport)),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+/// Begins to connect, and has the event loop told of it.
+fn open(place: &FaceUri, (registry, token): (&Registry, Token)) -> io::Result<Box<dyn Transport>> {
+    let mut transport = transport::connect(place, None, Options::default())?;
     transport.register(registry, token)?;
     Ok(transport)
 }
@@ -37,6 +70,8 @@ fn link(seed: u64) -> LinkService {
 /// A connection.
 pub(super) struct Uplink {
     transport: Box<dyn Transport>,
+    /// Which of the places where the forwarder may listen it is connected to, or will be.
+    place: usize,
     link: LinkService,
     decoder: Decoder,
     /// Where packets live.
@@ -49,15 +84,17 @@ pub(super) struct Uplink {
 }
 
 impl Uplink {
-    /// Connects to a forwarder, and has the event loop told of it.
+    /// Begins to connect to a forwarder, and has the event loop told of it.
     pub(super) fn connect(
         endpoint: &Endpoint,
         hasher: NameHasher,
         seed: u64,
         to: (&Registry, Token),
     ) -> io::Result<Uplink> {
+        let (place, transport) = open_from(0, endpoint, to, io::ErrorKind::NotFound.into())?;
         Ok(Uplink {
-            transport: open(endpoint, to)?,
+            transport,
+            place,
             link: link(seed),
             decoder: Decoder::new(hasher, Random::named(seed, "nonces")),
             pool: PacketPool::new(),
@@ -68,11 +105,41 @@ impl Uplink {
         })
     }
 
-    /// Makes the connection again; packets in pieces are forgotten.
+    /// Begins to connect to the next place where the forwarder may listen, since it failed here.
+    ///
+    /// # Errors
+    /// There is none: the failure.
+    pub(super) fn connect_next(
+        &mut self,
+        endpoint: &Endpoint,
+        to: (&Registry, Token),
+        failure: io::Error,
+    ) -> io::Result<()> {
+        (self.place, self.transport) = open_from(self.place + 1, endpoint, to, failure)?;
+        Ok(())
+    }
+
+    /// Begins to make the connection again, where it was; packets in pieces are forgotten.
     pub(super) fn reconnect(&mut self, endpoint: &Endpoint, to: (&Registry, Token)) -> io::Result<()> {
-        self.transport = open(endpoint, to)?;
+        let places = places(endpoint)?;
+        let place = places.get(self.place % places.len().max(1)).ok_or(io::ErrorKind::NotFound)?;
+        self.transport = open(place, to)?;
         self.link = link(self.seed);
         Ok(())
+    }
+
+    /// Has the connection be made at the next place from now on.
+    pub(super) fn leave_place(&mut self) {
+        self.place = self.place.wrapping_add(1);
+    }
+
+    /// Whether the connection is there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn is_connected(&mut self) -> io::Result<bool> {
+        self.transport.flush()?;
+        Ok(self.transport.is_connected())
     }
 
     /// Frames that the connection had no room for.

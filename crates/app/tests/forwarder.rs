@@ -5,6 +5,9 @@
 mod running;
 
 use core::ops::ControlFlow;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
@@ -262,4 +265,97 @@ fn when_the_forwarder_comes_back_prefixes_are_registered_and_consumers_go_on() {
     };
     consumer.run(begin + Span::from_secs(30), &mut each).unwrap();
     assert_eq!((lost, back, count), (1, 1, 21));
+}
+
+/// A TCP port of this host that nobody listens at.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn tcp(port: u16) -> Endpoint {
+    format!("tcp://localhost:{port}").parse().unwrap()
+}
+
+fn start_at(folder: &Folder, port: u16) -> Running {
+    let listen = format!("[faces.tcp]\nlisten = [\"127.0.0.1:{port}\"]");
+    Running::start_with(folder, "", |text| text.replace("[faces.tcp]\nlisten = []", &listen))
+}
+
+#[test]
+fn nobody_at_a_tcp_port_is_an_error_at_once() {
+    let begin = running::now();
+    let error = App::connect(&tcp(free_port())).unwrap_err();
+    assert!(error.to_string().starts_with("no forwarder can be reached at tcp://localhost:"), "{error}");
+    assert!(error.to_string().contains("nobody listens there"), "{error}");
+    assert!(begin.elapsed() < running::SECOND * 3);
+}
+
+#[test]
+fn a_forwarder_over_tcp_that_is_gone_is_back_once_it_is_back() {
+    let (folder, port) = (Folder::new("app-tcp"), free_port());
+    let forwarder = start_at(&folder, port);
+    let mut app = App::connect(&tcp(port)).unwrap();
+    app.produce("/app/a".parse().unwrap(), segments(10)).unwrap();
+    let said = std::cell::RefCell::new(Vec::new());
+    let mut each = |_: Time, event: Event<'_>| {
+        said.borrow_mut().push(match event {
+            Event::Disconnected(_) => "gone",
+            Event::Connected => "back",
+            Event::Registered { outcome: Ok(()), .. } => "registered",
+            _ => "other",
+        });
+        ControlFlow::Continue(())
+    };
+    forwarder.stop();
+    let until = app.now() + Span::from_secs(2);
+    app.run(until, &mut each).unwrap();
+    assert_eq!(*said.borrow(), ["gone"], "nobody listens there now");
+    assert!(!app.is_connected());
+    let _forwarder = start_at(&folder, port);
+    let until = app.now() + Span::from_secs(20);
+    while app.now() < until && said.borrow().len() < 3 {
+        let turn = app.now() + Span::from_millis(100);
+        app.run(turn, &mut each).unwrap();
+    }
+    assert_eq!(*said.borrow(), ["gone", "back", "registered"]);
+}
+
+/// Takes connections, and drops them at once.
+fn start_deaf(folder: &Folder) -> Endpoint {
+    let path = folder.path("deaf.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || listener.incoming().for_each(drop));
+    Endpoint::Unix(path)
+}
+
+#[test]
+fn who_drops_every_connection_makes_nobody_wait_for_ever() {
+    let folder = Folder::new("app-deaf");
+    let deaf = start_deaf(&folder);
+    let mut app = App::connect(&deaf).unwrap();
+    let error = app.produce("/a".parse().unwrap(), segments(10)).unwrap_err();
+    assert!(matches!(error, AppError::Forwarder(ClientError::Broken(..))), "{error}");
+    let mut app = App::connect(&deaf).unwrap();
+    let question = Question { tries: 2, ..Question::new("/a".parse().unwrap()) };
+    let (begin, mut lost) = (app.now(), 0);
+    let answered = app.wait_for(question, &mut |now, event| {
+        lost += u32::from(matches!(event, Event::Disconnected(_)));
+        if now.since(begin) < Span::from_secs(60) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    assert_eq!(answered.unwrap(), Some(Answered::Timeout));
+    assert!((3..=8).contains(&lost), "{lost}");
+}
+
+#[test]
+fn a_socket_may_be_named_from_where_one_is() {
+    let folder = Folder::new("app-relative");
+    let forwarder = Running::start(&folder, "");
+    let here = std::env::current_dir().unwrap();
+    let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let relative = up.join(forwarder.unix.strip_prefix("/").unwrap());
+    App::connect(&Endpoint::Unix(relative)).unwrap();
 }

@@ -17,7 +17,7 @@ use weir_app::rdr::{Metadata, metadata_name};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span};
-use weir_keychain::{Algorithm, Key};
+use weir_keychain::{Algorithm, Certificate, Key, KeyName, Moment, Step, Trust, Validator, Validity};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Component, Data, KeyLocator, Name, Verifier};
 
@@ -101,7 +101,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Writes a file, modified so many seconds ago.
+    /// Writes a file, modified so many seconds ago as far as its time of modification tells.
     fn write(&self, file: &str, content: &[u8], age: u64) -> PathBuf {
         let path = self.0.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -177,6 +177,11 @@ fn metadata_are_fresh_for_10_ms_and_have_a_version_of_their_own() {
     wait(15);
     let second = ask_as(&mut publisher, &asked, true).unwrap();
     assert!(Data::decode(&second).unwrap().name > data.name);
+}
+
+/// A file is served as soon as it was left alone for 20 ms.
+fn settle() {
+    wait(25);
 }
 
 #[allow(clippy::disallowed_methods, reason = "files and metadata have the time of day")]
@@ -262,7 +267,7 @@ fn a_file_that_is_written_to_is_another_version_and_never_a_mix() {
     folder.write("file", &pattern(7000, 9), 5);
     assert_eq!(ask(&mut publisher, &old.clone().with_segment(1)), None, "nothing of the new is in the old");
     assert_eq!(ask(&mut publisher, &old.clone().with_segment(0)), None);
-    wait(15);
+    settle();
     let new = newest(&mut publisher, &name("/o")).unwrap();
     assert!(new.versioned > old);
     assert_eq!(whole(&mut publisher, &new.versioned).unwrap(), pattern(7000, 9));
@@ -277,43 +282,122 @@ fn a_file_that_is_replaced_is_served_to_its_end() {
     let (mut publisher, _) = publisher("/o", Source::path(&path).unwrap(), segments_of(1000));
     let old = newest(&mut publisher, &name("/o")).unwrap().versioned;
     fs::rename(folder.write("new", &pattern(3000, 9), 5), &path).unwrap();
-    wait(15);
+    settle();
     let new = newest(&mut publisher, &name("/o")).unwrap().versioned;
     assert_eq!(whole(&mut publisher, &old).unwrap(), pattern(5000, 0));
     assert_eq!(whole(&mut publisher, &new).unwrap(), pattern(3000, 9));
     fs::remove_file(&path).unwrap();
-    wait(15);
+    settle();
     assert_eq!(newest(&mut publisher, &name("/o")), None);
     assert_eq!(whole(&mut publisher, &new).unwrap(), pattern(3000, 9));
     for turn in 0..10 {
         folder.write("file", &pattern(100, turn), 4);
-        wait(15);
-        set_age(&path, u64::from(4 - turn / 4));
+        settle();
         let _ = newest(&mut publisher, &name("/o"));
     }
     assert_eq!(ask(&mut publisher, &old.with_segment(0)), None, "only the last versions are kept");
 }
 
+/// Sets the time of modification back to what it was, as `cp -p`, `tar -x` and `rsync -t` do.
+fn set_modified(path: &Path, modified: SystemTime) {
+    File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
+}
+
+#[test]
+fn what_has_the_time_of_modification_of_another_has_a_version_of_its_own() {
+    for is_replaced in [false, true] {
+        let folder = Folder::new("times");
+        let path = folder.write("file", &pattern(5000, 0), 10);
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let publish = || publisher("/o", Source::path(&path).unwrap(), segments_of(1000)).0;
+        let mut running = publish();
+        let old = newest(&mut running, &name("/o")).unwrap().versioned;
+        let written = folder.write(if is_replaced { "new" } else { "file" }, &pattern(5000, 9), 10);
+        set_modified(&written, modified);
+        if is_replaced {
+            fs::rename(&written, &path).unwrap();
+        }
+        settle();
+        let new = newest(&mut running, &name("/o")).unwrap().versioned;
+        assert_ne!(new, old);
+        assert_eq!(whole(&mut running, &new).unwrap(), pattern(5000, 9));
+        assert_eq!(whole(&mut running, &old), is_replaced.then(|| pattern(5000, 0)));
+        let mut restarted = publish();
+        assert_eq!(newest(&mut restarted, &name("/o")).unwrap().versioned, new);
+        assert_eq!(ask(&mut restarted, &old.with_segment(0)), None, "nothing of the new is in the old");
+    }
+}
+
+#[test]
+fn what_is_signed_otherwise_has_another_version() {
+    let folder = Folder::new("signed");
+    let path = folder.write("file", &pattern(5000, 0), 10);
+    let version = |signing| {
+        let options = PublishOptions { signing, ..segments_of(1000) };
+        let (mut publisher, _) = publisher("/o", Source::path(&path).unwrap(), options);
+        newest(&mut publisher, &name("/o")).unwrap().versioned
+    };
+    let key = || Key::generate_named(key_name(), Algorithm::Hmac).unwrap();
+    let signed = version(Signing::Key(key()));
+    assert_ne!(signed, version(Signing::Digest));
+    assert_eq!(signed, version(Signing::Key(key())), "when it is started again");
+}
+
+#[test]
+fn what_a_key_signs_leads_to_the_certificate_that_the_anchor_issued() {
+    let [root, key] = ["/lab", "/lab/alice"]
+        .map(|identity| Key::generate(name(identity).view(), Algorithm::Ed25519).unwrap());
+    let now = Moment::from_unix_ms(1_795_315_881_501);
+    let validity = Validity { not_before: now, not_after: now.plus_days(1) };
+    let anchor = Certificate::self_signed(&root, now, validity).unwrap();
+    let (public, by) = (key.public_key_der().unwrap(), (&root, Component::generic(b"lab")));
+    let issued = Certificate::issue(key.name(), &public, by, 7, validity).unwrap();
+    let signing = Signing::Certified(key, issued.name().to_name());
+    let options = PublishOptions { signing, ..segments_of(1000) };
+    let (mut publisher, _) = publisher("/lab/alice/o", Source::bytes(vec![1]), options);
+    let wire = ask_as(&mut publisher, &name("/lab/alice/o"), true).unwrap();
+    let mut validator = Validator::new(Trust::Anchor(anchor)).unwrap();
+    assert_eq!(validator.check(&wire, now), Step::Wants(issued.name().to_name()));
+    validator.supply(issued.name(), issued.wire()).unwrap();
+    assert_eq!(validator.check(&wire, now), Step::Valid);
+}
+
+/// A key's name that is the same in each run.
+fn key_name() -> KeyName {
+    KeyName::new(name("/me").view(), Component::generic(b"one"))
+}
+
+#[test]
+fn a_file_without_a_name_is_the_same_as_with_one() {
+    let folder = Folder::new("removed");
+    let path = folder.write("file", &pattern(5000, 0), 10);
+    let opened = Source::open_file(File::open(&path).unwrap()).unwrap();
+    let (mut publisher, said) = publisher("/o", opened, segments_of(1000));
+    let versioned = newest(&mut publisher, &name("/o")).unwrap().versioned;
+    fs::remove_file(&path).unwrap();
+    settle();
+    assert_eq!(newest(&mut publisher, &name("/o")).unwrap().versioned, versioned);
+    assert_eq!(whole(&mut publisher, &versioned).unwrap(), pattern(5000, 0));
+    assert_eq!(*said.borrow(), ["serving 5000 5"]);
+}
+
 #[test]
 fn what_has_no_version_of_its_own_is_not_served() {
-    let folder = Folder::new("same");
-    let path = folder.write("file", &pattern(5000, 0), 10);
-    let modified = fs::metadata(&path).unwrap().modified().unwrap();
-    let (mut publisher, said) = publisher("/o", Source::path(&path).unwrap(), segments_of(1000));
-    let old = newest(&mut publisher, &name("/o")).unwrap().versioned;
-    folder.write("file", &pattern(5001, 9), 10);
-    File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-    wait(15);
-    assert_eq!(newest(&mut publisher, &name("/o")), None);
-    assert_eq!(ask(&mut publisher, &old.with_segment(4)), None);
-    assert_eq!(*said.borrow(), ["serving 5000 5", "changed", "same version"]);
-    let given = PublishOptions { version: Some(3), ..segments_of(1000) };
-    let (mut publisher, said) = self::publisher("/o", Source::path(&path).unwrap(), given);
-    assert_eq!(newest(&mut publisher, &name("/o")).unwrap().versioned, name("/o/v=3"));
-    folder.write("file", &pattern(5001, 8), 1);
-    wait(15);
-    assert_eq!(newest(&mut publisher, &name("/o")), None);
-    assert_eq!(*said.borrow(), ["serving 5001 6", "changed", "same version"]);
+    for is_replaced in [false, true] {
+        let folder = Folder::new("same");
+        let path = folder.write("file", &pattern(5001, 9), 10);
+        let given = PublishOptions { version: Some(3), ..segments_of(1000) };
+        let (mut publisher, said) = publisher("/o", Source::path(&path).unwrap(), given);
+        assert_eq!(newest(&mut publisher, &name("/o")).unwrap().versioned, name("/o/v=3"));
+        let written = folder.write(if is_replaced { "new" } else { "file" }, &pattern(5001, 8), 1);
+        if is_replaced {
+            fs::rename(&written, &path).unwrap();
+        }
+        settle();
+        assert_eq!(newest(&mut publisher, &name("/o")), None);
+        assert_eq!(ask(&mut publisher, &name("/o/v=3/seg=4")), None);
+        assert_eq!(*said.borrow(), ["serving 5001 6", "changed", "same version"]);
+    }
 }
 
 #[test]
@@ -358,6 +442,7 @@ fn every_file_of_a_folder_is_an_object() {
     for (at, file) in ["top", "sub/a", "sub/b", "sub/deep/c", odd].into_iter().enumerate() {
         folder.write(file, &pattern(1500 * at, at as u8), 10 + at as u64);
     }
+    settle();
     let options = PublishOptions { open_files: 2, ..segments_of(1000) };
     let (mut publisher, said) = publisher("/f", Source::path(&folder.0).unwrap(), options);
     let object = |file: &str| {
@@ -375,6 +460,35 @@ fn every_file_of_a_folder_is_an_object() {
         assert_eq!(ask_as(&mut publisher, &object(missing), true), None, "{missing}");
     }
     assert_eq!(newest(&mut publisher, &name("/f")), None);
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_served_in_a_pause() {
+    let folder = Folder::new("pause");
+    folder.write("file", b"the first half", 0);
+    settle();
+    let publish = |settling| {
+        let options = PublishOptions { settling, ..segments_of(1000) };
+        publisher("/f", Source::path(&folder.0).unwrap(), options)
+    };
+    let (mut patient, said) = publish(Span::from_secs(600));
+    assert_eq!(newest(&mut patient, &name("/f/file")), None);
+    assert_eq!(*said.borrow(), ["being written"]);
+    let (mut hasty, _) = publish(Span::ZERO);
+    assert!(newest(&mut hasty, &name("/f/file")).is_some());
+}
+
+#[test]
+fn hidden_files_are_served_where_they_are_wanted() {
+    let folder = Folder::new("hidden");
+    folder.write(".ssh/key", b"secret", 0);
+    folder.write("top", b"x", 0);
+    settle();
+    let publish = |source: Source| publisher("/f", source, segments_of(1000)).0;
+    let open = || Source::path(&folder.0).unwrap();
+    let finds = |mut publisher: Publisher, uri: &str| newest(&mut publisher, &name(uri)).is_some();
+    assert!(finds(publish(open()), "/f/top") && !finds(publish(open()), "/f/.ssh/key"));
+    assert!(finds(publish(open().with_hidden()), "/f/.ssh/key"));
 }
 
 #[test]
@@ -410,19 +524,25 @@ fn what_is_asked_for_again_is_not_signed_again() {
 fn segments_that_do_not_fit_are_refused_with_the_size_that_does() {
     let long = "x".repeat(300);
     for uri in ["/o".to_owned(), format!("/{long}")] {
-        for signing in
-            [Signing::Digest, Signing::Key(Key::generate(name("/me").view(), Algorithm::Ecdsa).unwrap())]
-        {
-            let options = PublishOptions { signing, ..segments_of(8800) };
-            let refused =
-                Publisher::new(name(&uri), Source::bytes(vec![1; 20_000]), options, |_| {}).unwrap_err();
+        for algorithm in [None, Some(Algorithm::Ecdsa), Some(Algorithm::Hmac)] {
+            let signed = |size| {
+                let key = |algorithm| Signing::Key(Key::generate_named(key_name(), algorithm).unwrap());
+                let signing = algorithm.map_or(Signing::Digest, key);
+                PublishOptions { signing, version: Some(u64::MAX), ..segments_of(size) }
+            };
+            let publish =
+                |size| Publisher::new(name(&uri), Source::bytes(vec![1; 20_000]), signed(size), |_| {});
+            let refused = publish(8800).unwrap_err();
             let PublishError::TooLarge(TooLarge { most, .. }) = refused else { panic!("{refused}") };
             assert!(refused.to_string().contains(&format!("at most {most} B do")), "{refused}");
             assert!((8000..8600).contains(&most), "{most}");
-            let (mut fits, _) = publisher(&uri, Source::bytes(vec![1; 20_000]), segments_of(most));
+            assert!(publish(most + 1).is_err());
+            let mut fits = publish(most).unwrap();
             let versioned = newest(&mut fits, &name(&uri)).unwrap().versioned;
             let wire = ask(&mut fits, &versioned.with_segment(0)).unwrap();
-            assert!(wire.len() <= 8800 - 160, "{}", wire.len());
+            // As long as the longest signature would make it, with 160 B left for the link.
+            let longest = wire.len() + 72 - Data::decode(&wire).unwrap().signature.value.len();
+            assert_eq!(longest, 8800 - 160, "{algorithm:?}");
         }
     }
     for (uri, size) in [("/o".to_owned(), 0), (format!("/{}", "x".repeat(8700)), 1)] {

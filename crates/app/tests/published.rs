@@ -26,6 +26,7 @@ use weir_core::scheme::Scheme;
 use weir_core::units::{Rate, Span, Time};
 use weir_keychain::{Algorithm, Certificate, Key, KeyChain, KeyName, Moment, Validity};
 use weir_management::client::Endpoint;
+use weir_packet::sign::implicit_digest;
 use weir_packet::{Data, Name, Verifier};
 
 const PATIENCE: Span = Span::from_secs(60);
@@ -265,15 +266,21 @@ fn certificates_are_found_by_the_name_of_the_key() {
     let key = Key::generate(name("/lab/alice").view(), Algorithm::Ed25519).unwrap();
     let public = key.public_key_der().unwrap();
     let issuer = weir_packet::Component::generic(b"lab");
+    let past = Validity { not_before: Moment::EPOCH, not_after: now };
+    // The best first: one that is signed by itself may be newer, and one that is newer still may be over.
     let issued = [
-        Certificate::self_signed(&root, now, validity).unwrap(),
         Certificate::issue(key.name(), &public, (&root, issuer), 7, validity).unwrap(),
+        Certificate::issue(key.name(), &public, (&root, issuer), 6, validity).unwrap(),
+        Certificate::self_signed(&key, now, validity).unwrap(),
+        Certificate::issue(key.name(), &public, (&root, issuer), u64::MAX, past).unwrap(),
+        Certificate::self_signed(&root, now, validity).unwrap(),
     ];
     issued.iter().for_each(|certificate| chain.insert_certificate(certificate).unwrap());
-    let certificates = Certificates::of(key.name(), &chain).unwrap();
-    assert_eq!(certificates.names().count(), 2);
+    let certificates = Certificates::of(key.name(), &chain, now.plus_days(1)).unwrap();
+    assert_eq!(certificates.best(), Some(&issued[0]));
+    assert!(certificates.names().eq(issued.iter().map(Certificate::name)), "{certificates:?}");
     let hmac = KeyName::new(name("/other").view(), issuer);
-    assert_eq!(Certificates::of(&hmac, &chain).unwrap().names().count(), 0);
+    assert_eq!(Certificates::of(&hmac, &chain, now).unwrap().names().count(), 0);
     let (endpoint, (ready, is_ready)) = (endpoint(&forwarder), mpsc::channel());
     let connected = endpoint.clone();
     thread::spawn(move || {
@@ -284,9 +291,15 @@ fn certificates_are_found_by_the_name_of_the_key() {
     });
     is_ready.recv().unwrap();
     let mut consumer = Consumer::connect(&endpoint);
+    for certificate in [&issued[0], &issued[4]] {
+        let answered = consumer.ask(certificate.key_name().name().to_name());
+        assert_eq!(answered, Answered::Data(certificate.wire().to_vec()), "the best of its key");
+    }
     for certificate in &issued {
-        for asked in [certificate.key_name().name(), certificate.name()] {
-            let answered = consumer.ask(asked.to_name());
+        let digest = implicit_digest(certificate.wire());
+        let full = certificate.name().to_name().with(weir_packet::Component::implicit_digest(&digest));
+        for asked in [certificate.name().to_name(), full] {
+            let answered = consumer.ask(asked.clone());
             assert_eq!(answered, Answered::Data(certificate.wire().to_vec()), "{asked}");
         }
     }

@@ -133,6 +133,8 @@ enum Form {
 const SELF_SIGNED_DAYS: u32 = 7300;
 /// Validity of certificates for others, days: a year, as `ndnsec` and `ndnd` have it.
 const ISSUED_DAYS: u32 = 365;
+/// So much earlier than now certificates are valid, ms. Assumed: a minute, more than clocks differ that are set by NTP.
+const BACKDATED_MS: u64 = 60_000;
 /// The largest file that is read, bytes: hundreds of certificates.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -157,8 +159,10 @@ fn now() -> Moment {
     Moment::from_unix_ms(wall_ms())
 }
 
+/// From a little before now on: the clocks of others may be behind.
 fn days_from(now: Moment, days: u32) -> Validity {
-    Validity { not_before: now, not_after: now.plus_days(days) }
+    let not_before = Moment::from_unix_ms(now.unix_ms().saturating_sub(BACKDATED_MS));
+    Validity { not_before, not_after: now.plus_days(days) }
 }
 
 fn self_signed(key: &Key, days: u32) -> Result<Certificate, Failure> {
@@ -247,6 +251,7 @@ fn rows(chain: &KeyChain, identity: Option<&Name>) -> Result<Vec<Row>, Failure> 
 
 fn list(chain: &KeyChain, identity: Option<&Name>, json: bool) -> Result<(), Failure> {
     let rows = rows(chain, identity)?;
+    chain.unused()?.iter().for_each(|error| eprintln!("warning: {error}: it is not used"));
     if json {
         return terminal::print(&to_json(&rows));
     }
@@ -361,7 +366,11 @@ fn write(exported: &Exported, wanted: &Export, is_secret: bool) -> Result<(), Fa
     };
     let mode = if wanted.private { 0o600 } else { 0o644 };
     let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
-    let written = made.and_then(|mut file| file.write_all(exported.bytes()).and_then(|()| file.sync_all()));
+    let written = made.and_then(|mut file| {
+        let written = file.write_all(exported.bytes()).and_then(|()| file.sync_all());
+        // A piece of a key is of no use, and in the way of the next try.
+        written.inspect_err(|_| drop(fs::remove_file(path)))
+    });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             format!("{}: there is such a file, and it is not overwritten: give another", path.display())
@@ -411,10 +420,7 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
             }
         }
     }
-    for key in &keys {
-        chain.insert_key(key)?;
-        terminal::print(&format!("Took the private key {}, {}.\n", key.name(), key.algorithm()))?;
-    }
+    keys.iter().try_for_each(|key| take(chain, key))?;
     for certificate in &certificates {
         chain.insert_certificate(certificate)?;
         terminal::print(&format!("Took the certificate {}.\n", certificate.name()))?;
@@ -427,6 +433,20 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
         terminal::print(&format!("Made the certificate {}, since there was none.\n", certificate.name()))?;
     }
     Ok(())
+}
+
+/// Keeps a private key; the same one may be there already.
+fn take(chain: &KeyChain, key: &Key) -> Result<(), Failure> {
+    let (name, algorithm) = (key.name(), key.algorithm());
+    match chain.insert_key(key) {
+        Err(StoreError::KeyExists(_)) if chain.key(Some(name.name()))?.is_same(key) => {
+            terminal::print(&format!("The private key {name}, {algorithm}, is there already.\n"))
+        }
+        done => {
+            done?;
+            terminal::print(&format!("Took the private key {name}, {algorithm}.\n"))
+        }
+    }
 }
 
 fn in_file(file: &Path, error: &FormError) -> Failure {

@@ -30,11 +30,11 @@ pub struct Args {
     /// How many Interests to send; by default until it is stopped
     #[arg(long, short = 'c', value_name = "N")]
     count: Option<u64>,
-    /// Time between two of them
-    #[arg(long, short = 'i', value_name = "TIME", default_value = "1s")]
+    /// Time between two of them, 1ms or more
+    #[arg(long, short = 'i', value_name = "TIME", default_value = "1s", value_parser = a_while)]
     interval: Span,
-    /// How long to wait for an answer
-    #[arg(long, value_name = "TIME", default_value = "4s")]
+    /// How long to wait for an answer, 1ms or more
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = a_while)]
     timeout: Span,
     /// The first number; by default one of the time
     #[arg(long, value_name = "N")]
@@ -77,6 +77,12 @@ pub fn class(text: &str) -> Result<ServiceClass, String> {
         format!("there is no class {text}: wanted one of {}", names.join(", "))
     };
     ServiceClass::ALL.into_iter().find(|class| class.name().eq_ignore_ascii_case(text)).ok_or_else(wanted)
+}
+
+/// A time in which something can happen.
+fn a_while(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error| format!("{error}"))?;
+    if span < Span::from_millis(1) { Err("wanted 1ms or more".to_owned()) } else { Ok(span) }
 }
 
 /// The name that is pinged.
@@ -251,14 +257,21 @@ struct Pong {
 impl Answer for Pong {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
         let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
+        // Who names a Data by its digest wants one that there is, and none that is made.
+        if interest.name.implicit_digest().is_some() {
+            return false;
+        }
         let meta = MetaInfo { freshness_period: self.freshness_ms, ..MetaInfo::NONE };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
         let data = Data { meta, ..Data::new(name, &self.content, info) };
-        self.count.set(self.count.get() + 1);
-        if self.is_told {
-            let _ = terminal::print(&format!("interest for {name}\n"));
+        let is_answered = data.sign(&self.signer, out).is_ok();
+        if is_answered {
+            self.count.set(self.count.get() + 1);
+            if self.is_told {
+                let _ = terminal::print(&format!("interest for {name}\n"));
+            }
         }
-        data.sign(&self.signer, out).is_ok()
+        is_answered
     }
 }
 
@@ -295,5 +308,18 @@ pub fn tell(event: &Event<'_>) {
         Event::Connected => eprintln!("the forwarder is back"),
         Event::Registered { prefix, outcome: Err(error) } => eprintln!("{prefix} is not registered: {error}"),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_at_all_is_refused() {
+        assert_eq!(a_while("1ms"), Ok(Span::from_millis(1)));
+        assert_eq!(a_while("0s"), Err("wanted 1ms or more".to_owned()));
+        assert_eq!(a_while("999us"), Err("wanted 1ms or more".to_owned()));
+        assert!(a_while("soon").is_err());
     }
 }

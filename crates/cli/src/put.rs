@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -14,8 +17,9 @@ use weir_app::publish::{
 };
 use weir_app::{App, Event};
 use weir_core::units::{Bytes, Span, Time};
-use weir_keychain::{Algorithm, Key, KeyChain};
+use weir_keychain::{Algorithm, Key, KeyChain, Moment};
 use weir_management::client::Endpoint;
+use weir_net::clock::wall_ms;
 use weir_packet::Name;
 
 use crate::app::{Connection, LOOK_AROUND, Stop};
@@ -25,7 +29,7 @@ use crate::{Failure, terminal};
 /// Publish a file, the files of a folder, or what comes on standard input
 ///
 /// It stays until it is stopped with Ctrl-C, and registers again when the forwarder was away. Files are read where they
-/// are asked for. The version of a file says when it was modified: one that is published again later
+/// are asked for. The version of a file says when it was changed last: one that is published again later
 /// has the same, and who has a part of it can go on.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -36,9 +40,15 @@ pub struct Args {
     /// Content of a segment, bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8000)]
     segment_size: usize,
-    /// The version; by default that of a file says when it was modified, and otherwise is now, in µs since 1970
+    /// The version; by default that of a file says when it was changed last, and otherwise is now, in µs since 1970
     #[arg(long, value_name = "N")]
     version: Option<u64>,
+    /// Serve the hidden files of a folder too: those with a name on their path that begins with a dot
+    #[arg(long)]
+    hidden: bool,
+    /// How long a file must have been left alone before it is served; by default 2s in a folder, and 20ms otherwise
+    #[arg(long, value_name = "TIME")]
+    settle: Option<Span>,
     /// How long caches may call segments fresh
     #[arg(long, value_name = "TIME", default_value = "10s")]
     freshness: Span,
@@ -85,6 +95,11 @@ impl Sign {
     }
 }
 
+/// How long files of a folder are left alone before they are served: others write there, with pauses. Assumed: longer than
+/// those of a download or a slow disk.
+const FOLDER_SETTLES: Span = Span::from_secs(2);
+/// Lines that wait to be printed. Assumed: more than there are at once, unless nobody reads them.
+const MAX_LINES: usize = 1024;
 /// How often it is said how far it is.
 const SAY_EVERY: Span = Span::from_secs(1);
 
@@ -99,18 +114,25 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         .into());
     }
     let path = args.path.as_deref().filter(|path| *path != Path::new("-"));
-    let source = path.map(Source::path).transpose()?;
+    let source = path.map(|path| open(args, path)).transpose()?;
     if source.as_ref().is_some_and(Source::is_folder) && args.version.is_some() {
         return Err("--version is of one object, and a folder has many: each of its files has its own".into());
     }
+    if args.hidden && !source.as_ref().is_some_and(Source::is_folder) {
+        return Err("--hidden is of a folder: a file is served whatever its name".into());
+    }
     let (signing, certificates) = signing(args)?;
-    let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let source = match source {
         Some(source) => source,
-        None => standard_input()?,
+        None => {
+            // Whether there is a forwarder is seen before; to read it may take hours, in which nobody uses the connection.
+            args.connection.open()?;
+            standard_input()?
+        }
     };
+    let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let talk = Rc::new(Talk::new(args));
-    if let Signing::Key(key) = &signing {
+    if let Some(key) = signing.key() {
         warn_of_key(&talk, args, key, &certificates);
     }
     let options = PublishOptions {
@@ -119,6 +141,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         freshness: args.freshness,
         signing,
         cache: args.cache,
+        settling: args.settle.unwrap_or(if source.is_folder() { FOLDER_SETTLES } else { Span::ZERO }),
         ..PublishOptions::default()
     };
     let told = Rc::clone(&talk);
@@ -132,6 +155,38 @@ pub fn put(args: &Args) -> Result<(), Failure> {
         talk.say(&Said::Certificate { name: name.to_string() }, || format!("{name}: certificate\n"));
     }
     serve(&mut app, &published, &talk, &endpoint, &stop)
+}
+
+/// What is at a path. Private keys are not served by the way.
+fn open(args: &Args, path: &Path) -> Result<Source, Failure> {
+    let source = Source::path(path)?;
+    if source.is_folder()
+        && let Some(keys) = served_keys(args, path)
+    {
+        let (path, keys) = (path.display(), keys.display());
+        return Err(
+            format!("{path}: the private keys in {keys} would be served: wanted another folder").into()
+        );
+    }
+    Ok(if args.hidden { source.with_hidden() } else { source })
+}
+
+/// The folder of the key chain, if a folder is in it, or has it in what is served of it.
+fn served_keys(args: &Args, path: &Path) -> Option<PathBuf> {
+    let keys = key_chain(args).ok()?.folder().canonicalize().ok()?;
+    let path = path.canonicalize().ok()?;
+    let is_served = match keys.strip_prefix(&path) {
+        Ok(within) => args.hidden || !within.iter().any(|name| name.as_bytes().starts_with(b".")),
+        Err(_) => path.starts_with(&keys),
+    };
+    is_served.then_some(keys)
+}
+
+fn key_chain(args: &Args) -> Result<KeyChain, Failure> {
+    Ok(match &args.keychain {
+        Some(folder) => KeyChain::at(folder.clone()),
+        None => KeyChain::of_user()?,
+    })
 }
 
 /// Standard input: a file as it is, anything else as it was when it ended.
@@ -149,10 +204,7 @@ fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
         (None | Some(None), None) => return Ok((Signing::Digest, Certificates::default())),
         (wanted, _) => wanted.flatten(),
     };
-    let chain = match &args.keychain {
-        Some(folder) => KeyChain::at(folder.clone()),
-        None => KeyChain::of_user()?,
-    };
+    let chain = key_chain(args)?;
     let key = chain.key(args.key.as_ref().map(Name::view))?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted != key.algorithm()) {
         let (name, own) = (key.name(), key.algorithm());
@@ -161,8 +213,16 @@ fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
         )
         .into());
     }
-    let certificates = Certificates::of(key.name(), &chain)?;
-    Ok((Signing::Key(key), certificates))
+    let certificates = Certificates::of(key.name(), &chain, now())?;
+    let signing = match certificates.best() {
+        Some(certificate) => Signing::Certified(key, certificate.name().to_name()),
+        None => Signing::Key(key),
+    };
+    Ok((signing, certificates))
+}
+
+fn now() -> Moment {
+    Moment::from_unix_ms(wall_ms())
 }
 
 /// Warns of a key that consumers will not believe.
@@ -174,8 +234,18 @@ fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates)
             args.name
         ));
     }
-    if key.algorithm() != Algorithm::Hmac && certificates.names().next().is_none() {
-        talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+    match certificates.best() {
+        Some(certificate) if !certificate.validity().contains(now()) => {
+            let (name, validity) = (certificate.name(), certificate.validity());
+            let (from, until) = (validity.not_before, validity.not_after);
+            talk.warn(&format!(
+                "{name} is valid from {from} until {until}, not now: nobody can verify by it"
+            ));
+        }
+        None if key.algorithm() != Algorithm::Hmac => {
+            talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+        }
+        _ => {}
     }
 }
 
@@ -218,12 +288,39 @@ enum Said {
     Summary { interests: u64, data: u64, bytes: u64, signed: u64, seconds: f64 },
 }
 
-/// What the user is told.
+/// A line that is printed, on standard output or on standard error.
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+/// What the user is told, by a thread of its own: who does not read it holds nobody up.
 struct Talk {
     json: bool,
     quiet: bool,
     /// On a terminal, what is answered.
     status: ProgressBar,
+    lines: Option<SyncSender<Line>>,
+    printer: Option<JoinHandle<()>>,
+}
+
+impl Drop for Talk {
+    /// What was said is printed before the command ends.
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        self.printer.take().map(JoinHandle::join);
+    }
+}
+
+/// Prints lines until there will be no more.
+fn print(lines: &Receiver<Line>, status: &ProgressBar) {
+    for line in lines {
+        status.suspend(|| match line {
+            // Who does not listen any more is served all the same.
+            Line::Out(text) => drop(terminal::print(&text)),
+            Line::Err(text) => eprintln!("{text}"),
+        });
+    }
 }
 
 impl Talk {
@@ -235,7 +332,17 @@ impl Talk {
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::with_draw_target(None, terminal::progress()).with_style(style)
         };
-        Talk { json: args.json, quiet: args.quiet, status }
+        let (lines, to_print) = sync_channel(MAX_LINES);
+        let shown = status.clone();
+        let printer = Some(thread::spawn(move || print(&to_print, &shown)));
+        Talk { json: args.json, quiet: args.quiet, status, lines: Some(lines), printer }
+    }
+
+    /// Has a line printed. If too many wait, nobody reads them, and it is left out.
+    fn line(&self, line: Line) {
+        if let Some(lines) = &self.lines {
+            let _ = lines.try_send(line);
+        }
     }
 
     /// Says something, on standard output.
@@ -248,8 +355,7 @@ impl Talk {
         } else {
             text()
         };
-        // Who does not listen any more is served all the same.
-        let _ = self.status.suspend(|| terminal::print(&text));
+        self.line(Line::Out(text));
     }
 
     /// Says what is not as it should be: in words on standard error.
@@ -257,7 +363,7 @@ impl Talk {
         if self.json {
             self.say(&Said::Warning { text: text.to_owned() }, String::new);
         } else {
-            self.status.suspend(|| eprintln!("warning: {text}"));
+            self.line(Line::Err(format!("warning: {text}")));
         }
     }
 
@@ -279,8 +385,8 @@ impl Talk {
                 self.warn(&format!("{name}: its file was changed; this version is answered no longer"));
             }
             Notice::SameVersion(name) => self.warn(&format!(
-                "{name}: its file was changed, but not its version, and is not answered: touch the file, or start \
-                 this again with another --version"
+                "{name}: its file was changed, but not its version, and is not answered: start this again without \
+                 --version, or with another; or touch the file"
             )),
             Notice::BeingWritten(name) => {
                 self.warn(&format!("{name}: its file is being written to; it is answered when that is done"));

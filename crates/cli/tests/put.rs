@@ -147,7 +147,7 @@ fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_t
     let (content, wire) = get(&folder, "/alice/films/sub/a%20b");
     assert_eq!(content, pattern(100));
     let locator = Data::decode(&wire).unwrap().signature.info.key_locator;
-    assert_eq!(locator, Some(KeyLocator::Name(certificate.view().prefix(3))));
+    assert_eq!(locator, Some(KeyLocator::Name(certificate.view())));
     let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
     let key = Question { can_be_prefix: true, ..Question::new(certificate.view().prefix(3).to_name()) };
     let answered = app.wait_for(key, &mut |_, _| ControlFlow::Continue(())).unwrap();
@@ -169,6 +169,32 @@ fn it_waits_for_a_forwarder_that_is_gone() {
     put.wait("connected");
     put.wait("registered");
     assert_eq!(get(&folder, "/put/back").0, b"abc");
+}
+
+#[test]
+fn who_does_not_read_what_it_says_is_served_all_the_same() {
+    let folder = Folder::new("put-unread");
+    let _forwarder = Running::start(&folder, "");
+    let films = folder.path("films");
+    fs::create_dir_all(&films).unwrap();
+    // The lines are more than a pipe holds.
+    let names: Vec<String> = (0..600).map(|number| format!("{number}{}", "x".repeat(200))).collect();
+    names.iter().for_each(|name| fs::write(films.join(name), b"abc").unwrap());
+    let arguments = ["/films", films.to_str().unwrap(), "--settle", "20ms"];
+    let mut put = Put::start(&folder, &arguments, Stdio::null());
+    put.wait("registered");
+    for name in &names {
+        assert_eq!(get(&folder, &format!("/films/{name}")).0, b"abc");
+    }
+}
+
+#[test]
+fn without_a_forwarder_standard_input_is_not_read() {
+    let folder = Folder::new("put-unheard");
+    let mut child = weir(&folder, &["put", "/a"]).stdin(Stdio::piped()).spawn().unwrap();
+    let stdin = child.stdin.take();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "it ends while nobody has closed the pipe");
+    drop(stdin);
 }
 
 /// What a command says that does not do it.
@@ -200,11 +226,17 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (&["/a", file, "--sign", "rsa"], "possible values: digest, hmac, ecdsa, ed25519"),
         (&["/a", file, "--sign", "digest", "--key", "/alice"], "--sign digest uses no key"),
         (&["/a", "/tmp", "--version", "1"], "each of its files has its own"),
+        (&["/a", file, "--hidden"], "--hidden is of a folder"),
     ] {
         let said = error(&folder, &[&["put"], arguments].concat());
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
     assert!(weir(&folder, &["key", "new", "/alice"]).output().unwrap().status.success());
+    let (all, keys) = (folder.path(""), folder.path("keys"));
+    for path in [&all, &keys] {
+        let said = error(&folder, &["put", "/a", path.to_str().unwrap()]);
+        assert!(said.contains("the private keys in") && said.contains("would be served"), "{said}");
+    }
     let other = error(&folder, &["put", "/a", file, "--key", "/alice", "--sign", "hmac"]);
     assert!(other.contains("is a key of ed25519, not of hmac"), "{other}");
 }

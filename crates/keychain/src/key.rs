@@ -218,13 +218,32 @@ impl Key {
         &self.secret
     }
 
+    /// Whether it is the same key, under the same name: in other forms it may have other bytes.
+    pub fn is_same(&self, other: &Key) -> bool {
+        let is_same_key = match (self.public_key_der(), other.public_key_der()) {
+            (Some(own), Some(others)) => own == others,
+            (None, None) => self.secret.expose() == other.secret.expose(),
+            _ => false,
+        };
+        is_same_key && self.algorithm == other.algorithm && self.name == other.name
+    }
+
     /// Signs a Data and appends the packet to `out`; its KeyLocator becomes the key's name.
     ///
     /// # Errors
     /// The library fails, or the packet would be too large.
     pub fn sign(&self, data: &Data<'_>, out: &mut Vec<u8>) -> Result<(), SignError> {
+        self.sign_as(self.name.name(), data, out)
+    }
+
+    /// Signs a Data and appends the packet to `out`; its KeyLocator becomes `locator`, the name of the key or of a
+    /// certificate of it.
+    ///
+    /// # Errors
+    /// The library fails, or the packet would be too large.
+    pub fn sign_as(&self, locator: NameRef<'_>, data: &Data<'_>, out: &mut Vec<u8>) -> Result<(), SignError> {
         let mut data = *data;
-        data.signature.info = data.signature.info.with_key(self.name.name());
+        data.signature.info = data.signature.info.with_key(locator);
         data.sign(&self.signer, out)
     }
 }
@@ -319,6 +338,8 @@ mod tests {
         let [a, b] = [keys(), keys()];
         for (a, b) in a.iter().zip(&b) {
             assert!(a.name() != b.name() && a.secret().expose() != b.secret().expose());
+            let named_a = Key::generate_named(a.name().clone(), a.algorithm()).unwrap();
+            assert!(a.is_same(a) && !a.is_same(b) && !a.is_same(&named_a));
         }
     }
 

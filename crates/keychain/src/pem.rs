@@ -37,7 +37,8 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Block>> {
             name = Some(value.trim().to_owned());
         }
         let Some(label) = boundary(line, "BEGIN") else { continue };
-        let mut body = Zeroizing::new(String::new());
+        // With room for all: a private key that grows would leave copies in memory.
+        let mut body = Zeroizing::new(String::with_capacity(text.len()));
         loop {
             let line = lines.next()?;
             if boundary(line, "END") == Some(label) {
@@ -72,21 +73,24 @@ pub(crate) fn base64_lines(bytes: &[u8]) -> Zeroizing<String> {
 
 /// Reads base64, whatever its lines.
 pub(crate) fn from_base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
-    let text: Zeroizing<String> = Zeroizing::new(text.split_ascii_whitespace().collect());
+    let mut packed = Zeroizing::new(String::with_capacity(text.len()));
+    packed.extend(text.split_ascii_whitespace());
+    let text = packed;
     (!text.is_empty()).then(|| STANDARD.decode(text.as_bytes()).ok().map(Zeroizing::new))?
 }
 
 /// A block with headers.
 pub(crate) fn write(label: &str, headers: &[(&str, String)], bytes: &[u8]) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(format!("-----BEGIN {label}-----\n"));
+    let mut head = format!("-----BEGIN {label}-----\n");
     for (key, value) in headers {
-        text.push_str(&format!("{key}: {value}\n"));
+        head.push_str(&format!("{key}: {value}\n"));
     }
     if !headers.is_empty() {
-        text.push('\n');
+        head.push('\n');
     }
-    text.push_str(&base64_lines(bytes));
-    text.push_str(&format!("-----END {label}-----\n"));
+    let (body, end) = (base64_lines(bytes), format!("-----END {label}-----\n"));
+    let mut text = Zeroizing::new(String::with_capacity(head.len() + body.len() + end.len()));
+    [&head, &*body, &end].iter().for_each(|part| text.push_str(part));
     text
 }
 

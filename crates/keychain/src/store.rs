@@ -7,7 +7,8 @@
 //! | `default` | the name of the default key |
 //!
 //! The digest is the first half of SHA-256 of the name of key or certificate. The folder is made with mode 0700,
-//! private keys with 0600, and one that others may read is not used. A file appears whole or not at all; keys and
+//! private keys with 0600, and one that others may read is not used; nor is a file that cannot be read, and the others are
+//! used all the same. A file appears whole or not at all; keys and
 //! certificates are never overwritten.
 
 use std::fmt;
@@ -149,9 +150,11 @@ impl KeyChain {
     /// Makes a file that is not there, whole or not at all.
     fn create(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
         let new = self.write_beside(path, bytes, mode)?;
-        // A link fails where there is a file; a renaming would replace it.
-        let done = fs::hard_link(&new, path).map_err(|error| StoreError::Io(path.to_owned(), error));
-        let removed = fs::remove_file(&new).map_err(|error| StoreError::Io(new, error));
+        let done = place(&new, path).map_err(|error| StoreError::Io(path.to_owned(), error));
+        let removed = match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::Io(new, error)),
+            _ => Ok(()),
+        };
         done.and(removed).and_then(|()| self.sync())
     }
 
@@ -206,58 +209,92 @@ impl KeyChain {
         Ok(paths)
     }
 
-    /// All private keys, by name.
+    /// All private keys that can be used, by name.
     ///
     /// # Errors
-    /// A file cannot be read, is no private key, or others may read it.
+    /// The folder cannot be read.
     pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
-        let mut keys =
-            self.files(PRIVATE_KEY)?.iter().map(|path| read_key(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut keys: Vec<Key> =
+            self.files(PRIVATE_KEY)?.iter().filter_map(|path| read_key(path).ok()).collect();
         keys.sort_by(|a, b| a.name().cmp(b.name()));
         Ok(keys)
     }
 
-    /// All certificates, by name.
+    /// All certificates that can be read, by name.
     ///
     /// # Errors
-    /// A file cannot be read, or is no certificate.
+    /// The folder cannot be read.
     pub fn certificates(&self) -> Result<Vec<Certificate>, StoreError> {
-        let read = |path: &PathBuf| {
-            let bytes = fs::read(path).map_err(|error| StoreError::Io(path.clone(), error))?;
-            form::certificates(&bytes).map_err(|error| StoreError::Form(path.clone(), error))
-        };
         let files = self.files(CERTIFICATE)?;
-        let read: Vec<Vec<Certificate>> = files.iter().map(read).collect::<Result<_, _>>()?;
-        let mut all: Vec<Certificate> = read.into_iter().flatten().collect();
+        let mut all: Vec<Certificate> =
+            files.iter().filter_map(|path| read_certificates(path).ok()).flatten().collect();
         all.sort_by(|a, b| a.name().cmp(&b.name()));
         Ok(all)
+    }
+
+    /// What is wrong with the files that are not used: they cannot be read, are no keys or certificates, or others may
+    /// read a private key.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn unused(&self) -> Result<Vec<StoreError>, StoreError> {
+        let (keys, certificates) = (self.files(PRIVATE_KEY)?, self.files(CERTIFICATE)?);
+        let keys = keys.iter().filter_map(|path| read_key(path).err());
+        let certificates = certificates.iter().filter_map(|path| read_certificates(path).err());
+        Ok(keys.chain(certificates).collect())
+    }
+
+    /// The private key of this name, if there is one.
+    fn named(&self, name: &KeyName) -> Result<Option<Key>, StoreError> {
+        match read_key(&self.path(name.name(), PRIVATE_KEY)) {
+            Err(StoreError::Io(_, error)) if error.kind() == ErrorKind::NotFound => Ok(None),
+            key => key.map(Some),
+        }
     }
 
     /// The private key that a name means: a key's own name, that of a certificate of it, or an identity, of which the
     /// default key is meant, or the only one. Without a name it is the default key, or the only one.
     ///
     /// # Errors
-    /// There is none, or there are several and none is the default; or as [`KeyChain::keys`].
+    /// There is none, or there are several and none is the default; or its file cannot be used.
     pub fn key(&self, name: Option<NameRef<'_>>) -> Result<Key, StoreError> {
-        let is_meant = |key: &Key| name.is_none_or(|name| means(name, key.name()));
-        let mut keys: Vec<Key> = self.keys()?.into_iter().filter(is_meant).collect();
-        if keys.len() > 1
-            && let Some(default) = self.default_key()?
-            && let Some(place) = keys.iter().position(|key| *key.name() == default)
+        let is_meant = |key: &KeyName| name.is_none_or(|name| means(name, key));
+        if let Some(named) = name.and_then(KeyName::of_locator)
+            && let Some(key) = self.named(&named)?
         {
-            return Ok(keys.swap_remove(place));
+            return Ok(key);
         }
+        let default = self.default_key();
+        if let Ok(Some(default)) = &default
+            && is_meant(default)
+            && let Some(key) = self.named(default)?
+        {
+            return Ok(key);
+        }
+        let mut keys: Vec<Key> = self.keys()?.into_iter().filter(|key| is_meant(key.name())).collect();
         match (keys.pop(), keys.is_empty()) {
             (Some(key), true) => Ok(key),
             (Some(key), false) => {
+                default?;
                 keys.push(key);
                 Err(StoreError::Several(keys.iter().map(|key| key.name().clone()).collect()))
             }
-            (None, _) => Err(match name {
-                Some(name) => StoreError::NotFound(name.to_name()),
-                None => StoreError::Empty(self.folder.clone()),
-            }),
+            (None, _) => Err(self.without_key(name)?),
         }
+    }
+
+    /// Why there is no key of this name: one of those that are not used may be it.
+    fn without_key(&self, name: Option<NameRef<'_>>) -> Result<StoreError, StoreError> {
+        let files = match name.and_then(KeyName::of_locator) {
+            // Its file would be there.
+            Some(_) => Vec::new(),
+            None => self.files(PRIVATE_KEY)?,
+        };
+        let unused = files.iter().find_map(|path| read_key(path).err());
+        Ok(unused.unwrap_or_else(|| match name {
+            Some(name) => StoreError::NotFound(name.to_name()),
+            None => StoreError::Empty(self.folder.clone()),
+        }))
     }
 
     /// The certificate that a name means: its own, or the newest one of a key, or of an identity's default or only key.
@@ -270,7 +307,7 @@ impl KeyChain {
             return Ok(certificate.clone());
         }
         let mut meant: Vec<Certificate> = all.into_iter().filter(|own| means(name, own.key_name())).collect();
-        if let Some(default) = self.default_key()?
+        if let Ok(Some(default)) = self.default_key()
             && meant.iter().any(|certificate| *certificate.key_name() == default)
         {
             meant.retain(|certificate| *certificate.key_name() == default);
@@ -342,9 +379,29 @@ impl KeyChain {
     }
 }
 
+/// Has a file also, or only, be at a path where there is none.
+fn place(new: &Path, path: &Path) -> io::Result<()> {
+    // A link fails where there is a file; a renaming would replace it.
+    match fs::hard_link(new, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => rename_to_none(new, path),
+        linked => linked,
+    }
+}
+
+/// The same where files have one name only (FAT, some shares): an empty file keeps the place meanwhile.
+fn rename_to_none(new: &Path, path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    fs::rename(new, path).inspect_err(|_| drop(fs::remove_file(path)))
+}
+
 /// Whether a name means a key: its identity's, its own, or a certificate's of it.
 fn means(name: NameRef<'_>, key: &KeyName) -> bool {
     name == key.identity() || KeyName::of_locator(name).as_ref() == Some(key)
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<Certificate>, StoreError> {
+    let bytes = fs::read(path).map_err(|error| StoreError::Io(path.to_owned(), error))?;
+    form::certificates(&bytes).map_err(|error| StoreError::Form(path.to_owned(), error))
 }
 
 fn read_key(path: &Path) -> Result<Key, StoreError> {
@@ -358,5 +415,29 @@ fn read_key(path: &Path) -> Result<Key, StoreError> {
     match form::read(&bytes, None).map_err(form)?.pop() {
         Some(Item::Key(key)) => Ok(key),
         _ => Err(form(FormError::Unknown)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_put_in_its_place_by_a_link_or_without_one_and_replaces_none() {
+        let folder = std::env::temp_dir().join(format!("weir-keychain-place-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [new, path] = ["new", "path"].map(|file| folder.join(file));
+        for put in [place, rename_to_none] {
+            fs::write(&new, "one").unwrap();
+            put(&new, &path).unwrap();
+            fs::write(folder.join("two"), "two").unwrap();
+            assert_eq!(put(&folder.join("two"), &path).unwrap_err().kind(), ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+            let _ = fs::remove_file(&new);
+            fs::remove_file(&path).unwrap();
+        }
+        assert!(rename_to_none(&folder.join("nothing"), &path).is_err() && !path.exists());
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

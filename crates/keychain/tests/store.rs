@@ -155,14 +155,29 @@ fn the_newest_certificate_of_a_key_is_meant_and_all_go_with_it() {
 }
 
 #[test]
-fn a_damaged_file_is_named() {
+fn a_damaged_file_is_named_where_it_is_meant_and_nowhere_else() {
     let folder = Folder::new("damaged");
     let chain = folder.chain();
     chain.insert_key(&key("/alice", Algorithm::Ed25519)).unwrap();
+    let alice = chain.key(None).unwrap().name().clone();
     let file = folder.files().remove(0);
     fs::write(&file, "no key").unwrap();
-    let error = chain.keys().unwrap_err().to_string();
-    assert!(error.contains(file.to_str().unwrap()), "{error}");
+    let bob = key("/bob", Algorithm::Ecdsa);
+    chain.insert_key(&bob).unwrap();
+    fs::write(chain.folder().join("odd.ndncert"), "no certificate").unwrap();
+    chain.insert_certificate(&certificate(&bob, 1)).unwrap();
+    let of = |name: &str| chain.key(Some(self::name(name).view())).map(|key| key.name().clone());
+    assert_eq!(of("/bob").unwrap(), *bob.name());
+    assert_eq!((chain.keys().unwrap().len(), chain.certificates().unwrap().len()), (1, 1));
+    let is_named = |error: StoreError| error.to_string().contains(file.to_str().unwrap());
+    // Whose it is cannot be told but by its own name.
+    assert!(is_named(of("/alice").unwrap_err()) && is_named(of(&alice.to_string()).unwrap_err()));
+    assert!(matches!(of("/carol/KEY/x"), Err(StoreError::NotFound(_))));
+    chain.set_default(&alice).unwrap();
+    assert!(is_named(chain.key(None).unwrap_err()), "no other key signs instead");
+    let unused: Vec<String> = chain.unused().unwrap().iter().map(ToString::to_string).collect();
+    assert!(unused.len() == 2 && unused[1].contains("odd.ndncert"), "{unused:?}");
     fs::write(chain.folder().join("default"), "/alice").unwrap();
     assert!(chain.default_key().unwrap_err().to_string().contains("default"));
+    assert_eq!(of("/bob").unwrap(), *bob.name());
 }

@@ -31,7 +31,9 @@ pub const DEFAULT_SOCKET: &str = "/run/nfd/nfd.sock";
 /// Where they listen on some systems.
 const OTHER_SOCKET: &str = "/run/nfd.sock";
 const DEFAULT_PORT: u16 = 6363;
-/// Segments of one dataset at most: what a forwarder says is not to fill this machine.
+/// The longest dataset, bytes: what a forwarder says is not to fill this machine. Assumed: a million routes.
+const MAX_DATASET: usize = 64 << 20;
+/// Segments of one dataset at most: they may be empty.
 const MAX_SEGMENTS: u64 = 1 << 17;
 
 /// Where a forwarder listens for applications.
@@ -113,25 +115,36 @@ impl Endpoint {
         Ok(Endpoint::Unix(PathBuf::from(if is_elsewhere { OTHER_SOCKET } else { DEFAULT_SOCKET })))
     }
 
+    /// The addresses of a TCP endpoint, of which a host may have several; a Unix socket has none.
+    ///
+    /// # Errors
+    /// The host is not known, or has no address of the version that is wanted.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let Endpoint::Tcp { host, port, version } = self else { return Ok(Vec::new()) };
+        let is_wanted = |address: &SocketAddr| match version {
+            Some(4) => address.is_ipv4(),
+            Some(_) => address.is_ipv6(),
+            None => true,
+        };
+        let found: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.filter(is_wanted).collect();
+        if found.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the host has no such address"));
+        }
+        Ok(found)
+    }
+
     fn connect(&self, timeout: Duration) -> io::Result<Stream> {
-        match self {
-            Endpoint::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
-            Endpoint::Tcp { host, port, version } => {
-                let is_wanted = |address: &SocketAddr| match version {
-                    Some(4) => address.is_ipv4(),
-                    Some(_) => address.is_ipv6(),
-                    None => true,
-                };
-                let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no such address");
-                for address in (host.as_str(), *port).to_socket_addrs()?.filter(is_wanted) {
-                    match TcpStream::connect_timeout(&address, timeout) {
-                        Ok(stream) => return Ok(Stream::Tcp(stream)),
-                        Err(error) => last = error,
-                    }
-                }
-                Err(last)
+        if let Endpoint::Unix(path) = self {
+            return UnixStream::connect(path).map(Stream::Unix);
+        }
+        let mut last = io::ErrorKind::NotFound.into();
+        for address in self.addresses()? {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(stream) => return Ok(Stream::Tcp(stream)),
+                Err(error) => last = error,
             }
         }
+        Err(last)
     }
 }
 
@@ -475,8 +488,8 @@ impl Client {
             } else if next != 0 || number == 0 {
                 return Err(bad("another segment was asked for"));
             }
-            if next >= MAX_SEGMENTS {
-                return Err(bad("too many segments"));
+            if next >= MAX_SEGMENTS || content.len() > MAX_DATASET {
+                return Err(bad("the dataset has no end"));
             }
             let name = data.name.parent().to_name().with_segment(next);
             let interest = self.interest(&name).to_vec();

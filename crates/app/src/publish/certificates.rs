@@ -1,43 +1,44 @@
 //! Certificates under their own names, so that whoever trusts one of them can check what it certifies.
 
+use core::cmp::Reverse;
+
 use weir_core::packet::Packet;
-use weir_keychain::{Certificate, KeyChain, KeyName, StoreError};
+use weir_keychain::{Certificate, KeyChain, KeyName, Moment, StoreError};
+use weir_packet::sign::implicit_digest;
 use weir_packet::{Name, NameRef};
 
 use crate::{Answer, App, AppError};
 
-/// Certificates on the way up that are followed: as many as a consumer follows.
-const DEPTH: usize = weir_keychain::trust::DEFAULT_DEPTH;
-
-/// The certificates of one or more keys.
+/// The certificates of one or more keys; of each key the best first.
 #[derive(Clone, Debug, Default)]
 pub struct Certificates(Vec<Certificate>);
 
 impl Certificates {
-    /// The newest certificate of a key, and those on the way up to one that is signed by itself, as far as a key
-    /// chain has them. A key of HMAC has none.
+    /// All certificates of a key, and of the keys that certify it, as far as a key chain has them. Of each key those that are
+    /// valid now come first, among them those that another key issued, and among them the newest. A key of HMAC has
+    /// none.
     ///
     /// # Errors
     /// The key chain cannot be read.
-    pub fn of(key: &KeyName, chain: &KeyChain) -> Result<Certificates, StoreError> {
-        let mut found: Vec<Certificate> = Vec::new();
-        let mut wanted = Some(key.name().to_name());
-        while let Some(name) = wanted.take() {
-            let certificate = match chain.certificate(name.view()) {
-                Ok(certificate) => certificate,
-                Err(StoreError::NotFound(_)) => break,
-                Err(error) => return Err(error),
-            };
-            let is_known = found.iter().any(|known| known.name() == certificate.name());
-            if is_known || found.len() > DEPTH {
-                break;
+    pub fn of(key: &KeyName, chain: &KeyChain, now: Moment) -> Result<Certificates, StoreError> {
+        let all = chain.certificates()?;
+        let (mut keys, mut found, mut at) = (vec![key.clone()], Vec::new(), 0);
+        while let Some(key) = keys.get(at) {
+            let mut own: Vec<&Certificate> = all.iter().filter(|own| own.key_name() == key).collect();
+            own.sort_by_key(|own| rank(own, now));
+            for certificate in own {
+                let issuer = certificate.key_locator().and_then(KeyName::of_locator);
+                keys.extend(issuer.filter(|issuer| !keys.contains(issuer)));
+                found.push(certificate.clone());
             }
-            if !certificate.is_self_signed() {
-                wanted = certificate.key_locator().map(|locator| locator.to_name());
-            }
-            found.push(certificate);
+            at += 1;
         }
         Ok(Certificates(found))
+    }
+
+    /// The best certificate of the key whose they are.
+    pub fn best(&self) -> Option<&Certificate> {
+        self.0.first()
     }
 
     /// Their names.
@@ -55,12 +56,22 @@ impl Certificates {
     }
 }
 
+/// Where a certificate stands among those of its key: who trusts an anchor has no use for one that is signed by itself.
+fn rank(certificate: &Certificate, now: Moment) -> (bool, bool, Reverse<Option<u64>>) {
+    let version = certificate.name().last().and_then(|last| last.version());
+    (!certificate.validity().contains(now), certificate.is_self_signed(), Reverse(version))
+}
+
 impl Answer for Certificates {
     fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
-        let Ok(wanted) = NameRef::from_value(interest.name.wire()) else { return false };
-        let is_it = |certificate: &&Certificate| {
-            let name = certificate.name();
-            name == wanted || interest.can_be_prefix && name.starts_with(wanted)
+        let Ok(name) = NameRef::from_value(interest.name.wire()) else { return false };
+        let is_it = |certificate: &&Certificate| match interest.name.implicit_digest() {
+            Some(digest) => {
+                certificate.name() == name.parent() && *digest == implicit_digest(certificate.wire())
+            }
+            None => {
+                certificate.name() == name || interest.can_be_prefix && certificate.name().starts_with(name)
+            }
         };
         let found = self.0.iter().find(is_it);
         out.extend_from_slice(found.map_or(&[], Certificate::wire));

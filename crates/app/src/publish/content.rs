@@ -6,7 +6,10 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
+use weir_core::units::Span;
 use weir_net::clock::random_seed;
+
+use super::object::Packing;
 
 /// What differs once a file was written to, or is another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,46 +17,72 @@ pub(super) struct Stamp {
     device: u64,
     inode: u64,
     len: u64,
-    /// Time of its last modification, µs since 1970; 0 if before.
+    /// Names that it has.
+    links: u64,
+    /// Time of its last modification, µs since 1970; 0 if before. Anybody can set it.
     modified_us: u64,
+    /// Time of its last change (ctime), µs since 1970: of writing to it, of setting its time of modification, of giving it
+    /// a name or taking one away. The system alone sets it.
+    changed_us: u64,
 }
 
 impl Stamp {
     /// That of an open file; `None` if it is no regular one.
     pub(super) fn of(file: &File) -> io::Result<Option<Stamp>> {
         let metadata = file.metadata()?;
-        let modified_us = metadata
-            .mtime()
-            .checked_mul(1_000_000)
-            .and_then(|us| u64::try_from(us + metadata.mtime_nsec() / 1000).ok());
+        let modified_us = us(metadata.mtime(), metadata.mtime_nsec());
+        let changed_us = us(metadata.ctime(), metadata.ctime_nsec());
         Ok(metadata.is_file().then(|| Stamp {
             device: metadata.dev(),
             inode: metadata.ino(),
             len: metadata.len(),
-            modified_us: modified_us.unwrap_or(0),
+            links: metadata.nlink(),
+            modified_us,
+            // Some file systems of programs know no such time.
+            changed_us: if changed_us == 0 { modified_us } else { changed_us },
         }))
     }
 
-    /// The version of what a file has in it, in segments of this size: the time of its modification, µs since 1970, in
-    /// units of 10 ms, to which the size is added. So the same segments have the same names when they are
-    /// published again, and other segments have others.
-    pub(super) fn version(&self, segment_size: usize) -> u64 {
-        self.modified_us / VERSION_UNIT_US * VERSION_UNIT_US + segment_size as u64
+    /// The version of what a file has in it: the time of its last change, µs since 1970, in units of 10 ms, to which is
+    /// added how it is cut and signed. So the same packets have the same names when they are published again, and
+    /// others have others.
+    pub(super) fn version(&self, packing: &Packing) -> u64 {
+        let how = packing.segment_size as u64 + packing.signing.number() % VERSION_UNIT_US;
+        self.changed_us / VERSION_UNIT_US * VERSION_UNIT_US + how % VERSION_UNIT_US
     }
 
-    /// µs after which a change of the file changes its version, if it has been left alone until then.
-    pub(super) fn settles_in_us(&self, now_us: u64) -> u64 {
-        // A time in the future was set by hand: it changes with the next modification.
-        let age = now_us.checked_sub(self.modified_us).unwrap_or(SETTLES_US);
-        SETTLES_US.saturating_sub(age)
+    /// Whether a file that had this stamp, and now has the other, has the same in it. One that was removed or replaced
+    /// was changed only in that nobody finds it any more.
+    pub(super) fn has_same_content(&self, now: &Stamp) -> bool {
+        let removed = Stamp { links: 0, changed_us: now.changed_us, ..*self };
+        self == now || self.links > 0 && removed == *now
     }
+
+    /// µs after which the file was left alone for as long as is wanted, or until a change of it changes its version, if it
+    /// is left alone until then.
+    pub(super) fn settles_in_us(&self, now_us: u64, wanted: Span) -> u64 {
+        let is_coarse = self.changed_us.is_multiple_of(1_000_000);
+        let least = if is_coarse { COARSE_SETTLES_US } else { SETTLES_US };
+        let settling = least.max(wanted.as_nanos() / 1000);
+        // Of the future: the clock was set back. What changes the file gives it another time.
+        let age = now_us.checked_sub(self.changed_us).unwrap_or(settling);
+        settling.saturating_sub(age)
+    }
+}
+
+/// A time of a file, µs since 1970; 0 if before.
+fn us(seconds: i64, nanos: i64) -> u64 {
+    let us = seconds.checked_mul(1_000_000).and_then(|us| u64::try_from(us + nanos / 1000).ok());
+    us.unwrap_or(0)
 }
 
 /// Versions of a file are so far apart at least: more than the largest segment size.
 const VERSION_UNIT_US: u64 = 10_000;
-/// File systems tell modifications apart by a tick of the kernel, 10 ms at most. One within the same unit of
+/// File systems tell changes apart by a tick of the kernel, 10 ms at most. One within the same unit of
 /// versions as this or the tick before has another version after so long.
 const SETTLES_US: u64 = 2 * VERSION_UNIT_US;
+/// The same where times are whole seconds: they are those of FAT perhaps, which come every 2 s.
+const COARSE_SETTLES_US: u64 = 2_000_000 + SETTLES_US;
 
 /// Why content cannot be read.
 #[derive(Debug)]
@@ -92,7 +121,9 @@ impl Content {
     pub(super) fn is_intact(&self) -> bool {
         match self {
             Content::Bytes(_) => true,
-            Content::File(file, stamp) => Stamp::of(file).is_ok_and(|now| now == Some(*stamp)),
+            Content::File(file, stamp) => {
+                Stamp::of(file).is_ok_and(|now| now.is_some_and(|now| stamp.has_same_content(&now)))
+            }
         }
     }
 
@@ -139,27 +170,74 @@ pub(super) fn spool(reader: &mut dyn Read) -> io::Result<File> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use super::super::Signing;
     use super::*;
+    use std::collections::BTreeSet;
+    use weir_keychain::{Algorithm, Key};
+    use weir_packet::Name;
 
-    fn stamp(modified_us: u64) -> Stamp {
-        Stamp { device: 1, inode: 2, len: 3, modified_us }
+    fn stamp(changed_us: u64) -> Stamp {
+        Stamp { device: 1, inode: 2, len: 3, links: 1, modified_us: 4, changed_us }
+    }
+
+    fn packing(segment_size: usize, signing: Signing) -> Packing {
+        Packing { segment_size, freshness_ms: 0, signing }
     }
 
     #[test]
-    fn a_version_says_when_a_file_was_modified_and_how_it_is_cut() {
-        let modified = 1_795_315_881_501_234;
-        assert_eq!(stamp(modified).version(8000), 1_795_315_881_508_000);
-        assert_eq!(stamp(modified).version(1), 1_795_315_881_500_001);
-        assert!(stamp(modified + 10_000).version(1) > stamp(modified).version(8800));
+    fn a_version_says_when_a_file_was_changed_and_how_it_is_cut() {
+        let changed = 1_795_315_881_501_234;
+        let version = |changed, size| stamp(changed).version(&packing(size, Signing::Digest));
+        assert_eq!(version(changed, 8000), 1_795_315_881_508_000);
+        assert_eq!(version(changed, 1), 1_795_315_881_500_001);
+        assert!(version(changed + 10_000, 1) > version(changed, 8800));
+    }
+
+    #[test]
+    fn a_version_says_what_signs() {
+        let identity: Name = "/alice".parse().unwrap();
+        let key = || Signing::Key(Key::generate(identity.view(), Algorithm::Ed25519).unwrap());
+        let changed = 1_795_315_881_501_234;
+        let signed = packing(8000, key());
+        let version = stamp(changed).version(&signed);
+        assert_ne!(version, 1_795_315_881_508_000);
+        assert_eq!(version / 10_000, 179_531_588_150);
+        assert_eq!(stamp(changed).version(&signed), version);
+        assert_ne!(stamp(changed).version(&Packing { segment_size: 7999, ..signed }), version);
+        let versions: BTreeSet<u64> =
+            (0..20).map(|_| stamp(changed).version(&packing(8000, key()))).collect();
+        assert!(versions.len() > 15, "two of 20 keys are alike once in 50 times: {versions:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_removed_has_the_same_in_it_and_any_other_change_may_not() {
+        let before = stamp(7);
+        let removed = Stamp { links: 0, changed_us: 8, ..before };
+        assert!(before.has_same_content(&before) && before.has_same_content(&removed));
+        for other in [
+            Stamp { changed_us: 8, ..before },
+            Stamp { links: 2, changed_us: 8, ..before },
+            Stamp { modified_us: 5, ..removed },
+            Stamp { len: 4, ..removed },
+            Stamp { inode: 3, ..removed },
+        ] {
+            assert!(!before.has_same_content(&other), "{other:?}");
+        }
+        assert!(!removed.has_same_content(&Stamp { changed_us: 9, ..removed }));
     }
 
     #[test]
     fn a_file_is_left_alone_until_a_change_would_show() {
-        let modified = 1_795_315_881_501_234;
-        assert_eq!(stamp(modified).settles_in_us(modified), 20_000);
-        assert_eq!(stamp(modified).settles_in_us(modified + 5_000), 15_000);
-        assert_eq!(stamp(modified).settles_in_us(modified + 20_000), 0);
-        assert_eq!(stamp(modified).settles_in_us(modified - 1), 0);
+        let changed = 1_795_315_881_501_234;
+        let settles = |now, wanted| stamp(changed).settles_in_us(now, Span::from_millis(wanted));
+        assert_eq!(settles(changed, 0), 20_000);
+        assert_eq!(settles(changed + 5_000, 20), 15_000);
+        assert_eq!(settles(changed + 5_000, 2000), 1_995_000);
+        assert_eq!(settles(changed + 20_000, 20), 0);
+        assert_eq!(settles(changed - 1, 2000), 0);
+        let coarse = |now| stamp(1_795_315_880_000_000).settles_in_us(now, Span::ZERO);
+        assert_eq!((coarse(1_795_315_881_000_000), coarse(1_795_315_882_020_000)), (1_020_000, 0));
     }
 }

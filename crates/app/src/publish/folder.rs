@@ -15,6 +15,8 @@ use weir_packet::{NameRef, component_type};
 #[derive(Debug)]
 pub(super) struct Folder {
     root: OwnedFd,
+    /// Whether files are served whose path has a name that begins with a dot.
+    pub(super) has_hidden: bool,
 }
 
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
@@ -22,13 +24,15 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRE
 
 impl Folder {
     pub(super) fn open(path: &Path) -> io::Result<Folder> {
-        Ok(Folder { root: openat(CWD, path, DIRECTORY, Mode::empty())? })
+        Ok(Folder { root: openat(CWD, path, DIRECTORY, Mode::empty())?, has_hidden: false })
     }
 
     /// The file that a name means: each component is a name in a folder. `None` if there is none, or only outside.
     /// Links are followed as long as they stay within.
     pub(super) fn file(&self, name: NameRef<'_>) -> io::Result<Option<File>> {
-        let Some(path) = path(name) else { return Ok(None) };
+        let Some(path) = path(name).filter(|path| self.has_hidden || !is_hidden(path)) else {
+            return Ok(None);
+        };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let opened = match openat2(&self.root, &path, FILE, Mode::empty(), resolve) {
             // A kernel older than 5.6, or a sandbox that does not know the call.
@@ -69,6 +73,11 @@ fn is_absence(error: Errno) -> bool {
         Errno::AGAIN,
     ];
     absent.contains(&error)
+}
+
+/// Whether a name on a path begins with a dot: keys and passwords often do.
+pub(super) fn is_hidden(path: &Path) -> bool {
+    path.iter().any(|name| name.as_bytes().starts_with(b"."))
 }
 
 /// The path of a name of generic components. `None` if one of them cannot be in a path.
@@ -116,7 +125,8 @@ mod tests {
         let temporary = Temporary::new();
         let served = temporary.0.join("served");
         let special = "sub/a b%é\n=.txt";
-        for file in ["top", "sub/inner", special, "..."] {
+        std::fs::create_dir_all(served.join(".ssh")).unwrap();
+        for file in ["top", "sub/inner", special, "...", ".ssh/key"] {
             std::fs::write(served.join(file), file).unwrap();
         }
         std::fs::write(temporary.0.join("secret"), "secret").unwrap();
@@ -125,7 +135,10 @@ mod tests {
         symlink("..", served.join("up")).unwrap();
         symlink("../top", served.join("sub/within")).unwrap();
         symlink("loop", served.join("loop")).unwrap();
-        let folder = Folder::open(&served).unwrap();
+        let mut folder = Folder::open(&served).unwrap();
+        let hidden = ["/...", "/.ssh/key"].map(|uri| uri.parse::<Name>().unwrap());
+        assert!(hidden.iter().all(|name| folder.file(name.view()).unwrap().is_none()));
+        folder.has_hidden = true;
         let resolved = |name: &Name| folder.file(name.view()).unwrap();
         let walked = |name: &Name| {
             let path = path(name.view())?;
@@ -138,9 +151,13 @@ mod tests {
             let mut text = String::new();
             file.map(|mut file| file.read_to_string(&mut text).unwrap()).map(|_| text)
         };
-        for parts in
-            [&[b"top" as &[u8]][..], &[b"sub", b"inner"], &[b"sub", &special.as_bytes()[4..]], &[b"..."]]
-        {
+        for parts in [
+            &[b"top" as &[u8]][..],
+            &[b"sub", b"inner"],
+            &[b"sub", &special.as_bytes()[4..]],
+            &[b"..."],
+            &[b".ssh", b"key"],
+        ] {
             let expected = Some(String::from_utf8(parts.join(&b"/"[..])).unwrap());
             assert_eq!(text(resolved(&name(parts))), expected);
             assert_eq!(text(walked(&name(parts))), expected);

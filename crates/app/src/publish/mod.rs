@@ -6,10 +6,10 @@
 //! ```
 //!
 //! As `ndnd cat`, `ndncatchunks` and NDNts fetch them. A file is read where it is asked for, and is never in memory
-//! as a whole. Its version is the time when it was modified, so a publisher that was restarted serves the same
-//! version, and who has a part of it can go on. A file that changes while it is served is told apart: the old
-//! version is answered no longer (unless its file was replaced by another and is still there), the new one is
-//! found by its metadata. No version ever has parts of two.
+//! as a whole. Its version is the time of its last change (ctime) and how it is cut and signed, so a publisher that was
+//! restarted serves the same version, and who has a part of it can go on. A file that changes while it is served is told
+//! apart: the old version is answered no longer (unless its file was replaced by another and is still there), the new one
+//! is found by its metadata. No version has parts of two, as long as the file system keeps that time.
 //!
 //! What cannot be answered is left unanswered: there are no Nacks of producers.
 
@@ -43,7 +43,7 @@ pub use source::Source;
 pub struct PublishOptions {
     /// Content of a segment, bytes. The default is 8000, as ndnd and ndn-cxx have it.
     pub segment_size: usize,
-    /// The version. By default that of a file says when it was modified, and that of anything else is now, µs since
+    /// The version. By default that of a file says when it was changed, and that of anything else is now, µs since
     /// 1970.
     pub version: Option<u64>,
     /// How long caches may call segments fresh, to the millisecond. The default is 10 s, as ndn-cxx has it.
@@ -55,6 +55,9 @@ pub struct PublishOptions {
     pub cache: Bytes,
     /// How many files of a folder are open at most. The default is 64.
     pub open_files: usize,
+    /// How long a file must have been left alone before it is served, 20 ms at least, which is the default: what is
+    /// written with longer pauses is served as it is in a pause.
+    pub settling: Span,
 }
 
 impl Default for PublishOptions {
@@ -66,6 +69,7 @@ impl Default for PublishOptions {
             signing: Signing::Digest,
             cache: Bytes::new(32 << 20),
             open_files: 64,
+            settling: Span::from_millis(20),
         }
     }
 }
@@ -121,8 +125,8 @@ pub enum Notice<'a> {
     },
     /// The file of this version was changed: it is answered no longer.
     Changed(&'a Name),
-    /// The file of this object was changed, but there is no other version for what is in it now: its time of
-    /// modification is the same, or the version was given. It is not answered.
+    /// The file of this object was changed, but there is no other version for what is in it now: the version
+    /// was given, or the file system does not tell when a file was changed. It is not answered.
     SameVersion(&'a Name),
     /// The file of this object is being written to. It is served as soon as it is left alone.
     BeingWritten(&'a Name),

@@ -2,7 +2,7 @@
 
 use weir_core::units::Span;
 use weir_keychain::Key;
-use weir_packet::sign::SignError;
+use weir_packet::sign::{SignError, sha256};
 use weir_packet::{
     Component, Data, KeyLocator, MAX_PACKET_SIZE, MetaInfo, Name, NameRef, Signature, SignatureInfo,
     SignatureType, component_type,
@@ -18,6 +18,8 @@ pub enum Signing {
     Digest,
     /// A key: its name is the KeyLocator.
     Key(Key),
+    /// A key whose certificate of this name is the KeyLocator: who verifies fetches this one, and no other of the key.
+    Certified(Key, Name),
 }
 
 impl Signing {
@@ -26,17 +28,35 @@ impl Signing {
         match self {
             Signing::Digest => data.sign(&weir_packet::Signer::digest(), out),
             Signing::Key(key) => key.sign(data, out),
+            Signing::Certified(key, certificate) => key.sign_as(certificate.view(), data, out),
+        }
+    }
+
+    /// A number for what signs: 0 for a digest, and hardly ever the same for two keys.
+    pub(super) fn number(&self) -> u64 {
+        let Some(KeyLocator::Name(name)) = self.info().key_locator else { return 0 };
+        let [a, b, c, d, ..] = sha256(name.value());
+        u64::from(u32::from_be_bytes([a, b, c, d]))
+    }
+
+    /// The key that signs; a digest needs none.
+    pub const fn key(&self) -> Option<&Key> {
+        match self {
+            Signing::Digest => None,
+            Signing::Key(key) | Signing::Certified(key, _) => Some(key),
         }
     }
 
     /// What signatures say of themselves.
     fn info(&self) -> SignatureInfo<'_> {
-        match self {
-            Signing::Digest => SignatureInfo::new(SignatureType::DigestSha256),
-            Signing::Key(key) => SignatureInfo {
-                key_locator: Some(KeyLocator::Name(key.name().name())),
-                ..SignatureInfo::new(key.signer().signature_type())
-            },
+        let (key, locator) = match self {
+            Signing::Digest => return SignatureInfo::new(SignatureType::DigestSha256),
+            Signing::Key(key) => (key, key.name().name()),
+            Signing::Certified(key, certificate) => (key, certificate.view()),
+        };
+        SignatureInfo {
+            key_locator: Some(KeyLocator::Name(locator)),
+            ..SignatureInfo::new(key.signer().signature_type())
         }
     }
 }

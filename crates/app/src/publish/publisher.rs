@@ -6,8 +6,8 @@ use std::io;
 use std::rc::Rc;
 
 use weir_core::packet::Packet;
-use weir_core::units::{Bytes, Span};
-use weir_net::clock::wall_us;
+use weir_core::units::{Bytes, Span, Time};
+use weir_net::clock::{Clock, wall_us};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Name, NameRef};
 
@@ -21,9 +21,9 @@ use crate::rdr::{Metadata, metadata_name};
 
 /// How long caches may call metadata fresh: as ndn-cxx, ndnd and NDNts have it.
 const METADATA_FRESHNESS: Span = Span::from_millis(10);
-/// How long it is waited for a file that was modified just now. Assumed: longer than the tick of any file system,
-/// shorter than patience.
-const SETTLING: Span = Span::from_secs(1);
+/// How much longer than it must be left alone it is waited for a file that was changed just now. Assumed: shorter than
+/// patience.
+const PATIENCE: Span = Span::from_secs(1);
 /// Versions of one object that are kept while its file is replaced again and again.
 const MAX_VERSIONS: usize = 4;
 /// Metadata that are kept, to be sent again while they are fresh.
@@ -34,8 +34,10 @@ const MAX_NOTICED: usize = 1024;
 /// Metadata that were made.
 struct MadeMetadata {
     own_name: Vec<u8>,
-    /// Its own version: when it was made, µs since 1970.
-    made_at: u64,
+    /// Its own version: when it was made, µs since 1970, or later than the one before it if the clock was set back.
+    version: u64,
+    /// When it was made, by a clock that nobody sets.
+    made_at: Time,
     wire: Vec<u8>,
 }
 
@@ -51,12 +53,17 @@ pub struct Publisher {
     is_fixed: bool,
     packing: Packing,
     version: Option<u64>,
+    /// So long a file must have been left alone.
+    settling: Span,
     /// At most so many files are open.
     open_files: usize,
     /// Versions that were asked for; the last used ones at the end.
     objects: Vec<Object>,
     objects_made: u64,
     metadata: VecDeque<MadeMetadata>,
+    /// Version of the last metadata.
+    last_metadata: u64,
+    clock: Clock,
     cache: Cache,
     counters: Rc<Cell<PublishCounters>>,
     on_notice: Box<OnNotice>,
@@ -89,10 +96,13 @@ impl Publisher {
             is_fixed: false,
             packing,
             version: options.version,
+            settling: options.settling,
             open_files: options.open_files.max(1),
             objects: Vec::new(),
             objects_made: 0,
             metadata: VecDeque::new(),
+            last_metadata: 0,
+            clock: Clock::start(),
             cache: Cache::new(options.cache.as_u64() as usize),
             counters: Rc::default(),
             on_notice: Box::new(on_notice),
@@ -115,14 +125,14 @@ impl Publisher {
             let version = self.version.unwrap_or_else(wall_us);
             return self.add(NameRef::ROOT, version, content).map(drop).map_err(PublishError::TooLarge);
         }
-        let until = wall_us() + SETTLING.as_nanos() / 1000;
+        let until = wall_us() + (self.settling + PATIENCE).as_nanos() / 1000;
         loop {
             let found =
                 self.source.file(NameRef::ROOT).and_then(|file| file.ok_or(io::ErrorKind::NotFound.into()));
             let (file, stamp) = found.map_err(|error| self.source.unreadable(error))?;
-            let left = stamp.settles_in_us(wall_us());
+            let left = stamp.settles_in_us(wall_us(), self.settling);
             if left == 0 {
-                let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+                let version = self.version.unwrap_or_else(|| stamp.version(&self.packing));
                 let added = self.add(NameRef::ROOT, version, Content::File(file, stamp));
                 return added.map(drop).map_err(PublishError::TooLarge);
             }
@@ -216,21 +226,20 @@ impl Publisher {
             }
         };
         let is_same = |object: &Object| {
-            !object.is_gone && matches!(object.content, Content::File(_, known) if known == stamp)
+            !object.is_gone
+                && matches!(&object.content, Content::File(_, known) if known.has_same_content(&stamp))
         };
         if let Some(place) = self.place(own_name, is_same) {
             return Some(self.touch(place));
         }
-        if stamp.settles_in_us(wall_us()) > 0 {
+        if stamp.settles_in_us(wall_us(), self.settling) > 0 {
             self.notice(Notice::BeingWritten(&name));
             return None;
         }
-        let version = self.version.unwrap_or_else(|| stamp.version(self.packing.segment_size));
+        let version = self.version.unwrap_or_else(|| stamp.version(&self.packing));
         if let Some(place) = self.place(own_name, |object| object.version == version) {
-            // Another file with the same version. The one that we have is as good, if it is still whole.
-            if !self.objects[place].is_gone && self.objects[place].content.is_intact() {
-                return Some(self.touch(place));
-            }
+            // Another file, or another content of it, with the same version: who has a part of the one gets nothing of
+            // the other.
             self.gone(place);
             self.notice(Notice::SameVersion(&name));
             return None;
@@ -294,10 +303,10 @@ impl Publisher {
 
     /// Appends metadata: of this version, or such as say the newest version.
     fn metadata(&mut self, own_name: NameRef<'_>, version: Option<u64>, out: &mut Vec<u8>) -> bool {
-        let now = wall_us();
+        let now = self.clock.now();
         let is_wanted = |made: &&MadeMetadata| {
-            let is_fresh = now.saturating_sub(made.made_at) < METADATA_FRESHNESS.as_nanos() / 1000;
-            made.own_name == own_name.value() && version.map_or(is_fresh, |version| version == made.made_at)
+            let is_fresh = now.since(made.made_at) < METADATA_FRESHNESS;
+            made.own_name == own_name.value() && version.map_or(is_fresh, |version| version == made.version)
         };
         if let Some(made) = self.metadata.iter().rev().find(is_wanted) {
             out.extend_from_slice(&made.wire);
@@ -314,7 +323,8 @@ impl Publisher {
         metadata.encode(&mut content);
         let mut name = self.prefix.clone();
         name.extend(own_name);
-        let name = metadata_name(&name).with_version(now).with_segment(0);
+        let version = wall_us().max(self.last_metadata + 1);
+        let name = metadata_name(&name).with_version(version).with_segment(0);
         if self.packing.pack(name.view(), &content, 0, Some(METADATA_FRESHNESS), out).is_err() {
             return false;
         }
@@ -322,8 +332,9 @@ impl Publisher {
         if self.metadata.len() >= MAX_METADATA {
             self.metadata.pop_front();
         }
+        self.last_metadata = version;
         let own_name = own_name.value().to_vec();
-        self.metadata.push_back(MadeMetadata { own_name, made_at: now, wire: out.clone() });
+        self.metadata.push_back(MadeMetadata { own_name, version, made_at: now, wire: out.clone() });
         true
     }
 

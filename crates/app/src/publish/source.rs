@@ -32,8 +32,8 @@ impl Source {
         Source(Kind::Fixed(Some(Content::Bytes(bytes))))
     }
 
-    /// A file, or a folder: every regular file below it is an object, named by the components of its path. Links that
-    /// lead out of it are not followed.
+    /// A file, or a folder: every regular file below it is an object, named by the components of its path, but for hidden
+    /// ones, on whose path a name begins with a dot. Links that lead out of it are not followed.
     ///
     /// # Errors
     /// It cannot be opened, or is neither.
@@ -48,6 +48,15 @@ impl Source {
             Some(_) => Ok(Source(Kind::Path(path))),
             None => Err(PublishError::NotRegular(path)),
         }
+    }
+
+    /// Of a folder the hidden files too.
+    #[must_use]
+    pub fn with_hidden(mut self) -> Source {
+        if let Kind::Folder(folder) = &mut self.0 {
+            folder.has_hidden = true;
+        }
+        self
     }
 
     /// All that a reader gives. It is read to its end before anything is served, since each segment says which is
