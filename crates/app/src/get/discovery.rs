@@ -70,7 +70,8 @@ fn named(asked: &Name, wire: Vec<u8>) -> Result<Object, GetError> {
         return Ok(Object::named(data.name.parent().to_name()));
     }
     let name = data.name.to_name();
-    Ok(Object { name, last_segment: None, whole: Some(data.payload().to_vec()) })
+    let whole = Some((data.payload().to_vec(), data.signature.info.typ));
+    Ok(Object { name, last_segment: None, whole })
 }
 
 #[cfg(test)]
@@ -91,7 +92,8 @@ mod tests {
         assert_eq!(object, Object::named("/a/v=7".parse().unwrap()));
         for whole in ["/a/v=7", "/a", "/a/b"] {
             let object = named(&asked, data(whole, b"x", None)).unwrap();
-            assert_eq!((object.name.to_string().as_str(), object.whole.as_deref()), (whole, Some(&b"x"[..])));
+            assert_eq!(object.name.to_string(), whole);
+            assert_eq!(object.whole, Some((b"x".to_vec(), SignatureType::Null)));
         }
         let asked: Name = "/a/seg=3".parse().unwrap();
         assert!(

@@ -72,6 +72,8 @@ pub enum GetError {
     File(PathBuf, io::Error),
     /// Another process is writing the same file.
     Busy(PathBuf),
+    /// What is in the place of the partial file is not ours, and why; it is not touched.
+    Foreign(PathBuf, &'static str),
 }
 
 impl core::fmt::Display for GetError {
@@ -121,6 +123,9 @@ impl core::fmt::Display for GetError {
             ),
             GetError::File(path, error) => write!(f, "{}: {error}", path.display()),
             GetError::Busy(path) => write!(f, "{}: another process is writing it", path.display()),
+            GetError::Foreign(path, why) => {
+                write!(f, "{}: {why}: remove it, or write to another file", path.display())
+            }
         }
     }
 }

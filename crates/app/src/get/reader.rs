@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::io::{self, Read};
 
 use super::transfer::Transfer;
-use super::{Fetcher, GetError, Object, Report};
+use super::{Fetcher, GetError, Object, Progress, Report};
 use crate::App;
 
 /// The content of an object, to be read in order: [`Fetcher::into_reader`].
@@ -23,7 +23,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(mut fetcher: Fetcher<'a>) -> Result<Reader<'a>, GetError> {
         let mut object = fetcher.find(&mut |_| ControlFlow::Continue(()))?;
-        let content = object.whole.take();
+        let content = object.whole.take().map(|(content, _)| content);
         let transfer = match &content {
             Some(_) => None,
             None => Some(Transfer::start(fetcher.app, &fetcher.get, fetcher.scheme, &object, 0)?),
@@ -43,8 +43,10 @@ impl<'a> Reader<'a> {
         while self.content.is_empty() {
             let Some(transfer) = &mut self.transfer else { return Ok(()) };
             let (content, fetcher) = (&mut self.content, &mut self.fetcher);
-            let mut deliver = |_, bytes: &[u8]| {
-                content.extend_from_slice(bytes);
+            let mut deliver = |progress: Progress<'_>| {
+                if let Progress::Content { content: bytes, .. } = progress {
+                    content.extend_from_slice(bytes);
+                }
                 ControlFlow::Continue(())
             };
             let validator = &mut fetcher.validator;
