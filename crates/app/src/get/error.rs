@@ -22,6 +22,8 @@ pub enum GetError {
     Unanswered(Name),
     /// The metadata of this name are none.
     Metadata(Name, DecodeError),
+    /// The metadata of the first name are of the second, which is not under it.
+    Elsewhere(Name, Name),
     /// A Data is not to be believed.
     Invalid {
         /// The object.
@@ -89,6 +91,9 @@ impl core::fmt::Display for GetError {
             }
             GetError::Unanswered(name) => write!(f, "nobody answers for {name}"),
             GetError::Metadata(name, error) => write!(f, "the metadata of {name} cannot be read: {error}"),
+            GetError::Elsewhere(name, other) => {
+                write!(f, "the metadata of {name} are of {other}, which is another object")
+            }
             GetError::Invalid { object, segment: Some(segment), reason } => {
                 write!(f, "segment {segment} of {object} is not to be believed: {reason}")
             }

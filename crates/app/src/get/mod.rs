@@ -54,6 +54,9 @@ pub use error::GetError;
 pub use partial::Discarded;
 pub use reader::Reader;
 
+/// How long it is asked whether a segment of an older version can be had: three tries.
+const OLD_VERSION: Span = Span::from_secs(7);
+
 /// What to get, and how.
 #[derive(Clone, Debug)]
 pub struct Get {
@@ -65,7 +68,8 @@ pub struct Get {
     pub class: ServiceClass,
     /// Lifetime of its Interests.
     pub lifetime: Span,
-    /// How long the oldest missing segment may be missing before it is given up; `None`: for ever.
+    /// How long anything may be missing before it is given up: the metadata, a certificate, the oldest segment that is
+    /// missing; `None`: for ever.
     pub patience: Option<Span>,
     /// Memory for segments that come before their turn: more is not asked for.
     pub memory: Bytes,
@@ -329,20 +333,23 @@ impl<'a> Fetcher<'a> {
         Ok(Report { signature: report.signature.map(|typ| weakest(signature, typ)), ..report })
     }
 
-    /// The object that goes into a file: that of its part, if it is the one that is found, or can still be had.
+    /// The object that goes into a file: that of its part, if it is the one that is found, or an older version that can
+    /// still be had.
     fn find_for(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Object, GetError> {
         let found = self.find(each);
         let Some((old, newest)) = file.object() else { return found };
         let old = Object { last_segment: file.note().last_segment, ..Object::named(old) };
         match found {
             Ok(object) if object.name == old.name => {
-                self.compare(file, &old, newest, each)?;
+                self.compare(file, (&old, newest), self.get.patience, each)?;
                 return Ok(old);
             }
             Ok(_) | Err(GetError::Nack(..) | GetError::Unanswered(_)) => {}
             Err(error) => return Err(error),
         }
-        if self.can_be_had(file, &old, newest, each)? {
+        // Of a name that is taken as it is there are no versions.
+        let is_version = self.get.discovery && old.name.view().len() > self.get.name.view().len();
+        if is_version && self.can_be_had(file, (&old, newest), each)? {
             return Ok(old);
         }
         if found.is_ok() {
@@ -355,11 +362,11 @@ impl<'a> Fetcher<'a> {
     fn compare(
         &mut self,
         file: &mut PartialFile,
-        object: &Object,
-        newest: u64,
+        (object, newest): (&Object, u64),
+        patience: Option<Span>,
         each: &mut Each<'_>,
     ) -> Result<(), GetError> {
-        let wire = self.segment(object, newest, each)?;
+        let wire = self.segment(object, newest, patience, each)?;
         let content = Data::decode(&wire).map(|data| data.payload().to_vec()).unwrap_or_default();
         if file.ends_with(&content)? {
             return Ok(());
@@ -372,15 +379,15 @@ impl<'a> Fetcher<'a> {
     fn can_be_had(
         &mut self,
         file: &mut PartialFile,
-        object: &Object,
-        newest: u64,
+        (object, newest): (&Object, u64),
         each: &mut Each<'_>,
     ) -> Result<bool, GetError> {
-        let mut outcome = self.compare(file, object, newest, each);
+        let patience = Some(self.get.patience.map_or(OLD_VERSION, |patience| patience.min(OLD_VERSION)));
+        let mut outcome = self.compare(file, (object, newest), patience, each);
         let last = object.last_segment.unwrap_or(newest + 1);
         for segment in [newest + 1, last].into_iter().filter(|segment| (newest + 1..=last).contains(segment))
         {
-            outcome = outcome.and_then(|()| self.segment(object, segment, each).map(|_| ()));
+            outcome = outcome.and_then(|()| self.segment(object, segment, patience, each).map(|_| ()));
         }
         match outcome {
             Ok(()) => Ok(true),
@@ -390,9 +397,15 @@ impl<'a> Fetcher<'a> {
     }
 
     /// A single segment, verified.
-    fn segment(&mut self, object: &Object, segment: u64, each: &mut Each<'_>) -> Result<Vec<u8>, GetError> {
+    fn segment(
+        &mut self,
+        object: &Object,
+        segment: u64,
+        patience: Option<Span>,
+        each: &mut Each<'_>,
+    ) -> Result<Vec<u8>, GetError> {
         let question = Question::new(object.name.clone().with_segment(segment));
-        self.asker(each, |asker| asker.ask_verified(&question))
+        self.asker(patience, each, |asker| asker.ask_verified(&question))
     }
 
     /// Finds the object.
@@ -401,18 +414,19 @@ impl<'a> Fetcher<'a> {
         if !self.get.discovery {
             return Ok(Object::named(name));
         }
-        self.asker(each, |asker| discovery::find(&name, asker))
+        self.asker(self.get.patience, each, |asker| discovery::find(&name, asker))
     }
 
     /// Asks for single Data; `each` is told that it is being looked for.
     fn asker<T>(
         &mut self,
+        patience: Option<Span>,
         each: &mut Each<'_>,
         ask: impl FnOnce(&mut Asker<'_, '_>) -> Result<T, GetError>,
     ) -> Result<T, GetError> {
         let mut watch = |_: &App| each(Progress::Searching);
         let class = self.get.class;
-        ask(&mut Asker { app: self.app, validator: &mut self.validator, class, watch: &mut watch })
+        ask(&mut Asker { app: self.app, validator: &mut self.validator, class, patience, watch: &mut watch })
     }
 
     /// Fetches the segments of an object, from one on.

@@ -153,7 +153,8 @@ impl Transfer {
     ) -> Result<(), GetError> {
         let Some(certificate) = self.wanted.take() else { return Ok(()) };
         app.pause(self.flow);
-        let mut asker = Asker { app, validator, class: self.get.class, watch };
+        let (class, patience) = (self.get.class, self.get.patience);
+        let mut asker = Asker { app, validator, class, patience, watch };
         asker.supply(certificate.view(), &mut |_, event| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
