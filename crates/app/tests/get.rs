@@ -30,7 +30,7 @@ use weir_keychain::{Algorithm, Certificate, Key, Moment, Trust, Validity};
 use weir_management::client::Endpoint;
 use weir_net::clock::wall_ms;
 use weir_packet::{
-    Component, ContentType, Data, KeyLocator, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, Signer,
+    Component, ContentType, Data, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, Signer,
     component_type,
 };
 
@@ -64,6 +64,17 @@ struct Faults {
     no_metadata: bool,
     /// This segment is a Nack of the application.
     absent: Option<u64>,
+    /// So are those behind the end.
+    absent_behind: bool,
+    /// The first Interest for this segment is lost.
+    lost: Option<u64>,
+    /// So many Interests for the metadata are lost; a store has a segment of this older version.
+    metadata_lost: u32,
+    older: Option<u64>,
+    /// What is known of the name is another object below.
+    below: bool,
+    /// This segment has neither a digest nor a signature.
+    unsigned: Option<u64>,
 }
 
 /// A producer of an object.
@@ -109,9 +120,15 @@ impl Object {
         let said = self.faults.end.filter(|(at, _)| *at == segment).map_or(self.last(), |(_, end)| end);
         let mut buffer = [0; 8];
         let last = Component::number(component_type::SEGMENT, said, &mut buffer);
-        let content_type = (self.faults.absent == Some(segment)).then_some(ContentType::Nack);
+        let is_absent = self.faults.absent == Some(segment) || segment > self.last();
+        let content_type = is_absent.then_some(ContentType::Nack);
         let meta = MetaInfo { final_block_id: Some(last), content_type, ..MetaInfo::NONE };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
+        if self.faults.unsigned == Some(segment) {
+            let info = SignatureInfo::new(SignatureType::Null);
+            out.extend_from_slice(&Data { meta, ..Data::new(name, content, info) }.to_vec());
+            return;
+        }
         self.sign(&Data { meta, ..Data::new(name, content, info) }, out);
         if self.faults.tampered == Some(segment) {
             let at = out.windows(content.len()).position(|window| window == content).unwrap();
@@ -128,19 +145,30 @@ impl Answer for Object {
             return true;
         }
         if name.to_name() == metadata_name(&OBJECT.parse().unwrap()) && !self.faults.no_metadata {
+            if self.faults.metadata_lost > 0 {
+                self.faults.metadata_lost -= 1;
+                return false;
+            }
             self.metadata(out);
             return true;
         }
         let versioned = object_name(self.version);
         if name.to_name().to_string() == OBJECT {
-            let first = versioned.with_segment(0);
+            let of = if self.faults.below { "/get/a/b".parse().unwrap() } else { versioned };
+            let of = self.faults.older.map_or(of, object_name);
+            let first = of.with_segment(0);
             self.segment(first.view(), 0, out);
             return true;
         }
         let Some(segment) = name.last().and_then(|last| last.segment()) else { return false };
         let is_silent = self.faults.silent == Some(segment)
             || self.faults.silent_from.is_some_and(|from| segment >= from);
-        if name.parent() != versioned.view() || segment > self.last() || is_silent {
+        let is_behind = segment > self.last() && !self.faults.absent_behind;
+        if name.parent() != versioned.view() || is_behind || is_silent {
+            return false;
+        }
+        if self.faults.lost == Some(segment) {
+            self.faults.lost = None;
             return false;
         }
         self.segment(name, segment, out);
@@ -199,7 +227,7 @@ fn get() -> Get {
 }
 
 fn impatient() -> Get {
-    Get { patience: Some(Span::from_millis(1200)), ..get() }
+    Get { patience: Some(Span::from_millis(2500)), ..get() }
 }
 
 /// What comes, and how it ends.
@@ -220,8 +248,18 @@ fn all(forwarder: &Running, get: Get, trust: Option<Trust>) -> (Vec<u8>, Result<
 }
 
 fn to_file(forwarder: &Running, get: Get, path: &Path, each: &mut Each<'_>) -> Result<Report, GetError> {
+    to_file_trusting(forwarder, get, Trust::Any, path, each)
+}
+
+fn to_file_trusting(
+    forwarder: &Running,
+    get: Get,
+    trust: Trust,
+    path: &Path,
+    each: &mut Each<'_>,
+) -> Result<Report, GetError> {
     let (mut app, scheme) = (App::connect(&endpoint(forwarder)).unwrap(), scheme());
-    Fetcher::new(&mut app, get, &*scheme).to_file(path, each)
+    Fetcher::new(&mut app, get, &*scheme).trusting(trust).unwrap().to_file(path, each)
 }
 
 fn go_on(_: Progress<'_>) -> ControlFlow<()> {
@@ -275,6 +313,32 @@ fn small_objects_are_whole_too() {
 }
 
 #[test]
+fn a_lost_interest_for_metadata_does_not_give_an_older_version() {
+    let faults = Faults { metadata_lost: 1, older: Some(6), ..Faults::default() };
+    let (bytes, outcome) = with_faults("get-older", faults, get());
+    assert_eq!(outcome.unwrap().object, object_name(7));
+    assert!(bytes == content(40_500));
+}
+
+#[test]
+fn another_object_below_a_name_is_not_the_object_of_the_name() {
+    let faults = Faults { no_metadata: true, below: true, ..Faults::default() };
+    let get = Get { patience: Some(Span::from_secs(5)), ..get() };
+    let (bytes, outcome) = with_faults("get-below", faults, get);
+    assert_eq!((bytes.len(), outcome.unwrap_err().to_string().as_str()), (0, "nobody answers for /get/a"));
+}
+
+#[test]
+fn patience_ends_a_get_whose_forwarder_is_away_while_it_looks_for_the_name() {
+    let folder = Folder::new("get-away");
+    let forwarder = Running::start(&folder, "");
+    let (mut app, scheme) = (App::connect(&endpoint(&forwarder)).unwrap(), scheme());
+    forwarder.stop();
+    let error = Fetcher::new(&mut app, impatient(), &*scheme).for_each(&mut go_on).unwrap_err();
+    assert!(matches!(error, GetError::Unanswered(_)), "{error}");
+}
+
+#[test]
 fn a_name_that_nobody_has_is_an_error_that_says_so() {
     let folder = Folder::new("get-nobody");
     let forwarder = Running::start(&folder, "");
@@ -299,19 +363,19 @@ fn a_missing_segment_is_given_up_and_named() {
         with_faults("get-missing", Faults { silent: Some(5), ..Faults::default() }, impatient());
     is_beginning(&bytes, 5);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.starts_with("segment 5 of /get/a/v=7 is missing: nobody answered for 1."), "{error}");
+    assert!(error.starts_with("segment 5 of /get/a/v=7 is missing: nobody answered for 2."), "{error}");
 }
 
 #[test]
 fn an_end_that_changes_is_an_error() {
-    for (end, says) in
-        [((9, 12), "says that segment 12 is the last"), ((20, 3), "says that segment 3 is the last")]
-    {
-        let (bytes, outcome) =
-            with_faults("get-end", Faults { end: Some(end), ..Faults::default() }, impatient());
+    for (at, end) in [(9, 12), (20, 3)] {
+        let faults = Faults { end: Some((at, end)), ..Faults::default() };
+        let (bytes, outcome) = with_faults("get-end", faults, impatient());
         is_beginning(&bytes, 40);
-        let error = outcome.unwrap_err().to_string();
-        assert!(error.contains(says) || error.contains("segment 40"), "{error}");
+        let error = outcome.unwrap_err();
+        let GetError::End { segment, before, now, .. } = error else { panic!("{error}") };
+        // Whoever came first, it is that segment against another.
+        assert!((segment, now) == (at, end) || (before, now) == (end, 40), "{error}");
     }
     let faults = Faults { metadata_end: Some(30), ..Faults::default() };
     let (bytes, outcome) = with_faults("get-truncated", faults, get());
@@ -325,6 +389,18 @@ fn an_application_nack_is_an_error() {
     let (bytes, outcome) = with_faults("get-absent", Faults { absent: Some(8), ..Faults::default() }, get());
     is_beginning(&bytes, 8);
     assert_eq!(outcome.unwrap_err().to_string(), "the producer states that there is no /get/a/v=7/seg=8");
+}
+
+#[test]
+fn an_application_nack_behind_the_end_is_none() {
+    let folder = Folder::new("get-behind");
+    let forwarder = Running::start(&folder, "");
+    // Segment 1 is asked for before it is known that segment 0 is the last.
+    let faults = Faults { absent_behind: true, lost: Some(0), ..Faults::default() };
+    let _producer = Producing::of(&forwarder, Object { faults, ..Object::new(500) });
+    let (bytes, outcome) = all(&forwarder, get(), None);
+    outcome.unwrap();
+    assert!(bytes == content(500));
 }
 
 // ---- Whom to believe
@@ -352,7 +428,49 @@ fn signed(
     let forwarder = Running::start(&folder, "");
     let object = Object { key: Some(Arc::clone(key)), certificates, ..Object::new(40_500) };
     let _producer = Producing::of(&forwarder, object);
-    all(&forwarder, get(), trust)
+    all(&forwarder, Get { patience: Some(Span::from_secs(5)), ..get() }, trust)
+}
+
+#[test]
+fn the_weakest_signature_is_told_also_of_what_was_there_before() {
+    let faults = Faults { unsigned: Some(5), ..Faults::default() };
+    let (bytes, outcome) = with_faults("get-unsigned", faults, get());
+    assert_eq!(outcome.unwrap().signature, Some(SignatureType::Null));
+    assert!(bytes == content(40_500));
+    let folder = Folder::new("get-weakest");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let path = folder.path("file");
+    let stuck = Faults { silent_from: Some(23), ..faults };
+    let (_, outcome) = gets(&forwarder, &path, Object { faults: stuck, ..Object::new(40_500) });
+    outcome.unwrap_err();
+    let (_, outcome) = gets(&forwarder, &path, Object::new(40_500));
+    let report = outcome.unwrap();
+    assert_eq!((report.first, report.signature), (23, Some(SignatureType::Null)));
+}
+
+#[test]
+fn what_nobody_signed_does_not_become_a_part_of_what_a_key_has_signed() {
+    let folder = Folder::new("get-forged");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let path = folder.path("file");
+    let stuck = Faults { silent_from: Some(23), ..Faults::default() };
+    // All but the segment that is compared.
+    let mut forged = Object { faults: stuck, ..Object::new(40_500) };
+    forged.content[..22_000].fill(b'x');
+    let (_, outcome) = gets(&forwarder, &path, forged);
+    outcome.unwrap_err();
+    let own = Arc::new(key("/get"));
+    let _producer = Producing::of(&forwarder, Object { key: Some(Arc::clone(&own)), ..Object::new(40_500) });
+    let mut discarded = Vec::new();
+    let trust = Trust::Key(own.verifier().unwrap());
+    let outcome = to_file_trusting(&forwarder, get(), trust, &path, &mut |progress| {
+        if let Progress::Discarded(why) = progress {
+            discarded.push(why.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Trust], 40_500));
+    assert!(fs::read(&path).unwrap() == content(40_500));
 }
 
 #[test]
@@ -389,9 +507,11 @@ fn certificates_between_the_data_and_the_anchor_are_fetched() {
     let (bytes, outcome) = signed(&own, vec![request], Some(Trust::Anchor(anchor.clone())));
     let error = outcome.unwrap_err().to_string();
     assert!(bytes.is_empty() && error.contains("is not the trust anchor"), "{error}");
+    let began = running::now();
     let (bytes, outcome) = signed(&own, Vec::new(), Some(Trust::Anchor(anchor)));
     let error = outcome.unwrap_err().to_string();
     assert!(bytes.is_empty() && error.contains("cannot be had: nobody answers"), "{error}");
+    assert!(began.elapsed() >= 5 * running::SECOND, "as long as patience lasts");
 }
 
 // ---- Files
@@ -487,8 +607,35 @@ fn a_part_that_was_changed_is_not_used_and_one_that_is_too_long_is_cut() {
         assert!(fs::read(&path).unwrap() == content(40_500));
     }
     fs::write(&part, b"of somebody else").unwrap();
+    let (_, outcome) = gets(&forwarder, &path, Object::new(40_500));
+    assert!(matches!(outcome, Err(GetError::Foreign(..))));
+    assert_eq!(fs::read(&part).unwrap(), b"of somebody else");
+}
+
+#[test]
+fn a_part_stays_until_something_comes_in_its_place() {
+    let folder = Folder::new("get-stays");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let path = folder.path("file");
+    leave_a_part(&forwarder, &path);
+    let nobody = Get { name: "/get/none".parse().unwrap(), ..impatient() };
+    let error = to_file(&forwarder, nobody, &path, &mut go_on).unwrap_err();
+    assert!(matches!(error, GetError::Nack(..)), "{error}");
+    // A newer version of which nothing comes.
+    let silent = Faults { silent_from: Some(0), ..Faults::default() };
+    let (discarded, outcome) =
+        gets(&forwarder, &path, Object { version: 8, faults: silent, ..Object::new(40_500) });
+    assert_eq!(discarded, [Discarded::Gone(object_name(7))]);
+    outcome.unwrap_err();
+    // The name as it is, which is not that of the version.
+    let producer = Producing::of(&forwarder, Object::new(40_500));
+    let as_it_is = Get { discovery: false, ..impatient() };
+    let error = to_file(&forwarder, as_it_is, &path, &mut go_on).unwrap_err();
+    assert!(matches!(&error, GetError::Missing { object, .. } if object.to_string() == OBJECT), "{error}");
+    drop(producer);
     let (discarded, outcome) = gets(&forwarder, &path, Object::new(40_500));
-    assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Unknown], 40_500));
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![], 17_500));
+    assert!(fs::read(&path).unwrap() == content(40_500));
 }
 
 #[test]
@@ -576,6 +723,32 @@ fn a_reader_reads_the_same_bytes_in_any_portions() {
             }
         }
         assert!(bytes == content(40_500), "{portion}");
+    }
+}
+
+#[test]
+fn a_reader_gives_what_is_right_and_then_the_error_for_ever() {
+    let folder = Folder::new("get-reader-error");
+    let forwarder = Running::start(&folder, "");
+    let faults = Faults { tampered: Some(17), ..Faults::default() };
+    let _producer = Producing::of(&forwarder, Object { faults, ..Object::new(40_500) });
+    let (mut app, scheme) = (App::connect(&endpoint(&forwarder)).unwrap(), scheme());
+    let mut reader = Fetcher::new(&mut app, get(), &*scheme).into_reader().unwrap();
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 777]);
+    let error = loop {
+        match reader.read(&mut buffer) {
+            Ok(read) => {
+                assert!(read > 0, "it has not ended");
+                bytes.extend_from_slice(&buffer[..read]);
+            }
+            Err(error) => break error,
+        }
+    };
+    is_beginning(&bytes, 17);
+    let get_error = error.get_ref().and_then(|inner| inner.downcast_ref::<GetError>());
+    assert!(matches!(get_error, Some(GetError::Invalid { segment: Some(17), .. })), "{error}");
+    for _ in 0..3 {
+        assert_eq!(reader.read(&mut buffer).unwrap_err().to_string(), error.to_string());
     }
 }
 
@@ -700,38 +873,65 @@ fn the_memory_that_is_given_bounds_what_is_asked_for_ahead() {
     assert_eq!(seen.load(Ordering::Relaxed), 10);
 }
 
+/// Answers everything, but segments from 50 on, with a Data that has this content and says that this is the last
+/// segment, signed by a key.
+struct Hostile {
+    key: Key,
+    content: Vec<u8>,
+    last: Option<u64>,
+}
+
+impl Answer for Hostile {
+    fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
+        let name = NameRef::from_value(interest.name.wire()).unwrap();
+        if interest.name.segment().is_some_and(|segment| segment >= 50) {
+            return false;
+        }
+        let mut buffer = [0; 8];
+        let last = self.last.map(|last| Component::number(component_type::SEGMENT, last, &mut buffer));
+        let meta = MetaInfo { final_block_id: last, ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::Ed25519);
+        self.key.sign(&Data { meta, ..Data::new(name, &self.content, info) }, out).is_ok()
+    }
+}
+
 #[test]
 fn bytes_that_are_no_object_give_errors_and_not_panics() {
-    /// Answers everything with a Data that has these bytes, under the name that was asked for.
-    struct Hostile(u8);
-    impl Answer for Hostile {
-        fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
-            let name = NameRef::from_value(interest.name.wire()).unwrap();
-            let mut buffer = [0; 8];
-            let last = Component::number(component_type::SEGMENT, u64::MAX, &mut buffer);
-            let meta =
-                MetaInfo { final_block_id: self.0.is_multiple_of(2).then_some(last), ..MetaInfo::NONE };
-            let locator = KeyLocator::Name(name);
-            let info =
-                SignatureInfo { key_locator: Some(locator), ..SignatureInfo::new(SignatureType::Ed25519) };
-            let content = [7, self.0, 8, 1, b'x'];
-            Data { meta, ..Data::new(name, &content, info) }.sign(&Signer::digest(), out).is_ok()
-        }
-    }
-    for byte in [0, 1, 3, 3, 200] {
+    let metadata = |of: &str, more: &[u8]| {
+        let mut content = Vec::new();
+        Metadata { versioned: of.parse().unwrap(), last_segment: None }.encode(&mut content);
+        content.extend_from_slice(more);
+        content
+    };
+    // A segment number as the last, of which the first is too long.
+    let (last, no_last) = ([26, 10, 50, 8, 255, 255, 255, 255, 255, 255, 255, 255], [26, 3, 50, 9, 1]);
+    for (content, end, says) in [
+        (Vec::new(), None, "the metadata of /get/a cannot be read"),
+        (vec![7, 200, 8, 1, b'x'], Some(0), "the metadata of /get/a cannot be read"),
+        (metadata("/get/a/v=7", &no_last), None, "the metadata of /get/a cannot be read"),
+        (metadata("/localhost/nfd", &[]), None, "the metadata of /get/a are of /localhost/nfd"),
+        (metadata("/", &[]), None, "the metadata of /get/a are of /"),
+        (metadata("/get/a/v=7", &[]), Some(u64::MAX), "segment 50 of /get/a/v=7 is missing"),
+        (metadata("/get/a/v=7", &last), None, "segment 50 of /get/a/v=7 is missing"),
+        (metadata("/get/a/v=7", &last), Some(0), "says that segment 0 is the last"),
+        (metadata("/get/a", &[]), None, "segment 50 of /get/a is missing"),
+    ] {
         let folder = Folder::new("get-hostile");
         let forwarder = Running::start(&folder, "");
         let endpoint = endpoint(&forwarder);
         let (ready, is_ready) = mpsc::channel();
+        let hostile = Hostile { key: key("/get"), content, last: end };
         thread::spawn(move || {
             let mut app = App::connect(&endpoint).unwrap();
-            app.produce(OBJECT.parse().unwrap(), Box::new(Hostile(byte))).unwrap();
+            app.produce(OBJECT.parse().unwrap(), Box::new(hostile)).unwrap();
             ready.send(()).unwrap();
             let _ = app.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
         });
         is_ready.recv().unwrap();
+        let error = all(&forwarder, impatient(), None).1.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}, not {says}");
         let anchor = self_signed(&key("/get"));
         let (bytes, outcome) = all(&forwarder, impatient(), Some(Trust::Anchor(anchor)));
-        assert!(bytes.is_empty() && outcome.is_err(), "{byte}");
+        assert!(bytes.is_empty() && outcome.is_err(), "{says}");
     }
 }

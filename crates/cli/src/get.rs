@@ -65,7 +65,7 @@ pub struct Args {
     /// Do not look for a version: segment numbers follow the name as it is
     #[arg(long)]
     no_discovery: bool,
-    /// Give up when a segment is missing for so long; 0s: never
+    /// Give up when metadata, a certificate or a segment are missing for so long; 0s: never
     #[arg(long, value_name = "TIME", default_value = "60s")]
     patience: Span,
     /// Memory for segments that come before their turn
@@ -129,19 +129,25 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
         Err(GetError::Stopped) => {
-            eprintln!("interrupted{}", resumes(args));
+            eprintln!("interrupted{}", advice(args, &GetError::Stopped, display.is_anew));
             Ok(ExitCode::from(INTERRUPTED))
         }
-        Err(error) => Err(format!("{error}{}", resumes(args)).into()),
+        Err(error) => {
+            let advice = advice(args, &error, display.is_anew);
+            Err(format!("{error}{advice}").into())
+        }
     }
 }
 
-/// What is said of a file that is not complete.
-fn resumes(args: &Args) -> String {
+/// What is said of a file that is not complete; `is_anew`: what is in its part is not of this command.
+fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     let part = args.output.as_ref().map(|path| format!("{}.part", path.display()));
-    match part.filter(|part| Path::new(part).exists()) {
-        Some(part) => format!("\n  {part} has what came until now: the same command goes on from there"),
-        None => String::new(),
+    let Some(part) = part.filter(|part| Path::new(part).exists()) else { return String::new() };
+    match error {
+        GetError::Busy(_) | GetError::Foreign(..) => String::new(),
+        GetError::Changed { .. } => format!("\n  remove {part} to begin anew"),
+        _ if is_anew => String::new(),
+        _ => format!("\n  {part} has what came until now: the same command goes on from there"),
     }
 }
 
@@ -179,9 +185,11 @@ fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
     let Some(anchor) = &args.anchor else { return Ok(None) };
     if let Some(bytes) = file(anchor)? {
         let certificates = form::certificates(&bytes).map_err(|error| format!("{anchor}: {error}"))?;
-        let first =
-            certificates.into_iter().next().ok_or_else(|| format!("{anchor}: no certificate is in it"))?;
-        return Ok(Some(Trust::Anchor(first)));
+        let count = certificates.len();
+        let [certificate] = <[_; 1]>::try_from(certificates).map_err(|_| {
+            format!("{anchor}: {count} certificates are in it: wanted one, whose key is trusted")
+        })?;
+        return Ok(Some(Trust::Anchor(certificate)));
     }
     let name = named(anchor)?;
     Ok(Some(Trust::Anchor(chain()?.certificate(name.view())?)))
@@ -221,7 +229,8 @@ fn file(path: &str) -> Result<Option<Vec<u8>>, Failure> {
             Err(format!("{path}: too large for a key or a certificate").into())
         }
         Ok(_) => Ok(Some(fs::read(path).map_err(|error| format!("{path}: {error}"))?)),
-        Err(_) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(format!("{path}: {error}").into()),
     }
 }
 
@@ -239,6 +248,8 @@ struct Display<'a> {
     stop: Stop,
     /// Bytes that were there before.
     had: u64,
+    /// A part is not used, and nothing has come yet.
+    is_anew: bool,
 }
 
 impl<'a> Display<'a> {
@@ -246,7 +257,7 @@ impl<'a> Display<'a> {
         let target = if args.json { ProgressDrawTarget::hidden() } else { terminal::progress() };
         let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {msg}"));
         bar.set_message(format!("looking for {}", args.name));
-        Display { args, bar, stop, had: 0 }
+        Display { args, bar, stop, had: 0, is_anew: false }
     }
 
     fn say(&self, text: &str) {
@@ -257,6 +268,7 @@ impl<'a> Display<'a> {
         match progress {
             Progress::Searching => self.bar.tick(),
             Progress::Discarded(why) => {
+                self.is_anew = true;
                 self.say(&format!("the partial file is not used: {why}; begins anew"));
             }
             Progress::Found { object, first, bytes } => {
@@ -266,7 +278,10 @@ impl<'a> Display<'a> {
                 }
             }
             Progress::Content { .. } => {}
-            Progress::Status(status) => self.show(status),
+            Progress::Status(status) => {
+                self.is_anew &= status.bytes == 0;
+                self.show(status);
+            }
         }
         if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -279,7 +294,7 @@ impl<'a> Display<'a> {
             if self.bar.length().is_none() {
                 self.bar.set_style(style("{bar:20} {percent:>3}% {msg}"));
             }
-            self.bar.set_length(last + 1);
+            self.bar.set_length(last.saturating_add(1));
         }
         self.bar.set_position(status.next);
         self.bar.set_message(words(status, self.had));
@@ -335,7 +350,7 @@ fn words(status: &Status<'_>, had: u64) -> String {
 fn left(status: &Status<'_>) -> Option<f64> {
     let segments = status.next.checked_sub(status.first).filter(|segments| *segments > 0)?;
     let content = status.bytes as f64 / segments as f64;
-    let left = (status.last? + 1).saturating_sub(status.next) as f64 * content;
+    let left = status.last?.saturating_add(1).saturating_sub(status.next) as f64 * content;
     let rate = status.rate.as_bps_f64() / 8.0;
     (rate > 0.0).then_some(left / rate)
 }
@@ -373,8 +388,8 @@ struct Statistics {
     object: String,
     class: String,
     scheme: String,
-    /// `key` or `anchor`: every segment was signed so; `digest`: each had a digest that is right; `none`: it had
-    /// signatures that were not checked.
+    /// `key` or `anchor`: every segment was signed so; `digest`: each had a digest that is right; `none`: some had
+    /// signatures that were not checked, or none. So also of what was there before.
     verified: &'static str,
     /// Bytes of content that were fetched, and how many segments.
     delivered_bytes: u64,
@@ -399,8 +414,8 @@ impl Statistics {
         let verified = match report.signature {
             _ if is_checked && args.key.is_some() => "key",
             _ if is_checked => "anchor",
-            Some(SignatureType::DigestSha256) | None => "digest",
-            Some(_) => "none",
+            Some(SignatureType::DigestSha256) => "digest",
+            Some(_) | None => "none",
         };
         let counters = report.counters;
         Statistics {

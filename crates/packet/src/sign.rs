@@ -446,6 +446,19 @@ impl Verifier {
         }
     }
 
+    /// What tells this key from others, and does not tell a secret.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        match &self.0 {
+            VerifyingKey::Digest => sha256(b""),
+            // Anybody may see what such a key makes of a message, as with a signature.
+            VerifyingKey::Hmac(key) => {
+                let tag = hmac::sign(key, b"weir: which key this is");
+                sha256(tag.as_ref())
+            }
+            VerifyingKey::Public(_, key) => sha256(key.as_ref()),
+        }
+    }
+
     /// Checks a signature of `message`.
     pub fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), VerifyError> {
         if signature.info.typ != self.signature_type() {
@@ -518,6 +531,19 @@ mod tests {
             (ecdsa, ecdsa_public),
             (ed25519, ed25519_public),
         ]
+    }
+
+    #[test]
+    fn fingerprints_tell_keys_apart_and_no_secret() {
+        let keys = [Verifier::digest(), Verifier::hmac(b"one"), Verifier::hmac(b"two")];
+        let keys = keys.into_iter().chain(signers().map(|(_, verifier)| verifier));
+        let mut prints: Vec<[u8; 32]> = keys.map(|key| key.fingerprint()).collect();
+        assert_eq!(prints[0], Verifier::digest().fingerprint());
+        assert_eq!(prints[1], Verifier::hmac(b"one").fingerprint());
+        assert!(prints[1] != sha256(b"one"), "it is of no use without the secret");
+        prints.sort_unstable();
+        prints.dedup();
+        assert_eq!(prints.len(), 6, "the digest is there twice");
     }
 
     #[test]

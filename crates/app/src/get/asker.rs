@@ -5,16 +5,19 @@ use core::ops::ControlFlow;
 use weir_core::units::{Span, Time};
 use weir_keychain::{Moment, Step, Validator};
 use weir_net::clock::wall_ms;
-use weir_packet::{Name, NameRef, ServiceClass};
+use weir_packet::{NackReason, Name, NameRef, ServiceClass};
 
 use super::GetError;
-use crate::{Answered, App, Event, Question};
+use crate::{Answered, App, Event, Question, QuestionId};
 
 /// How often the user is told how things are, and may stop.
 pub(super) const TICK: Span = Span::from_millis(100);
 
-/// Lifetimes of the tries for a single Data.
-pub(super) const TRIES: [Span; 3] = [Span::from_secs(1), Span::from_secs(2), Span::from_secs(4)];
+/// Lifetime of the first try for a single Data; it doubles up to the longest.
+const FIRST_TRY: Span = Span::from_secs(1);
+const LONGEST_TRY: Span = Span::from_secs(4);
+/// So many Nacks in a row that there is no route, a tick apart, end a question: there is none, and not only just now.
+const NO_ROUTES: u32 = 3;
 
 /// Is asked now and then whether to go on.
 pub(super) type Watch<'a> = dyn FnMut(&App) -> ControlFlow<()> + 'a;
@@ -31,50 +34,127 @@ pub(super) struct Asker<'a, 'w> {
     pub(super) app: &'a mut App,
     pub(super) validator: &'a mut Validator,
     pub(super) class: ServiceClass,
+    /// How long it is asked for a Data; `None`: for ever.
+    pub(super) patience: Option<Span>,
     pub(super) watch: &'a mut Watch<'w>,
 }
 
+/// How often and for how long it was asked for a Data.
+pub(super) struct Tries {
+    /// What is wanted, for errors.
+    name: Name,
+    until: Time,
+    lifetime: Span,
+    /// Interests that were sent.
+    pub(super) count: u32,
+    /// Nacks that there is no route, since something else happened.
+    no_routes: u32,
+    /// How the last try ended, if with a Nack.
+    nack: Option<NackReason>,
+}
+
+impl Tries {
+    fn over(&self) -> GetError {
+        let name = self.name.clone();
+        self.nack.map_or(GetError::Unanswered(name.clone()), |reason| GetError::Nack(name, reason))
+    }
+}
+
 impl Asker<'_, '_> {
-    /// Asks once, and waits for what becomes of it.
-    pub(super) fn ask(
-        &mut self,
-        question: Question,
-        meanwhile: &mut Meanwhile<'_>,
-    ) -> Result<Answered, GetError> {
-        let asked = self.app.ask(Question { class: self.class, ..question });
-        let mut answer = None;
-        while answer.is_none() {
-            let tick = self.app.now() + TICK;
-            self.app.run(tick, &mut |now, event| match event {
-                Event::Reply { question, reply } if question == asked => {
-                    answer = Some(Answered::from(reply));
-                    ControlFlow::Break(())
-                }
-                other => {
-                    meanwhile(now, other);
-                    ControlFlow::Continue(())
-                }
-            })?;
-            if (self.watch)(self.app).is_break() {
-                self.app.withdraw(asked);
-                return Err(GetError::Stopped);
-            }
-        }
-        Ok(answer.unwrap_or(Answered::Timeout))
+    /// Begins to ask for something: from now on patience counts.
+    pub(super) fn tries(&self, name: &Name) -> Tries {
+        let until = self.patience.map_or(Time::NEVER, |patience| self.app.now() + patience);
+        Tries { name: name.clone(), until, lifetime: FIRST_TRY, count: 0, no_routes: 0, nack: None }
     }
 
-    /// Asks a few times, each for longer; the Data, verified.
-    pub(super) fn ask_verified(&mut self, question: &Question) -> Result<Vec<u8>, GetError> {
-        let mut outcome = Err(GetError::Unanswered(question.name.clone()));
-        for lifetime in TRIES {
-            let question = Question { lifetime, tries: 1, ..question.clone() };
-            match self.ask(question.clone(), &mut |_, _| {})? {
-                Answered::Data(wire) => return self.verify(&question.name, wire),
-                Answered::Nack(reason) => outcome = Err(GetError::Nack(question.name, reason)),
-                Answered::Timeout => {}
+    /// Asks once more; the Data, if one came.
+    ///
+    /// # Errors
+    /// Patience is over, or there is no route.
+    pub(super) fn again(
+        &mut self,
+        tries: &mut Tries,
+        question: &Question,
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<Option<Vec<u8>>, GetError> {
+        let now = self.app.now();
+        if now >= tries.until || tries.no_routes == NO_ROUTES {
+            return Err(tries.over());
+        }
+        tries.count += 1;
+        let lifetime = tries.lifetime.min(tries.until.since(now));
+        let question = Question { lifetime, tries: 1, class: self.class, ..question.clone() };
+        match self.ask(question, meanwhile)? {
+            Answered::Data(wire) => return Ok(Some(wire)),
+            Answered::Nack(reason) => {
+                tries.no_routes = if reason == NackReason::NoRoute { tries.no_routes + 1 } else { 0 };
+                tries.nack = Some(reason);
+                let tick = self.app.now() + TICK;
+                self.wait(tick, None, meanwhile)?;
+            }
+            Answered::Timeout => {
+                tries.lifetime = (tries.lifetime * 2).min(LONGEST_TRY);
+                (tries.no_routes, tries.nack) = (0, None);
             }
         }
-        outcome
+        Ok(None)
+    }
+
+    /// Asks once, and waits for what becomes of it.
+    fn ask(&mut self, question: Question, meanwhile: &mut Meanwhile<'_>) -> Result<Answered, GetError> {
+        // Without a forwarder its time does not run out; ours does.
+        let until = self.app.now() + question.lifetime + TICK;
+        let asked = self.app.ask(question);
+        while self.app.now() < until {
+            let tick = self.app.now() + TICK;
+            match self.wait(tick, Some(asked), meanwhile) {
+                Ok(None) => {}
+                Ok(Some(answer)) => return Ok(answer),
+                Err(error) => {
+                    self.app.withdraw(asked);
+                    return Err(error);
+                }
+            }
+        }
+        self.app.withdraw(asked);
+        Ok(Answered::Timeout)
+    }
+
+    /// Runs until then, or until a question is answered.
+    fn wait(
+        &mut self,
+        until: Time,
+        asked: Option<QuestionId>,
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<Option<Answered>, GetError> {
+        let mut answer = None;
+        self.app.run(until, &mut |now, event| match event {
+            Event::Reply { question, reply } if Some(question) == asked => {
+                answer = Some(Answered::from(reply));
+                ControlFlow::Break(())
+            }
+            other => {
+                meanwhile(now, other);
+                ControlFlow::Continue(())
+            }
+        })?;
+        if (self.watch)(self.app).is_break() { Err(GetError::Stopped) } else { Ok(answer) }
+    }
+
+    /// Asks until a Data comes.
+    fn ask_on(&mut self, question: &Question, meanwhile: &mut Meanwhile<'_>) -> Result<Vec<u8>, GetError> {
+        let mut tries = self.tries(&question.name);
+        loop {
+            if let Some(wire) = self.again(&mut tries, question, meanwhile)? {
+                return Ok(wire);
+            }
+        }
+    }
+
+    /// Asks until a Data comes; the Data, verified.
+    pub(super) fn ask_verified(&mut self, question: &Question) -> Result<Vec<u8>, GetError> {
+        let wire = self.ask_on(question, &mut |_, _| {})?;
+        self.verify(&question.name, wire)
     }
 
     /// Verifies what came for a name; its certificates are fetched.
@@ -96,15 +176,13 @@ impl Asker<'_, '_> {
         name: NameRef<'_>,
         meanwhile: &mut Meanwhile<'_>,
     ) -> Result<(), GetError> {
-        let question =
-            Question { can_be_prefix: true, must_be_fresh: true, tries: 4, ..Question::new(name.to_name()) };
-        let failed = |error| Err(GetError::Certificate(name.to_name(), Box::new(error)));
-        let wire = match self.ask(question, meanwhile) {
-            Ok(Answered::Data(wire)) => wire,
-            Ok(Answered::Nack(reason)) => return failed(GetError::Nack(name.to_name(), reason)),
-            Ok(Answered::Timeout) => return failed(GetError::Unanswered(name.to_name())),
-            Err(error) => return Err(error),
-        };
+        let question = Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name.to_name()) };
+        let wire = self.ask_on(&question, meanwhile).map_err(|error| match error {
+            GetError::Nack(..) | GetError::Unanswered(_) => {
+                GetError::Certificate(name.to_name(), Box::new(error))
+            }
+            other => other,
+        })?;
         let supplied = self.validator.supply(name, &wire);
         supplied.map_err(|refused| GetError::NoCertificate(name.to_name(), refused))
     }

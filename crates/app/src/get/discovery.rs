@@ -6,46 +6,39 @@
 //!                        |
 //!                        +-- no answer --- /object (CanBePrefix) --- Data ----> by its name
 //! ```
+//!
+//! Whoever has anything under the name may answer the last: only what is of the object itself is taken. And a store on
+//! the way may have an older version, so that it is not asked before the metadata were asked for again.
 
 use weir_packet::{ContentType, Data, Name};
 
-use super::asker::{Asker, TRIES};
+use super::asker::Asker;
 use super::{GetError, Object};
+use crate::Question;
 use crate::rdr::{Metadata, metadata_name};
-use crate::{Answered, Question};
+
+/// So many times it is asked for the metadata, before any Data will do.
+const METADATA_FIRST: u32 = 2;
 
 /// Finds the object that a name means.
 pub(super) fn find(name: &Name, asker: &mut Asker<'_, '_>) -> Result<Object, GetError> {
     if name.view().last().is_some_and(|last| last.version().is_some()) {
         return Ok(Object::named(name.clone()));
     }
-    let mut outcome = GetError::Unanswered(name.clone());
-    for lifetime in TRIES {
-        let question = Question {
-            can_be_prefix: true,
-            must_be_fresh: true,
-            lifetime,
-            tries: 1,
-            ..Question::new(metadata_name(name))
-        };
-        match asker.ask(question, &mut |_, _| {})? {
-            Answered::Data(wire) => return described(name, &asker.verify(name, wire)?),
-            Answered::Nack(_) | Answered::Timeout => {}
+    let newest = |name| Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name) };
+    let (metadata, any) = (newest(metadata_name(name)), newest(name.clone()));
+    let mut tries = asker.tries(name);
+    loop {
+        if let Some(wire) = asker.again(&mut tries, &metadata, &mut |_, _| {})? {
+            return described(name, &asker.verify(name, wire)?);
         }
-        let question = Question {
-            can_be_prefix: true,
-            must_be_fresh: true,
-            lifetime,
-            tries: 1,
-            ..Question::new(name.clone())
-        };
-        match asker.ask(question, &mut |_, _| {})? {
-            Answered::Data(wire) => return named(name, asker.verify(name, wire)?),
-            Answered::Nack(reason) => outcome = GetError::Nack(name.clone(), reason),
-            Answered::Timeout => {}
+        if tries.count >= METADATA_FIRST
+            && let Some(wire) = asker.again(&mut tries, &any, &mut |_, _| {})?
+            && is_of(name, &wire)
+        {
+            return named(asker.verify(name, wire)?, name);
         }
     }
-    Err(outcome)
 }
 
 /// The object that metadata are of.
@@ -56,11 +49,23 @@ fn described(name: &Name, wire: &[u8]) -> Result<Object, GetError> {
         return Err(GetError::Absent(data.name.to_name()));
     }
     let Metadata { versioned, last_segment } = Metadata::decode(data.payload()).map_err(wrong)?;
+    if !versioned.view().starts_with(name.view()) {
+        return Err(GetError::Elsewhere(name.clone(), versioned));
+    }
     Ok(Object { name: versioned, last_segment, whole: None })
 }
 
-/// The object that a Data is of whose name begins so: its segments stand beside this one, or it is the whole.
-fn named(asked: &Name, wire: Vec<u8>) -> Result<Object, GetError> {
+/// Whether a Data is of the object that is asked for: its name goes on with a version, a segment, both or nothing.
+fn is_of(asked: &Name, wire: &[u8]) -> bool {
+    let Ok(data) = Data::decode(wire) else { return false };
+    let mut more = data.name.components().skip(asked.view().len()).peekable();
+    let _ = more.next_if(|next| next.version().is_some());
+    let _ = more.next_if(|next| next.segment().is_some());
+    data.name.starts_with(asked.view()) && more.next().is_none()
+}
+
+/// The object that such a Data is of: its segments stand beside this one, or it is the whole.
+fn named(wire: Vec<u8>, asked: &Name) -> Result<Object, GetError> {
     let data = Data::decode(&wire).map_err(|error| GetError::Metadata(asked.clone(), error))?;
     if data.meta.content_type == Some(ContentType::Nack) {
         return Err(GetError::Absent(data.name.to_name()));
@@ -69,13 +74,14 @@ fn named(asked: &Name, wire: Vec<u8>) -> Result<Object, GetError> {
     if is_segment && data.name.len() > asked.view().len() {
         return Ok(Object::named(data.name.parent().to_name()));
     }
-    let name = data.name.to_name();
-    Ok(Object { name, last_segment: None, whole: Some(data.payload().to_vec()) })
+    let whole = Some((data.payload().to_vec(), data.signature.info.typ));
+    Ok(Object { name: data.name.to_name(), last_segment: None, whole })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use weir_packet::{MetaInfo, SignatureInfo, SignatureType};
 
     fn data(name: &str, content: &[u8], content_type: Option<ContentType>) -> Vec<u8> {
@@ -87,17 +93,67 @@ mod tests {
     #[test]
     fn a_data_tells_the_object_by_its_name() {
         let asked: Name = "/a".parse().unwrap();
-        let object = named(&asked, data("/a/v=7/seg=3", b"x", None)).unwrap();
-        assert_eq!(object, Object::named("/a/v=7".parse().unwrap()));
-        for whole in ["/a/v=7", "/a", "/a/b"] {
-            let object = named(&asked, data(whole, b"x", None)).unwrap();
-            assert_eq!((object.name.to_string().as_str(), object.whole.as_deref()), (whole, Some(&b"x"[..])));
+        for (of, object) in [("/a/v=7/seg=3", "/a/v=7"), ("/a/seg=3", "/a")] {
+            let data = data(of, b"x", None);
+            assert!(is_of(&asked, &data), "{of}");
+            assert_eq!(named(data, &asked).unwrap(), Object::named(object.parse().unwrap()));
+        }
+        for whole in ["/a/v=7", "/a"] {
+            let data = data(whole, b"x", None);
+            assert!(is_of(&asked, &data), "{whole}");
+            let object = named(data, &asked).unwrap();
+            assert_eq!(object.name.to_string(), whole);
+            assert_eq!(object.whole, Some((b"x".to_vec(), SignatureType::Null)));
         }
         let asked: Name = "/a/seg=3".parse().unwrap();
+        let data = data("/a/seg=3", b"x", None);
         assert!(
-            named(&asked, data("/a/seg=3", b"x", None)).unwrap().whole.is_some(),
+            is_of(&asked, &data) && named(data, &asked).unwrap().whole.is_some(),
             "it was asked for itself"
         );
+    }
+
+    #[test]
+    fn what_is_of_another_object_below_is_not_taken() {
+        let asked: Name = "/a".parse().unwrap();
+        for of in [
+            "/a/b.mp4/v=7/seg=3",
+            "/a/b",
+            "/a/seg=3/v=7",
+            "/a/v=7/seg=3/b",
+            "/a/v=7/v=8",
+            "/a/32=metadata/v=7/seg=0",
+            "/a/KEY/%01/self/v=7",
+            "/b/v=7/seg=3",
+            "/",
+        ] {
+            assert!(!is_of(&asked, &data(of, b"x", None)), "{of}");
+        }
+        assert!(!is_of(&asked, b"no Data"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_content_of_metadata_is_an_object_under_the_name_or_an_error(
+            content in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..60),
+                // A Name and what may follow, with anything in them.
+                (prop::collection::vec(any::<u8>(), 0..20), prop::collection::vec(any::<u8>(), 0..20))
+                    .prop_map(|(name, last)| {
+                        [&[7, name.len() as u8], &name[..], &[26, last.len() as u8], &last].concat()
+                    }),
+                prop::collection::vec(any::<u8>(), 0..20)
+                    .prop_map(|last| [&[7, 3, 8, 1, b'a', 26, last.len() as u8], &last[..]].concat()),
+            ],
+            content_type in prop::option::of(any::<u64>()),
+        ) {
+            let asked: Name = "/a".parse().unwrap();
+            let content_type = content_type.map(ContentType::from_value);
+            let wire = data("/a/32=metadata/v=1/seg=0", &content, content_type);
+            if let Ok(object) = described(&asked, &wire) {
+                prop_assert!(object.name.view().starts_with(asked.view()));
+            }
+        }
     }
 
     #[test]
@@ -110,8 +166,18 @@ mod tests {
         assert_eq!((object.name, object.last_segment), (metadata.versioned, Some(4)));
         let wrong = described(&asked, &data("/a/32=metadata/v=1/seg=0", b"hello", None)).unwrap_err();
         assert!(wrong.to_string().starts_with("the metadata of /a cannot be read"), "{wrong}");
+        for elsewhere in ["/localhost/nfd/status/v=7", "/b/v=7", "/"] {
+            let metadata = Metadata { versioned: elsewhere.parse().unwrap(), last_segment: None };
+            let mut content = Vec::new();
+            metadata.encode(&mut content);
+            let error = described(&asked, &data("/a/32=metadata/v=1/seg=0", &content, None)).unwrap_err();
+            assert!(
+                matches!(&error, GetError::Elsewhere(_, other) if *other == metadata.versioned),
+                "{error}"
+            );
+        }
         let nack = data("/a/32=metadata/v=1/seg=0", b"", Some(ContentType::Nack));
         assert!(matches!(described(&asked, &nack), Err(GetError::Absent(_))));
-        assert!(matches!(named(&asked, nack), Err(GetError::Absent(_))));
+        assert!(matches!(named(nack, &asked), Err(GetError::Absent(_))));
     }
 }

@@ -22,6 +22,8 @@ pub enum GetError {
     Unanswered(Name),
     /// The metadata of this name are none.
     Metadata(Name, DecodeError),
+    /// The metadata of the first name are of the second, which is not under it.
+    Elsewhere(Name, Name),
     /// A Data is not to be believed.
     Invalid {
         /// The object.
@@ -72,6 +74,8 @@ pub enum GetError {
     File(PathBuf, io::Error),
     /// Another process is writing the same file.
     Busy(PathBuf),
+    /// What is in the place of the partial file is not ours, and why; it is not touched.
+    Foreign(PathBuf, &'static str),
 }
 
 impl core::fmt::Display for GetError {
@@ -87,6 +91,9 @@ impl core::fmt::Display for GetError {
             }
             GetError::Unanswered(name) => write!(f, "nobody answers for {name}"),
             GetError::Metadata(name, error) => write!(f, "the metadata of {name} cannot be read: {error}"),
+            GetError::Elsewhere(name, other) => {
+                write!(f, "the metadata of {name} are of {other}, which is another object")
+            }
             GetError::Invalid { object, segment: Some(segment), reason } => {
                 write!(f, "segment {segment} of {object} is not to be believed: {reason}")
             }
@@ -121,6 +128,9 @@ impl core::fmt::Display for GetError {
             ),
             GetError::File(path, error) => write!(f, "{}: {error}", path.display()),
             GetError::Busy(path) => write!(f, "{}: another process is writing it", path.display()),
+            GetError::Foreign(path, why) => {
+                write!(f, "{}: {why}: remove it, or write to another file", path.display())
+            }
         }
     }
 }

@@ -42,6 +42,7 @@ use weir_core::consumer::ConsumerCounters;
 use weir_core::scheme::{Gauge, Scheme};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_keychain::{CertificateError, Trust, Validator};
+use weir_packet::sign::sha256;
 use weir_packet::{Data, Name, ServiceClass, SignatureType};
 
 use crate::{App, Question};
@@ -52,6 +53,9 @@ use transfer::Transfer;
 pub use error::GetError;
 pub use partial::Discarded;
 pub use reader::Reader;
+
+/// How long it is asked whether a segment of an older version can be had: three tries.
+const OLD_VERSION: Span = Span::from_secs(7);
 
 /// What to get, and how.
 #[derive(Clone, Debug)]
@@ -64,7 +68,8 @@ pub struct Get {
     pub class: ServiceClass,
     /// Lifetime of its Interests.
     pub lifetime: Span,
-    /// How long the oldest missing segment may be missing before it is given up; `None`: for ever.
+    /// How long anything may be missing before it is given up: the metadata, a certificate, the oldest segment that is
+    /// missing; `None`: for ever.
     pub patience: Option<Span>,
     /// Memory for segments that come before their turn: more is not asked for.
     pub memory: Bytes,
@@ -91,8 +96,8 @@ pub struct Object {
     pub name: Name,
     /// Its last segment, if its metadata say.
     pub last_segment: Option<u64>,
-    /// Its content, if it is a single Data without a segment number.
-    whole: Option<Vec<u8>>,
+    /// Its content and how it is signed, if it is a single Data without a segment number.
+    whole: Option<(Vec<u8>, SignatureType)>,
 }
 
 impl Object {
@@ -123,6 +128,8 @@ pub enum Progress<'a> {
         segment: u64,
         /// Its content.
         content: &'a [u8],
+        /// How the content is signed until here: [`SignatureType::DigestSha256`] only if all of it has a digest.
+        signature: SignatureType,
     },
     /// How things are; ten times a second.
     Status(&'a Status<'a>),
@@ -172,7 +179,8 @@ pub struct Report {
     pub bytes: u64,
     /// Time from the first Interest for a segment to the last Data.
     pub elapsed: Span,
-    /// How the first Data was signed; `None` if there was none.
+    /// How its content is signed, also what was there before: [`SignatureType::DigestSha256`] only if all of it has a
+    /// digest, else as the first that has none. `None` if that is not known.
     pub signature: Option<SignatureType>,
     /// From the first sending of an Interest to its Data, µs; `None` if no segment was fetched.
     pub delays_us: Option<Histogram<u64>>,
@@ -186,14 +194,14 @@ pub struct Report {
 
 impl Report {
     /// Of what did not have to be fetched by segments.
-    fn without_segments(object: Name, bytes: u64) -> Report {
+    fn without_segments(object: Name, bytes: u64, signature: Option<SignatureType>) -> Report {
         Report {
             object,
             first: 0,
             next: 0,
             bytes,
             elapsed: Span::ZERO,
-            signature: None,
+            signature,
             delays_us: None,
             srtt: None,
             marks: 0,
@@ -211,6 +219,8 @@ pub struct Fetcher<'a> {
     get: Get,
     scheme: &'a dyn Scheme,
     validator: Validator,
+    /// Whom it believes, for the notes of partial files; empty: anybody.
+    trust: String,
 }
 
 impl<'a> Fetcher<'a> {
@@ -218,7 +228,7 @@ impl<'a> Fetcher<'a> {
     /// looked at, unless [`Fetcher::trusting`] says whose.
     pub fn new(app: &'a mut App, get: Get, scheme: &'a dyn Scheme) -> Fetcher<'a> {
         let validator = Validator::new(Trust::Any).expect("it has no anchor that could be wrong");
-        Fetcher { app, get, scheme, validator }
+        Fetcher { app, get, scheme, validator, trust: String::new() }
     }
 
     /// Believes only what these have signed: metadata and segments.
@@ -226,6 +236,7 @@ impl<'a> Fetcher<'a> {
     /// # Errors
     /// The anchor's key cannot be used.
     pub fn trusting(mut self, trust: Trust) -> Result<Fetcher<'a>, CertificateError> {
+        self.trust = words(&trust);
         self.validator = Validator::new(trust)?;
         Ok(self)
     }
@@ -258,17 +269,14 @@ impl<'a> Fetcher<'a> {
             let mut output = output.map_err(|error| GetError::File(path.to_owned(), error))?;
             return self.to_writer(path, &mut output, each);
         }
-        let (mut file, discarded) = PartialFile::open(path, &self.get.name)?;
+        let (mut file, discarded) = PartialFile::open(path, &self.get.name, &self.trust)?;
         if let Some(why) = discarded {
             told(each(Progress::Discarded(&why)))?;
         }
         let outcome = self.go_on(&mut file, each);
         match &outcome {
             Ok(_) => file.finish()?,
-            Err(_) if file.note().segments == 0 => file.give_up(),
-            // What was written last may be beyond what is noted. If that fails too, the older note counts.
-            Err(GetError::File(..) | GetError::Changed { .. }) => {}
-            Err(_) => file.save()?,
+            Err(error) => file.leave(error)?,
         }
         outcome
     }
@@ -298,20 +306,20 @@ impl<'a> Fetcher<'a> {
     /// Goes on with a file.
     fn go_on(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Report, GetError> {
         let object = self.find_for(file, each)?;
-        file.begin(&object.name)?;
-        let note = file.note().clone();
+        file.begin(&object.name);
+        let (note, signature) = (file.note().clone(), file.signature());
         if note.last_segment.is_some_and(|last| note.segments > last) {
             told(each(Progress::Found { object: &object, first: note.segments, bytes: note.bytes }))?;
             return Ok(Report {
                 first: note.segments,
                 next: note.segments,
-                ..Report::without_segments(object.name, 0)
+                ..Report::without_segments(object.name, 0, signature)
             });
         }
         let mut failure = None;
         let outcome = self.transfer(&object, (note.segments, note.bytes), &mut |progress| {
             let written = match &progress {
-                Progress::Content { content, .. } => file.write(content),
+                Progress::Content { content, signature, .. } => file.write(content, *signature),
                 Progress::Status(status) => file.save_now_and_then(status.elapsed, status.last),
                 _ => Ok(()),
             };
@@ -321,23 +329,27 @@ impl<'a> Fetcher<'a> {
                 (Ok(()), progress) => each(progress),
             }
         });
-        failure.map_or(outcome, Err)
+        let report = failure.map_or(outcome, Err)?;
+        Ok(Report { signature: report.signature.map(|typ| weakest(signature, typ)), ..report })
     }
 
-    /// The object that goes into a file: that of its part, if it is the one that is found, or can still be had.
+    /// The object that goes into a file: that of its part, if it is the one that is found, or an older version that can
+    /// still be had.
     fn find_for(&mut self, file: &mut PartialFile, each: &mut Each<'_>) -> Result<Object, GetError> {
         let found = self.find(each);
         let Some((old, newest)) = file.object() else { return found };
         let old = Object { last_segment: file.note().last_segment, ..Object::named(old) };
         match found {
             Ok(object) if object.name == old.name => {
-                self.compare(file, &old, newest, each)?;
+                self.compare(file, (&old, newest), self.get.patience, each)?;
                 return Ok(old);
             }
             Ok(_) | Err(GetError::Nack(..) | GetError::Unanswered(_)) => {}
             Err(error) => return Err(error),
         }
-        if self.can_be_had(file, &old, newest, each)? {
+        // Of a name that is taken as it is there are no versions.
+        let is_version = self.get.discovery && old.name.view().len() > self.get.name.view().len();
+        if is_version && self.can_be_had(file, (&old, newest), each)? {
             return Ok(old);
         }
         if found.is_ok() {
@@ -350,11 +362,11 @@ impl<'a> Fetcher<'a> {
     fn compare(
         &mut self,
         file: &mut PartialFile,
-        object: &Object,
-        newest: u64,
+        (object, newest): (&Object, u64),
+        patience: Option<Span>,
         each: &mut Each<'_>,
     ) -> Result<(), GetError> {
-        let wire = self.segment(object, newest, each)?;
+        let wire = self.segment(object, newest, patience, each)?;
         let content = Data::decode(&wire).map(|data| data.payload().to_vec()).unwrap_or_default();
         if file.ends_with(&content)? {
             return Ok(());
@@ -367,15 +379,15 @@ impl<'a> Fetcher<'a> {
     fn can_be_had(
         &mut self,
         file: &mut PartialFile,
-        object: &Object,
-        newest: u64,
+        (object, newest): (&Object, u64),
         each: &mut Each<'_>,
     ) -> Result<bool, GetError> {
-        let mut outcome = self.compare(file, object, newest, each);
+        let patience = Some(self.get.patience.map_or(OLD_VERSION, |patience| patience.min(OLD_VERSION)));
+        let mut outcome = self.compare(file, (object, newest), patience, each);
         let last = object.last_segment.unwrap_or(newest + 1);
         for segment in [newest + 1, last].into_iter().filter(|segment| (newest + 1..=last).contains(segment))
         {
-            outcome = outcome.and_then(|()| self.segment(object, segment, each).map(|_| ()));
+            outcome = outcome.and_then(|()| self.segment(object, segment, patience, each).map(|_| ()));
         }
         match outcome {
             Ok(()) => Ok(true),
@@ -385,9 +397,15 @@ impl<'a> Fetcher<'a> {
     }
 
     /// A single segment, verified.
-    fn segment(&mut self, object: &Object, segment: u64, each: &mut Each<'_>) -> Result<Vec<u8>, GetError> {
+    fn segment(
+        &mut self,
+        object: &Object,
+        segment: u64,
+        patience: Option<Span>,
+        each: &mut Each<'_>,
+    ) -> Result<Vec<u8>, GetError> {
         let question = Question::new(object.name.clone().with_segment(segment));
-        self.asker(each, |asker| asker.ask_verified(&question))
+        self.asker(patience, each, |asker| asker.ask_verified(&question))
     }
 
     /// Finds the object.
@@ -396,18 +414,19 @@ impl<'a> Fetcher<'a> {
         if !self.get.discovery {
             return Ok(Object::named(name));
         }
-        self.asker(each, |asker| discovery::find(&name, asker))
+        self.asker(self.get.patience, each, |asker| discovery::find(&name, asker))
     }
 
     /// Asks for single Data; `each` is told that it is being looked for.
     fn asker<T>(
         &mut self,
+        patience: Option<Span>,
         each: &mut Each<'_>,
         ask: impl FnOnce(&mut Asker<'_, '_>) -> Result<T, GetError>,
     ) -> Result<T, GetError> {
         let mut watch = |_: &App| each(Progress::Searching);
         let class = self.get.class;
-        ask(&mut Asker { app: self.app, validator: &mut self.validator, class, watch: &mut watch })
+        ask(&mut Asker { app: self.app, validator: &mut self.validator, class, patience, watch: &mut watch })
     }
 
     /// Fetches the segments of an object, from one on.
@@ -418,9 +437,10 @@ impl<'a> Fetcher<'a> {
         each: &mut Each<'_>,
     ) -> Result<Report, GetError> {
         told(each(Progress::Found { object, first, bytes }))?;
-        if let Some(content) = &object.whole {
-            told(each(Progress::Content { segment: 0, content }))?;
-            return Ok(Report::without_segments(object.name.clone(), content.len() as u64));
+        if let Some((content, signature)) = &object.whole {
+            told(each(Progress::Content { segment: 0, content, signature: *signature }))?;
+            let bytes = content.len() as u64;
+            return Ok(Report::without_segments(object.name.clone(), bytes, Some(*signature)));
         }
         let mut transfer = Transfer::start(self.app, &self.get, self.scheme, object, first)?;
         let flow = transfer.flow;
@@ -432,13 +452,11 @@ impl<'a> Fetcher<'a> {
 
     fn run(&mut self, transfer: &mut Transfer, each: &mut Each<'_>) -> Result<(), GetError> {
         loop {
-            let mut deliver = |segment, content: &[u8]| each(Progress::Content { segment, content });
-            let mut is_done = transfer.turn(self.app, &mut self.validator, false, &mut deliver)?;
-            if transfer.wants_certificate() {
+            let mut is_done = transfer.turn(self.app, &mut self.validator, false, each)?;
+            while transfer.wants_certificate() {
                 let mut watch = |_: &App| each(Progress::Searching);
                 transfer.fetch_certificate(self.app, &mut self.validator, &mut watch)?;
-                let mut deliver = |segment, content: &[u8]| each(Progress::Content { segment, content });
-                is_done = transfer.verify_waiting(&mut self.validator, &mut deliver)?;
+                is_done = transfer.verify_waiting(&mut self.validator, each)?;
             }
             told(each(Progress::Status(&transfer.status(self.app))))?;
             if is_done {
@@ -446,6 +464,24 @@ impl<'a> Fetcher<'a> {
             }
         }
     }
+}
+
+/// Whom a get believes, in a note: what is the same for the same keys only.
+fn words(trust: &Trust) -> String {
+    match trust {
+        Trust::Any => String::new(),
+        Trust::Key(key) => format!("key {}", hex(&key.fingerprint())),
+        Trust::Anchor(anchor) => format!("anchor {} {}", anchor.name(), hex(&sha256(anchor.wire()))),
+    }
+}
+
+/// How content is signed, of which some is signed as `before` and some as `now`.
+fn weakest(before: Option<SignatureType>, now: SignatureType) -> SignatureType {
+    before.filter(|before| *before != SignatureType::DigestSha256).unwrap_or(now)
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether to go on.

@@ -6,29 +6,42 @@
 //! ```
 //!
 //! The part is worth what the second file says of it, and no more: bytes beyond are cut off, and if the rest has
-//! another digest it is not used. At the end the part is written to the disk and becomes FILE.
+//! another digest it is not used. Nor is it if it was verified otherwise than is wanted now. What is not used stays
+//! until there is something to write in its place. At the end the part is written to the disk and becomes FILE.
+//!
+//! Whoever writes has the part locked. It is renamed and removed under the lock only, and a lock counts if its file
+//! still is the part: so nobody writes into FILE, or into what is gone.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use weir_core::units::Span;
-use weir_packet::Name;
 use weir_packet::sign::{Sha256, sha256};
+use weir_packet::{Name, SignatureType};
 
-use super::GetError;
+use super::{GetError, hex, weakest};
 
 /// Content is written in pieces of this size, bytes.
 const BUFFER: usize = 1 << 20;
 /// How often it is noted what of the part is certain.
 const SAVE_EVERY: Span = Span::from_secs(1);
+/// Why a part is not touched that somebody else may have made: he knows the segment that it is compared with.
+const ANOTHERS: &str = "it belongs to another user";
 
 /// What of a part is certain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
     /// The name that was asked for.
     pub(super) asked: String,
+    /// What its segments were verified against. A part without it is of an older program.
+    #[serde(default)]
+    trust: String,
+    /// How its segments are signed: the value of a SignatureType.
+    #[serde(default)]
+    signature: Option<u64>,
     /// The object.
     pub(super) object: String,
     /// Its last segment, if that is known.
@@ -46,10 +59,10 @@ pub(super) struct Note {
 /// Why a part is not gone on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// Nothing says what it is.
-    Unknown,
     /// It is of another name.
     Other(String),
+    /// It was verified otherwise than is wanted now.
+    Trust,
     /// It is not what was written.
     Damaged,
     /// It is of this version, of which nobody has the rest.
@@ -59,8 +72,10 @@ pub enum Discarded {
 impl core::fmt::Display for Discarded {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Discarded::Unknown => f.write_str("nothing says what is in it"),
             Discarded::Other(name) => write!(f, "it is of {name}"),
+            Discarded::Trust => {
+                f.write_str("it was not verified against the key or certificate that is given")
+            }
             Discarded::Damaged => f.write_str("it is not what was written"),
             Discarded::Gone(name) => write!(f, "it is of {name}, of which nobody has the rest"),
         }
@@ -73,38 +88,60 @@ pub(super) struct PartialFile {
     path: PathBuf,
     part: PathBuf,
     file: File,
+    /// It was made for this.
+    is_new: bool,
+    /// What was there and is of no use is cut off, and there is a note.
+    is_begun: bool,
+    /// What is verified against now.
+    trust: String,
     buffer: Vec<u8>,
     digest: Sha256,
     note: Note,
     /// As it was when the buffer was written: what the digest is of.
     written: Note,
-    /// As it stands in the second file.
-    saved: Note,
+    /// Segments that the second file knows of.
+    saved: u64,
     saved_after: Span,
 }
 
 impl PartialFile {
-    /// Opens the part of a file, or makes one; and why what was there cannot be gone on with.
-    pub(super) fn open(path: &Path, asked: &Name) -> Result<(PartialFile, Option<Discarded>), GetError> {
+    /// Opens the part of a file, or makes one; and why what was there cannot be gone on with. `trust` says what
+    /// segments are verified against, and is empty if anybody is believed.
+    pub(super) fn open(
+        path: &Path,
+        asked: &Name,
+        trust: &str,
+    ) -> Result<(PartialFile, Option<Discarded>), GetError> {
         let part = beside(path, ".part");
-        let failed = |error| GetError::File(part.clone(), error);
         if path.is_dir() {
-            return Err(GetError::File(path.to_owned(), io::ErrorKind::IsADirectory.into()));
+            return Err(GetError::File(path.to_owned(), ErrorKind::IsADirectory.into()));
         }
-        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part);
-        let mut file = options.map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(GetError::Busy(part)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let (mut file, is_new) = lock(&part)?;
+        if is_of_another(&file).map_err(|error| GetError::File(part.clone(), error))? {
+            return Err(GetError::Foreign(part, ANOTHERS));
         }
-        let (note, digest, discarded) = match read_note(path, asked, &mut file).map_err(failed)? {
+        let (note, digest, discarded) = match read_note(path, asked, trust, &mut file)? {
             Ok((note, digest)) => (note, digest, None),
             Err(why) => (Note::nothing(asked), Sha256::new(), why),
         };
-        let (written, saved, saved_after) = (note.clone(), note.clone(), Span::ZERO);
-        let (path, buffer) = (path.to_owned(), Vec::with_capacity(BUFFER));
-        Ok((PartialFile { path, part, file, buffer, digest, note, written, saved, saved_after }, discarded))
+        let (path, trust, buffer) = (path.to_owned(), trust.to_owned(), Vec::with_capacity(BUFFER));
+        let (written, saved, saved_after) = (note.clone(), note.segments, Span::ZERO);
+        let is_begun = false;
+        let opened = PartialFile {
+            path,
+            part,
+            file,
+            is_new,
+            is_begun,
+            trust,
+            buffer,
+            digest,
+            note,
+            written,
+            saved,
+            saved_after,
+        };
+        Ok((opened, discarded))
     }
 
     /// What is in it.
@@ -131,22 +168,24 @@ impl PartialFile {
         Ok(tail == content)
     }
 
+    /// How what is in it is signed.
+    pub(super) fn signature(&self) -> Option<SignatureType> {
+        self.note.signature.map(SignatureType::from_value)
+    }
+
     /// Goes on behind what is certain; with another object at the beginning.
-    pub(super) fn begin(&mut self, object: &Name) -> Result<(), GetError> {
+    pub(super) fn begin(&mut self, object: &Name) {
         let object = object.to_string();
         if self.note.object != object {
             self.note = Note { asked: self.note.asked.clone(), object, ..Note::default() };
-            (self.written, self.digest) = (self.note.clone(), Sha256::new());
-            // From now on there is a file to write notes to, though the disk be full.
-            self.write_note()?;
+            (self.written, self.digest, self.saved) = (self.note.clone(), Sha256::new(), 0);
         }
-        self.cut()
     }
 
     fn remove_note(&self) -> Result<(), GetError> {
         let note = self.note_path();
         match fs::remove_file(&note) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GetError::File(note, error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(GetError::File(note, error)),
             _ => Ok(()),
         }
     }
@@ -157,17 +196,19 @@ impl PartialFile {
 
     /// Cuts off what is not certain.
     fn cut(&mut self) -> Result<(), GetError> {
-        let bytes = self.note.bytes;
+        let bytes = self.written.bytes;
         let cut = self.file.set_len(bytes).and_then(|()| self.file.seek(SeekFrom::Start(bytes)));
         cut.map(|_| ()).map_err(|error| self.failed(error))
     }
 
-    /// Appends the content of the next segment.
-    pub(super) fn write(&mut self, content: &[u8]) -> Result<(), GetError> {
+    /// Appends the content of the next segment, and how it is signed.
+    pub(super) fn write(&mut self, content: &[u8], signature: SignatureType) -> Result<(), GetError> {
         if self.buffer.len() + content.len() > BUFFER {
             self.flush()?;
         }
         self.buffer.extend_from_slice(content);
+        self.note.trust.clone_from(&self.trust);
+        self.note.signature = Some(weakest(self.signature(), signature).value());
         self.note.segments += 1;
         self.note.bytes += content.len() as u64;
         self.note.tail = content.len() as u64;
@@ -175,6 +216,14 @@ impl PartialFile {
     }
 
     fn flush(&mut self) -> Result<(), GetError> {
+        if !self.is_begun {
+            self.cut()?;
+            self.is_begun = true;
+            if self.written.segments == 0 {
+                // From now on there is a file to write notes to, though the disk be full.
+                self.write_note()?;
+            }
+        }
         if let Err(error) = self.file.write_all(&self.buffer) {
             self.retreat();
             return Err(self.failed(error));
@@ -196,8 +245,7 @@ impl PartialFile {
     /// Notes what is certain, if it is time to: `elapsed` since the beginning.
     pub(super) fn save_now_and_then(&mut self, elapsed: Span, last: Option<u64>) -> Result<(), GetError> {
         self.note.last_segment = self.note.last_segment.or(last);
-        if elapsed.saturating_sub(self.saved_after) < SAVE_EVERY || self.note.segments == self.saved.segments
-        {
+        if elapsed.saturating_sub(self.saved_after) < SAVE_EVERY || self.note.segments == self.saved {
             return Ok(());
         }
         self.saved_after = elapsed;
@@ -210,13 +258,14 @@ impl PartialFile {
         self.write_note()
     }
 
+    /// Notes what was written.
     fn write_note(&mut self) -> Result<(), GetError> {
-        self.note.sha256 = hex(&self.digest.finish());
+        self.written.sha256 = hex(&self.digest.finish());
         let path = self.note_path();
-        let text = serde_json::to_vec_pretty(&self.note).map_err(io::Error::from);
+        let text = serde_json::to_vec_pretty(&self.written).map_err(io::Error::from);
         let written = text.and_then(|text| replace(&path, &text));
         written.map_err(|error| GetError::File(path, error))?;
-        self.saved = self.note.clone();
+        self.saved = self.written.segments;
         Ok(())
     }
 
@@ -224,14 +273,32 @@ impl PartialFile {
     pub(super) fn finish(mut self) -> Result<(), GetError> {
         self.flush()?;
         self.file.sync_all().map_err(|error| self.failed(error))?;
-        fs::rename(&self.part, &self.path).map_err(|error| GetError::File(self.path.clone(), error))?;
+        if !is_at(&self.file, &self.part).map_err(|error| self.failed(error))? {
+            return Err(self.failed(ErrorKind::NotFound.into()));
+        }
+        let renamed = fs::rename(&self.part, &self.path).and_then(|()| sync_folder_of(&self.path));
+        renamed.map_err(|error| GetError::File(self.path.clone(), error))?;
         self.remove_note()
     }
 
-    /// Nothing was got: what was made only for this goes away.
-    pub(super) fn give_up(self) {
-        if self.note.segments == 0 && self.saved.segments == 0 {
-            let _ = fs::remove_file(&self.part).and_then(|()| fs::remove_file(self.note_path()));
+    /// Ends before everything is there. What came until now stays, and is noted; if there is nothing, what was made
+    /// for it goes away.
+    pub(super) fn leave(mut self, why: &GetError) -> Result<(), GetError> {
+        match why {
+            _ if self.note.segments == 0 => self.give_up(),
+            // What was written last may be beyond what is noted. If that fails too, the older note counts.
+            GetError::File(..) | GetError::Changed { .. } => {}
+            _ => self.save()?,
+        }
+        Ok(())
+    }
+
+    fn give_up(&self) {
+        if self.is_new || self.is_begun {
+            let _ = fs::remove_file(&self.part);
+        }
+        if self.is_begun {
+            let _ = self.remove_note();
         }
     }
 
@@ -242,9 +309,9 @@ impl PartialFile {
 
 impl Default for Note {
     fn default() -> Note {
-        let (asked, object) = (String::new(), String::new());
-        let sha256 = hex(&sha256(b""));
-        Note { asked, object, last_segment: None, segments: 0, bytes: 0, sha256, tail: 0 }
+        let (asked, trust, object) = (String::new(), String::new(), String::new());
+        let (sha256, signature) = (hex(&sha256(b"")), None);
+        Note { asked, trust, signature, object, last_segment: None, segments: 0, bytes: 0, sha256, tail: 0 }
     }
 }
 
@@ -254,29 +321,107 @@ impl Note {
     }
 }
 
+/// Opens the part, or makes it, and locks it; says whether it was made.
+fn lock(part: &Path) -> Result<(File, bool), GetError> {
+    let failed = |error| GetError::File(part.to_owned(), error);
+    loop {
+        let (file, is_new) = match own().create_new(true).open(part) {
+            Ok(file) => (file, true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => match own().open(part) {
+                Ok(file) => (file, false),
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(error)),
+            },
+            Err(error) => return Err(failed(error)),
+        };
+        if claim(&file, part)? {
+            return Ok((file, is_new));
+        }
+    }
+}
+
+/// Locks a file that was opened as the part; says whether it still is the part. Who had it locked until now may have
+/// made it FILE, or removed it.
+fn claim(file: &File, part: &Path) -> Result<bool, GetError> {
+    let failed = |error| GetError::File(part.to_owned(), error);
+    match file.try_lock() {
+        Ok(()) => is_at(file, part).map_err(failed),
+        Err(TryLockError::WouldBlock) => Err(GetError::Busy(part.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// How what may be in a folder of everybody's is opened.
+fn own() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    options
+}
+
+/// Whether a file is the one at a path.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let opened = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (opened.dev(), opened.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether somebody else may have made a file, other than the administrator.
+fn is_of_another(file: &File) -> io::Result<bool> {
+    let owner = file.metadata()?.uid();
+    Ok(owner != 0 && owner != rustix::process::geteuid().as_raw())
+}
+
+/// Makes a change of the folder last that a file is in.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        // One that may be written and not read.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// What is known of a part, and its digest so far; or why it is worth nothing, unless nothing is there.
 type Known = Result<(Note, Sha256), Option<Discarded>>;
 
-fn read_note(path: &Path, asked: &Name, part: &mut File) -> io::Result<Known> {
-    let length = part.metadata()?.len();
-    let unknown = if length == 0 { None } else { Some(Discarded::Unknown) };
-    let text = match fs::read(beside(path, ".part.json")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Err(unknown)),
-        text => text?,
+fn read_note(path: &Path, asked: &Name, trust: &str, part: &mut File) -> Result<Known, GetError> {
+    let (part_path, note_path) = (beside(path, ".part"), beside(path, ".part.json"));
+    let failed = |error| GetError::File(part_path.clone(), error);
+    let length = part.metadata().map_err(failed)?.len();
+    if length == 0 {
+        return Ok(Err(None));
+    }
+    let foreign = |why| Err(GetError::Foreign(part_path.clone(), why));
+    let note = match own().open(&note_path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return foreign("it is not known what is in it"),
+        note => note.map_err(|error| GetError::File(note_path.clone(), error))?,
     };
-    let Ok(note) = serde_json::from_slice::<Note>(&text) else { return Ok(Err(unknown)) };
+    if is_of_another(&note).map_err(failed)? {
+        return foreign(ANOTHERS);
+    }
+    let text = io::read_to_string(note).map_err(|error| GetError::File(note_path, error))?;
+    check(&text, asked, trust, part, length).map_err(failed)
+}
+
+/// Whether a note is of this, and of what is in the part.
+fn check(text: &str, asked: &Name, trust: &str, part: &mut File, length: u64) -> io::Result<Known> {
+    let damaged = Ok(Err(Some(Discarded::Damaged)));
+    let Ok(note) = serde_json::from_str::<Note>(text) else { return damaged };
     if note.asked != asked.to_string() {
-        return Ok(Err(unknown.map(|_| Discarded::Other(note.asked))));
+        return Ok(Err(Some(Discarded::Other(note.asked))));
+    }
+    if !trust.is_empty() && note.trust != trust {
+        return Ok(Err(Some(Discarded::Trust)));
     }
     if length < note.bytes || note.tail > note.bytes {
-        return Ok(Err(Some(Discarded::Damaged)));
+        return damaged;
     }
     let digest = digest_of(part, note.bytes)?;
-    if hex(&digest.finish()) == note.sha256 {
-        Ok(Ok((note, digest)))
-    } else {
-        Ok(Err(Some(Discarded::Damaged)))
-    }
+    if hex(&digest.finish()) == note.sha256 { Ok(Ok((note, digest))) } else { damaged }
 }
 
 /// SHA-256 of the first bytes of a file.
@@ -295,7 +440,8 @@ fn digest_of(file: &mut File, bytes: u64) -> io::Result<Sha256> {
 /// Writes a file so that it is there as a whole, or as before; where there is no room for both, in its place.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = beside(path, ".new");
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    let opened = own().create(true).truncate(true).open(&new);
+    let written = opened.and_then(|mut file| file.write_all(text)).and_then(|()| fs::rename(&new, path));
     written.or_else(|error| {
         let _ = fs::remove_file(&new);
         overwrite(path, text).map_err(|_| error)
@@ -304,7 +450,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 
 /// Writes a file that is there, block by block: what is cut off first may be gone to others on a full disk.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+    let mut file = own().open(path)?;
     file.write_all(text)?;
     file.set_len(text.len() as u64)
 }
@@ -314,10 +460,6 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -357,6 +499,16 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// A file of which what was there can be gone on with, or why not; anybody is believed.
+    fn try_open(path: &Path, asked: &str) -> Result<(PartialFile, Option<Discarded>), GetError> {
+        PartialFile::open(path, &name(asked), "")
+    }
+
+    /// Ends as if it had been stopped.
+    fn stop(file: PartialFile) {
+        file.leave(&GetError::Stopped).unwrap();
+    }
+
     /// What happens to a file that is being written.
     #[derive(Clone, Debug)]
     enum Fate {
@@ -371,6 +523,12 @@ mod tests {
         Damage(usize),
         /// So many bytes are missing at the end.
         Shorten(u64),
+        /// It is stopped, and somebody tries to get another name into the file, of which nothing comes.
+        Other,
+        /// The same with another version, of which so many segments come.
+        Version(u64),
+        /// Somebody else has it while we try.
+        Busy,
     }
 
     fn fate() -> impl Strategy<Value = Fate> {
@@ -381,19 +539,26 @@ mod tests {
             1 => (1_usize..9999).prop_map(Fate::Tail),
             1 => any::<usize>().prop_map(Fate::Damage),
             1 => (1_u64..99_999).prop_map(Fate::Shorten),
+            1 => Just(Fate::Other),
+            1 => (0_u64..3).prop_map(Fate::Version),
+            1 => Just(Fate::Busy),
         ]
     }
 
     /// A file, opened anew and at its place.
     fn open(path: &Path) -> PartialFile {
-        let (mut file, _) = PartialFile::open(path, &name("/a")).unwrap();
-        file.begin(&name("/a/v=1")).unwrap();
+        let (mut file, _) = try_open(path, "/a").unwrap();
+        file.begin(&name("/a/v=1"));
         file
     }
 
     fn write(file: &mut PartialFile, segments: u64) {
         let next = file.note().segments;
-        (next..SEGMENTS.min(next + segments)).for_each(|segment| file.write(&content(segment)).unwrap());
+        (next..SEGMENTS.min(next + segments)).for_each(|segment| put(file, &content(segment)));
+    }
+
+    fn put(file: &mut PartialFile, content: &[u8]) {
+        file.write(content, SignatureType::DigestSha256).unwrap();
     }
 
     fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
@@ -422,7 +587,9 @@ mod tests {
                     Fate::Crash => drop(file),
                     Fate::Tail(bytes) => {
                         drop(file);
-                        change(&part, |part| part.resize(part.len() + bytes, 7));
+                        // We write nothing before there is a note.
+                        let is_noted = folder.0.join("file.part.json").exists();
+                        change(&part, |part| part.resize(part.len() + if is_noted { bytes } else { 0 }, 7));
                     }
                     Fate::Damage(at) => {
                         drop(file);
@@ -434,6 +601,27 @@ mod tests {
                     Fate::Shorten(bytes) => {
                         drop(file);
                         change(&part, |part| part.truncate(part.len().saturating_sub(bytes as usize)));
+                    }
+                    Fate::Other => {
+                        let before = file.note().bytes;
+                        stop(file);
+                        let (mut other, _) = try_open(&path, "/b").unwrap();
+                        other.begin(&name("/b/v=1"));
+                        stop(other);
+                        file = open(&path);
+                        prop_assert_eq!(file.note().bytes, before, "nothing is lost");
+                        continue;
+                    }
+                    Fate::Version(segments) => {
+                        drop(file);
+                        let (mut other, _) = try_open(&path, "/a").unwrap();
+                        other.begin(&name("/a/v=2"));
+                        (0..segments).for_each(|_| put(&mut other, b"of another version"));
+                        stop(other);
+                    }
+                    Fate::Busy => {
+                        prop_assert!(matches!(try_open(&path, "/a"), Err(GetError::Busy(_))));
+                        continue;
                     }
                 }
                 file = open(&path);
@@ -455,13 +643,147 @@ mod tests {
         file.save().unwrap();
         write(&mut file, 10);
         drop(file);
-        let (mut file, discarded) = PartialFile::open(&path, &name("/a")).unwrap();
+        let (mut file, discarded) = try_open(&path, "/a").unwrap();
         assert_eq!((file.object(), discarded), (Some((name("/a/v=1"), 9)), None));
         assert!(file.ends_with(&content(9)).unwrap() && !file.ends_with(&content(8)).unwrap());
-        assert!(matches!(PartialFile::open(&path, &name("/a")), Err(GetError::Busy(_))));
+        assert!(matches!(try_open(&path, "/a"), Err(GetError::Busy(_))));
         drop(file);
-        let (file, discarded) = PartialFile::open(&path, &name("/b")).unwrap();
+        let (file, discarded) = try_open(&path, "/b").unwrap();
         assert_eq!((file.object(), discarded), (None, Some(Discarded::Other("/a".to_owned()))));
+        stop(file);
+        let mut file = open(&path);
+        assert_eq!(file.note().segments, 10, "nothing came of the other name");
+        write(&mut file, 1);
+        stop(file);
+        let (mut file, _) = try_open(&path, "/b").unwrap();
+        file.begin(&name("/b/v=1"));
+        put(&mut file, b"the first of it");
+        stop(file);
+        assert_eq!(fs::read(folder.0.join("file.part")).unwrap(), b"the first of it");
+        assert_eq!(try_open(&path, "/b").unwrap().0.object(), Some((name("/b/v=1"), 0)));
+    }
+
+    #[test]
+    fn a_part_that_nobody_knows_is_not_touched() {
+        let folder = Folder::new();
+        let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+        fs::write(&part, b"of a browser").unwrap();
+        let error = try_open(&path, "/a").unwrap_err();
+        assert!(matches!(&error, GetError::Foreign(path, _) if *path == part), "{error}");
+        assert_eq!(fs::read(&part).unwrap(), b"of a browser");
+        fs::remove_file(&part).unwrap();
+        fs::write(folder.0.join("elsewhere"), b"by a link").unwrap();
+        std::os::unix::fs::symlink("elsewhere", &part).unwrap();
+        assert!(matches!(try_open(&path, "/a"), Err(GetError::File(..))));
+        assert_eq!(fs::read(folder.0.join("elsewhere")).unwrap(), b"by a link");
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_not_touched() {
+        let folder = Folder::new();
+        let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+        let mut file = open(&path);
+        write(&mut file, 10);
+        stop(file);
+        // Only the administrator can give files away.
+        for given in [part.clone(), folder.0.join("file.part.json")] {
+            if std::os::unix::fs::chown(&given, Some(12_345), None).is_err() {
+                return;
+            }
+            assert!(matches!(try_open(&path, "/a"), Err(GetError::Foreign(..))), "{}", given.display());
+            std::os::unix::fs::chown(&given, Some(0), None).unwrap();
+        }
+        assert_eq!(open(&path).note().segments, 10);
+    }
+
+    #[test]
+    fn a_part_is_gone_on_with_under_the_same_trust_or_none() {
+        let folder = Folder::new();
+        let path = folder.0.join("file");
+        let with = |trust: &str| PartialFile::open(&path, &name("/a"), trust).unwrap();
+        let mut all = Vec::new();
+        // What it was begun with, what is wanted then, and whether that goes on.
+        for (first, then, goes_on) in [
+            ("", "", true),
+            ("", "key 1", false),
+            ("key 1", "key 1", true),
+            ("key 1", "key 2", false),
+            ("key 1", "anchor 1", false),
+            ("key 1", "", true),
+        ] {
+            let (mut file, _) = with(first);
+            file.begin(&name("/a/v=1"));
+            write(&mut file, 3);
+            stop(file);
+            let (mut file, discarded) = with(then);
+            assert_eq!(discarded, (!goes_on).then_some(Discarded::Trust), "{first} {then}");
+            file.begin(&name("/a/v=1"));
+            assert_eq!(file.note().segments, if goes_on { 3 } else { 0 }, "{first} {then}");
+            stop(file);
+            let (file, discarded) = with(first);
+            assert_eq!(
+                (discarded, file.note().segments),
+                (None, 3),
+                "as nothing was written: {first} {then}"
+            );
+            drop(file);
+            let (mut file, _) = with(then);
+            file.begin(&name("/a/v=1"));
+            write(&mut file, 2);
+            stop(file);
+            let (file, discarded) = with("key 1");
+            all.push((then, discarded.is_none(), file.note().segments));
+            drop(file);
+            fs::remove_file(folder.0.join("file.part")).unwrap();
+        }
+        let (none, other) = (("", false, 0), ("key 2", false, 0));
+        let expected = [none, ("key 1", true, 2), ("key 1", true, 5), other, ("anchor 1", false, 0), none];
+        assert_eq!(all, expected, "whether it may be gone on with under key 1 then");
+    }
+
+    #[test]
+    fn how_a_part_is_signed_is_known_when_it_is_gone_on_with() {
+        let folder = Folder::new();
+        let path = folder.0.join("file");
+        let mut file = open(&path);
+        put(&mut file, b"a");
+        assert_eq!(file.signature(), Some(SignatureType::DigestSha256));
+        file.write(b"b", SignatureType::Null).unwrap();
+        put(&mut file, b"c");
+        stop(file);
+        assert_eq!(open(&path).signature(), Some(SignatureType::Null));
+    }
+
+    #[test]
+    fn what_is_not_the_part_any_more_does_not_become_the_file() {
+        let folder = Folder::new();
+        let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+        let mut file = open(&path);
+        write(&mut file, SEGMENTS);
+        fs::rename(&part, folder.0.join("elsewhere")).unwrap();
+        fs::write(&part, b"half of another").unwrap();
+        assert!(matches!(file.finish(), Err(GetError::File(..))));
+        assert!(!path.exists());
+        assert_eq!(fs::read(&part).unwrap(), b"half of another");
+    }
+
+    #[test]
+    fn a_lock_on_what_has_become_the_file_or_is_gone_does_not_count() {
+        let folder = Folder::new();
+        let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+        let mut first = open(&path);
+        let second = own().open(&part).unwrap();
+        assert!(matches!(claim(&second, &part), Err(GetError::Busy(_))));
+        write(&mut first, SEGMENTS);
+        first.finish().unwrap();
+        assert!(path.exists() && !claim(&second, &part).unwrap(), "it is the file");
+        let first = open(&path);
+        let second = own().open(&part).unwrap();
+        stop(first);
+        assert!(!part.exists() && !claim(&second, &part).unwrap(), "it was removed");
+        let first = open(&path);
+        assert!(!claim(&second, &part).unwrap(), "another is in its place");
+        stop(first);
     }
 
     #[test]
@@ -469,13 +791,15 @@ mod tests {
         let folder = Folder::new();
         let path = folder.0.join("file");
         let mut file = open(&path);
+        write(&mut file, 1);
+        file.save().unwrap();
         // A folder where the new note would be, in place of a full disk.
         let in_the_way = folder.0.join("file.part.json.new");
         fs::create_dir(&in_the_way).unwrap();
-        write(&mut file, 10);
+        write(&mut file, 9);
         file.save().unwrap();
         drop(file);
-        let (file, discarded) = PartialFile::open(&path, &name("/a")).unwrap();
+        let (file, discarded) = try_open(&path, "/a").unwrap();
         assert_eq!((file.object(), discarded), (Some((name("/a/v=1"), 9)), None));
         assert!(in_the_way.is_dir());
     }
@@ -484,9 +808,9 @@ mod tests {
     fn a_part_of_nothing_goes_away() {
         let folder = Folder::new();
         let path = folder.0.join("file");
-        open(&path).give_up();
+        stop(open(&path));
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
-        let error = PartialFile::open(&folder.0, &name("/a")).unwrap_err().to_string();
+        let error = try_open(&folder.0, "/a").unwrap_err().to_string();
         assert!(error.contains("is a directory"), "{error}");
     }
 }

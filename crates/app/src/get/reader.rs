@@ -4,17 +4,21 @@ use core::ops::ControlFlow;
 use std::io::{self, Read};
 
 use super::transfer::Transfer;
-use super::{Fetcher, GetError, Object, Report};
+use super::{Fetcher, GetError, Object, Progress, Report};
 use crate::App;
 
 /// The content of an object, to be read in order: [`Fetcher::into_reader`].
 ///
 /// It fetches while it is read, and ahead of that no more than what is pending. An error is the [`GetError`],
-/// inside an [`io::Error`].
+/// inside an [`io::Error`]; it comes behind the content before it, and each later read ends with an error too.
 pub struct Reader<'a> {
     fetcher: Fetcher<'a>,
     object: Object,
     transfer: Option<Transfer>,
+    /// Why there is no more, until that is told.
+    failure: Option<GetError>,
+    /// What was told.
+    told: Option<String>,
     /// What came and was not read, from this place on.
     content: Vec<u8>,
     at: usize,
@@ -23,12 +27,13 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(mut fetcher: Fetcher<'a>) -> Result<Reader<'a>, GetError> {
         let mut object = fetcher.find(&mut |_| ControlFlow::Continue(()))?;
-        let content = object.whole.take();
+        let content = object.whole.take().map(|(content, _)| content);
         let transfer = match &content {
             Some(_) => None,
             None => Some(Transfer::start(fetcher.app, &fetcher.get, fetcher.scheme, &object, 0)?),
         };
-        Ok(Reader { fetcher, object, transfer, content: content.unwrap_or_default(), at: 0 })
+        let (failure, told) = (None, None);
+        Ok(Reader { fetcher, object, transfer, failure, told, content: content.unwrap_or_default(), at: 0 })
     }
 
     /// What is read.
@@ -36,31 +41,31 @@ impl<'a> Reader<'a> {
         &self.object
     }
 
-    /// Has more content come; nothing more if everything was read.
-    fn fill(&mut self) -> Result<(), GetError> {
+    /// Has more content come; nothing more if everything was read, or there is an error.
+    fn fill(&mut self) {
         self.content.clear();
         self.at = 0;
-        while self.content.is_empty() {
-            let Some(transfer) = &mut self.transfer else { return Ok(()) };
-            let (content, fetcher) = (&mut self.content, &mut self.fetcher);
-            let mut deliver = |_, bytes: &[u8]| {
-                content.extend_from_slice(bytes);
-                ControlFlow::Continue(())
-            };
-            let validator = &mut fetcher.validator;
-            let mut fetched = transfer.turn(fetcher.app, validator, true, &mut deliver);
-            if fetched.is_ok() && transfer.wants_certificate() {
-                let mut watch = |_: &App| ControlFlow::Continue(());
-                fetched = transfer
-                    .fetch_certificate(fetcher.app, validator, &mut watch)
-                    .and_then(|()| transfer.verify_waiting(validator, &mut deliver));
+        while self.content.is_empty()
+            && let Some(transfer) = &mut self.transfer
+        {
+            match more(&mut self.fetcher, transfer, &mut self.content) {
+                Ok(false) => {}
+                Ok(true) => drop(self.end()),
+                Err(error) => {
+                    self.failure = Some(error);
+                    drop(self.end());
+                }
             }
-            if !matches!(fetched, Ok(false)) {
-                self.end();
-            }
-            fetched?;
         }
-        Ok(())
+    }
+
+    /// The error that there is no more because of.
+    fn why(&mut self) -> io::Result<()> {
+        if let Some(failure) = self.failure.take() {
+            self.told = Some(failure.to_string());
+            return Err(io::Error::other(failure));
+        }
+        self.told.clone().map_or(Ok(()), |told| Err(io::Error::other(told)))
     }
 
     fn end(&mut self) -> Option<Report> {
@@ -72,10 +77,31 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Appends more content, if some comes in its turn; says whether everything is there.
+fn more(fetcher: &mut Fetcher<'_>, transfer: &mut Transfer, content: &mut Vec<u8>) -> Result<bool, GetError> {
+    let mut deliver = |progress: Progress<'_>| {
+        if let Progress::Content { content: bytes, .. } = progress {
+            content.extend_from_slice(bytes);
+        }
+        ControlFlow::Continue(())
+    };
+    let validator = &mut fetcher.validator;
+    let mut is_done = transfer.turn(fetcher.app, validator, true, &mut deliver)?;
+    while transfer.wants_certificate() {
+        let mut watch = |_: &App| ControlFlow::Continue(());
+        transfer.fetch_certificate(fetcher.app, validator, &mut watch)?;
+        is_done = transfer.verify_waiting(validator, &mut deliver)?;
+    }
+    Ok(is_done)
+}
+
 impl Read for Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.content.len() {
-            self.fill().map_err(io::Error::other)?;
+            self.fill();
+        }
+        if self.content.is_empty() {
+            self.why()?;
         }
         let mut rest = self.content.get(self.at..).unwrap_or_default();
         let read = rest.read(buffer)?;

@@ -22,7 +22,7 @@ use weir_packet::{ContentType, Data, MAX_PACKET_SIZE, Name, SignatureType};
 use super::asker::{Asker, TICK, Watch, now};
 use super::ends::Ends;
 use super::order::Order;
-use super::{Get, GetError, Object, Report, Status};
+use super::{Each, Get, GetError, Object, Progress, Report, Status, weakest};
 use crate::{App, Event, Fetch, FlowId};
 
 /// Longer delays count as this: no Interest lives for so long.
@@ -31,9 +31,6 @@ const LONGEST_DELAY_US: u64 = 100_000_000;
 const RATE_SPAN: Span = Span::from_secs(1);
 /// A longer turn was held up by whoever takes the content: that is no time in which nobody answered.
 const LONGEST_TURN: Span = Span::from_millis(500);
-
-/// Takes content in its turn.
-pub(super) type Deliver<'a> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'a;
 
 /// An object on its way.
 pub(super) struct Transfer {
@@ -47,6 +44,8 @@ pub(super) struct Transfer {
     unverified: VecDeque<(u64, Vec<u8>)>,
     /// A certificate that is wanted.
     wanted: Option<Name>,
+    /// The first segment that the producer says is not there.
+    absent: Option<u64>,
     failure: Option<GetError>,
     /// Size of the largest Data, bytes, and the one that the consumer's bound was made of.
     largest: usize,
@@ -90,6 +89,7 @@ impl Transfer {
             ends: Ends::new(object.last_segment),
             unverified: VecDeque::new(),
             wanted: None,
+            absent: None,
             failure: None,
             largest: 0,
             bound_for: MAX_PACKET_SIZE,
@@ -109,7 +109,7 @@ impl Transfer {
         app: &mut App,
         validator: &mut Validator,
         eager: bool,
-        deliver: &mut Deliver<'_>,
+        deliver: &mut Each<'_>,
     ) -> Result<bool, GetError> {
         let (began, moment) = (app.now(), now());
         app.run(began + TICK, &mut |_, event| {
@@ -153,7 +153,8 @@ impl Transfer {
     ) -> Result<(), GetError> {
         let Some(certificate) = self.wanted.take() else { return Ok(()) };
         app.pause(self.flow);
-        let mut asker = Asker { app, validator, class: self.get.class, watch };
+        let (class, patience) = (self.get.class, self.get.patience);
+        let mut asker = Asker { app, validator, class, patience, watch };
         asker.supply(certificate.view(), &mut |_, event| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
@@ -170,7 +171,7 @@ impl Transfer {
     pub(super) fn verify_waiting(
         &mut self,
         validator: &mut Validator,
-        deliver: &mut Deliver<'_>,
+        deliver: &mut Each<'_>,
     ) -> Result<bool, GetError> {
         for (segment, wire) in core::mem::take(&mut self.unverified) {
             self.verify(segment, &wire, (validator, now()), deliver);
@@ -184,7 +185,7 @@ impl Transfer {
         data: &Packet,
         delivery: &Delivery,
         with: (&mut Validator, Moment),
-        deliver: &mut Deliver<'_>,
+        deliver: &mut Each<'_>,
     ) {
         if self.failure.is_none() {
             self.note(data, delivery);
@@ -204,7 +205,7 @@ impl Transfer {
         segment: u64,
         wire: &[u8],
         (validator, moment): (&mut Validator, Moment),
-        deliver: &mut Deliver<'_>,
+        deliver: &mut Each<'_>,
     ) {
         if self.failure.is_some() {
             return;
@@ -227,21 +228,34 @@ impl Transfer {
     }
 
     /// A segment is to be believed.
-    fn hand_on(&mut self, segment: u64, wire: &[u8], deliver: &mut Deliver<'_>) -> Result<(), GetError> {
+    fn hand_on(&mut self, segment: u64, wire: &[u8], deliver: &mut Each<'_>) -> Result<(), GetError> {
         let data = Data::decode(wire).expect("a Data that was verified can be read");
         if data.meta.content_type == Some(ContentType::Nack) {
-            return Err(GetError::Absent(data.name.to_name()));
+            self.absent = self.absent.map_or(Some(segment), |absent| Some(absent.min(segment)));
+            return self.miss_absent();
         }
-        self.signature.get_or_insert(data.signature.info.typ);
+        let signature = weakest(self.signature, data.signature.info.typ);
+        self.signature = Some(signature);
         self.ends.hear(&self.object, segment, &data)?;
         let mut stopped = false;
         self.order.put(segment, data.payload(), &mut |segment, content| {
             if !stopped {
                 self.bytes += content.len() as u64;
-                stopped = deliver(segment, content).is_break();
+                stopped = deliver(Progress::Content { segment, content, signature }).is_break();
             }
         });
-        if stopped { Err(GetError::Stopped) } else { Ok(()) }
+        if stopped { Err(GetError::Stopped) } else { self.miss_absent() }
+    }
+
+    /// Whether a segment is wanted that the producer says is not there. Until the end is known, segments behind it
+    /// may have been asked for.
+    fn miss_absent(&self) -> Result<(), GetError> {
+        let Some(absent) = self.absent else { return Ok(()) };
+        let is_wanted = match self.ends.last() {
+            Some(last) => absent <= last,
+            None => absent == self.order.next(),
+        };
+        if is_wanted { Err(GetError::Absent(self.object.clone().with_segment(absent))) } else { Ok(()) }
     }
 
     /// Has the consumer keep to the memory that there is, now that the size of a Data is known.
