@@ -278,15 +278,6 @@ fn tables_of_comparison() -> String {
     tables.to_owned()
 }
 
-/// Whether the page says that its tables are still to be made for this version; a version that is published has them.
-fn comparison_is_missing() -> bool {
-    let is_missing = tables_of_comparison().starts_with("Not made yet for this version");
-    if is_missing {
-        println!("SKIP {COMPARISON}: its tables are not made yet, `make comparison`");
-    }
-    is_missing
-}
-
 /// The tables below the heading of a scenario.
 fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
     let heading = format!("\n### {scenario}\n");
@@ -296,9 +287,6 @@ fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
 
 #[test]
 fn the_comparison_has_every_scheme_on_every_experiment() {
-    if comparison_is_missing() {
-        return;
-    }
     let tables = tables_of_comparison();
     let made_by = "Made by `weir compare qsccp --schemes all --seeds ";
     let seeds = tables.strip_prefix(made_by).and_then(|rest| rest.split('`').next());
@@ -321,9 +309,6 @@ fn the_comparison_has_every_scheme_on_every_experiment() {
 /// If a change of the code moves them: `make comparison`, and look at what the page says of them.
 #[test]
 fn figures_of_the_comparison_are_those_of_the_runs() {
-    if comparison_is_missing() {
-        return;
-    }
     let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
     let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
     let output = weir().args(schemes).args(["--seeds", "10", "--out"]).arg(&out).output().expect("weir runs");

@@ -168,7 +168,7 @@ impl ReproductionDocument {
         let row = |experiment: &ExperimentRow, case: &CaseRow, row: &StatementRow| {
             let name = [experiment.scenario.clone(), point(case), case.scheme.clone()];
             let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
-            let by = row.kind.as_str().into();
+            let by = said_by(row).into();
             vec![name.join(", ").into(), self.what(row), by, stated(row), self.measured(row), self.holds(row)]
         };
         let of_case = |experiment: &ExperimentRow, case: &CaseRow| {
@@ -300,6 +300,12 @@ impl ReproductionDocument {
         };
         Cell { holds: Some(row.holds), ..text.into() }
     }
+}
+
+/// Who states it; a paper's words may have been made a number by a scenario.
+fn said_by(row: &StatementRow) -> String {
+    let is_in_words = row.is_of_paper() && row.source.contains("assumed:");
+    if is_in_words { format!("{PAPER}, number assumed") } else { row.kind.clone() }
 }
 
 fn is_other(row: &StatementRow) -> bool {

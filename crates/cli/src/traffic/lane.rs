@@ -103,7 +103,7 @@ pub enum Told {
     /// What it produces is registered.
     Ready,
     /// It has ended: with what it measured if it consumes.
-    Ended(Result<Option<Part>, Failure>),
+    Ended(Result<Option<Box<Part>>, Failure>),
 }
 
 /// Runs a lane, from its connection to its end; `go` says when the others are ready, and is closed if they never
@@ -140,7 +140,7 @@ fn prepare(lane: &Lane<'_>) -> Result<App, Failure> {
 }
 
 /// Consumes and produces until the end.
-fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Part>, Failure> {
+fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Box<Part>>, Failure> {
     if lane.consumed.is_empty() {
         while run.now() < run.ends_at() {
             let until = app.now() + LOOK_AROUND;
@@ -153,7 +153,7 @@ fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Part>, F
     }
     let mut consumers = Consumers::new(run, lane, app)?;
     while consumers.go_on(app)? {}
-    Ok(Some(consumers.part(app)))
+    Ok(Some(Box::new(consumers.part(app))))
 }
 
 /// The consumers of a lane and their accounts. Times are from the beginning of the run.

@@ -157,7 +157,7 @@ impl Watch<'_> {
                 Ok(Told::Ended(ended)) => {
                     left -= 1;
                     match ended {
-                        Ok(part) => parts.extend(part),
+                        Ok(part) => parts.extend(part.map(|part| *part)),
                         Err(error) => failure = failure.or(Some(error)),
                     }
                 }
