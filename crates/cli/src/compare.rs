@@ -122,7 +122,9 @@ impl Request<'_> {
     /// One scenario, as it stands.
     fn compare_one(&self, name: &str) -> Result<(), Failure> {
         let point = self.point(name, &[])?;
-        note_axes(&point.scenario);
+        if !self.args.json {
+            note_axes(&point.scenario);
+        }
         let out = self.out(&point.scenario.name)?;
         let runs = self.schemes.len() * self.seeds.len();
         let shown = Shown::new(runs, std::iter::repeat_n(point.scenario.duration, runs));

@@ -1,6 +1,6 @@
 //! Schemes side by side: figures of many runs as means over their seeds.
 
-use crate::format::{Quantity, rate};
+use crate::format::{self, Quantity, rate};
 use crate::model::{
     ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceRow, Estimate,
     FlowRow, GroupRow, LinkComparison, LinkRow, OptimumRow, PeriodRow, RunDocument, TrafficComparison,
@@ -49,6 +49,13 @@ impl ComparisonDocument {
                 .collect(),
             periods: (0..=first.windows.len()).map(period_at).collect(),
         }
+    }
+}
+
+impl ComparedScheme {
+    /// Its name with its variant: `pcon (qsccp)`.
+    pub fn name(&self) -> String {
+        format::named(&self.scheme, self.variant.as_deref())
     }
 }
 

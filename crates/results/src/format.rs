@@ -193,6 +193,11 @@ pub fn kind_of_source(source: &str) -> &str {
     if word.is_empty() || word.contains(char::is_whitespace) { NONE } else { word }
 }
 
+/// A scheme with the variant of its parameters: `pcon (qsccp)`.
+pub fn named(scheme: &str, variant: Option<&str>) -> String {
+    variant.map_or_else(|| scheme.to_owned(), |variant| format!("{scheme} ({variant})"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

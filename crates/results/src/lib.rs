@@ -28,7 +28,7 @@ pub use files::{
     WriteError, to_json, write_all, write_comparison, write_comparisons, write_html, write_json,
     write_parquet, write_reproduction,
 };
-pub use format::{grouped, kind_of_source, rate};
+pub use format::{grouped, kind_of_source, named, rate};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, Bound, CaseOptimumRow, CaseRow, ClassRow, ComparedScheme,
@@ -36,7 +36,7 @@ pub use model::{
     ExperimentRow, FlowRow, GainRow, GroupRow, HeldRow, LeftOutRow, LinkComparison, LinkRow,
     OptimumCompletionRow, OptimumDocument, OptimumFlowRow, OptimumRow, OptimumWindowRow, PeriodRow, QueueMs,
     ReproductionDocument, RunDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint,
-    SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WindowRow, named,
+    SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WindowRow,
 };
 pub use series::{
     ClassSeries, FlowSample, FlowSeries, LinkSample, LinkSeries, Report, Role, Series, Topology,

@@ -284,24 +284,12 @@ pub struct ComparisonDocument {
 pub struct ComparedScheme {
     /// Its name.
     pub scheme: String,
-    /// The variant of its parameters that the scenario names; `None` for the default one.
-    #[serde(default)]
+    /// The variant of its parameters that the scenario names; left out for the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// The report of its run with the first seed, from the folder of this document; `None` if none was
     /// written.
     pub report: Option<String>,
-}
-
-impl ComparedScheme {
-    /// Its name with its variant: `pcon (qsccp)`.
-    pub fn name(&self) -> String {
-        named(&self.scheme, self.variant.as_deref())
-    }
-}
-
-/// A scheme with the variant of its parameters: `pcon (qsccp)`.
-pub fn named(scheme: &str, variant: Option<&str>) -> String {
-    variant.map_or_else(|| scheme.to_owned(), |variant| format!("{scheme} ({variant})"))
 }
 
 /// Figures over a part of all runs; for each class, group and link a row a scheme.
@@ -421,8 +409,9 @@ pub struct SummaryScenario {
     pub source: String,
     /// The schemes that some of its flows run, whichever is compared; empty for most scenarios.
     pub others: Vec<String>,
-    /// The schemes for which it names a variant of their parameters, each with that: `pcon (qsccp)`.
-    #[serde(default)]
+    /// The schemes for which it names a variant of their parameters, each with that: `pcon (qsccp)`; left out
+    /// where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
     /// Each point of its axes; one for a scenario without axes.
     pub points: Vec<SummaryPoint>,

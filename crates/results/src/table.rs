@@ -2,7 +2,7 @@
 //! the same text goes to a terminal, a pipe and a file.
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
-use crate::model::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument, named};
+use crate::model::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// Rows of links shown; the others are counted.
@@ -21,7 +21,7 @@ pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
     let mut text = format!(
         "{}  scheme {}  seed {}  {} s simulated in {:.2} s  {} packet-hops\n",
         document.scenario,
-        named(&document.scheme, document.variant.as_deref()),
+        format::named(&document.scheme, document.variant.as_deref()),
         document.seed,
         document.simulated_s,
         document.wall_s,

@@ -102,8 +102,7 @@
 //!     with the others in four round trips; but not more than Σu and what a class's room takes in two.
 //! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
 //!     Σu, as any that could have more than that.
-//! 20. A Data without TargetRate (MAX_RATE) lets the consumer's rate grow by a fifth; with no
-//!     TargetRate
+//! 20. A Data without TargetRate (MAX_RATE) counts as twice the rate of what comes; with no TargetRate
 //!     for a lifetime, timeouts halve it.
 //! 21. As in the authors' code, no Nack tells of a dropped Interest, and one that is repeated within
 //!     100 ms is absorbed: what is dropped was too much, and would come back into the same full queue.
