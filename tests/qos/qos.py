@@ -342,7 +342,8 @@ def nothing_is_lost(_, real):
         if total(real, key):
             yield f"{key}: {total(real, key)}"
     yield from real["refused"]
-    yield from drops(real, lambda name: "dropped" in name)
+    # Data that were on their way when the consumers left at the end find their face down: that is no loss.
+    yield from drops(real, lambda name: "dropped" in name and 'reason="face down"' not in name)
 
 
 def no_data_is_lost(_, real):
