@@ -25,6 +25,12 @@ use crate::units::{Bytes, Rate, Span, Time};
 /// of 4 Gb/s that waits for one lost Interest, and at most some 40 MB of its memory.
 pub const REORDER_BOUND: u64 = 1 << 20;
 
+/// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
+const MOST_DOUBLINGS: u32 = 16;
+
+/// Who is refused within microseconds does not ask a million times before its application gives up.
+const LEAST_PAUSE: Span = Span::from_millis(10);
+
 /// How long a consumer that knows no round-trip time waits after a Nack.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
@@ -33,7 +39,7 @@ const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 pub enum Source {
     /// As much as it can get.
     Elastic,
-    /// At most this rate of Data on the wire, and what the flow control permits.
+    /// At most this rate of Data on the wire, but for probes, and what the flow control permits.
     Limited(Rate),
     /// This rate of Data on the wire, whatever the flow control says: a greedy consumer.
     Unresponsive(Rate),
@@ -73,7 +79,9 @@ pub struct ConsumerConfig {
     /// Size of the Data to expect, on the wire; followed by what comes.
     pub expected_size: Bytes,
     /// Whether an Interest that a later one has overtaken is lost after [`RttEstimate::overtaken`] instead of RTO, whose
-    /// least 200 ms are hundreds of round trips on short paths. The papers' consumers wait for RTO.
+    /// least 200 ms are hundreds of round trips on short paths; and whether, where nothing has come for
+    /// [`RttEstimate::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all
+    /// (RFC 8985, tail loss probe). The papers' consumers wait for RTO.
     pub early_loss: bool,
 }
 
@@ -141,12 +149,21 @@ pub struct Consumer {
     lost: BinaryHeap<Reverse<u64>>,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
+    /// Early loss: those of segments that were sent more than once before, which wait for longer and do not hold
+    /// up the others.
+    repeats: VecDeque<(u64, Time)>,
     /// When RTO was backed off last.
     backed_off_at: Time,
     /// When the newest Interest was sent that was answered, of those that were sent once.
     answered_sent: Time,
     last_sent: Option<Time>,
+    /// When the last Data came.
+    heard_at: Time,
     send_at: Time,
+    /// Probes since the last Data.
+    probes: u32,
+    /// The next Interest is a probe: nobody is asked for leave.
+    is_probing: bool,
     /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
     paused_until: Time,
     active: bool,
@@ -167,10 +184,14 @@ impl Consumer {
             pending: 0,
             lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
+            repeats: VecDeque::new(),
             backed_off_at: Time::ZERO,
             answered_sent: Time::ZERO,
             last_sent: None,
+            heard_at: Time::ZERO,
             send_at: Time::NEVER,
+            probes: 0,
+            is_probing: false,
             paused_until: Time::ZERO,
             active: false,
             counters: ConsumerCounters::default(),
@@ -187,6 +208,7 @@ impl Consumer {
     pub fn stop(&mut self) {
         self.active = false;
         self.send_at = Time::NEVER;
+        self.is_probing = false;
     }
 
     /// Changes what the application wants.
@@ -231,7 +253,7 @@ impl Consumer {
     /// past, as it is when a shorter timeout turns out to be over for what was sent before.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.send_at.min(self.timeout_at())
+        self.send_at.min(self.timeout_at()).min(self.probe_at())
     }
 
     /// Its counts.
@@ -275,6 +297,7 @@ impl Consumer {
             self.rtt.sample(rtt);
             self.answered_sent = self.answered_sent.max(sent);
         }
+        (self.heard_at, self.probes) = (now, 0);
         self.learn_size(crate::wire::frame_len(data));
         self.counters.delivered += 1;
         self.advance();
@@ -296,46 +319,79 @@ impl Consumer {
         Some(Delivery { segment, delay, content, complete })
     }
 
-    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip.
+    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip, and 10 ms at least.
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
         let Some(segment) = nack.name.segment() else { return };
         self.counters.nacks += 1;
         if let Some(tag) = self.lose(segment) {
             let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
             self.control.on_nack(&mut ev);
-            self.paused_until = now + self.rtt.srtt().unwrap_or(PAUSE_AFTER_NACK);
+            self.paused_until = now + self.rtt.srtt().map_or(PAUSE_AFTER_NACK, |srtt| srtt.max(LEAST_PAUSE));
             self.reconsider(now);
         }
     }
 
     /// Gives up what has timed out.
     pub fn handle_deadline(&mut self, now: Time) {
-        while let Some(&(segment, sent)) =
-            self.sendings.front().filter(|(_, sent)| *sent + self.timeout(*sent) <= now)
-        {
-            self.sendings.pop_front();
-            if let Some(tag) = self.lose(segment) {
-                self.counters.timeouts += 1;
-                // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
-                if sent >= self.backed_off_at && !self.is_overtaken(sent) {
-                    self.rtt.back_off();
-                    self.backed_off_at = now;
-                }
-                let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
-                self.control.on_timeout(&mut ev);
+        while let Some((segment, sent)) = self.take_due(now) {
+            // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
+            if self.time_out(now, segment) && sent >= self.backed_off_at && !self.is_overtaken(sent) {
+                self.rtt.back_off();
+                self.backed_off_at = now;
             }
             self.forget_answered();
         }
         self.reconsider(now);
+        if self.probe_at() <= now {
+            self.probe(now);
+        }
+    }
+
+    /// The first sending that has timed out.
+    fn take_due(&mut self, now: Time) -> Option<(u64, Time)> {
+        let is_due = |sending: &&(u64, Time)| self.timeout_of(Some(*sending)) <= now;
+        if self.sendings.front().filter(is_due).is_some() {
+            return self.sendings.pop_front();
+        }
+        self.repeats.front().filter(is_due)?;
+        self.repeats.pop_front()
+    }
+
+    /// Gives up a segment; whether it was pending.
+    fn time_out(&mut self, now: Time, segment: u64) -> bool {
+        let Some(tag) = self.lose(segment) else { return false };
+        self.counters.timeouts += 1;
+        let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
+        self.control.on_timeout(&mut ev);
+        true
+    }
+
+    /// When a probe is due: nothing came since the last Data or Interest for a while, which is twice as long after each
+    /// probe, and nothing may leave before something comes. After a timeout RTO does it, as in RFC 8985.
+    fn probe_at(&self) -> Time {
+        let may_be = self.config.early_loss && self.active && self.pending > 0 && self.send_at == Time::NEVER;
+        if !may_be || self.rtt.is_backed_off() {
+            return Time::NEVER;
+        }
+        let quiet_since = self.last_sent.unwrap_or(self.heard_at).max(self.heard_at);
+        let silence = self.rtt.silence() * (1 << self.probes.min(MOST_DOUBLINGS));
+        (quiet_since + silence).max(self.paused_until)
+    }
+
+    /// Has an Interest leave: of a lost segment, or of a new one, or, if there is neither, of the oldest missing one.
+    fn probe(&mut self, now: Time) {
+        if !self.has_work() {
+            self.time_out(now, self.base);
+            self.forget_answered();
+        }
+        self.probes += 1;
+        self.is_probing = self.has_work();
     }
 
     /// The next Interest to send at `now`, if there is one; call it until it answers `None`.
     pub fn poll_send(&mut self, now: Time, pool: &mut PacketPool) -> Option<PacketId> {
-        if now < self.send_at {
-            return None;
-        }
-        self.send_at = self.permitted_at(now);
-        if self.send_at > now {
+        let is_probe = core::mem::take(&mut self.is_probing) && self.has_work();
+        if !is_probe && !self.may_send(now) {
             return None;
         }
         let (segment, retransmission) = match self.lost.pop() {
@@ -349,7 +405,7 @@ impl Consumer {
             interest: &mut pool[id],
             segment,
             retransmission,
-            is_permitted: !matches!(self.config.source, Source::Unresponsive(_)),
+            is_permitted: !is_probe && !matches!(self.config.source, Source::Unresponsive(_)),
             pending: self.pending,
             expected_size: self.config.expected_size,
             random: &mut self.random,
@@ -357,6 +413,13 @@ impl Consumer {
         self.note_sending(now, segment, tag);
         self.forget_found();
         Some(id)
+    }
+
+    fn may_send(&mut self, now: Time) -> bool {
+        if self.send_at <= now {
+            self.send_at = self.permitted_at(now);
+        }
+        self.send_at <= now
     }
 
     fn fill_interest(&mut self, interest: &mut Packet, segment: u64) {
@@ -388,7 +451,9 @@ impl Consumer {
         }
         self.pending += 1;
         self.counters.sent += 1;
-        self.sendings.push_back((segment, now));
+        let is_repeat = self.config.early_loss && self.slots[index].times_sent > 2;
+        let sendings = if is_repeat { &mut self.repeats } else { &mut self.sendings };
+        sendings.push_back((segment, now));
         self.last_sent = Some(now);
     }
 
@@ -452,8 +517,7 @@ impl Consumer {
     /// Takes segments whose Data came after all from the front of the lost ones.
     fn forget_found(&mut self) {
         while let Some(&Reverse(segment)) = self.lost.peek() {
-            let slot = segment.checked_sub(self.base).and_then(|i| self.slots.get(i as usize));
-            if slot.is_some_and(|slot| slot.state == State::Lost) {
+            if self.slot(segment).is_some_and(|slot| slot.state == State::Lost) {
                 break;
             }
             self.lost.pop();
@@ -469,24 +533,38 @@ impl Consumer {
 
     /// Drops sendings from the front that were answered, lost or repeated since.
     fn forget_answered(&mut self) {
-        while let Some(&(segment, sent)) = self.sendings.front() {
-            let slot = segment.checked_sub(self.base).and_then(|i| self.slots.get(i as usize));
-            if slot.is_some_and(|slot| slot.state == State::Pending && slot.sent == sent) {
-                break;
-            }
+        while self.sendings.front().is_some_and(|sending| !self.is_pending(sending)) {
             self.sendings.pop_front();
+        }
+        while self.repeats.front().is_some_and(|sending| !self.is_pending(sending)) {
+            self.repeats.pop_front();
         }
     }
 
+    fn is_pending(&self, (segment, sent): &(u64, Time)) -> bool {
+        self.slot(*segment).is_some_and(|slot| slot.state == State::Pending && slot.sent == *sent)
+    }
+
+    fn slot(&self, segment: u64) -> Option<&Slot> {
+        self.slots.get(segment.checked_sub(self.base)? as usize)
+    }
+
     fn timeout_at(&self) -> Time {
-        self.sendings.front().map_or(Time::NEVER, |&(_, sent)| sent + self.timeout(sent))
+        self.timeout_of(self.sendings.front()).min(self.timeout_of(self.repeats.front()))
+    }
+
+    fn timeout_of(&self, sending: Option<&(u64, Time)>) -> Time {
+        sending.map_or(Time::NEVER, |&(segment, sent)| sent + self.timeout(segment, sent))
     }
 
     /// Of what was sent then.
-    fn timeout(&self, sent: Time) -> Span {
+    fn timeout(&self, segment: u64, sent: Time) -> Span {
         let mut rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
         if self.is_overtaken(sent) {
-            rto = rto.min(self.rtt.overtaken());
+            // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
+            // the first 10 ms and ndnd in the first half of a second.
+            let earlier = self.slot(segment).map_or(0, |slot| slot.times_sent.saturating_sub(2));
+            rto = rto.min(self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS)));
         }
         self.control.timeout(rto, self.config.lifetime)
     }

@@ -27,6 +27,7 @@ use crate::name::NameHasher;
 use crate::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use crate::pit::{InRecord, Pit, PitEntry, PitId};
 use crate::random::Random;
+use crate::rtt::RoundTrips;
 use crate::scheme::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, DropReason, Dropped, Drops, ExpiredEvent,
     InterestEvent, NackEvent, PrefixRemoved, Strategy, StrategyDeadline,
@@ -159,6 +160,7 @@ pub struct Forwarder {
     links: Vec<LinkFace>,
     fib: Fib,
     prefixes: Prefixes,
+    round_trips: RoundTrips,
     pit: Pit,
     cs: ContentStore<PacketId>,
     dead_nonces: DeadNonceList,
@@ -230,6 +232,7 @@ impl Forwarder {
             links: Vec::new(),
             fib: Fib::new(),
             prefixes: Prefixes::new(FlowPrefix::FibEntry),
+            round_trips: RoundTrips::default(),
             pit: Pit::new(hasher, limits.pit_entries),
             cs: ContentStore::new(crate::cs::CsPolicy::Lru, 0, 0),
             dead_nonces: DeadNonceList::new(limits.dead_nonces, crate::dead_nonce::DEAD_NONCE_LIFETIME),
@@ -459,9 +462,9 @@ impl Forwarder {
             let decision = self.chosen_next_hop(chosen, scope);
             return self.carry_out(decision, pit, face, id, out);
         }
-        let random = &mut self.random;
-        let mut ev =
-            InterestEvent { now: out.now, interest, pit, entry, local, next_hops: &next_hops, random };
+        let (next_hops, random) = (&next_hops, &mut self.random);
+        let srtt = self.round_trips.get(prefix);
+        let mut ev = InterestEvent { now: out.now, interest, pit, entry, local, next_hops, srtt, random };
         let strategy = self.strategies.get(strategy);
         let decision = if aggregated {
             strategy.on_aggregated(&mut ev);
@@ -500,6 +503,7 @@ impl Forwarder {
     }
 
     fn forget_prefix(&mut self, prefix: PrefixId, out: &mut Out<'_>) {
+        self.round_trips.forget(prefix);
         self.strategies.each().for_each(|strategy| strategy.on_prefix_removed(prefix));
         for LinkFace { face, link, .. } in &mut self.links {
             let (now, dropped) = (out.now, &mut self.dropped);
@@ -616,6 +620,9 @@ impl Forwarder {
             let flow = entry_flow(entry);
             let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
             out.pool[id].flow = flow;
+            if let Some(rtt) = rtt {
+                self.round_trips.sample(flow.prefix, rtt);
+            }
             if index == 0 {
                 self.receive(face, id, rtt, out);
             }

@@ -15,6 +15,8 @@
 //! Samples of Interests that were sent more than once are not
 //! taken (Karn): in NDN either sending may have been answered, and by different nodes.
 
+use crate::flow_prefix::NO_PREFIX;
+use crate::ids::PrefixId;
 use crate::units::Span;
 
 const MIN_RTO: Span = Span::from_millis(200);
@@ -81,6 +83,16 @@ impl RttEstimate {
         self.smoothed.map_or(FIRST_RTO, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
     }
 
+    /// How long nothing has to come until all that is pending may be lost: RFC 8985 waits two round trips.
+    pub fn silence(&self) -> Span {
+        self.smoothed.map_or(FIRST_RTO, |(srtt, _)| (srtt * 2).max(self.overtaken()))
+    }
+
+    /// Whether an Interest has timed out since the last sample.
+    pub fn is_backed_off(&self) -> bool {
+        self.backoff > 1
+    }
+
     /// That of what was sent before it was backed off last.
     #[inline]
     pub fn earlier_rto(&self) -> Span {
@@ -95,6 +107,42 @@ impl RttEstimate {
     }
 }
 
+/// The smoothed round-trip times of a node's prefixes: from an Interest's sending to its Data, gain 1/8.
+#[derive(Debug, Default)]
+pub(crate) struct RoundTrips {
+    /// By prefix; zero where there was no sample.
+    smoothed: Vec<Span>,
+}
+
+impl RoundTrips {
+    /// Takes a sample.
+    #[inline]
+    pub(crate) fn sample(&mut self, prefix: PrefixId, rtt: Span) {
+        if prefix == NO_PREFIX {
+            return;
+        }
+        let index = prefix.0 as usize;
+        if index >= self.smoothed.len() {
+            self.smoothed.resize(index + 1, Span::ZERO);
+        }
+        let smoothed = &mut self.smoothed[index];
+        *smoothed = if *smoothed == Span::ZERO { rtt } else { *smoothed - *smoothed / 8 + rtt / 8 };
+    }
+
+    /// That of a prefix, once there is a sample.
+    #[inline]
+    pub(crate) fn get(&self, prefix: PrefixId) -> Option<Span> {
+        self.smoothed.get(prefix.0 as usize).copied().filter(|rtt| *rtt > Span::ZERO)
+    }
+
+    /// The prefix's number comes to mean another.
+    pub(crate) fn forget(&mut self, prefix: PrefixId) {
+        if let Some(smoothed) = self.smoothed.get_mut(prefix.0 as usize) {
+            *smoothed = Span::ZERO;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +154,37 @@ mod tests {
         rtt.sample(Span::from_millis(100));
         assert_eq!(rtt.srtt(), Some(Span::from_millis(100)));
         assert_eq!(rtt.rto(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn round_trips_are_smoothed_by_prefix_and_forgotten_with_it() {
+        let mut trips = RoundTrips::default();
+        let [near, far] = [PrefixId(0), PrefixId(7)];
+        assert_eq!(trips.get(far), None);
+        trips.sample(far, Span::from_millis(80));
+        trips.sample(NO_PREFIX, Span::from_millis(1));
+        assert_eq!((trips.get(far), trips.get(near)), (Some(Span::from_millis(80)), None));
+        trips.sample(far, Span::from_millis(160));
+        assert_eq!(trips.get(far), Some(Span::from_millis(90)));
+        trips.forget(far);
+        trips.forget(NO_PREFIX);
+        assert_eq!((trips.get(far), trips.get(NO_PREFIX)), (None, None));
+    }
+
+    #[test]
+    fn silence_is_two_round_trips_and_no_less_than_what_is_out_of_order() {
+        let mut rtt = RttEstimate::default();
+        assert_eq!((rtt.silence(), rtt.is_backed_off()), (FIRST_RTO, false));
+        for _ in 0..100 {
+            rtt.sample(Span::from_millis(10));
+        }
+        assert_eq!(rtt.silence(), Span::from_millis(20));
+        for _ in 0..100 {
+            rtt.sample(Span::from_micros(100));
+        }
+        assert_eq!(rtt.silence(), rtt.overtaken());
+        rtt.back_off();
+        assert!(rtt.is_backed_off());
     }
 
     #[test]

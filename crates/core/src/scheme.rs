@@ -137,7 +137,8 @@ pub enum Permit {
     Now,
     /// Not before this time.
     At(Time),
-    /// Not before a Data, Nack or timeout.
+    /// Not before a Data, Nack or timeout. Where none comes for long a consumer with early loss sends a probe all the
+    /// same, so `on_send` may come then.
     Blocked,
 }
 
@@ -165,7 +166,7 @@ pub struct SendEvent<'a> {
     pub segment: u64,
     /// Whether it was sent before.
     pub retransmission: bool,
-    /// Whether it leaves by a permit: not that of a source that asks for none.
+    /// Whether it leaves by a permit: not that of a source that asks for none, and not a probe for lost Interests.
     pub is_permitted: bool,
     /// Pending Interests, this one not counted.
     pub pending: u32,
@@ -292,6 +293,8 @@ pub struct InterestEvent<'a> {
     pub local: bool,
     /// The usable next hops of its prefix, cheapest first: up, and not where it came from.
     pub next_hops: &'a [NextHop],
+    /// The smoothed time from the sending of an Interest of its prefix to the Data, once there is a sample.
+    pub srtt: Option<Span>,
     /// The node's random stream.
     pub random: &'a mut Random,
 }

@@ -4,12 +4,19 @@ use crate::scheme::{Decision, InterestEvent, NackEvent, Strategy};
 use crate::units::Span;
 use weir_packet::NackReason;
 
-/// How long after sending an Interest upstream a repeated one is absorbed (the fixed suppression
+/// How long after sending an Interest upstream a repeated one is absorbed at most (the fixed suppression
 /// that the authors' simulators use).
 pub const SUPPRESSION: Span = Span::from_millis(100);
 
-/// Whether a repeated Interest comes too soon after the last sending to be sent again.
-pub fn is_suppressed(ev: &InterestEvent<'_>, interval: Span) -> bool {
+/// Whether a repeated Interest comes too soon after the last sending to be sent again: in [`SUPPRESSION`], or in
+/// the prefix's round-trip time if that is shorter. Until then Data may be on their way; later they are late,
+/// and to absorb what is asked for again would make each loss on a path of 1 ms cost a hundred round trips.
+pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
+    was_sent_within(ev, ev.srtt.map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)))
+}
+
+/// Whether an Interest was sent upstream in this time, and may be answered still.
+pub fn was_sent_within(ev: &InterestEvent<'_>, interval: Span) -> bool {
     ev.entry.out_records.iter().any(|out| out.is_pending(ev.now) && ev.now.since(out.sent) < interval)
 }
 
@@ -32,7 +39,7 @@ pub struct BestRoute {}
 
 impl Strategy for BestRoute {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        if is_suppressed(ev, SUPPRESSION) {
+        if is_suppressed(ev) {
             return Decision::Suppress;
         }
         let sent = |face| ev.entry.out_records.iter().find(|out| out.face == face).map(|out| out.sent);
@@ -57,7 +64,7 @@ pub struct Multicast {}
 
 impl Strategy for Multicast {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        if is_suppressed(ev, SUPPRESSION) {
+        if is_suppressed(ev) {
             return Decision::Suppress;
         }
         match ev.next_hops {

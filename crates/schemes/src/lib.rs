@@ -3,6 +3,8 @@
 //! A scheme is made of up to three state machines (see `weir_core::scheme`); what it does not
 //! make it takes from the core. Its file reads beside its paper.
 
+#[cfg(test)]
+mod bench;
 pub mod fixed;
 mod meter;
 pub mod mircc;

@@ -201,6 +201,141 @@ fn an_overtaken_interest_is_lost_after_a_round_trip_where_that_is_wanted() {
     }
 }
 
+/// A second of round trips of 20 ms with a window of 4; then 200 to 203 are sent.
+fn on_a_short_path(amount: Option<u64>) -> Bench {
+    let mut bench = Bench::new(4, amount, Source::Elastic);
+    bench.consumer.config.early_loss = true;
+    for turn in 0..50 {
+        let sent = bench.sent();
+        bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
+        sent.into_iter().for_each(|segment| {
+            bench.data(segment);
+        });
+    }
+    assert_eq!(bench.at(1000), [200, 201, 202, 203]);
+    assert_eq!(bench.consumer.next_deadline(), Time::ZERO + Span::from_millis(1040), "two round trips");
+    bench
+}
+
+#[test]
+fn where_nothing_comes_a_new_segment_overtakes_what_is_lost() {
+    let mut bench = on_a_short_path(None);
+    assert_eq!(bench.at(1039), []);
+    assert_eq!(bench.at(1040), [204], "the window is full");
+    assert_eq!(bench.at(1079), []);
+    assert_eq!(bench.consumer.counters().timeouts, 0);
+    assert_eq!(bench.at(1120), [205], "twice as long");
+    bench.now = Time::ZERO + Span::from_millis(1140);
+    bench.data(205);
+    assert_eq!(bench.at(1141), [200, 201, 202, 203]);
+    assert_eq!((bench.consumer.counters().timeouts, bench.consumer.probes), (5, 0), "204 as well");
+    assert!(!bench.consumer.rtt.is_backed_off());
+}
+
+#[test]
+fn where_no_new_segment_is_wanted_the_oldest_missing_one_is_asked_for_again() {
+    let mut bench = on_a_short_path(Some(204));
+    assert_eq!(bench.at(1040), [200]);
+    assert_eq!(*bench.told.borrow().last().unwrap(), Told::Timeout(200));
+    assert_eq!(bench.consumer.pending(), 4);
+    bench.now = Time::ZERO + Span::from_millis(1060);
+    bench.data(200);
+    assert_eq!(bench.at(1100), [201]);
+}
+
+#[test]
+fn what_a_probe_has_asked_for_again_is_not_lost_when_its_first_sending_would_be() {
+    let mut bench = Bench::new(1, Some(51), Source::Elastic);
+    bench.consumer.config.early_loss = true;
+    for turn in 0..50 {
+        bench.at(60 * turn);
+        bench.now = Time::ZERO + Span::from_millis(60 * (turn + 1));
+        bench.data(turn);
+    }
+    assert_eq!(bench.at(3000), [50]);
+    assert_eq!(bench.at(3120), [50], "the probe");
+    assert_eq!(bench.at(3200), [], "RTO of the first sending");
+    assert_eq!((bench.consumer.counters().timeouts, bench.consumer.rtt.is_backed_off()), (1, false));
+    bench.now = Time::ZERO + Span::from_millis(3210);
+    assert!(bench.data(50).unwrap().complete);
+}
+
+#[test]
+fn what_is_lost_and_may_not_leave_is_what_probes() {
+    let mut bench = on_a_short_path(None);
+    // A second loss while the window is full.
+    bench.nack(200);
+    bench.nack(201);
+    bench.consumer.paused_until = Time::ZERO;
+    bench.now = Time::ZERO + Span::from_millis(1002);
+    let now = bench.now;
+    bench.consumer.reconsider(now);
+    assert_eq!(bench.sent(), [200, 201]);
+    bench.nack(202);
+    bench.consumer.paused_until = Time::ZERO + Span::from_millis(1100);
+    bench.consumer.send_at = Time::NEVER;
+    assert_eq!(
+        bench.consumer.next_deadline(),
+        Time::ZERO + Span::from_millis(1100),
+        "not while it waits after a Nack"
+    );
+    assert_eq!(bench.at(1100), [202]);
+}
+
+#[test]
+fn after_a_timeout_there_are_no_probes() {
+    let mut bench = on_a_short_path(None);
+    let mut sent = Vec::new();
+    while bench.consumer.counters().timeouts == 0 {
+        let due = bench.consumer.next_deadline();
+        sent.extend(bench.at(due.since(Time::ZERO).as_nanos() / 1_000_000));
+    }
+    assert_eq!(sent, [204, 205, 200, 201], "RTO is 200 ms, and 204 and 205 are pending still");
+    let due = bench.consumer.next_deadline().since(Time::ZERO).as_millis_f64();
+    assert_eq!(due, 1240.0, "the first probe times out");
+    assert_eq!(bench.at(1240), [202]);
+    assert_eq!(bench.consumer.probe_at(), Time::NEVER);
+}
+
+#[test]
+fn what_is_absorbed_on_its_way_is_repeated_after_twice_as_long_each_time_and_holds_up_no_other() {
+    let mut bench = on_a_short_path(None);
+    let mut sent: Vec<(u64, u64)> = [200, 201, 202, 203].map(|segment| (1000, segment)).to_vec();
+    let mut repeated = vec![1000];
+    // 200 is never answered, nor 230 the first time.
+    for millis in 1001..1700 {
+        bench.now = Time::ZERO + Span::from_millis(millis);
+        for &(_, segment) in sent.iter().filter(|(at, _)| *at + 20 == millis) {
+            let is_lost =
+                segment == 200 || segment == 230 && bench.consumer.slot(230).unwrap().times_sent < 2;
+            if !is_lost {
+                bench.data(segment);
+            }
+        }
+        for segment in bench.at(millis) {
+            sent.push((millis, segment));
+            if segment == 200 {
+                repeated.push(millis);
+            }
+        }
+    }
+    let waits: Vec<u64> = repeated.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // 25 ms are over, but the Data of a later Interest come after 40; then 50, 100 and what RTO is.
+    assert_eq!(waits, [40, 40, 50, 100, 200, 200]);
+    let again =
+        |of: u64| sent.iter().filter(|(_, segment)| *segment == of).map(|(at, _)| *at).collect::<Vec<_>>();
+    let [first, second] = again(230)[..] else { panic!("{:?}", again(230)) };
+    assert!(second - first <= 40, "{first} {second}");
+}
+
+#[test]
+fn a_consumer_that_is_stopped_does_not_probe() {
+    let mut bench = on_a_short_path(None);
+    bench.consumer.stop();
+    assert_eq!(bench.at(1150), []);
+    assert_eq!(bench.consumer.next_deadline(), Time::ZERO + Span::from_millis(1200));
+}
+
 #[test]
 fn a_segment_that_was_sent_twice_gives_no_round_trip_time() {
     let mut bench = Bench::new(1, None, Source::Elastic);

@@ -309,6 +309,39 @@ fn what_left_by_a_face_that_is_down_is_not_waited_for() {
 }
 
 #[test]
+fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    // Unknown: a tenth of a second.
+    bench.interest(down, "/a/0", 1);
+    bench.later(99);
+    assert_eq!(bench.interest(down, "/a/0", 2), []);
+    bench.later(1);
+    assert_eq!(bench.interest(down, "/a/0", 3), [Seen::Interest(other)]);
+    // 20 ms.
+    bench.interest(down, "/a/1", 4);
+    bench.later(20);
+    bench.data(up, "/a/1");
+    bench.interest(down, "/a/2", 5);
+    bench.later(19);
+    assert_eq!(bench.interest(down, "/a/2", 6), [], "its Data may be on their way");
+    bench.later(1);
+    assert_eq!(bench.interest(down, "/a/2", 7), [Seen::Interest(other)]);
+    bench.later(19);
+    assert_eq!(bench.interest(down, "/a/2", 8), [], "since the last sending");
+    // A second: no longer than a tenth of it.
+    for segment in 10..60 {
+        let uri = format!("/a/{segment}");
+        bench.interest(down, &uri, segment);
+        bench.later(1000);
+        bench.data(up, &uri);
+    }
+    bench.interest(down, "/a/3", 9);
+    bench.later(100);
+    assert_eq!(bench.interest(down, "/a/3", 10), [Seen::Interest(other)]);
+}
+
+#[test]
 fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
     #[derive(Default)]
     struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);

@@ -29,7 +29,8 @@
 //! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
 //!    both behind the shaper. After a pause an Interest goes at once, in the code at the next tick of a clock that never stops.
 //! 9. What a shaper drops is not pending, but its PIT entry stays until it expires; the code forgets it. A repeated
-//!    Interest is absorbed for 100 ms after its last sending, in the code for as long as that is pending.
+//!    Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, in the code for as
+//!    long as that is pending.
 //! 10. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
 //! 11. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
 //!     be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody

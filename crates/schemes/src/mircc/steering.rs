@@ -2,7 +2,7 @@
 //! a Data is the affair of the face by which it arrives (`shaper.rs`).
 
 use weir_core::scheme::{Decision, InterestEvent, Strategy};
-use weir_core::strategy::{SUPPRESSION, is_suppressed};
+use weir_core::strategy::is_suppressed;
 use weir_packet::NackReason;
 
 use crate::path_label;
@@ -13,7 +13,7 @@ pub(super) struct Steering {}
 
 impl Strategy for Steering {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        if is_suppressed(ev, SUPPRESSION) {
+        if is_suppressed(ev) {
             return Decision::Suppress;
         }
         match ev.next_hops {

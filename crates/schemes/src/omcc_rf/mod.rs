@@ -24,8 +24,8 @@
 //!    An Interest that is sent again to the same next hop is not counted again.
 //! 8. p of PI is the prefix of the FIB entry, and not the first component of the name. Interests of applications on the
 //!    node are distributed like others; in the code they all go to its first next hop.
-//! 9. A repeated Interest is absorbed for 100 ms after its last sending, and not for a time that doubles
-//!    from 10 ms to 250 ms.
+//! 9. A repeated Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, and
+//!    not for a time that doubles from 10 ms to 250 ms.
 //! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
 //! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
 //! 12. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;

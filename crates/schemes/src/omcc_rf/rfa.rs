@@ -15,7 +15,7 @@ use weir_core::ids::{FaceId, PrefixId};
 use weir_core::pit::PitEntry;
 use weir_core::random::Random;
 use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
-use weir_core::strategy::{SUPPRESSION, is_suppressed, least_severe};
+use weir_core::strategy::{is_suppressed, least_severe};
 use weir_core::units::Time;
 use weir_packet::NackReason;
 
@@ -233,7 +233,7 @@ fn first_greatest(weights: &[f64]) -> usize {
 
 impl Strategy for RequestForwarding {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        if is_suppressed(ev, SUPPRESSION) {
+        if is_suppressed(ev) {
             return Decision::Suppress;
         }
         let prefix = ev.interest.flow.prefix;

@@ -1,48 +1,17 @@
 use super::*;
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use proptest::prelude::*;
-use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
-use weir_core::link::Link;
-use weir_core::name::{HashedName, NameHasher};
-use weir_core::packet::{Kind, PacketId, PacketPool};
-use weir_core::producer::Producer;
+use weir_core::forwarder::Input;
+use weir_core::packet::PacketId;
 use weir_core::queue::DropTail;
 use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit, Strategy};
 use weir_core::strategy::BestRoute;
 use weir_core::strategy_choice::StrategyId;
-use weir_core::units::{Bytes, Rate, Span};
-use weir_packet::Name;
+use weir_core::units::{Rate, Span};
 
-const HASHER: NameHasher = NameHasher::new(1);
+use crate::bench::{Bench, LIFETIME, name};
+
 const DOWN: u32 = 2;
 const UP: u32 = 3;
-const LIFETIME: Span = Span::from_secs(2);
-
-/// A strategy that a test can look into while a node has it.
-struct Shared(Rc<RefCell<RequestForwarding>>);
-
-impl Strategy for Shared {
-    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_interest(ev)
-    }
-    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        self.0.borrow_mut().on_data(ev);
-    }
-    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_nack(ev)
-    }
-    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        self.0.borrow_mut().on_expired(ev);
-    }
-    fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
-        self.0.borrow_mut().on_face(face, up, now);
-    }
-    fn on_prefix_removed(&mut self, prefix: PrefixId) {
-        self.0.borrow_mut().on_prefix_removed(prefix);
-    }
-}
 
 /// A drop-tail queue that sends back what it drops.
 struct Refusing(DropTail);
@@ -63,74 +32,32 @@ impl Queue for Refusing {
     }
 }
 
-/// A node with some downstreams and upstreams. What it sends upstream is answered, refused or lost.
-struct Node {
-    now: Time,
-    pool: PacketPool,
-    forwarder: Forwarder,
-    strategy: Rc<RefCell<RequestForwarding>>,
-    upstream: Vec<(FaceId, PacketId)>,
-    nonce: u32,
-    other: Option<StrategyId>,
-}
-
-fn name(uri: &str) -> HashedName {
-    let name: Name = uri.parse().unwrap();
-    HashedName::parse(&HASHER, name.value()).unwrap()
-}
+/// A node with some downstreams and upstreams, and another strategy that it has.
+type Node = Bench<RequestForwarding, Option<StrategyId>>;
 
 impl Node {
     fn new(choice: Choice) -> Node {
-        let strategy = Rc::new(RefCell::new(RequestForwarding::new(choice)));
-        let random = Random::named(1, "node");
-        let limits = TableLimits::default();
-        let mut forwarder = Forwarder::new(Box::new(Shared(strategy.clone())), &limits, HASHER, random);
+        let mut node = Bench::of(RequestForwarding::new(choice), None);
         for face in 0..DOWN + UP {
             // Two packets, and slow: some Interests do not leave, and of some the node hears.
             let packets = DropTail::new(QueueLimit::Packets(2));
             let queue: Box<dyn Queue> =
                 if face == DOWN { Box::new(Refusing(packets)) } else { Box::new(packets) };
-            let link = Link::new(queue, Some(Rate::from_bps(100_000)), Random::named(1, "link"));
-            forwarder.add_link(Time::ZERO, link);
+            node.add_link(queue, Rate::from_bps(100_000));
         }
         for prefix in ["/a", "/b"] {
             for face in DOWN..DOWN + UP {
-                forwarder.add_route(&name(prefix), FaceId(face), 0);
+                node.forwarder.add_route(&name(prefix), FaceId(face), 0);
             }
         }
-        let other = forwarder.add_strategy(Box::new(BestRoute::default()));
-        let now = Time::from_nanos(1);
-        Node { now, pool: PacketPool::new(), forwarder, strategy, upstream: Vec::new(), nonce: 0, other }
-    }
-
-    fn handle(&mut self, input: Input) {
-        let mut actions = Vec::new();
-        self.forwarder.handle(self.now, input, &mut self.pool, &mut actions);
-        self.carry_out(actions);
-    }
-
-    fn carry_out(&mut self, actions: Vec<Action>) {
-        for action in actions {
-            match action {
-                Action::Transmit { face, packet, .. } if self.pool[packet].is_interest() => {
-                    self.upstream.push((face, packet));
-                }
-                Action::Transmit { packet, .. }
-                | Action::Deliver { packet, .. }
-                | Action::Drop { packet, .. } => self.pool.free(packet),
-            }
-        }
+        node.own = node.forwarder.add_strategy(Box::new(BestRoute::default()));
+        node
     }
 
     fn interest(&mut self, from: u32, uri: &str, hop_limit: Option<u8>) {
-        let id = self.pool.take();
-        self.nonce += 1;
-        let interest = &mut self.pool[id];
-        interest.kind = Kind::Interest;
-        interest.name = name(uri);
-        (interest.nonce, interest.lifetime, interest.net_len) = (self.nonce, LIFETIME, 60);
-        interest.hop_limit = hop_limit;
-        self.handle(Input::Packet { face: FaceId(from), packet: id });
+        let packet = self.interest_of(uri);
+        self.pool[packet].hop_limit = hop_limit;
+        self.handle(Input::Packet { face: FaceId(from), packet });
     }
 
     fn take_upstream(&mut self, which: usize) -> Option<(FaceId, PacketId)> {
@@ -139,17 +66,14 @@ impl Node {
     }
 
     fn answer(&mut self, which: usize) {
-        if let Some((face, packet)) = self.take_upstream(which) {
-            let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
-            producer.answer(&mut self.pool[packet]);
-            self.handle(Input::Packet { face, packet });
+        if let Some(interest) = self.take_upstream(which) {
+            self.answer_with(interest, 0);
         }
     }
 
     fn refuse(&mut self, which: usize) {
-        if let Some((face, packet)) = self.take_upstream(which) {
-            self.pool[packet].make_nack(NackReason::Congestion);
-            self.handle(Input::Packet { face, packet });
+        if let Some(interest) = self.take_upstream(which) {
+            self.refuse_for(interest, NackReason::Congestion);
         }
     }
 
@@ -157,15 +81,6 @@ impl Node {
         if let Some((_, packet)) = self.take_upstream(which) {
             self.pool.free(packet);
         }
-    }
-
-    fn advance(&mut self, by: Span) {
-        let end = self.now + by;
-        while self.forwarder.next_deadline() <= end {
-            self.now = self.now.max(self.forwarder.next_deadline());
-            self.handle(Input::Deadline);
-        }
-        self.now = end;
     }
 
     fn pending(&self) -> Vec<u32> {
@@ -180,7 +95,7 @@ impl Node {
 
     /// Chooses another strategy for a prefix, or takes that back.
     fn choose(&mut self, uri: &str, other: bool) {
-        match self.other.filter(|_| other) {
+        match self.own.filter(|_| other) {
             Some(other) => self.forwarder.choose_strategy(&name(uri), other),
             None => self.forwarder.unchoose_strategy(&name(uri)),
         }
@@ -203,7 +118,7 @@ impl Node {
             4 => self.answer(which),
             5 => self.refuse(which),
             6 => self.lose(which),
-            7 => self.advance(Span::from_millis(u64::from(a) * 4)),
+            7 => self.later(Span::from_millis(u64::from(a) * 4)),
             8 => {
                 let face = FaceId(DOWN + u32::from(a) % UP);
                 self.handle(if b.is_multiple_of(2) { Input::FaceDown(face) } else { Input::FaceUp(face) });
@@ -243,7 +158,7 @@ proptest! {
         while !node.upstream.is_empty() {
             node.lose(0);
         }
-        node.advance(LIFETIME + LIFETIME);
+        node.later(LIFETIME + LIFETIME);
         prop_assert!(node.forwarder.pit().is_empty());
         prop_assert!(node.pending().iter().all(|pending| *pending == 0), "{:?}", node.pending());
     }
@@ -254,7 +169,7 @@ fn pending_interests_are_counted_where_they_were_sent_and_data_take_them_off() {
     let mut node = Node::new(Choice::LeastPending);
     for n in 0..6 {
         node.interest(0, &format!("/a/{n}"), None);
-        node.advance(Span::from_millis(10));
+        node.later(Span::from_millis(10));
     }
     assert_eq!([2, 3, 4].map(|face| node.pending_at("/a", face)), [2, 2, 2]);
     assert_eq!([2, 3, 4].map(|face| node.pending_at("/b", face)), [0, 0, 0]);
@@ -269,7 +184,7 @@ fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
         node.handle(Input::FaceDown(FaceId(face)));
     }
     node.interest(0, "/a/1", None);
-    node.advance(Span::from_millis(200));
+    node.later(Span::from_millis(200));
     node.interest(0, "/a/1", None);
     assert_eq!(node.upstream.len(), 2);
     assert_eq!(node.pending_at("/a", 2), 1);
@@ -292,7 +207,7 @@ fn what_began_with_this_strategy_is_taken_off_though_another_is_chosen_meanwhile
     node.interest(0, "/a/1", None);
     node.interest(0, "/a/2", None);
     node.choose("/a", true);
-    node.advance(Span::from_millis(200));
+    node.later(Span::from_millis(200));
     node.interest(0, "/a/1", None);
     node.interest(0, "/a/3", None);
     assert_eq!(node.pending().iter().sum::<u32>(), 3, "the first at two next hops, the third not");
@@ -305,10 +220,10 @@ fn what_was_pending_at_a_face_that_is_removed_is_taken_off_as_it_ends() {
     let mut node = Node::new(Choice::LeastPending);
     for n in 0..6 {
         node.interest(0, &format!("/a/{n}"), None);
-        node.advance(Span::from_millis(10));
+        node.later(Span::from_millis(10));
     }
     node.remove_face(FaceId(3));
-    node.advance(LIFETIME);
+    node.later(LIFETIME);
     assert_eq!(node.pending().iter().sum::<u32>(), 0);
 }
 

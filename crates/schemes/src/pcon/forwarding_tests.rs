@@ -1,17 +1,15 @@
 use super::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
-use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
-use weir_core::link::Link;
-use weir_core::name::{HashedName, NameHasher};
-use weir_core::packet::{Kind, PacketId, PacketPool};
+use weir_core::forwarder::Input;
+use weir_core::packet::PacketId;
 use weir_core::params::{Params, Value};
-use weir_core::producer::Producer;
 use weir_core::queue::DropTail;
 use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
-use weir_core::units::{Bytes, Rate};
-use weir_packet::Name;
+use weir_core::units::Rate;
+
+use crate::bench::{Bench, LIFETIME, name};
 
 fn hops(faces: &[u32]) -> Vec<NextHop> {
     faces.iter().map(|&face| NextHop { face: FaceId(face), cost: u64::from(face) }).collect()
@@ -87,35 +85,9 @@ fn what_a_next_hop_had_that_is_gone_the_others_share() {
 // -------------------------------------------------------------------------------------------------
 // On a node
 
-const HASHER: NameHasher = NameHasher::new(1);
 const DOWN: u32 = 0;
 /// Three next hops, the cheapest first.
 const UP: core::ops::Range<u32> = 1..4;
-const LIFETIME: Span = Span::from_secs(2);
-
-/// A strategy that a test can look into while a node has it.
-struct Shared(Rc<RefCell<Forwarding>>);
-
-impl Strategy for Shared {
-    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_interest(ev)
-    }
-    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        self.0.borrow_mut().on_data(ev);
-    }
-    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
-        self.0.borrow_mut().on_nack(ev)
-    }
-    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        self.0.borrow_mut().on_expired(ev);
-    }
-    fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
-        self.0.borrow_mut().on_face(face, up, now);
-    }
-    fn on_prefix_removed(&mut self, prefix: PrefixId) {
-        self.0.borrow_mut().on_prefix_removed(prefix);
-    }
-}
 
 /// A queue that marks what leaves if the test wants it to, and holds one packet.
 struct Marks {
@@ -143,112 +115,54 @@ impl Queue for Marks {
     }
 }
 
-struct Node {
-    now: Time,
-    pool: PacketPool,
-    forwarder: Forwarder,
-    strategy: Rc<RefCell<Forwarding>>,
+/// What the tests have of a node beside it.
+struct Own {
+    /// Whether its queues mark.
     marks: Rc<Cell<bool>>,
-    /// Interests that left, with their marks.
-    upstream: Vec<(FaceId, PacketId, u64)>,
-    /// Marks of the Data that left.
-    downstream: Vec<u64>,
     application: FaceId,
-    nonce: u32,
 }
 
-fn name(uri: &str) -> HashedName {
-    let name: Name = uri.parse().unwrap();
-    HashedName::parse(&HASHER, name.value()).unwrap()
-}
+type Node = Bench<Forwarding, Own>;
 
 impl Node {
     fn new(set: &[(&str, Value)]) -> Node {
         let params =
             Params::resolve(super::super::ENTRY.parameters, set.iter().map(|(k, v)| (*k, v))).unwrap();
-        let strategy = Rc::new(RefCell::new(Forwarding::new(Settings::new(&params))));
-        let (random, marks) = (Random::named(1, "node"), Rc::new(Cell::new(false)));
-        let limits = TableLimits::default();
-        let mut forwarder = Forwarder::new(Box::new(Shared(strategy.clone())), &limits, HASHER, random);
+        let marks = Rc::new(Cell::new(false));
+        let own = Own { marks: marks.clone(), application: FaceId(UP.end) };
+        let mut node = Bench::of(Forwarding::new(Settings::new(&params)), own);
         for _ in DOWN..UP.end {
             let queue = Marks { inner: DropTail::new(QueueLimit::Packets(1)), wanted: marks.clone() };
-            let link = Link::new(Box::new(queue), Some(Rate::from_mbps(1)), Random::named(1, "link"));
-            forwarder.add_link(Time::ZERO, link);
+            node.add_link(Box::new(queue), Rate::from_mbps(1));
         }
-        let application = forwarder.add_application(Time::ZERO);
+        let application = node.forwarder.add_application(Time::ZERO);
+        assert_eq!(application, node.own.application);
         for face in UP {
-            forwarder.add_route(&name("/a"), FaceId(face), u64::from(face));
+            node.forwarder.add_route(&name("/a"), FaceId(face), u64::from(face));
         }
-        forwarder.add_route(&name("/local"), application, 0);
-        forwarder.add_route(&name("/local"), FaceId(UP.start), 1);
-        Node {
-            now: Time::from_nanos(1),
-            pool: PacketPool::new(),
-            forwarder,
-            strategy,
-            marks,
-            upstream: Vec::new(),
-            downstream: Vec::new(),
-            application,
-            nonce: 0,
-        }
-    }
-
-    fn handle(&mut self, input: Input) {
-        let mut actions = Vec::new();
-        self.forwarder.handle(self.now, input, &mut self.pool, &mut actions);
-        for action in actions {
-            match action {
-                Action::Transmit { face, packet, .. } | Action::Deliver { face, packet }
-                    if self.pool[packet].is_interest() =>
-                {
-                    self.upstream.push((face, packet, self.pool[packet].header().congestion_mark));
-                }
-                Action::Transmit { packet, .. } => {
-                    self.downstream.push(self.pool[packet].header().congestion_mark);
-                    self.pool.free(packet);
-                }
-                Action::Deliver { packet, .. } | Action::Drop { packet, .. } => self.pool.free(packet),
-            }
-        }
+        node.forwarder.add_route(&name("/local"), application, 0);
+        node.forwarder.add_route(&name("/local"), FaceId(UP.start), 1);
+        node
     }
 
     /// An Interest comes, with this mark.
     fn interest(&mut self, uri: &str, mark: u64) {
-        let id = self.pool.take();
-        self.nonce += 1;
-        let interest = &mut self.pool[id];
-        interest.kind = Kind::Interest;
-        interest.name = name(uri);
-        (interest.nonce, interest.lifetime, interest.net_len) = (self.nonce, LIFETIME, 60);
-        interest.header_mut().congestion_mark = mark;
-        self.handle(Input::Packet { face: FaceId(DOWN), packet: id });
+        let packet = self.interest_of(uri);
+        self.pool[packet].header_mut().congestion_mark = mark;
+        self.handle(Input::Packet { face: FaceId(DOWN), packet });
     }
 
     /// The oldest Interest that left is answered, with this mark; that of the Data that leaves.
     fn answer(&mut self, mark: u64) -> u64 {
-        let (face, packet, _) = self.upstream.remove(0);
-        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
-        producer.answer(&mut self.pool[packet]);
-        self.pool[packet].header_mut().congestion_mark = mark;
-        self.handle(Input::Packet { face, packet });
+        let oldest = self.upstream.remove(0);
+        self.answer_with(oldest, mark);
         self.later(Span::from_millis(10));
         self.downstream.pop().unwrap()
     }
 
     fn refuse(&mut self, reason: NackReason) {
-        let (face, packet, _) = self.upstream.remove(0);
-        self.pool[packet].make_nack(reason);
-        self.handle(Input::Packet { face, packet });
-    }
-
-    fn later(&mut self, by: Span) {
-        let end = self.now + by;
-        while self.forwarder.next_deadline() <= end {
-            self.now = self.now.max(self.forwarder.next_deadline());
-            self.handle(Input::Deadline);
-        }
-        self.now = end;
+        let oldest = self.upstream.remove(0);
+        self.refuse_for(oldest, reason);
     }
 
     /// Parts of the next hops of /a.
@@ -283,10 +197,10 @@ fn a_mark_that_comes_goes_on_downstream_and_moves_a_fiftieth_of_the_next_hops_pa
 fn a_mark_of_this_nodes_queue_on_an_interest_comes_back_on_its_data_and_moves_nothing_here() {
     for (reverse, mark) in [(true, 1), (false, 0)] {
         let mut node = node(&[("reverse_marks", Value::Bool(reverse))]);
-        node.marks.set(true);
+        node.own.marks.set(true);
         node.interest("/a/1", 0);
-        node.marks.set(false);
-        assert_eq!(node.upstream[0].2, 1, "the Interest has it");
+        node.own.marks.set(false);
+        assert_eq!(node.mark(node.upstream[0].1), 1, "the Interest has it");
         assert_eq!(node.answer(0), mark);
         assert_eq!(node.parts(), [1.0, 0.0, 0.0]);
         node.interest("/a/2", 0);
@@ -298,7 +212,7 @@ fn a_mark_of_this_nodes_queue_on_an_interest_comes_back_on_its_data_and_moves_no
 fn the_mark_on_an_interest_that_comes_is_of_the_node_before() {
     let mut node = node(&[]);
     node.interest("/a/1", 1);
-    assert_eq!(node.upstream[0].2, 0);
+    assert_eq!(node.mark(node.upstream[0].1), 0);
     assert_eq!(node.answer(0), 0);
 }
 
@@ -306,7 +220,7 @@ fn the_mark_on_an_interest_that_comes_is_of_the_node_before() {
 fn marks_of_an_application_here_move_nothing() {
     let mut node = node(&[]);
     node.interest("/local/1", 0);
-    assert_eq!(node.upstream[0].0, node.application);
+    assert_eq!(node.upstream[0].0, node.own.application);
     assert_eq!(node.answer(1), 1);
     let prefix = node.forwarder.fib().lookup(&name("/local")).unwrap().0 as usize;
     assert_eq!(parts(&node.strategy.borrow().prefixes[prefix]), [1.0, 0.0]);
@@ -399,9 +313,9 @@ fn a_next_hop_whose_face_goes_down_leaves_its_part() {
 fn in_the_variants_a_mark_moves_a_tenth_and_nothing_else_does() {
     for variant in ["qsccp", "nfd"] {
         let mut node = Node::new(&[("variant", Value::Text(variant.to_owned()))]);
-        node.marks.set(true);
+        node.own.marks.set(true);
         node.interest("/a/1", 0);
-        node.marks.set(false);
+        node.own.marks.set(false);
         assert_eq!(node.answer(0), 0, "an Interest's mark does not come back");
         node.interest("/a/2", 0);
         node.answer(1);

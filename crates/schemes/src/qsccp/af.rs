@@ -9,7 +9,7 @@ use weir_core::pit::PitEntry;
 use weir_core::scheme::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
 };
-use weir_core::strategy::{SUPPRESSION, is_suppressed, least_severe};
+use weir_core::strategy::{SUPPRESSION, least_severe, was_sent_within};
 use weir_core::units::Time;
 use weir_packet::{NackReason, ServiceClass, Signal};
 
@@ -88,7 +88,7 @@ impl Strategy for AdaptiveForwarding {
             greedy::take_mark(ev.interest);
         }
         self.note_interest(ev.now, ev.interest);
-        if is_suppressed(ev, SUPPRESSION) {
+        if was_sent_within(ev, SUPPRESSION) {
             return Decision::Suppress;
         }
         let faces = untried(ev.entry, ev.next_hops);

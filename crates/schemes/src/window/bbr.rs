@@ -11,16 +11,18 @@
 //!   gain 2/ln 2                     gain ln 2/2     1.25, 0.75, six of 1    W = 4 for 200 ms and a round
 //!                                                      ^                        |
 //!                                                      +------------------------+
-//!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt + 3
+//!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt + 3 quanta
 //! ```
 //!
 //! - bandwidth: the largest of the last ten rounds' delivery rates. A delivery rate is what came since the
 //!   Interest was sent, by the time that took, or that it took to send it, whichever is longer.
 //! - min_rtt: the shortest round trip of the last 10 s.
+//! - A quantum is a Data, from 1.2 Mb/s on two, from 24 Mb/s on what comes in 1 ms, two Data at least and 64 kB
+//!   at most: what hosts and links have come at once, or late.
 //!
 //! # Deviations from the article
-//! 1. Rates are those of Data on the wire; W counts Interests, of Data of the expected size. There is no
-//!    send quantum; the window has three Data more than the BDP, as with a quantum of one.
+//! 1. Rates are those of Data on the wire; W counts Interests, of Data of the expected size. The send
+//!    quantum makes the window, as in the draft, but Interests leave one by one.
 //! 2. A loss makes W fall to what is pending and one, once a window, and W grows by one with each Data
 //!    back to its target: the draft's recovery without its first round, in which W only keeps what is
 //!    pending. Nothing tells a loss but its own timeout, and by then that round is over.
@@ -69,8 +71,14 @@ const PROBE_RTT_LASTS: Span = Span::from_millis(200);
 pub(crate) const MIN_PIPE_WINDOW: f64 = 4.0;
 /// `port`: between two Interests of PROBE_RTT.
 const PORT_PROBE_INTERVAL: Span = Span::from_millis(250);
-/// Data above the BDP, so that what waits at either end does not stop the flow.
+/// Quanta above the BDP, so that what waits at either end does not stop the flow.
 const QUANTA: f64 = 3.0;
+/// BBRSetSendQuantum: below this pace it is a Data, below that one two, bytes a second; then what comes in this time, s, and
+/// no more than so many bytes.
+const SLOW: f64 = 1.2e6 / 8.0;
+const FAST: f64 = 24e6 / 8.0;
+const QUANTUM_LASTS: f64 = 1e-3;
+const MOST_OF_A_QUANTUM: f64 = 65_536.0;
 /// A bandwidth that is falsely small makes nobody wait for longer.
 const LONGEST_OWN_WAIT: Span = Span::from_secs(10);
 /// A later Interest is not a timer's fault, but its application's.
@@ -239,7 +247,18 @@ pub(crate) struct Bbr {
 impl Bbr {
     /// W, packets, that a rate like the bandwidth fills with this gain: BBRInflight.
     fn inflight(&self, gain: f64) -> Option<f64> {
-        Some(gain * self.bdp()? + QUANTA)
+        Some(gain * self.bdp()? + QUANTA * self.quantum())
+    }
+
+    /// BBR.send_quantum, packets. The authors' port has no quanta: three packets.
+    fn quantum(&self) -> f64 {
+        if self.settings.is_port || self.pace < SLOW {
+            1.0
+        } else if self.pace < FAST {
+            2.0
+        } else {
+            ((self.pace * QUANTUM_LASTS).min(MOST_OF_A_QUANTUM) / self.size).max(2.0)
+        }
     }
 
     /// BBR.filled_pipe
@@ -640,6 +659,26 @@ mod tests {
         assert_eq!((got.lost, got.repeated), (0, 0));
         let used = got.bits as f64 / (140_000.0 * 96.0);
         assert!(used > 0.9, "{used}");
+    }
+
+    #[test]
+    fn the_window_has_three_quanta_above_the_bdp() {
+        let mut law = Bbr::new(Settings::new(&article(&ENTRY)));
+        law.min_rtt = Some((Span::from_millis(1), Time::ZERO));
+        for (mbps, size, quantum) in [
+            (1.0, 1000.0, 1.0),
+            (2.0, 1000.0, 2.0),
+            (80.0, 1000.0, 10.0),
+            (80.0, 8000.0, 2.0),
+            (1e4, 8192.0, 8.0),
+        ] {
+            (law.pace, law.size, law.bandwidth.best) = (mbps * 1e6 / 8.0, size, mbps * 1e6 / 8.0);
+            let above = law.inflight(2.0).unwrap() - 2.0 * law.bdp().unwrap();
+            assert!((above - 3.0 * quantum).abs() < 1e-6, "{mbps} Mb/s of {size} B: {above}");
+            law.settings.is_port = true;
+            assert!((law.inflight(2.0).unwrap() - 2.0 * law.bdp().unwrap() - 3.0).abs() < 1e-6);
+            law.settings.is_port = false;
+        }
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! A node with one strategy, for the tests of strategies: a test drives it by hand, and looks into the strategy meanwhile.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
+use weir_core::ids::{FaceId, PrefixId};
+use weir_core::link::Link;
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::packet::{Kind, PacketId, PacketPool};
+use weir_core::producer::Producer;
+use weir_core::random::Random;
+use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy};
+use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_packet::{NackReason, Name};
+
+const HASHER: NameHasher = NameHasher::new(1);
+/// Of every Interest.
+pub const LIFETIME: Span = Span::from_secs(2);
+
+pub fn name(uri: &str) -> HashedName {
+    let name: Name = uri.parse().unwrap();
+    HashedName::parse(&HASHER, name.value()).unwrap()
+}
+
+/// A strategy that a test can look into while a node has it.
+struct Shared<S>(Rc<RefCell<S>>);
+
+impl<S: Strategy> Strategy for Shared<S> {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        self.0.borrow_mut().on_interest(ev)
+    }
+    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+        self.0.borrow_mut().on_data(ev);
+    }
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        self.0.borrow_mut().on_nack(ev)
+    }
+    fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
+        self.0.borrow_mut().on_expired(ev);
+    }
+    fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
+        self.0.borrow_mut().on_face(face, up, now);
+    }
+    fn on_prefix_removed(&mut self, prefix: PrefixId) {
+        self.0.borrow_mut().on_prefix_removed(prefix);
+    }
+}
+
+/// A node, with what a test has of its own. What it sends upstream waits until the test answers, refuses or loses it.
+pub struct Bench<S, Own> {
+    pub now: Time,
+    pub pool: PacketPool,
+    pub forwarder: Forwarder,
+    pub strategy: Rc<RefCell<S>>,
+    /// Interests that left, and by which face.
+    pub upstream: Vec<(FaceId, PacketId)>,
+    /// Marks of what else left.
+    pub downstream: Vec<u64>,
+    nonce: u32,
+    pub own: Own,
+}
+
+impl<S: Strategy + 'static, Own> Bench<S, Own> {
+    /// Without faces.
+    pub fn of(strategy: S, own: Own) -> Self {
+        let strategy = Rc::new(RefCell::new(strategy));
+        let (shared, random) = (Box::new(Shared(strategy.clone())), Random::named(1, "node"));
+        Bench {
+            now: Time::from_nanos(1),
+            pool: PacketPool::new(),
+            forwarder: Forwarder::new(shared, &TableLimits::default(), HASHER, random),
+            strategy,
+            upstream: Vec::new(),
+            downstream: Vec::new(),
+            nonce: 0,
+            own,
+        }
+    }
+
+    pub fn add_link(&mut self, queue: Box<dyn Queue>, rate: Rate) {
+        let link = Link::new(queue, Some(rate), Random::named(1, "link"));
+        self.forwarder.add_link(Time::ZERO, link);
+    }
+
+    pub fn handle(&mut self, input: Input) {
+        let mut actions = Vec::new();
+        self.forwarder.handle(self.now, input, &mut self.pool, &mut actions);
+        self.carry_out(actions);
+    }
+
+    pub fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Transmit { face, packet, .. } | Action::Deliver { face, packet }
+                    if self.pool[packet].is_interest() =>
+                {
+                    self.upstream.push((face, packet));
+                }
+                Action::Transmit { packet, .. } => {
+                    self.downstream.push(self.mark(packet));
+                    self.pool.free(packet);
+                }
+                Action::Deliver { packet, .. } | Action::Drop { packet, .. } => self.pool.free(packet),
+            }
+        }
+    }
+
+    /// A packet's congestion mark.
+    pub fn mark(&self, packet: PacketId) -> u64 {
+        self.pool[packet].header().congestion_mark
+    }
+
+    /// An Interest that has not come yet.
+    pub fn interest_of(&mut self, uri: &str) -> PacketId {
+        let id = self.pool.take();
+        self.nonce += 1;
+        let interest = &mut self.pool[id];
+        interest.kind = Kind::Interest;
+        interest.name = name(uri);
+        (interest.nonce, interest.lifetime, interest.net_len) = (self.nonce, LIFETIME, 60);
+        id
+    }
+
+    /// An Interest that left is answered, with this mark.
+    pub fn answer_with(&mut self, (face, packet): (FaceId, PacketId), mark: u64) {
+        let producer = Producer { payload: Bytes::new(100), freshness: Span::ZERO };
+        producer.answer(&mut self.pool[packet]);
+        self.pool[packet].header_mut().congestion_mark = mark;
+        self.handle(Input::Packet { face, packet });
+    }
+
+    /// An Interest that left comes back.
+    pub fn refuse_for(&mut self, (face, packet): (FaceId, PacketId), reason: NackReason) {
+        self.pool[packet].make_nack(reason);
+        self.handle(Input::Packet { face, packet });
+    }
+
+    /// Time passes.
+    pub fn later(&mut self, by: Span) {
+        let end = self.now + by;
+        while self.forwarder.next_deadline() <= end {
+            self.now = self.now.max(self.forwarder.next_deadline());
+            self.handle(Input::Deadline);
+        }
+        self.now = end;
+    }
+}
