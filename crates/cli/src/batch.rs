@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use weir_core::units::{Span, Time};
 use weir_results::{Report, grouped};
@@ -153,8 +153,7 @@ impl Log {
 /// Simulated milliseconds of all runs together; shown on a terminal only.
 fn progress_bar(simulated: impl Iterator<Item = Span>) -> ProgressBar {
     let total = simulated.map(|simulated| simulated.as_nanos() / 1_000_000).sum();
-    let style = ProgressStyle::with_template("{msg} {bar:40} {percent:>3} %  {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = terminal::style("{msg} {bar:40} {percent:>3} %  {eta} left");
     let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
         .with_style(style)
         .with_message("simulating");

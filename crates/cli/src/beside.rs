@@ -1,12 +1,13 @@
 //! The optimum of a scenario beside what its runs measure.
 
 use weir_core::units::Span;
-use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Theory};
+use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Policy, Theory};
 use weir_results::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };
 
+use crate::load::scheme_setting;
 use crate::terminal;
 
 /// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
@@ -40,6 +41,12 @@ impl Beside {
     /// In the scenario's windows and for its expectations; none where theory does not know it.
     pub fn with_expectations(scenario: &Scenario) -> Option<Beside> {
         waited_for(|| Beside::compute(scenario, &[], &scenario.expectations)).ok()
+    }
+
+    /// Those of some settings that the optimum does not depend on.
+    pub fn unread(set: &[String]) -> impl Iterator<Item = &String> {
+        let is_read = |set: &str| scheme_setting(set).is_some_and(|(scheme, key)| Policy::reads(scheme, key));
+        set.iter().filter(move |set| !is_read(set))
     }
 
     fn compute(

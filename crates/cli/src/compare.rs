@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(value_name = "SCENARIO|PAPER", required = true)]
     scenarios: Vec<String>,
     /// The schemes, with commas between them, or all
-    #[arg(long, value_name = "A,B,...", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,...|all", required = true, value_delimiter = ',')]
     schemes: Vec<String>,
     #[command(flatten)]
     seeds: Seeds,
@@ -122,6 +122,7 @@ impl Request<'_> {
     /// One scenario, as it stands.
     fn compare_one(&self, name: &str) -> Result<(), Failure> {
         let point = self.point(name, &[])?;
+        self.refuse_idle([&point.scenario])?;
         if !self.args.json {
             note_axes(&point.scenario);
         }
@@ -173,6 +174,15 @@ impl Request<'_> {
         words.extend(set.iter().flat_map(|set| ["--set".to_owned(), format!("\"{set}\"")]));
         words.extend(windows.iter().flat_map(|window| ["--window".to_owned(), window.clone()]));
         words.join(" ")
+    }
+
+    /// Refuses settings of a scheme that none of the scenarios runs.
+    pub fn refuse_idle<'a>(
+        &'a self,
+        scenarios: impl IntoIterator<Item = &'a Scenario>,
+    ) -> Result<(), Failure> {
+        let schemes = self.schemes.iter().map(String::as_str);
+        load::refuse_idle(Beside::unread(self.set()), schemes, scenarios)
     }
 
     /// What is to be set everywhere.

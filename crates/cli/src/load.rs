@@ -27,6 +27,36 @@ pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
+/// Refuses settings of schemes that do not run in any of some scenarios: they would change nothing. Beside the given
+/// schemes those run that flows have of their own.
+pub fn refuse_idle<'a>(
+    set: impl IntoIterator<Item = &'a String>,
+    schemes: impl IntoIterator<Item = &'a str>,
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+) -> Result<(), Failure> {
+    let flows = scenarios.into_iter().flat_map(|scenario| &scenario.flows);
+    let own = flows.filter_map(|flow| flow.scheme.as_deref());
+    let mut run: Vec<&str> = Vec::new();
+    for scheme in schemes.into_iter().chain(own) {
+        if !run.contains(&scheme) {
+            run.push(scheme);
+        }
+    }
+    let is_idle = |set: &&String| scheme_setting(set).is_some_and(|(scheme, _)| !run.contains(&scheme));
+    match set.into_iter().find(is_idle) {
+        Some(set) => {
+            let run = run.join(", ");
+            Err(format!("--set {set}: no flow runs this scheme\n  = schemes that run here: {run}").into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The scheme and the key of its parameter, if it is one that is set.
+pub fn scheme_setting(set: &str) -> Option<(&str, &str)> {
+    set.split_once('=')?.0.trim().strip_prefix("scheme.")?.split_once('.')
+}
+
 /// The text of a scenario file.
 fn file(name: &str) -> Result<String, String> {
     let path = Path::new(name);
@@ -38,8 +68,7 @@ fn file(name: &str) -> Result<String, String> {
     match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
-            let meant =
-                meant(name, &names).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            let meant = did_you_mean(name, &names);
             return Err(format!(
                 "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",
                 names.join(", ")
@@ -58,15 +87,15 @@ fn file(name: &str) -> Result<String, String> {
     })
 }
 
-/// The one of some built-in scenarios that was probably meant, by its name with its folder or without.
-pub fn meant<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let short = |full: &&'a str| full.rsplit('/').next().map(|short| (short, *full));
-    let shorts: Vec<(&str, &str)> = names.iter().filter_map(short).collect();
-    let of_short = |name: &str| {
-        let near = nearest(name, shorts.iter().map(|(short, _)| *short))?;
-        shorts.iter().find(|(short, _)| *short == near).map(|(_, full)| *full)
+/// Which of some built-in scenarios was probably meant, by its name with its folder or without.
+pub fn did_you_mean(name: &str, names: &[&str]) -> String {
+    let shorts = || names.iter().map(|full| full.rsplit('/').next().unwrap_or(full));
+    let of_short = || {
+        let near = nearest(name, shorts())?;
+        shorts().position(|short| short == near).map(|at| names[at])
     };
-    nearest(name, names.iter().copied()).or_else(|| of_short(name))
+    let near = nearest(name, names.iter().copied()).or_else(of_short);
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
 /// What is said of a folder, with the scenarios in it.

@@ -46,8 +46,7 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
         built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
     papers.dedup();
     let known: Vec<&str> = papers.iter().chain(built_in).copied().collect();
-    let near = load::meant(name, &known);
-    let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let meant = load::did_you_mean(name, &known);
     format!(
         "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
         papers.join(", "),

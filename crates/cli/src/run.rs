@@ -56,6 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
     scheme_for(&scenario, scheme)?;
+    load::refuse_idle(Beside::unread(&args.set), [scheme], [&scenario])?;
     let name = format!("{}-{scheme}", out::stem(&scenario.name));
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let job = |&seed: &u64| Job {

@@ -34,7 +34,7 @@ impl Several {
     /// Those of these names.
     ///
     /// # Errors
-    /// The first that is wrong, or that none of the schemes can run any of them.
+    /// The first that is wrong, that none of the schemes can run any of them, or a setting of a scheme that does not run.
     pub fn load(request: &Request<'_>, names: &[String]) -> Result<Several, Failure> {
         let all = names.iter().map(|name| Experiment::load(request, name));
         let all = Several(all.collect::<Result<_, _>>()?);
@@ -43,6 +43,7 @@ impl Several {
         if let (false, Some(why)) = (can_run, why) {
             return Err(format!("no scheme can run any of these scenarios: {why}").into());
         }
+        request.refuse_idle(all.places().map(|place| &place.point.scenario))?;
         Ok(all)
     }
 

@@ -95,6 +95,28 @@ fn schemes_that_are_none_and_parameters_of_those_that_do_not_run_are_refused() {
 }
 
 #[test]
+fn a_setting_of_a_scheme_that_does_not_run_is_refused_with_those_that_do() {
+    let cubic = ["--set", "scheme.cubic.beta=0.5"];
+    let none = "--set scheme.cubic.beta=0.5: no flow runs this scheme\n  = schemes that run here: ";
+    let bbr = ["run", "examples/minimal", "--json", "--scheme", "bbr"];
+    refused(&[&bbr[..], &cubic].concat(), &[none, "here: bbr\n"]);
+    let compare = ["compare", "examples/minimal", "--json", "--seeds", "1", "--schemes"];
+    refused(&[&compare[..], &["bbr,reno"], &cubic].concat(), &[none, "here: bbr, reno\n"]);
+    let several = ["compare", "examples/minimal", "qsccp/dumbbell", "--schemes", "bbr", "--json"];
+    refused(&[&several[..], &cubic].concat(), &[none]);
+    refused(&[&["traffic", "examples/minimal", "--scheme", "bbr"], &cubic[..]].concat(), &[none]);
+    // It runs, or is what the optimum is computed by.
+    printed(&weir(&[&compare[..], &["bbr,cubic"], &cubic].concat()));
+    let own = ["--set", "flow.video.scheme=cubic"];
+    printed(&weir(&[&bbr[..], &cubic, &own].concat()));
+    // It is enough that one of several scenarios runs it.
+    let file = changed("own-scheme", "[[flow]]", "[[flow]]\nscheme = \"cubic\"");
+    let several = ["compare", "examples/minimal", &file, "--schemes", "bbr", "--seeds", "1", "--json"];
+    printed(&weir(&[&several[..], &cubic].concat()));
+    printed(&weir(&[&bbr[..], &["--set", "scheme.qsccp.target_utilisation=0.9"]].concat()));
+}
+
+#[test]
 fn what_would_take_all_memory_or_never_end_is_refused_at_once() {
     refused(
         &["run", "qsccp/dumbbell", "--set", "sample=1ns"],

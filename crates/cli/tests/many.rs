@@ -361,7 +361,7 @@ fn a_comparison_writes_its_page_and_a_report_a_scheme() {
 fn schemes_that_are_none_or_given_twice_are_refused() {
     refused(&["compare", "examples/minimal", "--schemes", "qsccp,fixd"], &["did you mean `fixed`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "fixed,fixed"], &["fixed is given twice"]);
-    refused(&["compare", "examples/minimal"], &["--schemes"]);
+    refused(&["compare", "examples/minimal"], &["--schemes <A,B,...|all>"]);
     refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "papers: qsccp", "qsccp/dumbbell"]);
     refused(&["compare", "dumbell", "--schemes", "fixed"], &["did you mean `qsccp/dumbbell`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "all,fixed"], &["all is every scheme"]);

@@ -20,6 +20,8 @@ pub(crate) const DELAY_SENSITIVE: usize = 3;
 
 /// The scheme whose parameters in a scenario say what the policy is.
 const SCHEME: &str = "qsccp";
+/// Its parameter that says which part of a link may be used.
+pub(crate) const TARGET_UTILISATION: &str = "target_utilisation";
 
 /// Weights and limits of the classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +77,13 @@ impl Policy {
             }
         }
         Ok(policy)
+    }
+
+    /// Whether the optimum depends on a parameter of a scheme, whichever scheme runs.
+    pub fn reads(scheme: &str, key: &str) -> bool {
+        let families = ["weights.", "delta.", "flow_weights.", "flow_limits."];
+        scheme == SCHEME
+            && (key == TARGET_UTILISATION || families.iter().any(|family| key.starts_with(family)))
     }
 
     /// w of the flows of a prefix.

@@ -5,7 +5,7 @@ use weir_scenario::{Event, FlowId, Location, Scenario, ScenarioError};
 
 use crate::network::{Channel, Conditions, Network};
 use crate::optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
-use crate::policy::{Policy, positive};
+use crate::policy::{Policy, TARGET_UTILISATION, positive};
 use crate::solve::{Objective, Solution, Solver};
 use crate::timeline::{Piece, Timeline};
 
@@ -46,7 +46,7 @@ impl<'s> Theory<'s> {
     pub fn new(scenario: &'s Scenario, options: &Options) -> Result<Theory<'s>, OptimumError> {
         refuse_unsupported(scenario).map_err(OptimumError::Scenario)?;
         let policy = Policy::of(scenario).map_err(OptimumError::Scenario)?;
-        let given = positive(scenario, "target_utilisation", 1.0).map_err(OptimumError::Scenario)?;
+        let given = positive(scenario, TARGET_UTILISATION, 1.0).map_err(OptimumError::Scenario)?;
         let utilisation = options.utilisation.or(given).unwrap_or(1.0);
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             return Err(OptimumError::Utilisation(utilisation));

@@ -38,8 +38,7 @@ pub fn check_sections(doc: &Doc, root: &Table) -> Result<()> {
         } else if keys::find("", key).is_none() {
             let tops: Vec<&str> = keys::of("").iter().map(|k| k.key).collect();
             let known = tops.iter().chain(TABLES).chain(LISTS).copied();
-            let meant =
-                names::nearest(key, known).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+            let meant = names::did_you_mean(key, known);
             let help = format!(
                 "keys here: {}; tables: {}, {}",
                 tops.join(", "),

@@ -45,5 +45,5 @@ pub mod document {
 pub use builtin::{builtin, builtins};
 pub use error::{Location, ScenarioError};
 pub use model::*;
-pub use names::{covers, nearest};
+pub use names::{covers, did_you_mean, nearest};
 pub use set::Override;

@@ -121,8 +121,7 @@ struct Names {
 impl Names {
     fn node(&self, item: &Item<'_>, key: &str, name: &str, at: Origin) -> Result<NodeId> {
         self.nodes.get(name).copied().ok_or_else(|| {
-            let meant = names::nearest(name, self.order.iter().map(String::as_str));
-            let meant = meant.map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+            let meant = names::did_you_mean(name, self.order.iter().map(String::as_str));
             let help = if self.order.is_empty() {
                 "there are no nodes: write [[node]] and below it name = \"R1\"".to_owned()
             } else {
@@ -1480,7 +1479,7 @@ impl Item<'_> {
 
 fn no_group(item: &Item<'_>, key: &str, name: &str, at: Origin, groups: &[Group]) -> ScenarioError {
     let known = || groups.iter().map(|g| g.name.as_str());
-    let meant = names::nearest(name, known()).map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+    let meant = names::did_you_mean(name, known());
     item.doc.error(
         at,
         item.path_of(key),

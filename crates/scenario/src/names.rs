@@ -149,6 +149,11 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
 }
 
+/// What an error says behind a word that is none of `known`: `; did you mean ...?`, or nothing if none is near.
+pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
+}
+
 /// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();

@@ -74,8 +74,7 @@ impl<'a> Item<'a> {
 
     fn unknown(&self, key: &str, origin: Origin) -> ScenarioError {
         let known: Vec<&str> = (self.doc.format.of)(self.section).iter().map(|k| k.key).collect();
-        let meant = names::nearest(key, known.iter().copied())
-            .map_or(String::new(), |k| format!("; did you mean `{k}`?"));
+        let meant = names::did_you_mean(key, known.iter().copied());
         let path = self.path.to_owned();
         self.doc.error(
             origin,

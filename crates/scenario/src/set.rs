@@ -152,8 +152,7 @@ pub fn apply(doc: &Doc, root: &mut Table, change: &Change, early: bool) -> Resul
         _ => {
             let top_keys = keys::of("");
             let tops = keys::SECTIONS.iter().map(|s| s.name).chain(top_keys.iter().map(|k| k.key));
-            let meant = names::nearest(first, tops.filter(|s| !s.is_empty()))
-                .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+            let meant = names::did_you_mean(first, tops.filter(|s| !s.is_empty()));
             Err(fail(doc, change, format!("there is no `{first}` to set{meant}"), how(root)))
         }
     }
@@ -185,8 +184,7 @@ fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) 
                 format!("set medium.{medium}.KEY, with a KEY of: {}", settable_keys("medium").join(", "));
             return Err(fail(doc, change, message, help));
         }
-        let meant = names::nearest(name, known.iter().map(String::as_str))
-            .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+        let meant = names::did_you_mean(name, known.iter().map(String::as_str));
         return Err(fail(
             doc,
             change,
@@ -261,8 +259,7 @@ fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> 
             format!("settable here: {}", keys.join(", ")),
         )),
         None => {
-            let meant = names::nearest(key, keys.iter().copied())
-                .map_or(String::new(), |m| format!("; did you mean `{m}`?"));
+            let meant = names::did_you_mean(key, keys.iter().copied());
             let help = format!("settable here: {}", keys.join(", "));
             Err(fail(doc, change, format!("unknown key `{key}`{meant}"), help))
         }

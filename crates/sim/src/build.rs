@@ -16,7 +16,7 @@ use weir_core::random::Random;
 use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Span, Time};
 use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
-use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError};
+use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, did_you_mean};
 use weir_schemes::{Entry, SCHEMES};
 
 use crate::air::Air;
@@ -90,9 +90,17 @@ impl std::error::Error for BuildError {}
 /// # Errors
 /// An unknown scheme, or a parameter that it does not have or that is wrong.
 pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Box<dyn Scheme>, BuildError> {
-    let entry = weir_schemes::find(name).ok_or_else(|| BuildError::UnknownScheme(name.to_owned()))?;
+    let entry = find_scheme(name)?;
     let params = params_for(scenario, entry)?;
     Ok((entry.build)(&params))
+}
+
+/// The entry of a scheme in the list of schemes.
+///
+/// # Errors
+/// An unknown scheme.
+pub fn find_scheme(name: &str) -> Result<&'static Entry, BuildError> {
+    weir_schemes::find(name).ok_or_else(|| BuildError::UnknownScheme(name.to_owned()))
 }
 
 /// Every scheme that the scenario names is one, and its parameters are right, whether or not it is
@@ -112,9 +120,7 @@ pub fn check_schemes(scenario: &Scenario) -> Result<(), BuildError> {
 }
 
 fn no_scheme(name: &str) -> String {
-    let meant = scenario::nearest(name, SCHEMES.iter().map(|s| s.name));
-    let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
-    format!("there is no scheme `{name}`{meant}")
+    format!("there is no scheme `{name}`{}", did_you_mean(name, SCHEMES.iter().map(|s| s.name)))
 }
 
 fn schemes() -> String {
@@ -129,11 +135,20 @@ fn params_for(scenario: &Scenario, entry: &Entry) -> Result<Params, BuildError> 
     params.map_err(|error| {
         let param =
             given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
-        let is_known = entry.parameters.iter().any(|declared| declared.key == param.key);
-        let meant = scenario::nearest(&param.key, entry.parameters.iter().map(|declared| declared.key));
-        let meant = meant.filter(|_| !is_known).map_or(String::new(), |key| format!("did you mean `{key}`?"));
-        BuildError::Scenario(scenario.param_error(name, param, &error.message, &meant))
+        BuildError::Scenario(scenario.param_error(
+            name,
+            param,
+            &error.message,
+            meant_parameter(entry, &error.key),
+        ))
     })
+}
+
+/// Below an error about a parameter of a scheme: which was probably meant by a key that is none.
+pub fn meant_parameter(entry: &Entry, key: &str) -> String {
+    let keys = || entry.parameters.iter().map(|declared| declared.key);
+    let meant = scenario::nearest(key, keys()).filter(|_| keys().all(|known| known != key));
+    meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"))
 }
 
 impl World {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use weir_core::units::Time;
 use weir_results::{
     Extent, FlowAccounts, Report, RunDocument, Series, WindowRow, figures, rate, terminal_width, to_json,
@@ -65,6 +65,7 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
     scheme_for(&scenario, scheme)?;
+    load::refuse_idle(&args.set, [scheme], [&scenario])?;
     let windows = flows::windows(&scenario, &windows)?;
     let plan = Plan::new(&scenario, &args.nodes, &args.sockets)?;
     let (mut probes, unseen) = Probes::of_applications(&scenario, scheme, |flow| plan.place(flow));
@@ -177,8 +178,7 @@ impl Watch<'_> {
         if !self.run.has_end {
             return terminal::waiting("producing");
         }
-        let style = ProgressStyle::with_template("{msg:>12} {bar:40} {percent:>3} %  {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = terminal::style("{msg:>12} {bar:40} {percent:>3} %  {eta} left");
         let length = self.run.extent.until.as_nanos() / 1_000_000;
         ProgressBar::with_draw_target(Some(length), terminal::progress()).with_style(style)
     }

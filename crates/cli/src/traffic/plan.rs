@@ -7,7 +7,7 @@ use weir_core::consumer::Source;
 use weir_core::units::Time;
 use weir_management::client::Endpoint;
 use weir_results::FlowInfo;
-use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, nearest};
+use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean};
 use weir_sim::flows;
 
 use crate::Failure;
@@ -196,9 +196,7 @@ fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Res
         Some(id) if has_applications(scenario, id) => format!("nothing of {node} runs here"),
         Some(_) => format!("no flow begins or ends at {node}"),
         None => {
-            let meant =
-                nearest(node, names()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
-            format!("{} has no node {node}{meant}", scenario.name)
+            format!("{} has no node {node}{}", scenario.name, did_you_mean(node, names()))
         }
     };
     let right = names().collect::<Vec<_>>().join(", ");

@@ -65,7 +65,8 @@ const SECTIONS: &[Section] = &[
         SHARED,
         "[faces.KIND], [[face]]",
         "What every table of faces may say. In `[faces.KIND]` it is about all faces of the kind, also those that \
-         peers and management make; in `[[face]]` about that one.",
+         peers and management make; in `[[face]]` about that one. Who comes from this host itself, by Unix or loopback, is taken \
+         for an application: there is no link, and rates do not count. A `[[face]]`, or `weir face create`, to loopback is a link.",
     ),
     section("face", "[[face]]", "A face that is there from the start. Its kind is that of its URI."),
     section("route", "[[route]]", "A prefix that is to be found by a face."),

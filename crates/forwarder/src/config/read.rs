@@ -10,7 +10,7 @@ use weir_core::scheme::QueueLimit;
 use weir_core::units::Bytes;
 use weir_packet::Name;
 use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};
-use weir_scenario::{Param, ScenarioError, nearest};
+use weir_scenario::{Param, ScenarioError, did_you_mean};
 use weir_schemes::SCHEMES;
 use weir_schemes::registry::Entry as SchemeEntry;
 
@@ -110,8 +110,7 @@ impl<'a> Reader<'a> {
 
     fn check_names(&self, table: &Table, path: &str, known: &[&str]) -> Result<()> {
         let Some(entry) = table.0.iter().find(|entry| !known.contains(&&*entry.key)) else { return Ok(()) };
-        let meant = nearest(&entry.key, known.iter().copied())
-            .map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+        let meant = did_you_mean(&entry.key, known.iter().copied());
         let message = format!("there is no table `{}`{meant}", entry.key);
         Err(self.doc.error(entry.key_origin, path, message, format!("tables here: {}", known.join(", "))))
     }
@@ -663,8 +662,7 @@ fn route_face(item: &Item<'_>, faces: &Faces, face: &[Face]) -> Result<RouteFace
             let ethernet = faces.ethernet.interfaces.iter().map(|name| format!("ethernet/{name}"));
             let known: Vec<String> =
                 face.iter().map(|face| face.label().to_owned()).chain(multicast).chain(ethernet).collect();
-            let meant = nearest(&text, known.iter().map(String::as_str));
-            let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            let meant = did_you_mean(&text, known.iter().map(String::as_str));
             let help = if known.is_empty() {
                 "write a [[face]] with its `remote`, and perhaps a `name`".to_owned()
             } else {
@@ -680,8 +678,7 @@ fn strategy(item: &Item<'_>) -> Result<&'static str> {
     let short = text.strip_prefix("/localhost/nfd/strategy/").unwrap_or(&text);
     let short = short.split_once("/v=").map_or(short, |(name, _)| name);
     strategies().find(|name| *name == short).ok_or_else(|| {
-        let meant = nearest(short, strategies());
-        let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+        let meant = did_you_mean(short, strategies());
         let known: Vec<_> = strategies().collect();
         let message = format!("there is no strategy `{text}`{meant}");
         error(item, "strategy", message, format!("strategies: {}", known.join(", ")))
@@ -689,8 +686,7 @@ fn strategy(item: &Item<'_>) -> Result<&'static str> {
 }
 
 fn no_scheme(name: &str) -> String {
-    let meant = nearest(name, SCHEMES.iter().map(|scheme| scheme.name));
-    let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+    let meant = did_you_mean(name, SCHEMES.iter().map(|scheme| scheme.name));
     format!("there is no scheme `{name}`{meant}")
 }
 
