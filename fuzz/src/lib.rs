@@ -1,6 +1,7 @@
 //! Harnesses of the fuzz targets.
 
 pub mod forwarder;
+pub mod get;
 mod input;
 pub mod keychain;
 pub mod node;

@@ -39,7 +39,7 @@ pub struct Fetch {
     /// Size of the Data to expect, on the wire; zero if it is not known.
     pub expected_size: Bytes,
     /// Whether an Interest that a later one has overtaken is lost after a round trip, and not only after RTO, which is 200 ms
-    /// at least.
+    /// at least; and whether one Interest beyond what the flow control permits leaves where nothing comes, to overtake the others.
     pub early_loss: bool,
 }
 

@@ -22,6 +22,7 @@ mod producers;
 pub mod publish;
 mod questions;
 pub mod rdr;
+mod registrations;
 mod uplink;
 
 use core::ops::ControlFlow;
@@ -35,10 +36,10 @@ use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
 use weir_core::scheme::Scheme;
 use weir_core::units::{Span, Time};
-use weir_management::client::{ClientError, Commands, Endpoint};
-use weir_management::{ControlParameters, ControlResponse, Module};
+use weir_management::ControlResponse;
+use weir_management::client::{ClientError, Endpoint};
 use weir_net::clock::{Clock, Timer, random_seed};
-use weir_packet::{Data, LpHeader, Name, ServiceClass, Signal};
+use weir_packet::{Data, LpHeader, NackReason, Name, ServiceClass, Signal};
 
 pub use error::AppError;
 pub use flows::{Fetch, FlowId};
@@ -48,6 +49,7 @@ pub use questions::{Answered, Question, QuestionId, Reply};
 use flows::Flows;
 use producers::Producers;
 use questions::{Due, Questions};
+use registrations::Registrations;
 use uplink::Uplink;
 
 const TIMER: Token = Token(0);
@@ -57,17 +59,10 @@ const UPLINK: Token = Token(1);
 const FRAMES_A_TURN: usize = 64;
 /// How many times frames are taken in before what is due has its turn: more than a Unix socket holds.
 const TURNS_OF_FRAMES: usize = 8;
-/// How long the forwarder has to answer a command.
-const COMMAND_TIMEOUT: Span = Span::from_secs(4);
 /// How often a forwarder that is gone is looked for.
 const RECONNECT_EVERY: Span = Span::from_millis(250);
 /// How long a connection may take to be made. Assumed: two lost packets, which TCP sends again after 1 and 2 s.
 const CONNECT_TIMEOUT: Span = Span::from_secs(4);
-/// When a forwarder is asked again that did not register a prefix; each time after twice as long, up to the most.
-const REGISTER_AGAIN: Span = Span::from_secs(1);
-const REGISTER_AGAIN_AT_MOST: Span = Span::from_secs(30);
-/// How often prefixes are registered again, should somebody have removed their routes: as NDNts does.
-const REFRESH_EVERY: Span = Span::from_secs(300);
 
 /// What happens to an application.
 #[derive(Debug)]
@@ -80,6 +75,13 @@ pub enum Event<'a> {
         data: &'a Packet,
         /// What its consumer knows of it.
         delivery: &'a Delivery,
+    },
+    /// An Interest for a segment came back.
+    Nack {
+        /// Who wanted it.
+        flow: FlowId,
+        /// Why.
+        reason: NackReason,
     },
     /// A question has come to its end.
     Reply {
@@ -122,11 +124,7 @@ pub struct App {
     flows: Flows,
     questions: Questions,
     producers: Producers,
-    commands: Commands,
-    /// Prefixes that are being registered.
-    registering: Vec<Registering>,
-    /// When all prefixes are registered again.
-    refreshes_at: Time,
+    registrations: Registrations,
     /// Reused between questions.
     wire: Vec<u8>,
     received: Vec<PacketId>,
@@ -141,16 +139,6 @@ enum Link {
     Connecting(Time),
     /// It is gone, and is made again at this time.
     Down(Time),
-}
-
-/// A prefix that is being registered.
-struct Registering {
-    asked: QuestionId,
-    prefix: Name,
-    /// When it is asked again, if the forwarder does not do it.
-    again: Span,
-    /// It was registered before, on the same connection.
-    is_refresh: bool,
 }
 
 impl App {
@@ -181,9 +169,7 @@ impl App {
             flows: Flows::new(),
             questions: Questions::default(),
             producers: Producers::default(),
-            commands: Commands::default(),
-            registering: Vec::new(),
-            refreshes_at: Time::NEVER,
+            registrations: Registrations::default(),
             wire: Vec::new(),
             received: Vec::new(),
         };
@@ -316,10 +302,7 @@ impl App {
         let registered = self.register_now(&prefix);
         if registered.is_err() {
             self.producers.remove(&prefix);
-            let (questions, registering) = (&mut self.questions, &mut self.registering);
-            registering
-                .extract_if(.., |own| own.prefix == prefix)
-                .for_each(|own| questions.forget(own.asked));
+            self.registrations.remove(&prefix, &mut self.questions);
         }
         registered
     }
@@ -330,7 +313,7 @@ impl App {
         if !self.is_connected() {
             return Err(ClientError::Unreachable(endpoint, io::ErrorKind::NotConnected.into()).into());
         }
-        self.register(prefix.clone(), self.clock.now(), REGISTER_AGAIN, false)?;
+        self.registrations.add(self.clock.now(), prefix, &mut self.questions)?;
         let mut outcome = None;
         while outcome.is_none() {
             let _ = self.turn(Time::NEVER, &mut |_, event| {
@@ -383,7 +366,8 @@ impl App {
     /// Waits for what comes, but not beyond what is due.
     fn wait(&mut self, until: Time) -> io::Result<()> {
         let now = self.clock.now();
-        let next = self.flows.next_deadline().min(self.questions.next_deadline()).min(self.refreshes_at);
+        let registrations = self.registrations.next_deadline();
+        let next = self.flows.next_deadline().min(self.questions.next_deadline()).min(registrations);
         let due = if self.more { now } else { next.min(until) };
         let wait = self.timer.wait(now, due)?;
         self.poll(wait)?;
@@ -447,9 +431,7 @@ impl App {
         while let Some((id, at)) = self.flows.run_due(now) {
             self.send_interests(at, id)?;
         }
-        if self.refreshes_at <= now {
-            self.register_all(now, true);
-        }
+        self.registrations.run_due(now, &mut self.questions);
         let mut flow = ControlFlow::Continue(());
         self.wire.clear();
         while let Some(due) = self.questions.run_due(now, &mut self.random, &mut self.wire) {
@@ -515,9 +497,10 @@ impl App {
     ) -> io::Result<ControlFlow<()>> {
         let data = &self.uplink.pool[id];
         let (now, delivery) = self.flows.take(now, flow, data);
-        let told = match &delivery {
-            Some(delivery) => each(now, Event::Segment { flow, data, delivery }),
-            None => ControlFlow::Continue(()),
+        let told = match (&delivery, data.header().nack()) {
+            (Some(delivery), _) => each(now, Event::Segment { flow, data, delivery }),
+            (None, Some(reason)) => each(now, Event::Nack { flow, reason }),
+            (None, None) => ControlFlow::Continue(()),
         };
         self.send_interests(now, flow)?;
         Ok(told)
@@ -531,19 +514,14 @@ impl App {
         reply: Reply<'_>,
         each: &mut OnEvent<'_>,
     ) -> ControlFlow<()> {
-        let Some(at) = self.registering.iter().position(|own| own.asked == question) else {
+        let Some(registration) = self.registrations.asked_by(question) else {
             return each(now, Event::Reply { question, reply });
         };
-        let Registering { prefix, again, is_refresh, .. } = self.registering.swap_remove(at);
         let outcome = self.registered(reply);
-        if outcome.is_ok() && is_refresh {
-            return ControlFlow::Continue(());
+        match self.registrations.settle(now, registration, outcome.is_ok()) {
+            Some(prefix) => each(now, Event::Registered { prefix: &prefix, outcome }),
+            None => ControlFlow::Continue(()),
         }
-        if outcome.is_err() && self.producers.has(&prefix) {
-            // It was encoded before: it fits.
-            let _ = self.register(prefix.clone(), now + again, again, false);
-        }
-        each(now, Event::Registered { prefix: &prefix, outcome })
     }
 
     /// What the forwarder says to a command.
@@ -551,34 +529,12 @@ impl App {
         let Reply::Data(data) = reply else {
             return Err(match reply {
                 Reply::Nack(_) => ClientError::NoManagement(self.endpoint.clone()),
-                _ => ClientError::Timeout(self.endpoint.clone(), span(COMMAND_TIMEOUT)),
+                _ => ClientError::Timeout(self.endpoint.clone(), span(registrations::TIMEOUT)),
             });
         };
         let data = Data::decode(&data.wire).map_err(|error| ClientError::BadReply(error.to_string()))?;
         let response = ControlResponse::decode(data.payload())?;
         if response.code == 200 { Ok(()) } else { Err(ClientError::Refused(Box::new(response))) }
-    }
-
-    /// Asks the forwarder, at a time, to register a prefix. If it does not, it is asked again after twice `wait`.
-    fn register(&mut self, prefix: Name, at: Time, wait: Span, is_refresh: bool) -> Result<(), ClientError> {
-        let parameters = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
-        let (_, wire) = self.commands.encode(Module::Rib, "register", &parameters, COMMAND_TIMEOUT)?;
-        let asked = self.questions.ask_signed(at, wire).ok_or(ClientError::TooLong)?;
-        let again = (wait + wait).min(REGISTER_AGAIN_AT_MOST);
-        self.registering.push(Registering { asked, prefix, again, is_refresh });
-        self.refreshes_at = self.clock.now() + REFRESH_EVERY;
-        Ok(())
-    }
-
-    /// Asks the forwarder to register all prefixes that are not being registered.
-    fn register_all(&mut self, now: Time, is_refresh: bool) {
-        self.refreshes_at = Time::NEVER;
-        for prefix in self.producers.prefixes() {
-            if self.registering.iter().all(|own| own.prefix != prefix) {
-                // It was encoded before: it fits.
-                let _ = self.register(prefix, now, REGISTER_AGAIN, is_refresh);
-            }
-        }
     }
 
     /// Waits until the connection is to be made again, and begins to.
@@ -626,10 +582,7 @@ impl App {
         }
         (self.link, self.more) = (Link::Up, true);
         self.questions.restart(now);
-        for own in core::mem::take(&mut self.registering) {
-            self.questions.forget(own.asked);
-        }
-        self.register_all(now, false);
+        self.registrations.restart(now, &mut self.questions);
         let flow = each(now, Event::Connected);
         // At once: who drops every connection must not have questions wait for ever. What fails is noted in the next
         // turn.

@@ -75,14 +75,6 @@ impl Producers {
         self.0.remove(prefix.value());
     }
 
-    pub(super) fn has(&self, prefix: &Name) -> bool {
-        self.0.contains_key(prefix.value())
-    }
-
-    pub(super) fn prefixes(&self) -> Vec<Name> {
-        self.0.values().map(|(prefix, _)| prefix.clone()).collect()
-    }
-
     /// The one of the longest prefix of a name.
     pub(super) fn of(&mut self, name: &HashedName) -> Option<&mut dyn Answer> {
         let len = (0..=name.len()).rev().find(|&len| self.0.contains_key(name.prefix_wire(len)))?;

@@ -252,7 +252,7 @@ fn when_the_forwarder_comes_back_prefixes_are_registered_and_consumers_go_on() {
             Event::Segment { .. } => count += 1,
             Event::Disconnected(_) => lost += 1,
             Event::Connected => back += 1,
-            Event::Reply { .. } | Event::Registered { .. } => {}
+            Event::Nack { .. } | Event::Reply { .. } | Event::Registered { .. } => {}
         }
         if count == 5 {
             if let Some(running) = forwarder.take() {

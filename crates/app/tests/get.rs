@@ -12,12 +12,13 @@ mod get_example;
 mod read_example;
 
 use core::ops::ControlFlow;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
 
 use running::{Folder, Running};
 use weir_app::get::{Discarded, Each, Fetcher, Get, GetError, Progress, Report};
@@ -71,6 +72,8 @@ struct Faults {
     /// So many Interests for the metadata are lost; a store has a segment of this older version.
     metadata_lost: u32,
     older: Option<u64>,
+    /// Metadata have this version, and not the time.
+    metadata_version: Option<u64>,
     /// What is known of the name is another object below.
     below: bool,
     /// This segment has neither a digest nor a signature.
@@ -108,7 +111,9 @@ impl Object {
             Metadata { versioned: object_name(self.version), last_segment: self.faults.metadata_end };
         let mut content = Vec::new();
         metadata.encode(&mut content);
-        let name = metadata_name(&OBJECT.parse().unwrap()).with_version(wall_ms()).with_segment(0);
+        let name = metadata_name(&OBJECT.parse().unwrap())
+            .with_version(self.faults.metadata_version.unwrap_or_else(wall_ms))
+            .with_segment(0);
         let meta = MetaInfo { freshness_period: Some(1), ..MetaInfo::NONE };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
         self.sign(&Data { meta, ..Data::new(name.view(), &content, info) }, out);
@@ -493,14 +498,30 @@ fn a_key_that_is_given_must_have_signed_everything() {
     assert!(bytes == content(40_500));
 }
 
+fn issued(issuer_id: &[u8], key: &Key, issuer: &Key) -> Certificate {
+    let (public, issuer) = (key.public_key_der().unwrap(), (issuer, Component::generic(issuer_id)));
+    Certificate::issue(key.name(), &public, issuer, 1, validity()).unwrap()
+}
+
+#[test]
+fn a_newer_certificate_that_is_signed_by_itself_does_not_hide_the_one_that_the_anchor_issued() {
+    let (root, own) = (key("/get"), Arc::new(key("/get/a")));
+    let anchor = self_signed(&root);
+    for issuer in [b"NA".as_slice(), b"get"] {
+        // By the name of the key the first of them is served.
+        let certificates = vec![self_signed(&own), issued(issuer, &own, &root)];
+        let (bytes, outcome) = signed(&own, certificates, Some(Trust::Anchor(anchor.clone())));
+        outcome.unwrap();
+        assert!(bytes == content(40_500));
+    }
+}
+
 #[test]
 fn certificates_between_the_data_and_the_anchor_are_fetched() {
     let (root, own) = (key("/get"), Arc::new(key("/get/a")));
     let anchor = self_signed(&root);
     let request = self_signed(&own);
-    let issuer = (&root, Component::generic(b"root"));
-    let public = own.public_key_der().unwrap();
-    let issued = Certificate::issue(own.name(), &public, issuer, 1, validity()).unwrap();
+    let issued = issued(b"root", &own, &root);
     let (bytes, outcome) = signed(&own, vec![issued], Some(Trust::Anchor(anchor.clone())));
     outcome.unwrap();
     assert!(bytes == content(40_500));
@@ -658,6 +679,40 @@ fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
 }
 
 #[test]
+fn a_version_of_a_clock_that_was_set_back_is_the_newest_all_the_same() {
+    let folder = Folder::new("get-set-back");
+    let forwarder = Running::start(&folder, "");
+    let path = folder.path("file");
+    // Of the future, with what is left of it in the forwarder's store.
+    leave_a_part(&forwarder, &path);
+    let faults = Faults { metadata_version: Some(1), ..Faults::default() };
+    let mut now = Object { version: 3, faults, ..Object::new(40_500) };
+    now.content.iter_mut().for_each(|byte| *byte ^= 0xff);
+    let content = now.content.clone();
+    let (discarded, outcome) = gets(&forwarder, &path, now);
+    assert_eq!(discarded, [Discarded::Gone(object_name(7))]);
+    assert_eq!(outcome.unwrap().object, object_name(3));
+    assert!(fs::read(&path).unwrap() == content);
+    assert!(!folder.path("file.part").exists() && !folder.path("file.part.json").exists());
+}
+
+#[test]
+fn a_part_of_a_time_when_the_clock_was_ahead_is_gone_on_with() {
+    let folder = Folder::new("get-ahead");
+    let forwarder = Running::start(&folder, WITHOUT_CACHE);
+    let path = folder.path("file");
+    leave_a_part(&forwarder, &path);
+    let tomorrow = SystemTime::UNIX_EPOCH + Duration::from_millis(wall_ms() + 86_400_000);
+    for file in ["file.part", "file.part.json"] {
+        File::options().write(true).open(folder.path(file)).unwrap().set_modified(tomorrow).unwrap();
+    }
+    let faults = Faults { metadata_version: Some(1), ..Faults::default() };
+    let (discarded, outcome) = gets(&forwarder, &path, Object { faults, ..Object::new(40_500) });
+    assert_eq!((discarded, outcome.unwrap().bytes), (vec![], 17_500));
+    assert!(fs::read(&path).unwrap() == content(40_500));
+}
+
+#[test]
 fn two_at_once_do_not_write_one_file() {
     let folder = Folder::new("get-busy");
     let forwarder = Running::start(&folder, "");
@@ -793,7 +848,7 @@ struct Slow(Vec<u8>);
 
 impl Write for Slow {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        running::pause(core::time::Duration::from_millis(2));
+        running::pause(Duration::from_millis(2));
         let at = self.0.len();
         assert_eq!(bytes, &content(400_000)[at..at + bytes.len()]);
         self.0.extend_from_slice(bytes);

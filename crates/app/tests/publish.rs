@@ -298,6 +298,21 @@ fn a_file_that_is_replaced_is_served_to_its_end() {
     assert_eq!(ask(&mut publisher, &old.with_segment(0)), None, "only the last versions are kept");
 }
 
+#[test]
+fn what_is_published_after_the_clock_was_set_back_is_the_newest_and_no_mix_with_what_was_before() {
+    let published = |version, salt| {
+        let options =
+            PublishOptions { segment_size: 1000, version: Some(version), ..PublishOptions::default() };
+        publisher("/o", Source::bytes(pattern(5000, salt)), options).0
+    };
+    let (mut before, mut after) = (published(2_000, 1), published(1_000, 2));
+    let old = newest(&mut before, &name("/o")).unwrap().versioned;
+    let new = newest(&mut after, &name("/o")).unwrap().versioned;
+    assert!(new < old);
+    assert_eq!(whole(&mut after, &new).unwrap(), pattern(5000, 2));
+    assert_eq!(ask(&mut after, &old.with_segment(0)), None);
+}
+
 /// Sets the time of modification back to what it was, as `cp -p`, `tar -x` and `rsync -t` do.
 fn set_modified(path: &Path, modified: SystemTime) {
     File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();

@@ -173,13 +173,7 @@ fn self_signed(key: &Key, days: u32) -> Result<Certificate, Failure> {
 fn new(chain: &KeyChain, name: &Name, algorithm: Algorithm, default: bool, days: u32) -> Result<(), Failure> {
     let key = match KeyName::of_key(name.view()) {
         Some(name) => Key::generate_named(name, algorithm)?,
-        None if KeyName::of_certificate(name.view()).is_some() => {
-            let error = format!(
-                "{name} is the name of a certificate: wanted an identity such as /alice, or the name of a key"
-            );
-            return Err(error.into());
-        }
-        None => Key::generate(name.view(), algorithm)?,
+        None => Key::generate(identity(name)?.view(), algorithm)?,
     };
     let certificate = if algorithm == Algorithm::Hmac { None } else { Some(self_signed(&key, days)?) };
     chain.insert_key(&key)?;
@@ -193,6 +187,23 @@ fn new(chain: &KeyChain, name: &Name, algorithm: Algorithm, default: bool, days:
         said += "It is the default key.\n";
     }
     terminal::print(&said)
+}
+
+/// A name that may have keys: one that is not taken for the name of a key or of a certificate.
+fn identity(name: &Name) -> Result<&Name, Failure> {
+    let what = if KeyName::of_certificate(name.view()).is_some() {
+        "is the name of a certificate"
+    } else if name.view().last() == Some(Component::generic(b"KEY")) {
+        "ends in KEY, as no identity does"
+    } else if KeyName::of_locator(name.view()).is_some() {
+        "has a KEY where the names of keys and certificates have it"
+    } else {
+        return Ok(name);
+    };
+    Err(format!(
+        "{name} {what}: wanted an identity such as /alice, or the name of a key, /alice/KEY/<key id>"
+    )
+    .into())
 }
 
 /// A key, private or known by its certificates alone.
@@ -399,11 +410,14 @@ fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
 
 fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Source) -> Result<(), Failure> {
     let bytes = read(file)?;
+    if let Some(name) = name {
+        check_needed(file, &bytes, name)?;
+    }
     let name = match name {
         Some(name) => Some(match KeyName::of_key(name.view()) {
             Some(name) => name,
             // A new key's name, whose key itself is not used.
-            None => Key::generate(name.view(), Algorithm::Hmac)?.name().clone(),
+            None => Key::generate(identity(name)?.view(), Algorithm::Hmac)?.name().clone(),
         }),
         None => None,
     };
@@ -421,9 +435,15 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
         }
     }
     keys.iter().try_for_each(|key| take(chain, key))?;
+    let had = chain.certificates()?;
     for certificate in &certificates {
+        let name = certificate.name();
+        if had.iter().any(|had| had.name() == name) {
+            terminal::print(&format!("The certificate {name} is there already.\n"))?;
+            continue;
+        }
         chain.insert_certificate(certificate)?;
-        terminal::print(&format!("Took the certificate {}.\n", certificate.name()))?;
+        terminal::print(&format!("Took the certificate {name}.\n"))?;
     }
     let kept = chain.certificates()?;
     let is_certified = |key: &Key| kept.iter().any(|certificate| certificate.key_name() == key.name());
@@ -433,6 +453,24 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
         terminal::print(&format!("Made the certificate {}, since there was none.\n", certificate.name()))?;
     }
     Ok(())
+}
+
+/// A name is of use for a key that has none; what has one keeps it.
+fn check_needed(file: &Path, bytes: &[u8], name: &Name) -> Result<(), Failure> {
+    let Ok(items) = form::read(bytes, None) else { return Ok(()) };
+    let own = items.iter().map(|item| match item {
+        Item::Certificate(certificate) => certificate.key_name(),
+        Item::Key(key) => key.name(),
+        Item::SafeBag(bag) => bag.certificate().key_name(),
+    });
+    let is_other = |own: &&KeyName| ![own.name(), own.identity()].contains(&name.view());
+    match own.into_iter().find(is_other) {
+        Some(own) => {
+            Err(format!("{}: its key has the name {own}, which --name does not change", file.display())
+                .into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Keeps a private key; the same one may be there already.

@@ -255,6 +255,32 @@ fn nothing_is_deleted_without_a_yes() {
 }
 
 #[test]
+fn what_has_a_name_keeps_it_and_what_is_there_is_not_taken_again() {
+    let folder = Folder::new("again");
+    folder.done("new /alice/KEY/one");
+    let certificate = folder.done("export /alice");
+    let key = folder.done("export /alice --private --format pem");
+    let other = Folder::new("again-other");
+    other.file("alice.cert", &certificate);
+    assert!(other.done("import alice.cert").starts_with("Took the certificate /alice/KEY/one/"));
+    assert!(other.done("import alice.cert").ends_with(" is there already.\n"));
+    other.file("alice.pem", &key);
+    for file in ["alice.cert", "alice.pem"] {
+        let said = other.error(&format!("import {file} --name /other"));
+        assert!(said.contains("its key has the name /alice/KEY/one, which --name does not change"), "{said}");
+        other.done(&format!("import {file} --name /alice"));
+    }
+    for (name, words) in [
+        ("/alice/KEY", "ends in KEY"),
+        ("/alice/KEY/one/self", "has a KEY"),
+        ("/alice/KEY/one/self/v=1", "is the name of a certificate"),
+    ] {
+        let said = folder.error(&format!("new {name}"));
+        assert!(said.contains(words) && said.contains("wanted an identity such as /alice"), "{said}");
+    }
+}
+
+#[test]
 fn files_that_hold_nothing_are_refused_with_what_would_be_right() {
     let folder = Folder::new("files");
     folder.file("text", "hello");

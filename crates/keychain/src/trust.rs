@@ -20,11 +20,15 @@
 //! - the certificate is valid at the time that is handed in,
 //! - by [`NameRule::Hierarchical`], the signer's identity is a prefix of the name that it signs.
 //!
+//! A key may have several certificates, and a KeyLocator that is its name brings any of them. If the one that came is
+//! signed by itself, or not valid now, others are sought ([`Step::Seeks`]): by the names that issuers give to
+//! certificates, of which three are tried.
+//!
 //! A link is checked as soon as its certificate is there, before the next one is wanted: forged Data makes nobody
 //! fetch a whole chain. Certificates that were proven are kept, so that a Data costs one signature. What was found
 //! wrong is forgotten, so that a false certificate does not keep the right one out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use weir_packet::sign::VerifyError;
@@ -40,6 +44,8 @@ use crate::time::{Moment, Validity};
 pub const DEFAULT_DEPTH: usize = 8;
 /// Certificates of others that are kept: names come from strangers.
 const MAX_KEPT: usize = 256;
+/// What certificates have in their names for who issued them, if ndnsec is not told (its manual, `cert-gen`); as `weir key certify`.
+const NOT_AVAILABLE: Component<'static> = Component { typ: component_type::GENERIC, value: b"NA" };
 
 /// Whom to believe.
 #[derive(Debug)]
@@ -48,6 +54,8 @@ pub enum Trust {
     Any,
     /// Who has this key, whatever the names.
     Key(Verifier),
+    /// The same of a key whose name is known: what names another key is told from what was damaged.
+    NamedKey(KeyName, Verifier),
     /// The key of this certificate, and those that it certifies.
     Anchor(Certificate),
 }
@@ -71,6 +79,9 @@ pub enum Step {
     Invalid(Reason),
     /// First the certificate of this name, or whose name begins so, is wanted.
     Wants(Name),
+    /// The certificate that came for a key is of no use. One whose name begins so may be: if it cannot be had, it
+    /// goes on without ([`Validator::do_without`]).
+    Seeks(Name),
 }
 
 /// Why a Data is not to be believed.
@@ -80,6 +91,15 @@ pub enum Reason {
     Decode(DecodeError),
     /// The signature of this packet is wrong, or not of its key's kind.
     Signature(Name, VerifyError),
+    /// A packet is signed by another key than the one that is trusted.
+    OtherKey {
+        /// The packet.
+        name: Name,
+        /// The key that its KeyLocator names.
+        signer: KeyName,
+        /// The key that is trusted.
+        given: KeyName,
+    },
     /// The signature of this packet does not name a key: its type is given.
     NoKeyName(Name, SignatureType),
     /// This certificate is not valid now.
@@ -104,6 +124,9 @@ impl fmt::Display for Reason {
         match self {
             Reason::Decode(error) => error.fmt(f),
             Reason::Signature(name, error) => write!(f, "{name}: {error}"),
+            Reason::OtherKey { name, signer, given } => {
+                write!(f, "{name} is signed by {signer}, not by the given key {given}")
+            }
             Reason::NoKeyName(name, typ) => {
                 write!(
                     f,
@@ -179,12 +202,23 @@ pub struct Validator {
     known: BTreeMap<Name, Known>,
     /// Their names, the oldest first.
     order: VecDeque<Name>,
+    /// What was sought, and cannot be had.
+    lacking: BTreeSet<Name>,
+}
+
+/// What was met on the way up from a packet, by the names that were wanted.
+#[derive(Debug, Default)]
+struct Walk {
+    /// Certificates that lead up.
+    path: Vec<Name>,
+    /// Those that do not, and what cannot be had.
+    useless: Vec<Name>,
 }
 
 #[derive(Debug)]
 enum Checked {
     Any,
-    Key(Verifier),
+    Key(Option<KeyName>, Verifier),
     Anchor(Box<Known>),
 }
 
@@ -196,14 +230,15 @@ impl Validator {
     pub fn new(trust: Trust) -> Result<Validator, CertificateError> {
         let trust = match trust {
             Trust::Any => Checked::Any,
-            Trust::Key(verifier) => Checked::Key(verifier),
+            Trust::Key(verifier) => Checked::Key(None, verifier),
+            Trust::NamedKey(name, verifier) => Checked::Key(Some(name), verifier),
             Trust::Anchor(anchor) => {
                 let validity = anchor.validity();
                 Checked::Anchor(Box::new(Known::new(anchor, Some(validity))?))
             }
         };
-        let (known, order) = (BTreeMap::new(), VecDeque::new());
-        Ok(Validator { trust, rule: NameRule::default(), depth: DEFAULT_DEPTH, known, order })
+        let (known, order, lacking) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
+        Ok(Validator { trust, rule: NameRule::default(), depth: DEFAULT_DEPTH, known, order, lacking })
     }
 
     /// With another rule of names.
@@ -222,24 +257,27 @@ impl Validator {
 
     /// Whether a packet is to be believed now.
     pub fn check(&mut self, wire: &[u8], now: Moment) -> Step {
-        let mut path = Vec::new();
-        let step = match self.walk(wire, now, &mut path) {
-            Ok(None) => Step::Valid,
-            Ok(Some(wanted)) => Step::Wants(wanted),
+        let mut walk = Walk::default();
+        match self.walk(wire, now, &mut walk) {
+            Ok(step) => {
+                if step == Step::Valid {
+                    self.prove(&walk.path, now);
+                }
+                step
+            }
             Err(reason) => {
                 // One of these is false, or of no use any more; forged Data must not cost the others.
-                path.retain(|name| !self.known.get(name).is_some_and(|known| known.is_proven(now)));
-                path.iter().for_each(|name| self.forget(name));
-                return Step::Invalid(reason);
+                for name in walk.path.iter().chain(&walk.useless) {
+                    if !self.known.get(name).is_some_and(|known| known.is_proven(now)) {
+                        self.forget(name);
+                    }
+                }
+                Step::Invalid(reason)
             }
-        };
-        if step == Step::Valid {
-            self.prove(&path, now);
         }
-        step
     }
 
-    /// Takes a certificate that was wanted: `wanted` is the name in [`Step::Wants`].
+    /// Takes a certificate that was wanted: `wanted` is the name in [`Step::Wants`] or [`Step::Seeks`].
     ///
     /// # Errors
     /// The packet is no certificate with a key that we know, or it is not the one that was wanted. Nothing changes.
@@ -263,22 +301,34 @@ impl Validator {
         Ok(())
     }
 
-    /// Forgets a certificate that was handed in.
+    /// Goes on without a certificate that was sought: `sought` is the name in [`Step::Seeks`].
+    pub fn do_without(&mut self, sought: NameRef<'_>) {
+        if self.lacking.len() >= MAX_KEPT {
+            self.lacking.clear();
+        }
+        self.lacking.insert(sought.to_name());
+    }
+
+    /// Forgets a certificate that was handed in, or that it cannot be had.
     fn forget(&mut self, name: &Name) {
+        self.lacking.remove(name);
         if self.known.remove(name).is_some() {
             self.order.retain(|other| other != name);
         }
     }
 
-    /// Walks up from a packet. The certificates on the way go to `path`; what comes back is the one that is missing.
-    fn walk(&self, wire: &[u8], now: Moment, path: &mut Vec<Name>) -> Result<Option<Name>, Reason> {
+    /// Walks up from a packet, until it is proven or a certificate is missing.
+    fn walk(&self, wire: &[u8], now: Moment, walk: &mut Walk) -> Result<Step, Reason> {
         let data = Data::decode(wire).map_err(Reason::Decode)?;
         let anchor = match &self.trust {
             Checked::Any if data.signature.info.typ == SignatureType::DigestSha256 => {
-                return verify(&Verifier::digest(), wire).map(|()| None);
+                return verify(&Verifier::digest(), wire).map(|()| Step::Valid);
             }
-            Checked::Any => return Ok(None),
-            Checked::Key(verifier) => return verify(verifier, wire).map(|()| None),
+            Checked::Any => return Ok(Step::Valid),
+            Checked::Key(given, verifier) => {
+                let verified = verify(verifier, wire).map(|()| Step::Valid);
+                return verified.map_err(|reason| other_key(wire, given.as_ref()).unwrap_or(reason));
+            }
             Checked::Anchor(anchor) => anchor,
         };
         let mut subject = wire;
@@ -286,35 +336,89 @@ impl Validator {
             let locator = locator(subject)?;
             let key_name = KeyName::of_locator(locator.view()).ok_or_else(|| no_key_name(subject))?;
             if key_name == *anchor.certificate.key_name() {
-                return self.check_link(subject, anchor, now).map(|()| None);
+                return self.check_link(subject, anchor, now).map(|()| Step::Valid);
             }
             // Before the certificate is there: nobody is sent to fetch what could not help.
             self.check_identity(subject, &key_name)?;
-            if path.len() >= self.depth {
+            if walk.path.len() >= self.depth {
                 return Err(Reason::TooDeep(self.depth));
             }
-            let Some(signer) = self.known.get(&locator) else { return Ok(Some(locator)) };
-            path.push(locator);
-            self.check_link(subject, signer, now)?;
+            let signer = match self.signer(subject, (locator, &key_name), now, walk)? {
+                Ok(signer) => signer,
+                Err(missing) => return Ok(missing),
+            };
             if signer.is_proven(now) {
-                return Ok(None);
-            }
-            if signer.certificate.is_self_signed() {
-                return Err(Reason::OtherAnchor(signer.certificate.name().to_name()));
+                return Ok(Step::Valid);
             }
             subject = signer.certificate.wire();
         }
     }
 
+    /// The certificate of the key that has signed a packet: the one that was handed in for its KeyLocator, or if that is
+    /// of no use another's. Or the one that is missing.
+    fn signer(
+        &self,
+        subject: &[u8],
+        (locator, key): (Name, &KeyName),
+        now: Moment,
+        walk: &mut Walk,
+    ) -> Result<Result<&Known, Step>, Reason> {
+        let Some(first) = self.known.get(&locator) else { return Ok(Err(Step::Wants(locator))) };
+        let useless = match self.check_signer(subject, first, now) {
+            Ok(()) => {
+                walk.path.push(locator);
+                return Ok(Ok(first));
+            }
+            Err(why) => why,
+        };
+        walk.useless.push(locator);
+        if !matches!(useless, Reason::Untimely(..) | Reason::OtherAnchor(_)) {
+            return Err(useless);
+        }
+        let is_new = |name: &Name| !first.certificate.name().starts_with(name.view());
+        for other in self.names_of_others(key).into_iter().flatten().filter(is_new) {
+            let known = self.known.get(&other);
+            if known.is_none() && !self.lacking.contains(&other) {
+                return Ok(Err(Step::Seeks(other)));
+            }
+            let signer = known.filter(|known| self.check_signer(subject, known, now).is_ok());
+            let met = if signer.is_some() { &mut walk.path } else { &mut walk.useless };
+            met.push(other);
+            if let Some(signer) = signer {
+                return Ok(Ok(signer));
+            }
+        }
+        Err(useless)
+    }
+
+    /// How the names of a key's certificates begin that the anchor's key may have issued. Who issued one is said as the
+    /// issuer likes (NDN Certificate Format v2): with the id of its key, its name, or nothing.
+    fn names_of_others(&self, key: &KeyName) -> [Option<Name>; 3] {
+        let Checked::Anchor(anchor) = &self.trust else { return [const { None }; 3] };
+        let issuer = anchor.certificate.key_name();
+        [Some(issuer.id()), issuer.identity().last(), Some(NOT_AVAILABLE)]
+            .map(|issuer| issuer.map(|issuer| key.name().to_name().with(issuer)))
+    }
+
+    /// Whether a certificate's key has signed a packet, and the certificate may lead to the anchor.
+    fn check_signer(&self, subject: &[u8], signer: &Known, now: Moment) -> Result<(), Reason> {
+        self.check_link(subject, signer, now)?;
+        if signer.certificate.is_self_signed() {
+            return Err(Reason::OtherAnchor(signer.certificate.name().to_name()));
+        }
+        Ok(())
+    }
+
     /// Whether a packet is signed by a certificate's key, rightly and in time.
     fn check_link(&self, subject: &[u8], signer: &Known, now: Moment) -> Result<(), Reason> {
         let certificate = &signer.certificate;
+        self.check_identity(subject, certificate.key_name())?;
+        verify(&signer.verifier, subject)?;
         let validity = certificate.validity();
         if !validity.contains(now) {
             return Err(Reason::Untimely(certificate.name().to_name(), validity));
         }
-        self.check_identity(subject, certificate.key_name())?;
-        verify(&signer.verifier, subject)
+        Ok(())
     }
 
     /// Whether a key may sign a packet of this name.
@@ -348,6 +452,13 @@ fn verify(verifier: &Verifier, wire: &[u8]) -> Result<(), Reason> {
         Ok(data) => Reason::Signature(data.name.to_name(), error),
         Err(error) => Reason::Decode(error),
     })
+}
+
+/// That a packet names another key than the given one, if it does.
+fn other_key(wire: &[u8], given: Option<&KeyName>) -> Option<Reason> {
+    let (given, name) = (given?.clone(), Data::decode(wire).ok()?.name.to_name());
+    let signer = KeyName::of_locator(locator(wire).ok()?.view())?;
+    (signer != given).then_some(Reason::OtherKey { name, signer, given })
 }
 
 /// The name in a packet's KeyLocator.

@@ -63,9 +63,15 @@ fn ask(validator: &mut Validator, wire: &[u8], now: Moment, to_be_had: &[&Certif
     let mut fetched = Vec::new();
     loop {
         let step = validator.check(wire, now);
-        let Step::Wants(wanted) = &step else { return (step, fetched) };
+        let (Step::Wants(wanted) | Step::Seeks(wanted)) = &step else { return (step, fetched) };
         let found = to_be_had.iter().find(|certificate| certificate.name().starts_with(wanted.view()));
-        let Some(found) = found else { return (step, fetched) };
+        let Some(found) = found else {
+            if let Step::Wants(_) = step {
+                return (step, fetched);
+            }
+            validator.do_without(wanted.view());
+            continue;
+        };
         validator.supply(wanted.view(), found.wire()).unwrap();
         fetched.push(wanted.clone());
         assert!(fetched.len() <= 40, "it never ends");
@@ -93,6 +99,20 @@ fn a_given_key_is_believed_whatever_the_names() {
         let other = data("/alice/x", &key("/alice", algorithm));
         let wrong = Step::Invalid(Reason::Signature(name("/alice/x"), VerifyError::BadSignature));
         assert_eq!(validator.check(&other, NOW), wrong, "{algorithm}");
+        let named = Trust::NamedKey(alice.name().clone(), alice.verifier().unwrap());
+        let mut named = Validator::new(named).unwrap();
+        let Step::Invalid(reason) = named.check(&data("/alice/x", &key("/lab", algorithm)), NOW) else {
+            panic!("signed by another {algorithm}");
+        };
+        let said = reason.to_string();
+        assert!(said.starts_with("/alice/x is signed by /lab/KEY/"), "{said}");
+        assert!(said.ends_with(&format!("not by the given key {}", alice.name())), "{said}");
+        assert_eq!(named.check(&data("/bob/x", &alice), NOW), Step::Valid);
+        let damaged = named.check(&flip(&data("/alice/x", &alice)), NOW);
+        assert!(
+            matches!(damaged, Step::Invalid(Reason::Signature(_, VerifyError::BadSignature))),
+            "{damaged:?}"
+        );
         let digest = signed_by("/x", &Signer::digest());
         assert!(matches!(
             validator.check(&digest, NOW),
@@ -206,6 +226,62 @@ fn only_the_certificate_that_was_asked_for_is_taken() {
     let nothing = validator.supply(wanted.view(), &data("/org/a/x", &alice)).unwrap_err();
     assert!(matches!(nothing, Refused::Certificate(_)));
     assert!(validator.supply(NameRef::ROOT, other.wire()).is_err());
+}
+
+fn issued_as(issuer_id: &[u8], key: &Key, issuer: &Key, version: u64, validity: Validity) -> Certificate {
+    let (public, issuer) = (key.public_key_der().unwrap(), (issuer, Component::generic(issuer_id)));
+    Certificate::issue(key.name(), &public, issuer, version, validity).unwrap()
+}
+
+#[test]
+fn a_certificate_that_leads_nowhere_does_not_hide_the_one_that_the_anchor_issued() {
+    let [root, alice] = ["/org", "/org/alice"].map(|identity| key(identity, Algorithm::Ed25519));
+    let now = Moment::from_unix_ms(1_000_000);
+    let past = Validity { not_before: Moment::EPOCH, not_after: Moment::from_unix_ms(1000) };
+    let wire = data("/org/alice/x", &alice);
+    let root_id = root.name().id().value.to_vec();
+    for issuer in [b"NA".as_slice(), b"org", &root_id] {
+        let right = issued_as(issuer, &alice, &root, 1, always());
+        for useless in [anchor(&alice), issued_as(b"up", &alice, &root, 2, past)] {
+            let mut validator = validator(&anchor(&root));
+            // By the name of the key comes the first.
+            let (step, fetched) = ask(&mut validator, &wire, now, &[&useless, &right]);
+            assert_eq!((step, fetched.len()), (Step::Valid, 2));
+            assert_eq!(fetched[1], right.name().prefix(right.name().len() - 1).to_name());
+            assert_eq!(ask(&mut validator, &wire, now, &[]), (Step::Valid, Vec::new()));
+            assert!(matches!(validator.check(&flip(&wire), now), Step::Invalid(_)));
+            // What is forged costs the useless one only, and seeks nothing.
+            let (step, fetched) = ask(&mut validator, &flip(&wire), now, &[&anchor(&alice)]);
+            assert!(matches!(step, Step::Invalid(Reason::Signature(..))), "{step:?}");
+            assert!(fetched.len() <= 1, "{fetched:?}");
+        }
+    }
+}
+
+#[test]
+fn of_a_key_three_more_certificates_are_sought_at_most() {
+    let [root, alice] = ["/org", "/org/alice"].map(|identity| key(identity, Algorithm::Ed25519));
+    let wire = data("/org/alice/x", &alice);
+    let own = anchor(&alice);
+    let other = Key::generate_named(alice.name().clone(), Algorithm::Ed25519).unwrap();
+    let root_id = root.name().id().value.to_vec();
+    // Of no use either: signed by itself, and of another key.
+    let others =
+        [issued_as(&root_id, &alice, &alice, 1, always()), issued_as(b"NA", &other, &root, 1, always())];
+    let mut validator = validator(&anchor(&root));
+    for _ in 0..2 {
+        let (step, fetched) = ask(&mut validator, &wire, NOW, &[&own, &others[0], &others[1]]);
+        assert_eq!(step, Step::Invalid(Reason::OtherAnchor(own.name().to_name())));
+        assert_eq!(fetched.len(), 3, "asked again, all is asked anew: {fetched:?}");
+    }
+    // Whose name is seen already is not sought again.
+    let own =
+        issued_as(b"NA", &alice, &root, 1, Validity { not_before: Moment::LAST, not_after: Moment::LAST });
+    let (step, fetched) = ask(&mut validator, &wire, NOW, &[&own]);
+    assert_eq!(
+        (step, fetched.len()),
+        (Step::Invalid(Reason::Untimely(own.name().to_name(), own.validity())), 1)
+    );
 }
 
 #[test]

@@ -119,7 +119,13 @@ fn a_chain_of_ndnd_leads_to_its_anchor() {
     *forged.last_mut().unwrap() ^= 1;
     let expected = Reason::Signature(data_name(&wire), VerifyError::BadSignature);
     assert_eq!(validator.check(&forged, now), Step::Invalid(expected));
-    assert!(matches!(validator.check(&wire, Moment::EPOCH), Step::Invalid(Reason::Untimely(..))));
+    let untimely = loop {
+        match validator.check(&wire, Moment::EPOCH) {
+            Step::Seeks(sought) => validator.do_without(sought.view()),
+            step => break step,
+        }
+    };
+    assert!(matches!(untimely, Step::Invalid(Reason::Untimely(..))), "{untimely:?}");
 }
 
 fn data_name(wire: &[u8]) -> Name {

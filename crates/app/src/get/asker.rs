@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use weir_core::units::{Span, Time};
 use weir_keychain::{Moment, Step, Validator};
 use weir_net::clock::wall_ms;
-use weir_packet::{NackReason, Name, NameRef, ServiceClass};
+use weir_packet::{NackReason, Name, ServiceClass};
 
 use super::GetError;
 use crate::{Answered, App, Event, Question, QuestionId};
@@ -18,6 +18,8 @@ const FIRST_TRY: Span = Span::from_secs(1);
 const LONGEST_TRY: Span = Span::from_secs(4);
 /// So many Nacks in a row that there is no route, a tick apart, end a question: there is none, and not only just now.
 const NO_ROUTES: u32 = 3;
+/// How long it is asked for a certificate that may not exist: two tries.
+const SOUGHT: Span = Span::from_secs(2);
 
 /// Is asked now and then whether to go on.
 pub(super) type Watch<'a> = dyn FnMut(&App) -> ControlFlow<()> + 'a;
@@ -165,25 +167,42 @@ impl Asker<'_, '_> {
                 Step::Invalid(reason) => {
                     return Err(GetError::Invalid { object: name.clone(), segment: None, reason });
                 }
-                Step::Wants(certificate) => self.supply(certificate.view(), &mut |_, _| {})?,
+                wanted => self.supply(&wanted, &mut |_, _| {})?,
             }
         }
     }
 
-    /// Fetches a certificate that the validator wants.
-    pub(super) fn supply(
-        &mut self,
-        name: NameRef<'_>,
-        meanwhile: &mut Meanwhile<'_>,
-    ) -> Result<(), GetError> {
-        let question = Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name.to_name()) };
-        let wire = self.ask_on(&question, meanwhile).map_err(|error| match error {
-            GetError::Nack(..) | GetError::Unanswered(_) => {
-                GetError::Certificate(name.to_name(), Box::new(error))
+    /// Fetches a certificate that the validator wants or seeks.
+    pub(super) fn supply(&mut self, wanted: &Step, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
+        match wanted {
+            Step::Wants(name) => self.certificate(name, meanwhile).map_err(|error| match error {
+                GetError::Nack(..) | GetError::Unanswered(_) => {
+                    GetError::Certificate(name.clone(), Box::new(error))
+                }
+                other => other,
+            }),
+            Step::Seeks(name) => {
+                let patience = self.patience;
+                self.patience = Some(patience.map_or(SOUGHT, |patience| patience.min(SOUGHT)));
+                let found = self.certificate(name, meanwhile);
+                self.patience = patience;
+                match found {
+                    Err(GetError::Nack(..) | GetError::Unanswered(_) | GetError::NoCertificate(..)) => {
+                        self.validator.do_without(name.view());
+                        Ok(())
+                    }
+                    other => other,
+                }
             }
-            other => other,
-        })?;
-        let supplied = self.validator.supply(name, &wire);
-        supplied.map_err(|refused| GetError::NoCertificate(name.to_name(), refused))
+            Step::Valid | Step::Invalid(_) => Ok(()),
+        }
+    }
+
+    /// Fetches a certificate, and hands it in.
+    fn certificate(&mut self, name: &Name, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
+        let question = Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name.clone()) };
+        let wire = self.ask_on(&question, meanwhile)?;
+        let supplied = self.validator.supply(name.view(), &wire);
+        supplied.map_err(|refused| GetError::NoCertificate(name.clone(), refused))
     }
 }

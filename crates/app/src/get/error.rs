@@ -49,6 +49,8 @@ pub enum GetError {
         waited: Span,
         /// How many Interests came back as Nacks.
         nacks: u64,
+        /// Why the last of them did.
+        reason: Option<NackReason>,
         /// The last segment, if any Data has said.
         last: Option<u64>,
     },
@@ -103,7 +105,7 @@ impl core::fmt::Display for GetError {
             GetError::Certificate(name, error) => write!(f, "the certificate {name} cannot be had: {error}"),
             GetError::NoCertificate(name, refused) => write!(f, "the certificate {name}: {refused}"),
             GetError::Absent(name) => write!(f, "the producer states that there is no {name}"),
-            GetError::Missing { object, segment, waited, nacks, last } => {
+            GetError::Missing { object, segment, waited, nacks, reason, last } => {
                 write!(
                     f,
                     "segment {segment} of {object} is missing: nobody answered for {:.1} s",
@@ -111,6 +113,13 @@ impl core::fmt::Display for GetError {
                 )?;
                 if *nacks > 0 {
                     write!(f, "; {nacks} Interests came back as Nacks")?;
+                }
+                match reason {
+                    Some(NackReason::NoRoute) => {
+                        f.write_str(", the last one because there is no route (NoRoute)")?
+                    }
+                    Some(reason) => write!(f, ", the last one because of {reason:?}")?,
+                    None => {}
                 }
                 match last {
                     Some(_) => Ok(()),

@@ -24,6 +24,7 @@
 //! delivered.
 
 mod asker;
+mod assembly;
 mod discovery;
 mod ends;
 mod error;
@@ -50,6 +51,7 @@ use asker::Asker;
 use partial::PartialFile;
 use transfer::Transfer;
 
+pub use assembly::Assembly;
 pub use error::GetError;
 pub use partial::Discarded;
 pub use reader::Reader;
@@ -470,7 +472,7 @@ impl<'a> Fetcher<'a> {
 fn words(trust: &Trust) -> String {
     match trust {
         Trust::Any => String::new(),
-        Trust::Key(key) => format!("key {}", hex(&key.fingerprint())),
+        Trust::Key(key) | Trust::NamedKey(_, key) => format!("key {}", hex(&key.fingerprint())),
         Trust::Anchor(anchor) => format!("anchor {} {}", anchor.name(), hex(&sha256(anchor.wire()))),
     }
 }

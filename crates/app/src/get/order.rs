@@ -20,6 +20,16 @@ impl Order {
         self.next
     }
 
+    /// Whether a segment came.
+    pub(super) fn has(&self, segment: u64) -> bool {
+        segment < self.next || self.waiting.contains_key(&segment)
+    }
+
+    /// How many came before their turn.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Takes a segment, and hands over what its turn has come for. The first content of a segment counts.
     pub(super) fn put(&mut self, segment: u64, content: &[u8], deliver: &mut dyn FnMut(u64, &[u8])) {
         if segment > self.next {

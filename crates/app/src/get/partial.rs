@@ -271,14 +271,30 @@ impl PartialFile {
 
     /// The part is the file.
     pub(super) fn finish(mut self) -> Result<(), GetError> {
+        self.become_file()?;
+        self.remove_old_note()
+    }
+
+    fn become_file(&mut self) -> Result<(), GetError> {
         self.flush()?;
         self.file.sync_all().map_err(|error| self.failed(error))?;
         if !is_at(&self.file, &self.part).map_err(|error| self.failed(error))? {
             return Err(self.failed(ErrorKind::NotFound.into()));
         }
         let renamed = fs::rename(&self.part, &self.path).and_then(|()| sync_folder_of(&self.path));
-        renamed.map_err(|error| GetError::File(self.path.clone(), error))?;
-        self.remove_note()
+        renamed.map_err(|error| GetError::File(self.path.clone(), error))
+    }
+
+    /// Removes the note of what is FILE now, unless somebody has begun anew: then it is his, or soon will be. For a moment
+    /// there is a part again, so that nobody begins meanwhile.
+    fn remove_old_note(&self) -> Result<(), GetError> {
+        let Ok(file) = own().create_new(true).open(&self.part) else { return Ok(()) };
+        if !claim(&file, &self.part).unwrap_or(false) {
+            return Ok(());
+        }
+        let removed = self.remove_note();
+        let _ = fs::remove_file(&self.part);
+        removed
     }
 
     /// Ends before everything is there. What came until now stays, and is noted; if there is nothing, what was made
@@ -293,12 +309,13 @@ impl PartialFile {
         Ok(())
     }
 
+    /// The note goes first: behind the part it might be another's.
     fn give_up(&self) {
-        if self.is_new || self.is_begun {
-            let _ = fs::remove_file(&self.part);
-        }
         if self.is_begun {
             let _ = self.remove_note();
+        }
+        if self.is_new || self.is_begun {
+            let _ = fs::remove_file(&self.part);
         }
     }
 
@@ -765,6 +782,28 @@ mod tests {
         assert!(matches!(file.finish(), Err(GetError::File(..))));
         assert!(!path.exists());
         assert_eq!(fs::read(&part).unwrap(), b"half of another");
+    }
+
+    #[test]
+    fn who_ends_does_not_remove_the_note_of_who_has_begun() {
+        let folder = Folder::new();
+        let (path, part) = (folder.0.join("file"), folder.0.join("file.part"));
+        let mut first = open(&path);
+        write(&mut first, SEGMENTS);
+        first.save().unwrap();
+        first.become_file().unwrap();
+        // Before the first has removed its note.
+        let mut second = open(&path);
+        assert_eq!(second.note().segments, 0, "the note is not of this part");
+        write(&mut second, 10);
+        second.save().unwrap();
+        first.remove_old_note().unwrap();
+        drop(second);
+        assert_eq!(open(&path).note().segments, 10);
+        // Where nobody has begun nothing is left.
+        fs::remove_file(&part).unwrap();
+        first.remove_old_note().unwrap();
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
     }
 
     #[test]

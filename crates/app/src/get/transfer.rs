@@ -1,28 +1,18 @@
-//! The segments of an object through a consumer: verified, in order, and given up if they do not come.
-//!
-//! ```text
-//!   App -- Data --> verify -- valid --> end -- agrees --> order ----> deliver
-//!                     |  \                 \
-//!                     |   invalid: error    does not: error
-//!                     v
-//!                   waits for a certificate; the consumer is paused meanwhile
-//! ```
+//! The segments of an object through a consumer, and given up if they do not come.
 
 use core::ops::ControlFlow;
-use std::collections::VecDeque;
 
 use hdrhistogram::Histogram;
 use weir_core::consumer::{Delivery, REORDER_BOUND};
 use weir_core::packet::Packet;
 use weir_core::scheme::Scheme;
 use weir_core::units::{Rate, Span, Time};
-use weir_keychain::{Moment, Step, Validator};
-use weir_packet::{ContentType, Data, MAX_PACKET_SIZE, Name, SignatureType};
+use weir_keychain::{Moment, Validator};
+use weir_packet::{MAX_PACKET_SIZE, NackReason};
 
 use super::asker::{Asker, TICK, Watch, now};
-use super::ends::Ends;
-use super::order::Order;
-use super::{Each, Get, GetError, Object, Progress, Report, Status, weakest};
+use super::assembly::Assembly;
+use super::{Each, Get, GetError, Object, Report, Status};
 use crate::{App, Event, Fetch, FlowId};
 
 /// Longer delays count as this: no Interest lives for so long.
@@ -35,27 +25,18 @@ const LONGEST_TURN: Span = Span::from_millis(500);
 /// An object on its way.
 pub(super) struct Transfer {
     get: Get,
-    object: Name,
     pub(super) flow: FlowId,
     first: u64,
-    order: Order,
-    ends: Ends,
-    /// What came before its certificate.
-    unverified: VecDeque<(u64, Vec<u8>)>,
-    /// A certificate that is wanted.
-    wanted: Option<Name>,
-    /// The first segment that the producer says is not there.
-    absent: Option<u64>,
-    failure: Option<GetError>,
+    assembly: Assembly,
     /// Size of the largest Data, bytes, and the one that the consumer's bound was made of.
     largest: usize,
     bound_for: usize,
     /// The oldest segment that is missing, and for how long we have waited for it.
     missing: (u64, Span),
+    /// Why an Interest came back as a Nack, the last that did.
+    nack: Option<NackReason>,
     begun: Time,
-    bytes: u64,
     marks: u64,
-    signature: Option<SignatureType>,
     delays: Histogram<u64>,
     rate: Smoothed,
 }
@@ -82,22 +63,15 @@ impl Transfer {
         let delays = Histogram::new_with_max(LONGEST_DELAY_US, 3).expect("the bounds are right");
         Ok(Transfer {
             get: get.clone(),
-            object: object.name.clone(),
             flow,
             first,
-            order: Order::new(first),
-            ends: Ends::new(object.last_segment),
-            unverified: VecDeque::new(),
-            wanted: None,
-            absent: None,
-            failure: None,
+            assembly: Assembly::new(object.name.clone(), first, object.last_segment),
             largest: 0,
             bound_for: MAX_PACKET_SIZE,
             missing: (first, Span::ZERO),
+            nack: None,
             begun,
-            bytes: 0,
             marks: 0,
-            signature: None,
             delays,
             rate: Smoothed { bps: 0.0, bytes: 0, at: begun },
         })
@@ -113,54 +87,52 @@ impl Transfer {
     ) -> Result<bool, GetError> {
         let (began, moment) = (app.now(), now());
         app.run(began + TICK, &mut |_, event| {
-            let Event::Segment { flow, data, delivery } = event else { return ControlFlow::Continue(()) };
-            if flow != self.flow {
-                return ControlFlow::Continue(());
-            }
-            let before = self.order.next();
+            let (data, delivery) = match event {
+                Event::Segment { flow, data, delivery } if flow == self.flow => (data, delivery),
+                Event::Nack { flow, reason } if flow == self.flow => {
+                    self.nack = Some(reason);
+                    return ControlFlow::Continue(());
+                }
+                _ => return ControlFlow::Continue(()),
+            };
+            let before = self.assembly.next();
             self.take(data, delivery, (validator, moment), deliver);
-            let is_over = self.failure.is_some() || self.wanted.is_some() || self.is_complete();
-            if is_over || eager && self.order.next() > before {
+            let assembly = &self.assembly;
+            let is_over = assembly.has_failed() || assembly.wants_certificate() || assembly.is_complete();
+            if is_over || eager && assembly.next() > before {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         })?;
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
+        self.assembly.failure()?;
         self.bound(app);
         self.wait_for_missing(app, app.now().since(began))?;
-        Ok(self.is_complete())
-    }
-
-    /// Whether everything was delivered.
-    fn is_complete(&self) -> bool {
-        self.ends.last().is_some_and(|last| self.order.next() > last)
+        Ok(self.assembly.is_complete())
     }
 
     /// Whether it waits for a certificate.
     pub(super) fn wants_certificate(&self) -> bool {
-        self.wanted.is_some()
+        self.assembly.wants_certificate()
     }
 
-    /// Fetches the certificate that is wanted. Until it is there no more segments are asked for.
+    /// Fetches the certificate that is wanted or sought. Until it is there no more segments are asked for.
     pub(super) fn fetch_certificate(
         &mut self,
         app: &mut App,
         validator: &mut Validator,
         watch: &mut Watch<'_>,
     ) -> Result<(), GetError> {
-        let Some(certificate) = self.wanted.take() else { return Ok(()) };
+        let Some(wanted) = self.assembly.take_wanted() else { return Ok(()) };
         app.pause(self.flow);
         let (class, patience) = (self.get.class, self.get.patience);
         let mut asker = Asker { app, validator, class, patience, watch };
-        asker.supply(certificate.view(), &mut |_, event| {
+        asker.supply(&wanted, &mut |_, event| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
             {
                 self.note(data, delivery);
-                self.unverified.push_back((delivery.segment, data.wire.to_vec()));
+                self.assembly.keep(delivery.segment, &data.wire);
             }
         })?;
         app.resume(self.flow);
@@ -173,10 +145,9 @@ impl Transfer {
         validator: &mut Validator,
         deliver: &mut Each<'_>,
     ) -> Result<bool, GetError> {
-        for (segment, wire) in core::mem::take(&mut self.unverified) {
-            self.verify(segment, &wire, (validator, now()), deliver);
-        }
-        self.failure.take().map_or(Ok(self.is_complete()), Err)
+        self.assembly.verify_kept(validator, now(), deliver);
+        self.assembly.failure()?;
+        Ok(self.assembly.is_complete())
     }
 
     /// A segment came.
@@ -187,9 +158,9 @@ impl Transfer {
         with: (&mut Validator, Moment),
         deliver: &mut Each<'_>,
     ) {
-        if self.failure.is_none() {
+        if !self.assembly.has_failed() {
             self.note(data, delivery);
-            self.verify(delivery.segment, &data.wire, with, deliver);
+            self.assembly.take(delivery.segment, &data.wire, with, deliver);
         }
     }
 
@@ -198,64 +169,6 @@ impl Transfer {
         self.marks += u64::from(data.header().congestion_mark != 0);
         self.delays.saturating_record(delivery.delay.as_nanos() / 1000);
         self.largest = self.largest.max(data.wire.len());
-    }
-
-    fn verify(
-        &mut self,
-        segment: u64,
-        wire: &[u8],
-        (validator, moment): (&mut Validator, Moment),
-        deliver: &mut Each<'_>,
-    ) {
-        if self.failure.is_some() {
-            return;
-        }
-        match validator.check(wire, moment) {
-            Step::Valid => {
-                if let Err(error) = self.hand_on(segment, wire, deliver) {
-                    self.failure = Some(error);
-                }
-            }
-            Step::Invalid(reason) => {
-                let (object, segment) = (self.object.clone(), Some(segment));
-                self.failure = Some(GetError::Invalid { object, segment, reason });
-            }
-            Step::Wants(certificate) => {
-                self.unverified.push_back((segment, wire.to_vec()));
-                self.wanted.get_or_insert(certificate);
-            }
-        }
-    }
-
-    /// A segment is to be believed.
-    fn hand_on(&mut self, segment: u64, wire: &[u8], deliver: &mut Each<'_>) -> Result<(), GetError> {
-        let data = Data::decode(wire).expect("a Data that was verified can be read");
-        if data.meta.content_type == Some(ContentType::Nack) {
-            self.absent = self.absent.map_or(Some(segment), |absent| Some(absent.min(segment)));
-            return self.miss_absent();
-        }
-        let signature = weakest(self.signature, data.signature.info.typ);
-        self.signature = Some(signature);
-        self.ends.hear(&self.object, segment, &data)?;
-        let mut stopped = false;
-        self.order.put(segment, data.payload(), &mut |segment, content| {
-            if !stopped {
-                self.bytes += content.len() as u64;
-                stopped = deliver(Progress::Content { segment, content, signature }).is_break();
-            }
-        });
-        if stopped { Err(GetError::Stopped) } else { self.miss_absent() }
-    }
-
-    /// Whether a segment is wanted that the producer says is not there. Until the end is known, segments behind it
-    /// may have been asked for.
-    fn miss_absent(&self) -> Result<(), GetError> {
-        let Some(absent) = self.absent else { return Ok(()) };
-        let is_wanted = match self.ends.last() {
-            Some(last) => absent <= last,
-            None => absent == self.order.next(),
-        };
-        if is_wanted { Err(GetError::Absent(self.object.clone().with_segment(absent))) } else { Ok(()) }
     }
 
     /// Has the consumer keep to the memory that there is, now that the size of a Data is known.
@@ -270,7 +183,7 @@ impl Transfer {
     fn wait_for_missing(&mut self, app: &App, turn: Span) -> Result<(), GetError> {
         let consumer = app.consumer(self.flow);
         let Some((segment, _)) = consumer.and_then(|consumer| consumer.oldest_missing()) else {
-            self.missing = (self.order.next(), Span::ZERO);
+            self.missing = (self.assembly.next(), Span::ZERO);
             return Ok(());
         };
         let (oldest, waited) = self.missing;
@@ -280,21 +193,22 @@ impl Transfer {
             return Ok(());
         }
         let nacks = consumer.map_or(0, |consumer| consumer.counters().nacks);
-        let (object, last) = (self.object.clone(), self.ends.last());
-        Err(GetError::Missing { object, segment, waited, nacks, last })
+        let (object, last) = (self.assembly.object().clone(), self.assembly.last());
+        Err(GetError::Missing { object, segment, waited, nacks, reason: self.nack, last })
     }
 
     /// How things are.
     pub(super) fn status(&mut self, app: &App) -> Status<'_> {
         let now = app.now();
-        self.rate.update(now, self.bytes);
+        let assembly = &self.assembly;
+        self.rate.update(now, assembly.bytes());
         let consumer = app.consumer(self.flow);
         Status {
-            object: &self.object,
+            object: assembly.object(),
             first: self.first,
-            next: self.order.next(),
-            last: self.ends.last(),
-            bytes: self.bytes,
+            next: assembly.next(),
+            last: assembly.last(),
+            bytes: assembly.bytes(),
             elapsed: now.since(self.begun),
             rate: Rate::from_bps_f64(self.rate.bps),
             gauge: consumer.map(|consumer| consumer.gauge()),
@@ -312,14 +226,14 @@ impl Transfer {
         Report {
             elapsed: app.now().since(self.begun),
             first: self.first,
-            next: self.order.next(),
-            bytes: self.bytes,
-            signature: self.signature,
+            next: self.assembly.next(),
+            bytes: self.assembly.bytes(),
+            signature: self.assembly.signature(),
             delays_us: Some(self.delays),
             srtt: consumer.and_then(|consumer| consumer.srtt()),
             marks: self.marks,
             counters: consumer.map(|consumer| *consumer.counters()).unwrap_or_default(),
-            object: self.object,
+            object: self.assembly.object().clone(),
         }
     }
 }

@@ -1,0 +1,192 @@
+//! The segments of an object as they come: verified, and delivered in order. Without sockets and clocks.
+//!
+//! ```text
+//!   segment --> verify -- valid --> end -- agrees --> order ----> deliver
+//!                 |  \                 \
+//!                 |   invalid: error    does not: error
+//!                 v
+//!               waits for a certificate
+//! ```
+
+use std::collections::BTreeMap;
+
+use weir_keychain::{Moment, Step, Validator};
+use weir_packet::{ContentType, Data, Name, SignatureType};
+
+use super::ends::Ends;
+use super::order::Order;
+use super::{Each, GetError, Progress, weakest};
+
+/// What came of an object. After the first error nothing more is delivered.
+#[derive(Debug)]
+pub struct Assembly {
+    object: Name,
+    order: Order,
+    ends: Ends,
+    /// What came before its certificate; of a segment the first.
+    unverified: BTreeMap<u64, Vec<u8>>,
+    /// A certificate that is wanted or sought.
+    wanted: Option<Step>,
+    /// The first segment that the producer says is not there.
+    absent: Option<u64>,
+    has_failed: bool,
+    failure: Option<GetError>,
+    bytes: u64,
+    signature: Option<SignatureType>,
+}
+
+impl Assembly {
+    /// Of an object, from its segment `first` on; `last` is its last one, if that is known.
+    pub fn new(object: Name, first: u64, last: Option<u64>) -> Assembly {
+        Assembly {
+            object,
+            order: Order::new(first),
+            ends: Ends::new(last),
+            unverified: BTreeMap::new(),
+            wanted: None,
+            absent: None,
+            has_failed: false,
+            failure: None,
+            bytes: 0,
+            signature: None,
+        }
+    }
+
+    /// The object.
+    pub fn object(&self) -> &Name {
+        &self.object
+    }
+
+    /// The segment that is to be delivered next.
+    pub fn next(&self) -> u64 {
+        self.order.next()
+    }
+
+    /// The last segment, once it is known.
+    pub fn last(&self) -> Option<u64> {
+        self.ends.last()
+    }
+
+    /// Bytes of content that were delivered.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How the content is signed that came until now: [`SignatureType::DigestSha256`] only if all of it has a digest.
+    pub fn signature(&self) -> Option<SignatureType> {
+        self.signature
+    }
+
+    /// Segments that are held: they came before their turn, or before their certificate.
+    pub fn held(&self) -> usize {
+        self.order.held() + self.unverified.len()
+    }
+
+    /// Whether everything was delivered.
+    pub fn is_complete(&self) -> bool {
+        self.ends.last().is_some_and(|last| self.order.next() > last)
+    }
+
+    /// Whether there was an error.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// The error, once.
+    ///
+    /// # Errors
+    /// [`GetError`]: of what a Data is or says.
+    pub fn failure(&mut self) -> Result<(), GetError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether it waits for a certificate.
+    pub fn wants_certificate(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// The certificate that is wanted or sought: a [`Step::Wants`] or [`Step::Seeks`].
+    pub fn take_wanted(&mut self) -> Option<Step> {
+        self.wanted.take()
+    }
+
+    /// Takes a Data as this segment; what its turn has come for is delivered.
+    pub fn take(
+        &mut self,
+        segment: u64,
+        wire: &[u8],
+        (validator, now): (&mut Validator, Moment),
+        deliver: &mut Each<'_>,
+    ) {
+        if self.has_failed {
+            return;
+        }
+        match validator.check(wire, now) {
+            Step::Valid => {
+                self.unverified.remove(&segment);
+                if let Err(error) = self.hand_on(segment, wire, deliver) {
+                    self.fail(error);
+                }
+            }
+            Step::Invalid(reason) => {
+                let (object, segment) = (self.object.clone(), Some(segment));
+                self.fail(GetError::Invalid { object, segment, reason });
+            }
+            wanted @ (Step::Wants(_) | Step::Seeks(_)) => {
+                self.keep(segment, wire);
+                self.wanted.get_or_insert(wanted);
+            }
+        }
+    }
+
+    /// Keeps a Data until its certificate is there, unless its segment came before.
+    pub fn keep(&mut self, segment: u64, wire: &[u8]) {
+        if !self.order.has(segment) && !self.has_failed {
+            self.unverified.entry(segment).or_insert_with(|| wire.to_vec());
+        }
+    }
+
+    /// Has what was kept its turn.
+    pub fn verify_kept(&mut self, validator: &mut Validator, now: Moment, deliver: &mut Each<'_>) {
+        for (segment, wire) in core::mem::take(&mut self.unverified) {
+            self.take(segment, &wire, (validator, now), deliver);
+        }
+    }
+
+    fn fail(&mut self, error: GetError) {
+        self.has_failed = true;
+        self.failure = Some(error);
+        self.unverified.clear();
+    }
+
+    /// A segment is to be believed.
+    fn hand_on(&mut self, segment: u64, wire: &[u8], deliver: &mut Each<'_>) -> Result<(), GetError> {
+        let data = Data::decode(wire).expect("a Data that was verified can be read");
+        if data.meta.content_type == Some(ContentType::Nack) {
+            self.absent = self.absent.map_or(Some(segment), |absent| Some(absent.min(segment)));
+            return self.miss_absent();
+        }
+        let signature = weakest(self.signature, data.signature.info.typ);
+        self.signature = Some(signature);
+        self.ends.hear(&self.object, segment, &data)?;
+        let mut stopped = false;
+        self.order.put(segment, data.payload(), &mut |segment, content| {
+            if !stopped {
+                self.bytes += content.len() as u64;
+                stopped = deliver(Progress::Content { segment, content, signature }).is_break();
+            }
+        });
+        if stopped { Err(GetError::Stopped) } else { self.miss_absent() }
+    }
+
+    /// Whether a segment is wanted that the producer says is not there. Until the end is known, segments behind it
+    /// may have been asked for.
+    fn miss_absent(&self) -> Result<(), GetError> {
+        let Some(absent) = self.absent else { return Ok(()) };
+        let is_wanted = match self.ends.last() {
+            Some(last) => absent <= last,
+            None => absent == self.order.next(),
+        };
+        if is_wanted { Err(GetError::Absent(self.object.clone().with_segment(absent))) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,313 @@
+//! Prefixes that a forwarder is to send Interests of: registered, and registered again.
+//!
+//! ```text
+//!             refused or not answered: after 1 s, 2 s, 4 s .. 30 s
+//!                 +-----------+
+//!                 v           |
+//!   add ------> asked --------+---- done ----> due in 5 minutes
+//!                 ^                                  |
+//!                 +----------------------------------+
+//! ```
+
+use weir_core::units::{Span, Time};
+use weir_management::client::{ClientError, Commands};
+use weir_management::{ControlParameters, Module};
+use weir_packet::Name;
+
+use crate::questions::{QuestionId, Questions};
+
+/// How long the forwarder has to answer a command.
+pub(super) const TIMEOUT: Span = Span::from_secs(4);
+/// When a forwarder is asked again that did not register a prefix; each time after twice as long, up to the most.
+const AGAIN: Span = Span::from_secs(1);
+const AGAIN_AT_MOST: Span = Span::from_secs(30);
+/// How often prefixes are registered again, should somebody have removed their routes: as NDNts does.
+const REFRESH_EVERY: Span = Span::from_secs(300);
+
+/// How it is with a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The forwarder has been asked.
+    Asked(QuestionId),
+    /// It is asked at this time.
+    Due(Time),
+}
+
+/// A prefix.
+#[derive(Debug)]
+struct Registration {
+    prefix: Name,
+    state: State,
+    /// After how long it is asked again, if the forwarder does not do it.
+    again: Span,
+    /// It was registered before, on the same connection.
+    is_refresh: bool,
+}
+
+/// All prefixes of an application.
+#[derive(Debug, Default)]
+pub(super) struct Registrations {
+    all: Vec<Registration>,
+    commands: Commands,
+}
+
+/// Which registration was asked for.
+pub(super) struct Asked(usize);
+
+impl Registrations {
+    /// Asks the forwarder to register a prefix.
+    ///
+    /// # Errors
+    /// The prefix is too long for a command.
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        prefix: &Name,
+        questions: &mut Questions,
+    ) -> Result<(), ClientError> {
+        self.remove(prefix, questions);
+        let asked = ask(&mut self.commands, now, prefix, questions)?;
+        let (prefix, state) = (prefix.clone(), State::Asked(asked));
+        self.all.push(Registration { prefix, state, again: AGAIN, is_refresh: false });
+        Ok(())
+    }
+
+    /// Registers a prefix no more.
+    pub(super) fn remove(&mut self, prefix: &Name, questions: &mut Questions) {
+        for own in self.all.extract_if(.., |own| own.prefix == *prefix) {
+            if let State::Asked(question) = own.state {
+                questions.forget(question);
+            }
+        }
+    }
+
+    /// Asks for everything anew: the forwarder has changed, and knows of nothing.
+    pub(super) fn restart(&mut self, now: Time, questions: &mut Questions) {
+        for own in &mut self.all {
+            if let State::Asked(question) = own.state {
+                questions.forget(question);
+            }
+            (own.state, own.again, own.is_refresh) = (State::Due(now), AGAIN, false);
+        }
+    }
+
+    /// When it next has something to ask.
+    pub(super) fn next_deadline(&self) -> Time {
+        let due = self.all.iter().filter_map(|own| match own.state {
+            State::Due(at) => Some(at),
+            State::Asked(_) => None,
+        });
+        due.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Asks for what is due. Commands are made now, not before: a forwarder may want their times in order.
+    pub(super) fn run_due(&mut self, now: Time, questions: &mut Questions) {
+        for own in &mut self.all {
+            if matches!(own.state, State::Due(at) if at <= now) {
+                // It was asked for before: it fits.
+                let asked = ask(&mut self.commands, now, &own.prefix, questions);
+                own.state = asked.map_or(State::Due(Time::NEVER), State::Asked);
+            }
+        }
+    }
+
+    /// Whose question this is.
+    pub(super) fn asked_by(&self, question: QuestionId) -> Option<Asked> {
+        self.all.iter().position(|own| own.state == State::Asked(question)).map(Asked)
+    }
+
+    /// The forwarder has registered a prefix, or has not. The prefix, if that is to be told of.
+    pub(super) fn settle(&mut self, now: Time, asked: Asked, is_done: bool) -> Option<Name> {
+        let own = self.all.get_mut(asked.0)?;
+        let is_told = !(is_done && own.is_refresh);
+        if is_done {
+            (own.state, own.again, own.is_refresh) = (State::Due(now + REFRESH_EVERY), AGAIN, true);
+        } else {
+            own.state = State::Due(now + own.again);
+            (own.again, own.is_refresh) = ((own.again * 2).min(AGAIN_AT_MOST), false);
+        }
+        is_told.then(|| own.prefix.clone())
+    }
+}
+
+/// Asks the forwarder to register a prefix.
+fn ask(
+    commands: &mut Commands,
+    now: Time,
+    prefix: &Name,
+    questions: &mut Questions,
+) -> Result<QuestionId, ClientError> {
+    let parameters = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
+    let (_, wire) = commands.encode(Module::Rib, "register", &parameters, TIMEOUT)?;
+    questions.ask_signed(now, wire).ok_or(ClientError::TooLong)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::questions::Due;
+    use weir_core::name::{HashedName, NameHasher};
+    use weir_core::packet::{Kind, Packet};
+    use weir_core::random::Random;
+    use weir_packet::{Data, Interest, NameRef, SignatureInfo, SignatureType};
+
+    /// What a forwarder does with a command.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Does {
+        Registers,
+        Refuses,
+        Nothing,
+    }
+
+    /// A forwarder, and time that passes when nothing is due.
+    struct Bench {
+        now: Time,
+        questions: Questions,
+        registrations: Registrations,
+        random: Random,
+        /// Of commands: when they came, and the prefix.
+        came: Vec<(Time, Name)>,
+        /// Of what is told: when, the prefix, and whether it is registered.
+        told: Vec<(Time, Name, bool)>,
+    }
+
+    fn name(uri: &str) -> Name {
+        uri.parse().unwrap()
+    }
+
+    fn seconds(at: Time) -> u64 {
+        assert_eq!(at.as_nanos() % 1_000_000_000, 0, "whole seconds: {at}");
+        at.as_nanos() / 1_000_000_000
+    }
+
+    impl Bench {
+        fn of(prefixes: &[&str]) -> Bench {
+            let (questions, registrations) = (Questions::default(), Registrations::default());
+            let random = Random::named(1, "test");
+            let mut bench = Bench {
+                now: Time::ZERO,
+                questions,
+                registrations,
+                random,
+                came: Vec::new(),
+                told: Vec::new(),
+            };
+            for prefix in prefixes {
+                bench.registrations.add(bench.now, &name(prefix), &mut bench.questions).unwrap();
+            }
+            bench
+        }
+
+        /// Lets so many seconds pass in front of a forwarder that does this.
+        fn pass(&mut self, span: u64, does: Does) -> &mut Bench {
+            let until = self.now + Span::from_secs(span);
+            loop {
+                self.run_due(does);
+                let next = self.questions.next_deadline().min(self.registrations.next_deadline());
+                assert!(next > self.now, "what is due was done");
+                if next > until {
+                    self.now = until;
+                    return self;
+                }
+                self.now = next;
+            }
+        }
+
+        fn run_due(&mut self, does: Does) {
+            self.registrations.run_due(self.now, &mut self.questions);
+            let mut wire = Vec::new();
+            while let Some(due) = self.questions.run_due(self.now, &mut self.random, &mut wire) {
+                match due {
+                    Due::Send(_) => {
+                        let command = Interest::decode(&wire).unwrap().name.to_name();
+                        wire.clear();
+                        let parameters = command.view().component(4).unwrap().value.to_vec();
+                        let of = ControlParameters::decode(&parameters).unwrap().name.unwrap();
+                        self.came.push((self.now, of));
+                        if does != Does::Nothing {
+                            let reply = self.questions.answered_by(&data(command.view())).unwrap();
+                            self.settle(reply, does == Does::Registers);
+                        }
+                    }
+                    Due::Ended(question, _) => self.settle(question, false),
+                }
+            }
+        }
+
+        fn settle(&mut self, question: QuestionId, is_done: bool) {
+            let asked = self.registrations.asked_by(question).unwrap();
+            if let Some(prefix) = self.registrations.settle(self.now, asked, is_done) {
+                self.told.push((self.now, prefix, is_done));
+            }
+        }
+
+        /// When commands came, s.
+        fn times(&self) -> Vec<u64> {
+            self.came.iter().map(|(at, _)| seconds(*at)).collect()
+        }
+
+        /// When something was told, s, and whether it is registered.
+        fn told(&self) -> Vec<(u64, bool)> {
+            self.told.iter().map(|(at, _, is_done)| (seconds(*at), *is_done)).collect()
+        }
+    }
+
+    fn data(name: NameRef<'_>) -> Packet {
+        let wire = Data::new(name, b"", SignatureInfo::new(SignatureType::Null)).to_vec();
+        let mut packet = Packet::default();
+        packet.kind = Kind::Data;
+        packet.name = HashedName::parse(&NameHasher::new(1), name.value()).unwrap();
+        packet.wire = wire.into();
+        packet
+    }
+
+    #[test]
+    fn prefixes_are_registered_again_every_five_minutes_and_nothing_is_told_of_it() {
+        let mut bench = Bench::of(&["/a", "/b"]);
+        bench.pass(1000, Does::Registers);
+        assert_eq!(bench.times(), [0, 0, 300, 300, 600, 600, 900, 900]);
+        assert_eq!(bench.told(), [(0, true), (0, true)]);
+        let of_a = bench.came.iter().filter(|(_, prefix)| *prefix == name("/a"));
+        assert_eq!(of_a.count(), 4, "each its own");
+    }
+
+    #[test]
+    fn who_refuses_is_asked_again_after_twice_as_long_up_to_half_a_minute() {
+        let mut bench = Bench::of(&["/a"]);
+        bench.pass(100, Does::Refuses);
+        assert_eq!(bench.times(), [0, 1, 3, 7, 15, 31, 61, 91]);
+        assert!(bench.told.iter().all(|(.., is_done)| !is_done) && bench.told.len() == 8);
+        // Once it does it, that is told; and who refuses later is asked soon again.
+        bench.told.clear();
+        bench.pass(30, Does::Registers).pass(300, Does::Refuses);
+        assert_eq!(bench.times()[8..], [121, 421, 422, 424, 428]);
+        assert_eq!(bench.told(), [(121, true), (421, false), (422, false), (424, false), (428, false)]);
+    }
+
+    #[test]
+    fn who_does_not_answer_is_asked_again_when_time_is_over() {
+        let mut bench = Bench::of(&["/a"]);
+        bench.pass(30, Does::Nothing);
+        assert_eq!(bench.times(), [0, 5, 11, 19]);
+        assert_eq!(bench.told(), [(4, false), (9, false), (15, false), (23, false)]);
+    }
+
+    #[test]
+    fn a_new_connection_begins_anew_and_what_is_removed_is_not_asked_for() {
+        let mut bench = Bench::of(&["/a", "/b"]);
+        bench.pass(20, Does::Refuses);
+        bench.registrations.remove(&name("/b"), &mut bench.questions);
+        bench.came.clear();
+        bench.registrations.restart(bench.now, &mut bench.questions);
+        bench.pass(2, Does::Nothing);
+        // The answer to the one before comes no more.
+        bench.registrations.restart(bench.now, &mut bench.questions);
+        bench.pass(5, Does::Refuses);
+        assert_eq!(bench.times(), [20, 22, 23, 25]);
+        assert!(bench.came.iter().all(|(_, prefix)| *prefix == name("/a")));
+        bench.registrations.remove(&name("/a"), &mut bench.questions);
+        assert_eq!(bench.registrations.next_deadline(), Time::NEVER);
+        assert_eq!(bench.questions.next_deadline(), Time::NEVER);
+    }
+}
