@@ -2,10 +2,13 @@
 
 import unittest
 
-from lab import NDND, NDNTS, Failed, Lab, needs_ndnd, needs_ndnts, weir_binary
+from lab import NDND, NDNTS, Failed, Lab, needs_ndnd, needs_ndnts, wait_for, weir_binary
 from matrix import row
 from test_ndnd import FILE, publish
 from test_ndnts import OBJECT
+
+
+OBJECT_OF_NDNTS = bytes(at % 251 for at in range(OBJECT))
 
 
 def get(host, socket, name, *options):
@@ -40,10 +43,9 @@ class OurForwarder(unittest.TestCase):
         needs_ndnts()
         self.host.start("node", NDNTS, "serve", self.weir.unix, say="serving")
         self.weir.wait_route("/ndnts/unix")
-        whole = bytes(at % 251 for at in range(OBJECT))
         for socket in self.sockets:
             with self.subTest(socket=socket):
-                self.assertEqual(get(self.host, socket, "/ndnts/unix/object"), whole)
+                self.assertEqual(get(self.host, socket, "/ndnts/unix/object"), OBJECT_OF_NDNTS)
 
 
 class TheirForwarder(unittest.TestCase):
@@ -63,6 +65,15 @@ class TheirForwarder(unittest.TestCase):
             with self.subTest(scheme=scheme):
                 self.assertEqual(get(self.host, self.ndnd.unix, "/get/file", "--scheme", scheme), FILE)
         self.assertTrue(self.ndnd.is_running())
+
+    @row("NDNts", "`weir get` of what `serve` publishes, through ndnd's forwarder, over Unix and TCP")
+    def test_an_object_of_ndnts_through_it(self):
+        needs_ndnts()
+        self.host.start("node", NDNTS, "serve", self.ndnd.unix, say="serving")
+        wait_for("the route of NDNts", lambda: "/ndnts/unix" in self.ndnd.command("route-list"))
+        for socket in [self.ndnd.unix, "tcp://127.0.0.1:6363"]:
+            with self.subTest(socket=socket):
+                self.assertEqual(get(self.host, socket, "/ndnts/unix/object"), OBJECT_OF_NDNTS)
 
 
 if __name__ == "__main__":

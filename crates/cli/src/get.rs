@@ -2,19 +2,19 @@
 
 use core::ops::ControlFlow;
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use weir_app::get::{Fetcher, Get, GetError, Progress, Report, Status};
-use weir_core::params::{Params, Value};
+use weir_core::params::{ParameterError, Params, Value};
 use weir_core::scheme::{Gauge, Scheme};
 use weir_core::units::{Bytes, Span};
 use weir_keychain::form::{self, Item};
-use weir_keychain::{KeyChain, Trust};
-use weir_packet::{Name, ServiceClass, SignatureType, Verifier};
+use weir_keychain::{Algorithm, Certificate, Key, KeyChain, KeyName, Trust};
+use weir_packet::{Name, ServiceClass, SignatureType};
 use weir_results::{DelayMs, to_json};
 
 use crate::app::{Connection, Stop};
@@ -46,8 +46,8 @@ pub struct Args {
     /// A parameter of the scheme, such as bbr.initial_window=20; may be given several times
     #[arg(long, value_name = "SCHEME.KEY=VALUE")]
     param: Vec<String>,
-    /// The service class: BE, AF1 to AF4 or EF
-    #[arg(long, default_value = "BE")]
+    /// The service class of the Interests: CS7, CS6, EF, AF4 to AF1 or BE
+    #[arg(long, value_name = "CLASS", default_value = "BE")]
     class: ServiceClass,
     /// How long an Interest is waited for by forwarders
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = lifetime)]
@@ -115,9 +115,14 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     let mut display = Display::new(args, Stop::new()?);
     let outcome = match &args.output {
         Some(path) => fetcher.to_file(path, &mut |progress| display.each(&progress)),
-        None => fetcher.to_writer(Path::new("standard output"), &mut io::stdout().lock(), &mut |progress| {
-            display.each(&progress)
-        }),
+        None => {
+            let mut output = Output { out: io::stdout().lock(), last: None };
+            let outcome = fetcher.to_writer(Path::new("standard output"), &mut output, &mut |progress| {
+                display.each(&progress)
+            });
+            output.end_line();
+            outcome
+        }
     };
     display.bar.finish_and_clear();
     match outcome {
@@ -139,6 +144,33 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Standard output, and what was written to it last.
+struct Output {
+    out: StdoutLock<'static>,
+    last: Option<u8>,
+}
+
+impl Output {
+    /// On a terminal messages follow: they begin a line of their own.
+    fn end_line(&mut self) {
+        if self.out.is_terminal() && self.last.is_some_and(|last| last != b'\n') {
+            let _ = self.write_all(b"\n").and_then(|()| self.flush());
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.last = bytes[..written].last().copied().or(self.last);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// What is said of a file that is not complete; `is_anew`: what is in its part is not of this command.
 fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     let part = args.output.as_ref().map(|path| format!("{}.part", path.display()));
@@ -154,11 +186,8 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
 // ---- What to believe, and how to control
 
 fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
-    let name = args.scheme.as_str();
-    let Some(entry) = weir_schemes::find(name) else {
-        let names: Vec<&str> = weir_schemes::SCHEMES.iter().map(|entry| entry.name).collect();
-        return Err(format!("there is no scheme {name}: wanted one of {}", names.join(", ")).into());
-    };
+    let entry = weir_sim::find_scheme(&args.scheme)?;
+    let name = entry.name;
     let mut given = Vec::new();
     for param in &args.param {
         let (key, value) = param
@@ -170,7 +199,11 @@ fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
         given.push((key, Value::parse(value)));
     }
     let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (*key, value)));
-    let params = params.map_err(|error| format!("--param {name}.{}: {}", error.key, error.message))?;
+    let params = params.map_err(|ParameterError { key, message }| {
+        let meant = weir_sim::meant_parameter(entry, &key);
+        let help = if meant.is_empty() { meant } else { format!("\n  = {meant}") };
+        format!("--param {name}.{key}: {message}{help}")
+    })?;
     Ok((entry.build)(&params))
 }
 
@@ -180,10 +213,13 @@ fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
         None => KeyChain::of_user(),
     };
     if let Some(key) = &args.key {
-        return Ok(Some(Trust::Key(verifier(key, chain)?)));
+        return Ok(Some(trust_in_key(key, chain)?));
     }
     let Some(anchor) = &args.anchor else { return Ok(None) };
     if let Some(bytes) = file(anchor)? {
+        if holds_hmac(&bytes) {
+            return Err(no_anchor(anchor));
+        }
         let certificates = form::certificates(&bytes).map_err(|error| format!("{anchor}: {error}"))?;
         let count = certificates.len();
         let [certificate] = <[_; 1]>::try_from(certificates).map_err(|_| {
@@ -191,23 +227,42 @@ fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
         })?;
         return Ok(Some(Trust::Anchor(certificate)));
     }
-    let name = named(anchor)?;
-    Ok(Some(Trust::Anchor(chain()?.certificate(name.view())?)))
+    let (name, chain) = (named(anchor)?, chain()?);
+    match (chain.certificate(name.view()), chain.key(Some(name.view()))) {
+        (Err(_), Ok(key)) if key.algorithm() == Algorithm::Hmac => Err(no_anchor(anchor)),
+        (certificate, _) => Ok(Some(Trust::Anchor(certificate?))),
+    }
+}
+
+fn no_anchor(key: &str) -> Failure {
+    format!("{key}: an HMAC key has no certificate, and is no anchor: wanted --key {key}").into()
+}
+
+/// Whether a file has an HMAC key in it, and nothing else.
+fn holds_hmac(bytes: &[u8]) -> bool {
+    let items = form::read(bytes, placeholder().as_ref()).unwrap_or_default();
+    let is_hmac = |item: &Item| matches!(item, Item::Key(key) if key.algorithm() == Algorithm::Hmac);
+    !items.is_empty() && items.iter().all(is_hmac)
+}
+
+/// The name of a key whose file has no name in it.
+fn placeholder() -> Option<KeyName> {
+    KeyName::of_key("/key/KEY/file".parse::<Name>().ok()?.view())
 }
 
 /// The key of a file or of the key chain.
-fn verifier<E>(key: &str, chain: impl Fn() -> Result<KeyChain, E>) -> Result<Verifier, Failure>
+fn trust_in_key<E>(key: &str, chain: impl Fn() -> Result<KeyChain, E>) -> Result<Trust, Failure>
 where
     Failure: From<E>,
 {
     if let Some(bytes) = file(key)? {
-        // Only the name of the key is wanted for a file that has none; it is not looked at here.
-        let anybody = weir_keychain::KeyName::of_key("/key/KEY/file".parse::<Name>()?.view());
+        let anybody = placeholder();
         let items = form::read(&bytes, anybody.as_ref()).map_err(|error| format!("{key}: {error}"))?;
         let item = items.into_iter().next().ok_or_else(|| format!("{key}: no key is in it"))?;
         return match item {
-            Item::Certificate(certificate) => Ok(certificate.verifier()?),
-            Item::Key(key) => Ok(key.verifier()?),
+            Item::Certificate(certificate) => of_certificate(&certificate),
+            Item::Key(key) if Some(key.name()) == anybody.as_ref() => Ok(Trust::Key(key.verifier()?)),
+            Item::Key(key) => of_key(&key),
             Item::SafeBag(_) => Err(format!(
                 "{key}: its key is encrypted: give the certificate, or import it with `weir key import`"
             )
@@ -216,10 +271,18 @@ where
     }
     let (name, chain) = (named(key)?, chain()?);
     match chain.certificate(name.view()) {
-        Ok(certificate) => Ok(certificate.verifier()?),
+        Ok(certificate) => of_certificate(&certificate),
         // Keys of HMAC have no certificates.
-        Err(_) => Ok(chain.key(Some(name.view()))?.verifier()?),
+        Err(_) => of_key(&chain.key(Some(name.view()))?),
     }
+}
+
+fn of_certificate(certificate: &Certificate) -> Result<Trust, Failure> {
+    Ok(Trust::NamedKey(certificate.key_name().clone(), certificate.verifier()?))
+}
+
+fn of_key(key: &Key) -> Result<Trust, Failure> {
+    Ok(Trust::NamedKey(key.name().clone(), key.verifier()?))
 }
 
 /// The content of the file of this name, if there is one.
@@ -255,7 +318,7 @@ struct Display<'a> {
 impl<'a> Display<'a> {
     fn new(args: &'a Args, stop: Stop) -> Display<'a> {
         let target = if args.json { ProgressDrawTarget::hidden() } else { terminal::progress() };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {msg}"));
+        let bar = ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {msg}"));
         bar.set_message(format!("looking for {}", args.name));
         Display { args, bar, stop, had: 0, is_anew: false }
     }
@@ -273,6 +336,11 @@ impl<'a> Display<'a> {
             }
             Progress::Found { object, first, bytes } => {
                 self.had = *bytes;
+                // The content is shown there.
+                if self.args.output.is_none() && io::stdout().is_terminal() {
+                    self.bar.finish_and_clear();
+                    self.bar.set_draw_target(ProgressDrawTarget::hidden());
+                }
                 if *first > 0 {
                     self.say(&format!("resumes {} at segment {first}, behind {bytes} bytes", object.name));
                 }
@@ -292,7 +360,7 @@ impl<'a> Display<'a> {
         }
         if let Some(last) = status.last {
             if self.bar.length().is_none() {
-                self.bar.set_style(style("{bar:20} {percent:>3}% {msg}"));
+                self.bar.set_style(terminal::style("{bar:20} {percent:>3}% {msg}"));
             }
             self.bar.set_length(last.saturating_add(1));
         }
@@ -318,10 +386,6 @@ impl<'a> Display<'a> {
         }
         Ok(io::stderr().write_all(text.as_bytes())?)
     }
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// A line of figures.
@@ -357,7 +421,9 @@ fn left(status: &Status<'_>) -> Option<f64> {
 
 fn bytes(bytes: u64) -> String {
     match bytes {
-        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1 => "1 byte".to_owned(),
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.2} GB", bytes as f64 / 1e9),
     }
@@ -447,4 +513,15 @@ fn delays(report: &Report) -> DelayMs {
     };
     let at = |quantile| Some(delays.value_at_quantile(quantile) as f64 / 1e3);
     DelayMs { mean: Some(delays.mean() / 1e3), p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_small_is_said_in_bytes() {
+        let said = [0, 1, 6, 999, 1_000, 1_500_000].map(bytes);
+        assert_eq!(said, ["0 bytes", "1 byte", "6 bytes", "999 bytes", "1.0 kB", "1.5 MB"]);
+    }
 }

@@ -27,8 +27,8 @@ use crate::{Failure, terminal};
 pub struct Args {
     /// The prefix
     name: Name,
-    /// How many Interests to send; by default until it is stopped
-    #[arg(long, short = 'c', value_name = "N")]
+    /// How many Interests to send, 1 or more; by default until it is stopped
+    #[arg(long, short = 'c', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Time between two of them, 1ms or more
     #[arg(long, short = 'i', value_name = "TIME", default_value = "1s", value_parser = a_while)]
@@ -39,8 +39,8 @@ pub struct Args {
     /// The first number; by default one of the time
     #[arg(long, value_name = "N")]
     start: Option<u64>,
-    /// The service class of the Interests
-    #[arg(long, value_name = "CLASS", default_value = "BE", value_parser = class)]
+    /// The service class of the Interests: CS7, CS6, EF, AF4 to AF1 or BE
+    #[arg(long, value_name = "CLASS", default_value = "BE")]
     class: ServiceClass,
     /// Print only the summary
     #[arg(long, short = 'q')]
@@ -68,15 +68,6 @@ pub struct ServerArgs {
     quiet: bool,
     #[command(flatten)]
     connection: Connection,
-}
-
-/// A service class by its name.
-pub fn class(text: &str) -> Result<ServiceClass, String> {
-    let wanted = || {
-        let names: Vec<&str> = ServiceClass::ALL.iter().map(|class| class.name()).collect();
-        format!("there is no class {text}: wanted one of {}", names.join(", "))
-    };
-    ServiceClass::ALL.into_iter().find(|class| class.name().eq_ignore_ascii_case(text)).ok_or_else(wanted)
 }
 
 /// A time in which something can happen.
@@ -111,6 +102,9 @@ struct RttMs {
     delay: DelayMs,
 }
 
+/// No round-trip time is longer: an hour, ns. One without a bound begins with 2 ns, and what saturates never lets it grow.
+const LONGEST_RTT_NS: u64 = 3_600_000_000_000;
+
 /// Those that are on their way, and what came of the others.
 struct Pings {
     sent: u64,
@@ -128,9 +122,12 @@ impl Pings {
             nacks: 0,
             timeouts: 0,
             pending: BTreeMap::new(),
-            // Three digits, of which there is always room for.
-            rtt: Histogram::new(3).expect("3 digits are among the possible ones"),
+            rtt: Histogram::new_with_max(LONGEST_RTT_NS, 3).expect("the bounds are right"),
         }
+    }
+
+    fn record(&mut self, rtt: Span) {
+        self.rtt.saturating_record(rtt.as_nanos());
     }
 
     /// One has come to its end; a line to print.
@@ -139,7 +136,7 @@ impl Pings {
         Some(match reply {
             Reply::Data(_) => {
                 let rtt = now.since(sent);
-                self.rtt.saturating_record(rtt.as_nanos());
+                self.record(rtt);
                 format!("content from {name}: seq={number} time={:.3} ms\n", rtt.as_millis_f64())
             }
             Reply::Nack(reason) => {
@@ -312,6 +309,7 @@ pub fn tell(event: &Event<'_>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
@@ -321,5 +319,23 @@ mod tests {
         assert_eq!(a_while("0s"), Err("wanted 1ms or more".to_owned()));
         assert_eq!(a_while("999us"), Err("wanted 1ms or more".to_owned()));
         assert!(a_while("soon").is_err());
+    }
+
+    #[test]
+    fn the_summary_has_the_round_trips_that_were_measured() {
+        let mut pings = Pings::new();
+        for ms in [1, 2, 3, 7_200_000] {
+            pings.record(Span::from_millis(ms));
+        }
+        let summary = pings.summary(&"/a".parse().unwrap());
+        let rtt = serde_json::to_value(&summary.rtt_ms).unwrap();
+        let within = |key: &str, ms: f64| {
+            let is = rtt[key].as_f64().unwrap();
+            assert!((is / ms - 1.0).abs() < 2e-3, "{key}: {is} for {ms}");
+        };
+        within("min", 1.0);
+        within("p50", 2.0);
+        within("max", 3.6e6);
+        assert_eq!(summary.received, 4);
     }
 }

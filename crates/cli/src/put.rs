@@ -1,6 +1,6 @@
 //! `weir put`: publish files.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use weir_app::publish::{
     Certificates, Notice, PublishCounters, PublishOptions, Published, Publisher, Signing, Source,
@@ -20,7 +20,7 @@ use weir_core::units::{Bytes, Span, Time};
 use weir_keychain::{Algorithm, Key, KeyChain, Moment};
 use weir_management::client::Endpoint;
 use weir_net::clock::wall_ms;
-use weir_packet::Name;
+use weir_packet::{Component, Name};
 
 use crate::app::{Connection, LOOK_AROUND, Stop};
 use crate::manage::count;
@@ -132,6 +132,15 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     };
     let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let talk = Rc::new(Talk::new(args));
+    if args.name.view().components().next().is_some_and(|first| first == Component::generic(b"localhost")) {
+        talk.warn(&format!(
+            "{} never leaves this host: names under /localhost are not sent to others",
+            args.name
+        ));
+    }
+    if let Some(path) = path.filter(|path| source.is_folder() && !has_files(path, args.hidden)) {
+        talk.warn(&format!("{}: there are no files in it that are served", path.display()));
+    }
     if let Some(key) = signing.key() {
         warn_of_key(&talk, args, key, &certificates);
     }
@@ -169,6 +178,16 @@ fn open(args: &Args, path: &Path) -> Result<Source, Failure> {
         );
     }
     Ok(if args.hidden { source.with_hidden() } else { source })
+}
+
+/// Whether there is something to serve in a folder. What cannot be read may have it, and so may a link.
+fn has_files(folder: &Path, hidden: bool) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return true };
+    let served = entries.flatten().filter(|entry| hidden || !entry.file_name().as_bytes().starts_with(b"."));
+    served.into_iter().any(|entry| match entry.file_type() {
+        Ok(typ) if typ.is_dir() => has_files(&entry.path(), hidden),
+        _ => true,
+    })
 }
 
 /// The folder of the key chain, if a folder is in it, or has it in what is served of it.
@@ -292,14 +311,14 @@ enum Said {
 enum Line {
     Out(String),
     Err(String),
+    /// On a terminal, instead of the one before.
+    Status(String),
 }
 
 /// What the user is told, by a thread of its own: who does not read it holds nobody up.
 struct Talk {
     json: bool,
     quiet: bool,
-    /// On a terminal, what is answered.
-    status: ProgressBar,
     lines: Option<SyncSender<Line>>,
     printer: Option<JoinHandle<()>>,
 }
@@ -312,15 +331,18 @@ impl Drop for Talk {
     }
 }
 
-/// Prints lines until there will be no more.
+/// Prints lines until there will be no more. Nobody else has the bar: it is locked while a line is printed, which takes
+/// as long as who reads it wants.
 fn print(lines: &Receiver<Line>, status: &ProgressBar) {
     for line in lines {
-        status.suspend(|| match line {
+        match line {
             // Who does not listen any more is served all the same.
-            Line::Out(text) => drop(terminal::print(&text)),
-            Line::Err(text) => eprintln!("{text}"),
-        });
+            Line::Out(text) => status.suspend(|| drop(terminal::print(&text))),
+            Line::Err(text) => status.suspend(|| eprintln!("{text}")),
+            Line::Status(text) => status.set_message(text),
+        }
     }
+    status.finish_and_clear();
 }
 
 impl Talk {
@@ -328,14 +350,11 @@ impl Talk {
         let status = if args.json || args.quiet {
             ProgressBar::hidden()
         } else {
-            let style = ProgressStyle::with_template("{msg}");
-            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::with_draw_target(None, terminal::progress()).with_style(style)
+            ProgressBar::with_draw_target(None, terminal::progress()).with_style(terminal::style("{msg}"))
         };
         let (lines, to_print) = sync_channel(MAX_LINES);
-        let shown = status.clone();
-        let printer = Some(thread::spawn(move || print(&to_print, &shown)));
-        Talk { json: args.json, quiet: args.quiet, status, lines: Some(lines), printer }
+        let printer = Some(thread::spawn(move || print(&to_print, &status)));
+        Talk { json: args.json, quiet: args.quiet, lines: Some(lines), printer }
     }
 
     /// Has a line printed. If too many wait, nobody reads them, and it is left out.
@@ -406,18 +425,15 @@ impl Talk {
             Event::Registered { prefix, outcome: Err(error) } => {
                 self.warn(&format!("{prefix} is not registered: {error}; it is asked again"));
             }
-            Event::Segment { .. } | Event::Reply { .. } => {}
+            Event::Segment { .. } | Event::Nack { .. } | Event::Reply { .. } => {}
         }
     }
 
     /// Says what was done since the last time, if something was.
     fn progress(&self, before: PublishCounters, now: PublishCounters, span: Span) {
         let rate_bps = 8.0 * (now.bytes - before.bytes) as f64 / (span.as_nanos() as f64 / 1e9);
-        self.status.set_message(format!(
-            "{} Interests answered, {:.1} Mb/s",
-            count(now.data),
-            rate_bps / 1e6
-        ));
+        let text = format!("{} Interests answered, {:.1} Mb/s", count(now.data), rate_bps / 1e6);
+        self.line(Line::Status(text));
         if self.json && now != before {
             let PublishCounters { interests, data, bytes, signed } = now;
             self.say(&Said::Progress { interests, data, bytes, signed, rate_bps }, String::new);
@@ -425,7 +441,6 @@ impl Talk {
     }
 
     fn summary(&self, counters: PublishCounters, now: Time, begun: Time) {
-        self.status.finish_and_clear();
         let PublishCounters { interests, data, bytes, signed } = counters;
         let seconds = now.since(begun).as_nanos() as f64 / 1e9;
         self.say(&Said::Summary { interests, data, bytes, signed, seconds }, || {

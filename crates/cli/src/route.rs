@@ -11,7 +11,7 @@ use weir_packet::Name;
 use weir_results::{table, terminal_width};
 
 use crate::Failure;
-use crate::manage::{Connection, FaceName, count, duration, millis, text};
+use crate::manage::{Connection, FaceName, Forwarder, count, duration, millis, text};
 
 /// List, add and remove the routes of a running forwarder
 #[derive(Debug, clap::Args)]
@@ -129,19 +129,7 @@ pub fn route(args: &Args) -> Result<(), Failure> {
     let mut forwarder = args.connection.open()?;
     let everything = Command::List { prefix: None, fib: false };
     match args.command.as_ref().unwrap_or(&everything) {
-        Command::List { prefix, fib } => {
-            let faces = forwarder.faces()?;
-            let is_wanted =
-                |name: &Name| prefix.as_ref().is_none_or(|prefix| name.view().starts_with(prefix.view()));
-            if *fib {
-                let entries = forwarder.client.fib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
-                let rows: Vec<HopRow> = entries.flat_map(|entry| hop_rows(&entry, &faces)).collect();
-                return forwarder.print(&rows, |rows| list_hops(rows));
-            }
-            let entries = forwarder.client.rib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
-            let rows: Vec<Row> = entries.flat_map(|entry| rows(&entry, &faces)).collect();
-            forwarder.print(&rows, |rows| list(rows))
-        }
+        Command::List { prefix, fib } => list(&mut forwarder, prefix.as_ref(), *fib),
         Command::Add { prefix, face, cost, origin, no_inherit, capture, expires } => {
             let flags = RouteFlags { child_inherit: !no_inherit, capture: *capture };
             let wanted = ControlParameters {
@@ -158,36 +146,48 @@ pub fn route(args: &Args) -> Result<(), Failure> {
             let row = Row::of(&wanted, &done, &faces);
             forwarder.print(&row, |row| format!("Added the route {}.\n", row.sentence()))
         }
-        Command::Remove { prefix, face, origin } => {
-            let number = forwarder.find(face)?;
-            let entries = forwarder.client.rib()?;
-            let routes: Vec<_> = entries.iter().filter(|entry| entry.prefix == *prefix).collect();
-            let mut routes = routes.iter().flat_map(|entry| &entry.routes);
-            if !routes.clone().any(|route| (route.face, route.origin) == (number, origin.0)) {
-                let there = routes.find(|route| route.face == number).map_or_else(
-                    || "`weir route` lists them".to_owned(),
-                    |route| format!("there is one with --origin {}", Origin(route.origin)),
-                );
-                let error =
-                    format!("there is no route to {prefix} by face {number} of origin {origin}\n  {there}");
-                return Err(error.into());
-            }
-            let wanted = ControlParameters {
-                name: Some(prefix.clone()),
-                face: Some(number),
-                origin: Some(origin.0),
-                ..ControlParameters::default()
-            };
-            forwarder.command(Module::Rib, "unregister", &wanted)?;
-            let removed = Removed { prefix: prefix.to_string(), face: number, origin: origin.to_string() };
-            forwarder.print(&removed, |removed| {
-                format!(
-                    "Removed the route to {} by face {} of origin {}.\n",
-                    removed.prefix, removed.face, removed.origin
-                )
-            })
-        }
+        Command::Remove { prefix, face, origin } => remove(&mut forwarder, prefix, face, *origin),
     }
+}
+
+fn list(forwarder: &mut Forwarder, prefix: Option<&Name>, fib: bool) -> Result<(), Failure> {
+    let faces = forwarder.faces()?;
+    let is_wanted = |name: &Name| prefix.is_none_or(|prefix| name.view().starts_with(prefix.view()));
+    if fib {
+        let entries = forwarder.client.fib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
+        let rows: Vec<HopRow> = entries.flat_map(|entry| hop_rows(&entry, &faces)).collect();
+        return forwarder.print(&rows, |rows| hop_table(rows));
+    }
+    let entries = forwarder.client.rib()?.into_iter().filter(|entry| is_wanted(&entry.prefix));
+    let rows: Vec<Row> = entries.flat_map(|entry| rows(&entry, &faces)).collect();
+    forwarder.print(&rows, |rows| route_table(rows))
+}
+
+fn remove(forwarder: &mut Forwarder, prefix: &Name, face: &FaceName, origin: Origin) -> Result<(), Failure> {
+    let number = forwarder.find(face)?;
+    let entries = forwarder.client.rib()?;
+    let routes: Vec<_> = entries.iter().filter(|entry| entry.prefix == *prefix).collect();
+    let mut routes = routes.iter().flat_map(|entry| &entry.routes);
+    if !routes.clone().any(|route| (route.face, route.origin) == (number, origin.0)) {
+        let there = routes.find(|route| route.face == number).map_or_else(
+            || "`weir route` lists them".to_owned(),
+            |route| format!("there is one with --origin {}", Origin(route.origin)),
+        );
+        let error = format!("there is no route to {prefix} by face {number} of origin {origin}\n  {there}");
+        return Err(error.into());
+    }
+    let wanted = ControlParameters {
+        name: Some(prefix.clone()),
+        face: Some(number),
+        origin: Some(origin.0),
+        ..ControlParameters::default()
+    };
+    forwarder.command(Module::Rib, "unregister", &wanted)?;
+    let removed = Removed { prefix: prefix.to_string(), face: number, origin: origin.to_string() };
+    forwarder.print(&removed, |removed| {
+        let Removed { prefix, face, origin } = removed;
+        format!("Removed the route to {prefix} by face {face} of origin {origin}.\n")
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -259,7 +259,7 @@ fn hop_rows(entry: &weir_management::status::FibStatus, faces: &[FaceStatus]) ->
     entry.next_hops.iter().map(row).collect()
 }
 
-fn list(rows: &[Row]) -> String {
+fn route_table(rows: &[Row]) -> String {
     let header = ["prefix", "face", "remote", "cost", "origin", "options", "expires in"];
     let mut table = table(&header, [1, 3], terminal_width());
     for row in rows {
@@ -276,7 +276,7 @@ fn list(rows: &[Row]) -> String {
     text(&table)
 }
 
-fn list_hops(rows: &[HopRow]) -> String {
+fn hop_table(rows: &[HopRow]) -> String {
     let mut table = table(&["prefix", "face", "remote", "cost"], [1, 3], terminal_width());
     for row in rows {
         let remote = row.remote.clone().unwrap_or_default();

@@ -28,11 +28,15 @@ pub fn progress() -> ProgressDrawTarget {
     if has_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
+/// How progress looks; every template of ours is right.
+pub fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 /// Says on the terminal what is waited for, and for how long, until it is cleared.
 pub fn waiting(what: &'static str) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{msg} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let bar = ProgressBar::with_draw_target(None, progress()).with_style(style).with_message(what);
+    let bar = ProgressBar::with_draw_target(None, progress());
+    let bar = bar.with_style(style("{msg} {elapsed}")).with_message(what);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }

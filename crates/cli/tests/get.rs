@@ -2,36 +2,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../../forwarder/tests/running/mod.rs"]
-mod running;
+mod apps;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Output, Stdio};
+use std::io::Read;
+use std::process::Stdio;
 use std::time::Duration;
 
-use running::{Folder, Peer, Running, SECOND, now, pause};
+use apps::running::{Folder, Peer, Running, SECOND, now, pause};
+use apps::{Put, path, pattern, run, signal, succeeds, text, weir};
 use serde_json::{Value, json};
-use weir_management::client::TRANSPORT_VARIABLE;
-
-/// `weir`, which finds this forwarder and the keys of this folder.
-fn weir(folder: &Folder, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    let socket = format!("unix://{}", folder.path("nfd.sock").display());
-    command.env(TRANSPORT_VARIABLE, socket).env("WEIR_KEYCHAIN", folder.path("keys")).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn run(folder: &Folder, arguments: &[&str]) -> Output {
-    let output = weir(folder, arguments).output().unwrap();
-    assert!(!text(&output.stderr).contains("panicked"), "{arguments:?}: {}", text(&output.stderr));
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// It ends with 2, and says this.
 fn fails(folder: &Folder, arguments: &[&str], words: &str) {
@@ -41,54 +21,23 @@ fn fails(folder: &Folder, arguments: &[&str], words: &str) {
     assert!(said.contains(words), "{arguments:?}: no `{words}` in:\n{said}");
 }
 
-fn succeeds(folder: &Folder, arguments: &[&str]) -> Output {
-    let output = run(folder, arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
-    output
-}
-
-/// The path of a file in the folder, as an argument.
-fn path(folder: &Folder, file: &str) -> String {
-    folder.path(file).to_str().unwrap().to_owned()
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at % 251) as u8).collect()
-}
-
-/// `weir put` of a file with a pattern; killed when it is dropped.
-struct Put(Child);
-
-impl Put {
-    fn start(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
-        let file = path(folder, "file");
-        if !folder.path("file").exists() {
-            fs::write(&file, pattern(len)).unwrap();
-        }
-        let arguments = [&["put", "--json", name, &file], more].concat();
-        let mut child = weir(folder, &arguments).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !(line.contains("\"registered\"") && line.contains(&format!("\"{name}\""))) {
-            line.clear();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it ended before it was registered");
-        }
-        Put(child)
+/// `weir put` of a file with a pattern.
+fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
+    let file = path(folder, "file");
+    if !folder.path("file").exists() {
+        fs::write(&file, pattern(len)).unwrap();
     }
-}
-
-impl Drop for Put {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    let mut put = Put::start(folder, &[&[name, &file], more].concat(), Stdio::null());
+    while put.wait("registered")["prefix"] != name {}
+    put.hang_up();
+    put
 }
 
 #[test]
 fn content_goes_to_standard_output_or_to_a_file_and_statistics_beside_it() {
     let folder = Folder::new("cli-get");
     let _forwarder = Running::start(&folder, "");
-    let _put = Put::start(&folder, "/movies/a", 50_000, &[]);
+    let _put = publish(&folder, "/movies/a", 50_000, &[]);
     let output = succeeds(&folder, &["get", "/movies/a"]);
     assert!(output.stdout == pattern(50_000) && output.stderr.is_empty(), "{}", text(&output.stderr));
     let output = succeeds(&folder, &["get", "/movies/a", "--json"]);
@@ -119,6 +68,8 @@ fn what_cannot_be_is_an_error_that_says_why() {
     let got = path(&folder, "got");
     fails(&folder, &["get", "/movies/none", "-o", &got], "there is no route to /movies/none");
     assert!(!folder.path("got").exists() && !folder.path("got.part").exists());
+    let version = ["get", "/movies/none/v=1", "--no-discovery", "--patience", "1s"];
+    fails(&folder, &version, "the last one because there is no route (NoRoute)");
     fs::write(folder.path("got.part"), b"of a browser").unwrap();
     fails(
         &folder,
@@ -126,10 +77,15 @@ fn what_cannot_be_is_an_error_that_says_why() {
         "got.part: it is not known what is in it: remove it",
     );
     assert_eq!(fs::read(folder.path("got.part")).unwrap(), b"of a browser");
+    let pem = path(&folder, "lab.pem");
+    succeeds(&folder, &["key", "new", "/lab", "--type", "hmac"]);
+    succeeds(&folder, &["key", "export", "/lab", "--private", "--format", "pem", "-o", &pem]);
     for (option, value, words) in [
-        ("--scheme", "tcp", "there is no scheme tcp"),
+        ("--scheme", "tcp", "there is no scheme `tcp`\n  = schemes: "),
+        ("--scheme", "brr", "there is no scheme `brr`; did you mean `bbr`?"),
         ("--param", "cubic.beta=1", "the scheme is bbr, so it begins with bbr."),
         ("--param", "bbr.beta=much", "--param bbr.beta"),
+        ("--param", "bbr.initial_windw=20", "did you mean `initial_window`?"),
         ("--param", "much", "wanted SCHEME.KEY=VALUE"),
         ("--lifetime", "0s", "a lifetime is between 1 ms and 1 h"),
         ("--memory", "1 kB", "wanted 1 MB or more"),
@@ -137,6 +93,8 @@ fn what_cannot_be_is_an_error_that_says_why() {
         ("--key", "/none", "/none"),
         ("--anchor", "/none", "/none"),
         ("--anchor", "no certificate", "there is no such file"),
+        ("--anchor", "/lab", "an HMAC key has no certificate, and is no anchor: wanted --key /lab"),
+        ("--anchor", &pem, "an HMAC key has no certificate"),
     ] {
         fails(&folder, &["get", "/movies/a", option, value], words);
     }
@@ -155,7 +113,7 @@ fn it_is_believed_what_the_given_key_or_anchor_says() {
     }
     let (alice, bob) = (path(&folder, "alice.cert"), path(&folder, "bob.cert"));
     let got = path(&folder, "got");
-    let _put = Put::start(&folder, "/alice/a", 50_000, &["--key", "/alice"]);
+    let _put = publish(&folder, "/alice/a", 50_000, &["--key", "/alice"]);
     for option in ["--key", "--anchor"] {
         for right in ["/alice", &alice] {
             let arguments = ["get", "/alice/a", "-o", &got, "--json", option, right];
@@ -167,6 +125,9 @@ fn it_is_believed_what_the_given_key_or_anchor_says() {
         for wrong in ["/bob", &bob] {
             let arguments = ["get", "/alice/a", "-o", &got, "--patience", "3s", option, wrong];
             fails(&folder, &arguments, "is not to be believed");
+            if option == "--key" {
+                fails(&folder, &arguments, "not by the given key /bob/KEY/");
+            }
             assert!(!folder.path("got").exists() && !folder.path("got.part").exists());
         }
     }
@@ -184,7 +145,7 @@ fn it_is_believed_what_the_given_key_or_anchor_says() {
 fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     let folder = Folder::new("cli-get-stopped");
     let _forwarder = Running::start(&folder, "");
-    let put = Put::start(&folder, "/movies/a", 100_000_000, &[]);
+    let put = publish(&folder, "/movies/a", 100_000_000, &[]);
     let (got, part) = (path(&folder, "got"), folder.path("got.part"));
     let mut getting = weir(&folder, &["get", "/movies/a", "-o", &got, "--patience", "0s"]).spawn().unwrap();
     let until = now() + 60 * SECOND;
@@ -194,8 +155,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     }
     // It waits for the rest until it is stopped.
     drop(put);
-    let pid = getting.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    signal(&getting, "-INT");
     assert_eq!(getting.wait().unwrap().code(), Some(130));
     let mut said = String::new();
     getting.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -209,7 +169,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     let said = text(&output.stderr);
     assert!(said.contains("it is of /movies/a") && !said.contains("goes on from there"), "{said}");
     succeeds(&folder, &["key", "new", "/movies"]);
-    let _put = Put::start(&folder, "/movies/a", 100_000_000, &[]);
+    let _put = publish(&folder, "/movies/a", 100_000_000, &[]);
     let output = run(&folder, &["get", "/movies/a", "-o", &got, "--key", "/movies", "--patience", "3s"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("it was not verified against"), "{}", text(&output.stderr));
@@ -226,7 +186,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
 fn other_content_of_a_version_is_an_error_with_advice() {
     let folder = Folder::new("cli-get-changed");
     let _forwarder = Running::start(&folder, "");
-    let _put = Put::start(&folder, "/movies/a", 50_000, &[]);
+    let _put = publish(&folder, "/movies/a", 50_000, &[]);
     let got = path(&folder, "got");
     let output = succeeds(&folder, &["get", "/movies/a", "-o", &got, "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -250,7 +210,7 @@ fn hex(bytes: &[u8]) -> String {
 fn patience_ends_it_and_a_reader_that_goes_is_no_error() {
     let folder = Folder::new("cli-get-patience");
     let _forwarder = Running::start(&folder, "");
-    let put = Put::start(&folder, "/movies/a", 10_000_000, &[]);
+    let put = publish(&folder, "/movies/a", 10_000_000, &[]);
     let mut getting = weir(&folder, &["get", "/movies/a"]).spawn().unwrap();
     let mut begin = [0; 1000];
     getting.stdout.take().unwrap().read_exact(&mut begin).unwrap();

@@ -2,72 +2,20 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../../forwarder/tests/running/mod.rs"]
-mod running;
+mod apps;
 
 use core::ops::ControlFlow;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Output, Stdio};
+use std::time::Duration;
 
-use running::{Folder, Running};
-use serde_json::Value;
+use apps::running::{Folder, Running, pause};
+use apps::{Put, pattern, run, signal, succeeds, weir};
 use weir_app::rdr::{Metadata, metadata_name};
 use weir_app::{Answered, App, Question};
-use weir_management::client::{Endpoint, TRANSPORT_VARIABLE};
+use weir_management::client::Endpoint;
 use weir_packet::{Data, KeyLocator, Name};
-
-/// `weir`, which finds this forwarder and the keys of this folder.
-fn weir(folder: &Folder, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    let socket = format!("unix://{}", folder.path("nfd.sock").display());
-    command.env(TRANSPORT_VARIABLE, socket).env("WEIR_KEYCHAIN", folder.path("keys")).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// `weir put --json` that runs; killed when it is dropped.
-struct Put {
-    child: Child,
-    lines: BufReader<ChildStdout>,
-}
-
-impl Put {
-    fn start(folder: &Folder, arguments: &[&str], stdin: impl Into<Stdio>) -> Put {
-        let mut command = weir(folder, &[&["put", "--json"], arguments].concat());
-        let mut child = command.stdin(stdin).stderr(Stdio::inherit()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        Put { child, lines }
-    }
-
-    /// The next event of this kind, and those before it are of no interest.
-    fn wait(&mut self, event: &str) -> Value {
-        loop {
-            let mut line = String::new();
-            assert!(self.lines.read_line(&mut line).unwrap() > 0, "it ended before {event}");
-            let said: Value = serde_json::from_str(&line).unwrap();
-            if said["event"] == event {
-                return said;
-            }
-        }
-    }
-
-    /// Stops it as Ctrl-C does; what it says at the end.
-    fn stop(mut self) -> Value {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        let summary = self.wait("summary");
-        assert!(self.child.wait().unwrap().success());
-        summary
-    }
-}
-
-impl Drop for Put {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Asks once for each segment of the newest version; the content, and the last Data.
 fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
@@ -90,10 +38,6 @@ fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
         content.extend_from_slice(Data::decode(&wire).unwrap().payload());
     }
     (content, wire)
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at % 251) as u8).collect()
 }
 
 #[test]
@@ -139,7 +83,7 @@ fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_t
     let _forwarder = Running::start(&folder, "");
     fs::create_dir_all(folder.path("films/sub")).unwrap();
     fs::write(folder.path("films/sub/a b"), pattern(100)).unwrap();
-    assert!(weir(&folder, &["key", "new", "/alice", "--type", "ecdsa"]).output().unwrap().status.success());
+    succeeds(&folder, &["key", "new", "/alice", "--type", "ecdsa"]);
     let films = folder.path("films");
     let arguments = ["/alice/films", films.to_str().unwrap(), "--sign", "ecdsa", "--key", "/alice"];
     let mut put = Put::start(&folder, &arguments, Stdio::null());
@@ -183,8 +127,12 @@ fn who_does_not_read_what_it_says_is_served_all_the_same() {
     let arguments = ["/films", films.to_str().unwrap(), "--settle", "20ms"];
     let mut put = Put::start(&folder, &arguments, Stdio::null());
     put.wait("registered");
-    for name in &names {
+    for (at, name) in names.iter().enumerate() {
         assert_eq!(get(&folder, &format!("/films/{name}")).0, b"abc");
+        if at == names.len() / 2 {
+            // The pipe is full by now, and how far it is is said every second.
+            pause(Duration::from_millis(1500));
+        }
     }
 }
 
@@ -199,7 +147,7 @@ fn without_a_forwarder_standard_input_is_not_read() {
 
 /// What a command says that does not do it.
 fn error(folder: &Folder, arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = weir(folder, arguments).output().unwrap();
+    let Output { status, stdout, stderr } = run(folder, arguments);
     assert_eq!(status.code(), Some(2), "{arguments:?}");
     assert!(stdout.is_empty(), "{arguments:?}");
     String::from_utf8(stderr).unwrap()
@@ -231,7 +179,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         let said = error(&folder, &[&["put"], arguments].concat());
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
-    assert!(weir(&folder, &["key", "new", "/alice"]).output().unwrap().status.success());
+    succeeds(&folder, &["key", "new", "/alice"]);
     let (all, keys) = (folder.path(""), folder.path("keys"));
     for path in [&all, &keys] {
         let said = error(&folder, &["put", "/a", path.to_str().unwrap()]);
@@ -247,18 +195,43 @@ fn in_words_it_says_what_it_serves_and_warns_of_a_key_for_other_names() {
     let _forwarder = Running::start(&folder, "");
     let file = folder.path("file");
     fs::write(&file, b"abc").unwrap();
-    assert!(weir(&folder, &["key", "new", "/alice"]).output().unwrap().status.success());
+    succeeds(&folder, &["key", "new", "/alice"]);
     let arguments = ["put", "/bob", file.to_str().unwrap(), "--key", "/alice", "--version", "7"];
     let mut child = weir(&folder, &arguments).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "/bob/v=7: 3 bytes, segments: 1");
     assert!(lines.next().unwrap().starts_with("/bob is registered at unix://"));
     assert!(lines.next().unwrap().ends_with(": certificate"));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    signal(&child, "-TERM");
     assert!(lines.next().unwrap().starts_with("Answered 0 of 0 Interests in "));
     assert!(child.wait().unwrap().success());
     let mut warnings = String::new();
     child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();
     assert!(warnings.contains("/bob is not under /alice, whose key signs"), "{warnings}");
+}
+
+#[test]
+fn it_warns_of_what_nobody_can_get() {
+    let folder = Folder::new("put-nothing");
+    let _forwarder = Running::start(&folder, "");
+    let empty = folder.path("empty");
+    fs::create_dir_all(empty.join("sub")).unwrap();
+    fs::write(empty.join("sub/.hidden"), b"abc").unwrap();
+    let empty = empty.to_str().unwrap();
+    let warnings = |arguments: &[&str]| {
+        let mut child = weir(&folder, arguments).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.next().unwrap().contains("is registered at"));
+        signal(&child, "-TERM");
+        assert!(child.wait().unwrap().success());
+        let mut warnings = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();
+        warnings
+    };
+    let said = warnings(&["put", "/localhost/a", empty]);
+    assert!(said.contains("/localhost/a never leaves this host"), "{said}");
+    assert!(said.contains("empty: there are no files in it that are served"), "{said}");
+    assert_eq!(warnings(&["put", "/a", empty, "--hidden"]), "");
+    let none = error(&folder, &["ping", "/a", "-c", "0"]);
+    assert!(none.contains("invalid value '0'"), "{none}");
 }

@@ -150,7 +150,11 @@ impl Engine {
         if !self.has_room(false) {
             return None;
         }
-        let NewFace { options, .. } = new;
+        let mut options = new.options;
+        if new.is_application {
+            // There is no link to pace, and nobody is told that there is.
+            (options.rate, options.receive_rate) = (None, None);
+        }
         let core = if new.is_application {
             self.node.add_application(self.now)
         } else {

@@ -274,6 +274,10 @@ impl Drop for Stream {
     }
 }
 
+/// A clock that is so far behind was set back, and not by an adjustment. Assumed: well within the 120 s that forwarders
+/// permit (NFD, ndn-cxx's ValidationPolicyCommandInterest).
+const SET_BACK_MS: u64 = 10_000;
+
 /// Makes commands, each with a nonce and a time of its own.
 #[derive(Debug, Default)]
 pub struct Commands {
@@ -299,7 +303,7 @@ impl Commands {
         parameters.encode(&mut component);
         let name = verb_name(module, verb).with(Component::generic(&component));
         let nonce = self.nonce().to_be_bytes();
-        self.last_ms = wall_ms().max(self.last_ms + 1);
+        self.last_ms = time_of_next(wall_ms(), self.last_ms);
         let info = SignatureInfo {
             nonce: Some(&nonce),
             time_ms: Some(self.last_ms),
@@ -325,6 +329,13 @@ impl Commands {
         hasher.write_u64(self.count);
         hasher.finish()
     }
+}
+
+/// The time of a command behind another, ms since 1970: later, so that none seems to be the one before it. Unless the
+/// clock was set back: forwarders refuse times that are far from their own.
+fn time_of_next(now_ms: u64, last_ms: u64) -> u64 {
+    let next = now_ms.max(last_ms + 1);
+    if next - now_ms > SET_BACK_MS { now_ms } else { next }
 }
 
 fn span_of(duration: Duration) -> Span {
@@ -576,6 +587,16 @@ fn now() -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_commands_increase_unless_the_clock_is_set_back() {
+        let now = 1_795_315_881_501;
+        assert_eq!(time_of_next(now, 0), now);
+        assert_eq!(time_of_next(now, now), now + 1);
+        assert_eq!(time_of_next(now - 5000, now), now + 1);
+        assert_eq!(time_of_next(now - 3_600_000, now), now - 3_600_000);
+        assert_eq!(time_of_next(now - 3_600_000, now - 3_600_000), now - 3_599_999);
+    }
 
     #[test]
     fn an_endpoint_is_read_and_written_as_a_uri() {
