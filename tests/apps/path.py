@@ -107,6 +107,10 @@ class Path:
         """Begins to fetch at the near forwarder; the process, whose log has its statistics."""
         return self.hosts[0].start(*self._get(name, to, options))
 
+    def start_stream(self, name, *options):
+        """Begins to fetch to standard output at the near forwarder; the process, whose log has what has come."""
+        return self.hosts[0].start(weir_binary(), "get", name, *options, "--socket", self.near.unix)
+
     def _get(self, name, to, options):
         return [weir_binary(), "get", name, "-o", to, *options, "--socket", self.near.unix, "--json"]
 

@@ -559,14 +559,16 @@ impl Consumer {
 
     /// Of what was sent then.
     fn timeout(&self, segment: u64, sent: Time) -> Span {
-        let mut rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
-        if self.is_overtaken(sent) {
-            // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
-            // the first 10 ms and ndnd in the first half of a second.
-            let earlier = self.slot(segment).map_or(0, |slot| slot.times_sent.saturating_sub(2));
-            rto = rto.min(self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS)));
+        let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
+        let timeout = self.control.timeout(rto, self.config.lifetime);
+        if !self.is_overtaken(sent) {
+            return timeout;
         }
-        self.control.timeout(rto, self.config.lifetime)
+        // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
+        // the first 10 ms and ndnd in the first half of a second.
+        let earlier = self.slot(segment).map_or(0, |slot| slot.times_sent.saturating_sub(2));
+        let disorder = self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS));
+        timeout.min(disorder.max(self.control.longest_wait()))
     }
 
     /// Whether Data have come for what was sent later: they say that the path is there.

@@ -117,6 +117,12 @@ pub trait FlowControl {
         rto.min(lifetime)
     }
 
+    /// How long an answer may take by the scheme's own doing: no Interest is lost before, though Data have come for later
+    /// ones. Default: no time.
+    fn longest_wait(&self) -> Span {
+        Span::ZERO
+    }
+
     /// Window, packets, or rate, for the time series.
     fn gauge(&self) -> Gauge;
 }

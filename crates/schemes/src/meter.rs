@@ -67,6 +67,12 @@ impl Meter {
         self.full_at += Span::from_nanos(scaled / rate);
         self.carried = scaled % rate;
     }
+
+    /// Puts back tokens that were taken for more than what passed.
+    #[inline]
+    pub(crate) fn give_back(&mut self, bits: u64) {
+        self.full_at = self.full_at - self.rate.time_for_bits(bits);
+    }
 }
 
 #[cfg(test)]
@@ -93,6 +99,21 @@ mod tests {
         assert_eq!(meter.passes_at(1_000), now + Span::from_secs(10));
         meter.set_rate(now, Rate::from_mbps(1));
         assert_eq!(meter.passes_at(1_000), now + Span::from_millis(1));
+    }
+
+    #[test]
+    fn what_is_given_back_passes_again_and_no_more_than_the_bucket_holds() {
+        let mut meter = Meter::new(Rate::from_mbps(1), 1_000);
+        let now = Time::from_nanos(5_000_000);
+        meter.take(now, 5_000);
+        meter.give_back(3_000);
+        assert_eq!(meter.passes_at(1_000), now + Span::from_millis(2));
+        meter.give_back(70_000);
+        for _ in 0..2 {
+            assert!(meter.passes_at(500) <= now);
+            meter.take(now, 500);
+        }
+        assert!(meter.passes_at(500) > now);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! classes, weighted deficit round robin between flows, token buckets and strict priority above.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use weir_core::ids::FaceId;
 use weir_core::ids::PrefixId;
-use weir_core::name::{NameHasher, TYPE_GENERIC};
+use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
 use weir_core::params::{Params, Value};
 use weir_core::random::Random;
@@ -33,6 +33,9 @@ struct Face {
     dropped: Drops,
     random: Random,
     now: Time,
+    /// Interests so far, each with a name of its own; and the name of the one that left last.
+    asked: u64,
+    left: HashedName,
     /// Bits of Data asked for in the Interests that left.
     served: BTreeMap<(ServiceClass, u32), u64>,
 }
@@ -51,7 +54,8 @@ impl Face {
         let queue = scheme.queue(&FaceConfig { face: FaceId(0), send_rate: rate, receive_rate: rate, limit });
         let (pool, random) = (PacketPool::new(), Random::named(1, "face"));
         let (now, served) = (Time::from_nanos(1_000_000_000), BTreeMap::new());
-        Face { queue, pool, dropped: Drops::new(), random, now, served }
+        let (asked, left) = (0, HashedName::new());
+        Face { queue, pool, dropped: Drops::new(), random, now, asked, left, served }
     }
 
     fn ask(&mut self, (prefix, class, size): Flow) {
@@ -61,6 +65,8 @@ impl Face {
         let hasher = NameHasher::new(1);
         packet.name.clear();
         packet.name.push(&hasher, TYPE_GENERIC, format!("p{prefix}").as_bytes()).unwrap();
+        packet.name.push(&hasher, TYPE_GENERIC, &self.asked.to_be_bytes()).unwrap();
+        self.asked += 1;
         packet.nonce = prefix;
         packet.lifetime = Span::from_secs(1000);
         packet.net_len = 50;
@@ -74,11 +80,8 @@ impl Face {
     }
 
     /// A Data of a flow comes: now its size is seen.
-    fn answer(&mut self, (prefix, class, size): Flow) {
-        let mut data = Packet::default();
-        data.kind = Kind::Data;
-        data.flow = FlowKey { prefix: PrefixId(prefix), class };
-        self.receive(data, size);
+    fn answer(&mut self, flow: Flow) {
+        self.receive(data(flow, HashedName::new()), flow.2);
     }
 
     fn receive(&mut self, mut packet: Packet, bytes: u64) {
@@ -97,6 +100,7 @@ impl Face {
                 let size = packet.header().signals.value(Signal::ExpectedSize).unwrap();
                 let flow = (packet.nonce, packet.class(), size);
                 *self.served.entry((flow.1, flow.0)).or_default() += 8 * size;
+                self.left.assign(&packet.name);
                 self.pool.free(id);
                 Ok(flow)
             }
@@ -131,6 +135,13 @@ impl Face {
     fn class(&self, class: ServiceClass) -> f64 {
         self.served.iter().filter(|(key, _)| key.0 == class).map(|(_, bits)| *bits as f64).sum()
     }
+}
+
+fn data((prefix, class, _): Flow, name: HashedName) -> Packet {
+    let flow = FlowKey { prefix: PrefixId(prefix), class };
+    let mut data = Packet::default();
+    (data.kind, data.flow, data.name) = (Kind::Data, flow, name);
+    data
 }
 
 fn near(measured: f64, expected: f64, tolerance: f64) -> bool {
@@ -273,6 +284,53 @@ fn a_flow_with_a_limit_of_its_own_keeps_to_it_and_the_others_have_the_rest() {
         let all = face.class(class) + face.class(Be);
         assert!(near(all, TARGET * 50.0, 0.002), "{class}: {all}");
     }
+}
+
+/// An object whose segments are ten times as long as its metadata, from a producer that is 10 ms away.
+#[test]
+fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_queue_for_long() {
+    let flow = (0, Be, 8000);
+    let mut face = Face::new();
+    face.ask(flow);
+    face.next().unwrap();
+    face.answer((0, Be, 800));
+    (0..50).for_each(|_| face.ask(flow));
+    let (round_trip, takes) = (Span::from_millis(20), Rate::from_bps(CAPACITY).time_for_bits(8 * flow.2));
+    let (begin, mut free_at, mut longest) = (face.now, face.now, Span::ZERO);
+    let mut coming: VecDeque<(HashedName, Time)> = VecDeque::new();
+    while face.now < begin + Span::from_secs(2) {
+        match face.next() {
+            Ok(_) => {
+                let at_the_link = face.now + round_trip;
+                let wait = free_at.since(at_the_link);
+                assert!(
+                    face.now < begin + Span::from_secs(1) || wait < takes * 2,
+                    "{} ms",
+                    wait.as_millis_f64()
+                );
+                longest = longest.max(wait);
+                free_at = free_at.max(at_the_link) + takes;
+                coming.push_back((face.left.clone(), free_at));
+                face.ask(flow);
+            }
+            Err(Next::At(at)) => {
+                let data_at = coming.front().map_or(Time::NEVER, |(_, at)| *at);
+                let deadline = face.queue.next_deadline();
+                face.now = at.min(data_at).min(deadline);
+                if deadline <= face.now {
+                    face.queue.on_deadline(face.now);
+                }
+                if data_at <= face.now {
+                    let (name, _) = coming.pop_front().unwrap();
+                    face.receive(data(flow, name), flow.2);
+                }
+            }
+            Err(other) => panic!("{other:?} while the flow is backlogged"),
+        }
+    }
+    assert!(longest > Span::from_millis(50), "they did leave too fast: {} ms", longest.as_millis_f64());
+    let served = face.class(Be);
+    assert!(near(served, TARGET * 2.0, 0.02), "{served}");
 }
 
 #[test]

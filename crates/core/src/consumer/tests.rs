@@ -5,6 +5,7 @@ use crate::name::testing::{HASHER, name};
 #[derive(Default)]
 struct Window {
     size: u32,
+    longest_wait: Span,
     told: std::rc::Rc<std::cell::RefCell<Vec<Told>>>,
 }
 
@@ -31,6 +32,12 @@ impl FlowControl for Window {
     fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
         self.told.borrow_mut().push(Told::Nack(ev.segment));
     }
+    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
+        rto.max(self.longest_wait).min(lifetime)
+    }
+    fn longest_wait(&self) -> Span {
+        self.longest_wait
+    }
     fn gauge(&self) -> Gauge {
         Gauge::Window(f64::from(self.size))
     }
@@ -45,6 +52,10 @@ struct Bench {
 
 impl Bench {
     fn new(window: u32, amount: Option<u64>, source: Source) -> Bench {
+        Bench::with(Window { size: window, ..Window::default() }, amount, source)
+    }
+
+    fn with(mut control: Window, amount: Option<u64>, source: Source) -> Bench {
         let config = ConsumerConfig {
             prefix: name("/a"),
             hasher: HASHER,
@@ -59,7 +70,7 @@ impl Bench {
             early_loss: false,
         };
         let told = std::rc::Rc::default();
-        let control = Window { size: window, told: std::rc::Rc::clone(&told) };
+        control.told = std::rc::Rc::clone(&told);
         let mut consumer = Consumer::new(config, Box::new(control), Random::named(1, "flow"));
         consumer.start(Time::ZERO);
         Bench { consumer, pool: PacketPool::new(), now: Time::ZERO, told }
@@ -199,6 +210,30 @@ fn an_overtaken_interest_is_lost_after_a_round_trip_where_that_is_wanted() {
         assert_eq!(again, early_loss);
         assert_eq!(bench.consumer.rtt.rto(), Span::from_millis(200), "RTO is not backed off for it");
     }
+}
+
+#[test]
+fn what_waits_by_the_schemes_own_doing_is_not_lost_though_it_is_overtaken() {
+    let control = Window { size: 4, longest_wait: Span::from_millis(150), ..Window::default() };
+    let mut bench = Bench::with(control, None, Source::Elastic);
+    bench.consumer.config.early_loss = true;
+    for turn in 0..50 {
+        let sent = bench.sent();
+        bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
+        sent.into_iter().for_each(|segment| {
+            bench.data(segment);
+        });
+    }
+    assert_eq!(bench.at(1000), [200, 201, 202, 203]);
+    bench.now = Time::ZERO + Span::from_millis(1010);
+    [201, 202, 203].into_iter().for_each(|segment| {
+        bench.data(segment);
+    });
+    assert_eq!(bench.sent(), [204, 205, 206]);
+    bench.now = Time::ZERO + Span::from_millis(1024);
+    bench.data(204);
+    assert!(!bench.at(1149).contains(&200));
+    assert!(bench.at(1150).contains(&200));
 }
 
 /// A second of round trips of 20 ms with a window of 4; then 200 to 203 are sent.

@@ -34,6 +34,7 @@ use weir_packet::{ServiceClass, Signal};
 use super::Settings;
 use super::greedy::{self, Greed};
 use super::index::{CLASSES, FlowIndex};
+use super::ledger::Ledger;
 use super::outgoing::Outgoing;
 use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Told};
 use crate::meter::Meter;
@@ -163,6 +164,8 @@ pub(super) struct Cds {
     virtual_time: f64,
     /// The total TBRL.
     total: Meter,
+    /// What limiters were charged for Interests on their way.
+    ledger: Ledger,
     /// Data and Nacks: not scheduled.
     data: Outgoing,
     /// The rate at which packets leave; the largest Data among them since the period before; and the
@@ -282,6 +285,7 @@ impl Cds {
             backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
+            ledger: Ledger::new(Rate::from_bps_f64(capacity), settings.default_data_bits),
             data: Outgoing::new(face.limit, face.send_rate, settings.urgent_part(), settings.bucket_bits),
             send_rate: face.send_rate,
             largest_sent_bits: 0,
@@ -587,8 +591,9 @@ impl Cds {
             if self.virtual_time > REBASE_AT {
                 self.rebase();
             }
-            // (10), first argument of the minimum; the second is the strategy's.
             let interest = &mut ev.pool[head.packet];
+            self.ledger.charge(interest.name.hash(), head.bits);
+            // (10), first argument of the minimum; the second is the strategy's.
             let rate = self.suggested_rate(interest.flow);
             interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
             if self.flows[head.flow as usize].greed.is_greedy {
@@ -812,9 +817,24 @@ impl Cds {
         }
     }
 
-    fn on_data(&mut self, data: &mut Packet, bits: u64) {
+    /// What a Data brings more than its Interest was charged is charged now; what it brings less is given back.
+    fn settle(&mut self, now: Time, data: &Packet, bits: u64) {
+        let Some(charged) = self.ledger.settle(data.name.hash()) else { return };
+        let class = self.classes[data.flow.class as usize].limiter.as_mut();
+        let flow = self.index.find(data.flow).and_then(|id| self.flows[id as usize].limiter.as_mut());
+        for meter in [Some(&mut self.total), class, flow].into_iter().flatten() {
+            if bits > charged {
+                meter.take(now, bits - charged);
+            } else {
+                meter.give_back(charged - bits);
+            }
+        }
+    }
+
+    fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
         // A mark is for this node's tables, and this face's to give.
         greedy::take_mark(data);
+        self.settle(now, data, bits);
         self.note_data(data.flow, bits);
         let rate = self.suggested_rate(data.flow);
         data.header_mut().signals.lower(Signal::TargetRate, rate);
@@ -896,7 +916,7 @@ impl Queue for Cds {
 
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data() {
-            self.on_data(ev.packet, ev.wire_len.bits());
+            self.on_data(ev.now, ev.packet, ev.wire_len.bits());
             self.shortest_rtt = self.shortest_rtt.min(ev.rtt.unwrap_or(Span::MAX));
         } else if ev.packet.is_interest() {
             self.received_interest_bits += ev.wire_len.bits();
@@ -912,7 +932,9 @@ impl Queue for Cds {
     }
 
     fn on_receive_rate(&mut self, rate: Option<Rate>, now: Time) {
-        self.capacity = rate.unwrap_or(self.settings.unknown_capacity).as_bps_f64();
+        let rate = rate.unwrap_or(self.settings.unknown_capacity);
+        self.capacity = rate.as_bps_f64();
+        self.ledger.fit(rate, self.settings.default_data_bits);
         self.share_capacity(now);
     }
 

@@ -34,7 +34,9 @@
 //! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
 //!    routers know it. Until one has come it is what the flow's first Interest declares
 //!    (ExpectedSize), but not less than the usual size: to ask for Data that never come is no way
-//!    past the limiters.
+//!    past the limiters. What a Data brings more than its Interest was charged its limiters are charged
+//!    when it comes, and what it brings less they get back (`ledger.rs`): what leaves too fast while metadata
+//!    are the only Data seen would wait in the next router's queue for seconds.
 //! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
 //!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
 //!    makes up for the time an Interest waits for a Data in transmission, and what comes while the
@@ -126,6 +128,7 @@ mod cds;
 mod cra;
 mod greedy;
 mod index;
+mod ledger;
 mod outgoing;
 mod pecn;
 mod policy;

@@ -348,6 +348,10 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         rto.max(self.reaction.min_rto).max(self.law.longest_wait()).min(lifetime)
     }
 
+    fn longest_wait(&self) -> Span {
+        self.law.longest_wait()
+    }
+
     fn gauge(&self) -> Gauge {
         Gauge::Window(self.law.window())
     }

@@ -221,6 +221,9 @@ impl<F: FlowControl> FlowControl for Watched<F> {
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         self.0.borrow().timeout(rto, lifetime)
     }
+    fn longest_wait(&self) -> Span {
+        self.0.borrow().longest_wait()
+    }
     fn gauge(&self) -> Gauge {
         self.0.borrow().gauge()
     }
