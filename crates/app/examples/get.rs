@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [name, file] = &arguments[..] else { return Err("usage: get NAME FILE".into()) };
     let mut app = App::connect(&Endpoint::of_environment()?)?;
     let report = get(&mut app, name.parse()?, Path::new(file))?;
-    println!("{} bytes in {}", report.bytes, report.elapsed);
+    println!("{} bytes in {:.1} s", report.bytes, report.elapsed.as_secs_f64());
     Ok(())
 }
 
@@ -30,7 +30,9 @@ pub fn get(app: &mut App, name: Name, file: &Path) -> Result<Report, GetError> {
     Fetcher::new(app, Get::new(name), &*scheme).to_file(file, &mut |progress| {
         match progress {
             Progress::Found { object, first, .. } => eprintln!("{} from segment {first} on", object.name),
-            Progress::Status(status) => eprintln!("{} bytes, {}", status.bytes, status.rate),
+            Progress::Status(status) => {
+                eprintln!("{} bytes, {:.1} Mb/s", status.bytes, status.rate.as_bps_f64() / 1e6)
+            }
             _ => {}
         }
         ControlFlow::Continue(())

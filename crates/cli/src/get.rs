@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use weir_app::get::{Fetcher, Get, GetError, Progress, Report, Status};
+use weir_core::consumer::ConsumerCounters;
 use weir_core::params::{ParameterError, Params, Value};
 use weir_core::scheme::{Gauge, Scheme};
 use weir_core::units::{Bytes, Span};
@@ -193,9 +194,12 @@ fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
         let (key, value) = param
             .split_once('=')
             .ok_or_else(|| format!("--param {param}: wanted SCHEME.KEY=VALUE, such as {name}.KEY=VALUE"))?;
-        let key = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
-        let key =
-            key.ok_or_else(|| format!("--param {param}: the scheme is {name}, so it begins with {name}."))?;
+        let (of, key) = key.split_once('.').unwrap_or(("", key));
+        if of != name {
+            let meant = weir_sim::find_scheme(of).map_or(String::new(), |_| format!(", or --scheme {of}"));
+            let wrong = format!("--param {param}: the scheme is {name}: wanted {name}.KEY=VALUE{meant}");
+            return Err(wrong.into());
+        }
         given.push((key, Value::parse(value)));
     }
     let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (*key, value)));
@@ -318,7 +322,8 @@ struct Display<'a> {
 impl<'a> Display<'a> {
     fn new(args: &'a Args, stop: Stop) -> Display<'a> {
         let target = if args.json { ProgressDrawTarget::hidden() } else { terminal::progress() };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {msg}"));
+        let bar =
+            ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {wide_msg}"));
         bar.set_message(format!("looking for {}", args.name));
         Display { args, bar, stop, had: 0, is_anew: false }
     }
@@ -360,7 +365,7 @@ impl<'a> Display<'a> {
         }
         if let Some(last) = status.last {
             if self.bar.length().is_none() {
-                self.bar.set_style(terminal::style("{bar:20} {percent:>3}% {msg}"));
+                self.bar.set_style(terminal::style("{bar:20} {percent:>3}% {wide_msg}"));
             }
             self.bar.set_length(last.saturating_add(1));
         }
@@ -388,10 +393,13 @@ impl<'a> Display<'a> {
     }
 }
 
-/// A line of figures.
+/// A line of figures: of one that is too long for the terminal the end is not seen.
 fn words(status: &Status<'_>, had: u64) -> String {
     let mut words = vec![bytes(had + status.bytes), format!("{:.1} Mb/s", status.rate.as_bps_f64() / 1e6)];
-    if let Some(left) = left(status) {
+    if !status.is_connected {
+        words.push("the forwarder is away".to_owned());
+    }
+    if let Some(left) = left(status).filter(|left| *left >= 0.5) {
         words.push(format!("{left:.0} s left"));
     }
     match status.gauge {
@@ -402,11 +410,10 @@ fn words(status: &Status<'_>, had: u64) -> String {
     if let Some(srtt) = status.srtt {
         words.push(format!("RTT {:.1} ms", srtt.as_millis_f64()));
     }
-    let lost = status.counters.timeouts + status.counters.nacks;
-    words.push(format!("{} marks, {lost} lost, {} again", status.marks, status.counters.retransmitted));
-    if !status.is_connected {
-        words.push("the forwarder is away".to_owned());
-    }
+    let ConsumerCounters { timeouts, nacks, retransmitted, .. } = status.counters;
+    let counts = [(nacks, "Nacks"), (timeouts, "lost"), (retransmitted, "again"), (status.marks, "marks")];
+    words
+        .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     words.join(", ")
 }
 

@@ -83,7 +83,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     for (option, value, words) in [
         ("--scheme", "tcp", "there is no scheme `tcp`\n  = schemes: "),
         ("--scheme", "brr", "there is no scheme `brr`; did you mean `bbr`?"),
-        ("--param", "cubic.beta=1", "the scheme is bbr, so it begins with bbr."),
+        ("--param", "cubic.beta=1", "the scheme is bbr: wanted bbr.KEY=VALUE, or --scheme cubic"),
         ("--param", "bbr.beta=much", "--param bbr.beta"),
         ("--param", "bbr.initial_windw=20", "did you mean `initial_window`?"),
         ("--param", "much", "wanted SCHEME.KEY=VALUE"),

@@ -28,8 +28,10 @@ pub const REORDER_BOUND: u64 = 1 << 20;
 /// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
 const MOST_DOUBLINGS: u32 = 16;
 
-/// Who is refused within microseconds does not ask a million times before its application gives up.
+/// Who is refused within microseconds does not ask a million times before its application gives up, and asks soon enough
+/// when there is a route again.
 const LEAST_PAUSE: Span = Span::from_millis(10);
+const LONGEST_PAUSE: Span = Span::from_secs(1);
 
 /// How long a consumer that knows no round-trip time waits after a Nack.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
@@ -166,6 +168,8 @@ pub struct Consumer {
     is_probing: bool,
     /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
     paused_until: Time,
+    /// How often in a row what was sent after such a pause came back, and no Data.
+    refusals: u32,
     active: bool,
     counters: ConsumerCounters,
 }
@@ -193,6 +197,7 @@ impl Consumer {
             probes: 0,
             is_probing: false,
             paused_until: Time::ZERO,
+            refusals: 0,
             active: false,
             counters: ConsumerCounters::default(),
         }
@@ -297,7 +302,7 @@ impl Consumer {
             self.rtt.sample(rtt);
             self.answered_sent = self.answered_sent.max(sent);
         }
-        (self.heard_at, self.probes) = (now, 0);
+        (self.heard_at, self.probes, self.refusals) = (now, 0, 0);
         self.learn_size(crate::wire::frame_len(data));
         self.counters.delivered += 1;
         self.advance();
@@ -319,16 +324,28 @@ impl Consumer {
         Some(Delivery { segment, delay, content, complete })
     }
 
-    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip, and 10 ms at least.
+    /// An Interest came back as a Nack: it is lost, and will be sent again after a round trip, and 10 ms at least; after
+    /// twice as long, up to a second, each time that this comes back too.
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
         let Some(segment) = nack.name.segment() else { return };
         self.counters.nacks += 1;
         if let Some(tag) = self.lose(segment) {
             let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
             self.control.on_nack(&mut ev);
-            self.paused_until = now + self.rtt.srtt().map_or(PAUSE_AFTER_NACK, |srtt| srtt.max(LEAST_PAUSE));
+            self.pause(now);
             self.reconsider(now);
         }
+    }
+
+    /// Of Nacks that come together only the first makes it longer.
+    fn pause(&mut self, now: Time) {
+        if now < self.paused_until {
+            return;
+        }
+        let least = self.rtt.srtt().map_or(PAUSE_AFTER_NACK, |srtt| srtt.max(LEAST_PAUSE));
+        let pause = least * (1 << self.refusals.min(MOST_DOUBLINGS));
+        self.paused_until = now + pause.min(LONGEST_PAUSE.max(least));
+        self.refusals += 1;
     }
 
     /// Gives up what has timed out.

@@ -404,6 +404,26 @@ fn after_a_nack_the_consumer_waits_and_asks_again() {
 }
 
 #[test]
+fn who_is_refused_again_and_again_asks_after_twice_as_long_each_time_up_to_a_second() {
+    let mut bench = Bench::new(2, None, Source::Elastic);
+    let mut asked = Vec::new();
+    for millis in 0..4000 {
+        let segments = bench.at(millis);
+        if !segments.is_empty() {
+            asked.push(millis);
+        }
+        // Both come back together.
+        segments.into_iter().for_each(|segment| bench.nack(segment));
+    }
+    assert_eq!(asked, [0, 100, 300, 700, 1500, 2500, 3500]);
+    assert_eq!(bench.at(4500), [0, 1]);
+    bench.now += Span::from_millis(50);
+    bench.data(0);
+    bench.nack(1);
+    assert_eq!(bench.consumer.paused_until, bench.now + Span::from_millis(50), "a round trip, after Data");
+}
+
+#[test]
 fn the_last_segment_completes_the_amount_wherever_it_stands() {
     let mut bench = Bench::new(10, Some(3), Source::Elastic);
     assert_eq!(bench.sent(), [0, 1, 2]);
