@@ -365,7 +365,7 @@ impl<'a> Display<'a> {
         }
         if let Some(last) = status.last {
             if self.bar.length().is_none() {
-                self.bar.set_style(terminal::style("{bar:20} {percent:>3}% {wide_msg}"));
+                self.bar.set_style(terminal::style("{bar:12} {percent:>3}% {wide_msg}"));
             }
             self.bar.set_length(last.saturating_add(1));
         }
