@@ -78,6 +78,9 @@ struct Faults {
     below: bool,
     /// This segment has neither a digest nor a signature.
     unsigned: Option<u64>,
+    /// Segments of this version are Nacks of the application, or changed after they were signed.
+    gone: Option<u64>,
+    spoiled: Option<u64>,
 }
 
 /// A producer of an object.
@@ -166,6 +169,19 @@ impl Answer for Object {
             return true;
         }
         let Some(segment) = name.last().and_then(|last| last.segment()) else { return false };
+        let is_of = |version: Option<u64>| {
+            version.is_some_and(|version| name.parent() == object_name(version).view())
+        };
+        if is_of(self.faults.gone) || is_of(self.faults.spoiled) {
+            let content_type = is_of(self.faults.gone).then_some(ContentType::Nack);
+            let meta = MetaInfo { content_type, ..MetaInfo::NONE };
+            let info = SignatureInfo::new(SignatureType::DigestSha256);
+            self.sign(&Data { meta, ..Data::new(name, b"", info) }, out);
+            if is_of(self.faults.spoiled) {
+                *out.last_mut().unwrap() ^= 1;
+            }
+            return true;
+        }
         let is_silent = self.faults.silent == Some(segment)
             || self.faults.silent_from.is_some_and(|from| segment >= from);
         let is_behind = segment > self.last() && !self.faults.absent_behind;
@@ -668,6 +684,22 @@ fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
     let (discarded, outcome) = gets(&forwarder, &path, Object { version: 8, ..Object::new(30_500) });
     assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Gone(object_name(7))], 30_500));
     assert!(fs::read(&path).unwrap() == content(30_500));
+
+    // What is there of the old version is no more than that it was, or not to be believed.
+    let gone = Faults { gone: Some(7), ..Faults::default() };
+    let spoiled = Faults { spoiled: Some(7), ..Faults::default() };
+    for faults in [gone, spoiled] {
+        leave_a_part(&forwarder, &path);
+        let (discarded, outcome) =
+            gets(&forwarder, &path, Object { version: 8, faults, ..Object::new(30_500) });
+        assert_eq!((discarded, outcome.unwrap().bytes), (vec![Discarded::Gone(object_name(7))], 30_500));
+    }
+    // And if there is nothing else, that is what is wrong.
+    leave_a_part(&forwarder, &path);
+    let faults = Faults { no_metadata: true, ..spoiled };
+    let (_, outcome) = gets(&forwarder, &path, Object { version: 8, faults, ..Object::new(30_500) });
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, GetError::Invalid { .. }), "{error}");
 
     leave_a_part(&forwarder, &path);
     let mut other = Object::new(40_500);

@@ -82,8 +82,8 @@ pub struct ConsumerConfig {
     pub expected_size: Bytes,
     /// Whether an Interest that a later one has overtaken is lost after [`RttEstimate::overtaken`] instead of RTO, whose
     /// least 200 ms are hundreds of round trips on short paths; and whether, where nothing has come for
-    /// [`RttEstimate::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all
-    /// (RFC 8985, tail loss probe). The papers' consumers wait for RTO.
+    /// [`RttEstimate::silence`] and nothing may leave, one Interest leaves all the same, which can overtake them all,
+    /// if it is of a new segment (RFC 8985, tail loss probe). The papers' consumers wait for RTO.
     pub early_loss: bool,
 }
 
@@ -151,8 +151,8 @@ pub struct Consumer {
     lost: BinaryHeap<Reverse<u64>>,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
-    /// Early loss: those of segments that were sent more than once before, which wait for longer and do not hold
-    /// up the others.
+    /// Early loss: those of segments that were sent more than once before, in order of time too. They wait for longer and
+    /// would hold up the others; among themselves some do, for no longer than RTO.
     repeats: VecDeque<(u64, Time)>,
     /// When RTO was backed off last.
     backed_off_at: Time,
@@ -168,7 +168,9 @@ pub struct Consumer {
     is_probing: bool,
     /// After a Nack: nothing is sent before, lest one that comes back at once is sent at once.
     paused_until: Time,
-    /// How often in a row what was sent after such a pause came back, and no Data.
+    /// When the last such pause began; and how many there were in a row, each for what was sent after the one before it
+    /// began, and no Data.
+    refused_at: Option<Time>,
     refusals: u32,
     active: bool,
     counters: ConsumerCounters,
@@ -197,6 +199,7 @@ impl Consumer {
             probes: 0,
             is_probing: false,
             paused_until: Time::ZERO,
+            refused_at: None,
             refusals: 0,
             active: false,
             counters: ConsumerCounters::default(),
@@ -329,19 +332,21 @@ impl Consumer {
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
         let Some(segment) = nack.name.segment() else { return };
         self.counters.nacks += 1;
+        let sent = self.slot(segment).map_or(now, |slot| slot.sent);
         if let Some(tag) = self.lose(segment) {
             let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
             self.control.on_nack(&mut ev);
-            self.pause(now);
+            self.pause(now, sent);
             self.reconsider(now);
         }
     }
 
-    /// Of Nacks that come together only the first makes it longer.
-    fn pause(&mut self, now: Time) {
-        if now < self.paused_until {
+    /// For an Interest of that time: of those that left together the first that comes back makes one pause.
+    fn pause(&mut self, now: Time, sent: Time) {
+        if self.refused_at.is_some_and(|before| sent <= before) {
             return;
         }
+        self.refused_at = Some(now);
         let least = self.rtt.srtt().map_or(PAUSE_AFTER_NACK, |srtt| srtt.max(LEAST_PAUSE));
         let pause = least * (1 << self.refusals.min(MOST_DOUBLINGS));
         self.paused_until = now + pause.min(LONGEST_PAUSE.max(least));

@@ -68,10 +68,26 @@ impl Meter {
         self.carried = scaled % rate;
     }
 
+    /// Takes the tokens for `bits` that have passed already. It does not come to be full later than in `most` for that.
+    pub(crate) fn owe(&mut self, now: Time, bits: u64, most: Span) {
+        let before = *self;
+        self.take(now, bits);
+        if self.full_at > now + most {
+            *self = if before.full_at > now + most { before } else { Meter { full_at: now + most, ..*self } };
+        }
+    }
+
     /// Puts back tokens that were taken for more than what passed.
-    #[inline]
     pub(crate) fn give_back(&mut self, bits: u64) {
-        self.full_at = self.full_at - self.rate.time_for_bits(bits);
+        let rate = self.rate.as_bps().max(1);
+        let scaled = bits.saturating_mul(NS_PER_S);
+        if let Some(left) = self.carried.checked_sub(scaled) {
+            self.carried = left;
+            return;
+        }
+        let nanos = (scaled - self.carried).div_ceil(rate);
+        self.full_at = self.full_at - Span::from_nanos(nanos);
+        self.carried = nanos.saturating_mul(rate) - (scaled - self.carried);
     }
 }
 
@@ -114,6 +130,34 @@ mod tests {
             meter.take(now, 500);
         }
         assert!(meter.passes_at(500) > now);
+    }
+
+    #[test]
+    fn what_is_given_back_is_what_was_taken_to_the_bit() {
+        let mut meter = Meter::new(Rate::from_bps(7_000_000_000), 3);
+        let now = Time::from_nanos(5_000_000);
+        meter.take(now, 1_000_001);
+        let (full_at, carried) = (meter.full_at, meter.carried);
+        for bits in [1, 2, 3, 10, 70_400, 999] {
+            meter.take(now, bits);
+            meter.give_back(bits);
+            assert_eq!((meter.full_at, meter.carried), (full_at, carried), "{bits}");
+        }
+        (0..1_000_001).for_each(|_| meter.give_back(1));
+        assert_eq!((meter.full_at, meter.carried), (now, 0));
+    }
+
+    #[test]
+    fn what_is_owed_is_no_more_than_so_long_and_what_was_owed_before_stays() {
+        let mut meter = Meter::new(Rate::from_mbps(1), 1_000);
+        let now = Time::from_nanos(5_000_000);
+        meter.owe(now, 3_000, Span::from_millis(10));
+        assert_eq!(meter.full_at, now + Span::from_millis(3));
+        meter.owe(now, 30_000, Span::from_millis(10));
+        assert_eq!(meter.full_at, now + Span::from_millis(10));
+        meter.take(now, 5_000);
+        meter.owe(now, 1, Span::from_millis(10));
+        assert_eq!(meter.full_at, now + Span::from_millis(15));
     }
 
     #[test]

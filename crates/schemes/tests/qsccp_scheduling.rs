@@ -33,6 +33,7 @@ struct Face {
     dropped: Drops,
     random: Random,
     now: Time,
+    lifetime: Span,
     /// Interests so far, each with a name of its own; and the name of the one that left last.
     asked: u64,
     left: HashedName,
@@ -54,11 +55,17 @@ impl Face {
         let queue = scheme.queue(&FaceConfig { face: FaceId(0), send_rate: rate, receive_rate: rate, limit });
         let (pool, random) = (PacketPool::new(), Random::named(1, "face"));
         let (now, served) = (Time::from_nanos(1_000_000_000), BTreeMap::new());
-        let (asked, left) = (0, HashedName::new());
-        Face { queue, pool, dropped: Drops::new(), random, now, asked, left, served }
+        let (lifetime, asked, left) = (Span::from_secs(1000), 0, HashedName::new());
+        Face { queue, pool, dropped: Drops::new(), random, now, lifetime, asked, left, served }
     }
 
-    fn ask(&mut self, (prefix, class, size): Flow) {
+    fn ask(&mut self, flow: Flow) {
+        self.ask_too_much(flow);
+        assert!(self.dropped.is_empty(), "the flow has room");
+    }
+
+    /// Asks whether there is room or not.
+    fn ask_too_much(&mut self, (prefix, class, size): Flow) {
         let id = self.pool.take();
         let packet = &mut self.pool[id];
         packet.flow = FlowKey { prefix: PrefixId(prefix), class };
@@ -68,7 +75,7 @@ impl Face {
         packet.name.push(&hasher, TYPE_GENERIC, &self.asked.to_be_bytes()).unwrap();
         self.asked += 1;
         packet.nonce = prefix;
-        packet.lifetime = Span::from_secs(1000);
+        packet.lifetime = self.lifetime;
         packet.net_len = 50;
         packet.header_mut().signals.set(Signal::ServiceClass, class as u64);
         packet.header_mut().signals.set(Signal::ExpectedSize, size);
@@ -76,7 +83,6 @@ impl Face {
         let (now, pool) = (self.now, &mut self.pool);
         let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
         self.queue.enqueue(&mut ev, id);
-        assert!(self.dropped.is_empty(), "the flow has room");
     }
 
     /// A Data of a flow comes: now its size is seen.
@@ -331,6 +337,29 @@ fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_qu
     assert!(longest > Span::from_millis(50), "they did leave too fast: {} ms", longest.as_millis_f64());
     let served = face.class(Be);
     assert!(near(served, TARGET * 2.0, 0.02), "{served}");
+}
+
+#[test]
+fn who_asks_for_more_than_its_own_limit_gets_that_though_most_of_it_waits_for_too_long() {
+    let mut face = Face::with(&[("flow_limits./p0", Value::Text("100 kb/s".into()))]);
+    let flow = (0, Be, 1000);
+    face.ask(flow);
+    face.answer(flow);
+    face.lifetime = Span::from_secs(1);
+    let end = face.now + Span::from_secs(60);
+    while face.now < end {
+        face.ask_too_much(flow);
+        while face.next().is_ok() {}
+        for dropped in std::mem::take(&mut face.dropped) {
+            face.pool.free(dropped.packet);
+        }
+        face.now += Span::from_millis(10);
+        if face.queue.next_deadline() <= face.now {
+            face.queue.on_deadline(face.now);
+        }
+    }
+    let served = face.class(Be);
+    assert!(near(served, 100e3 * 60.0 + 160_000.0, 0.01), "{served}");
 }
 
 #[test]

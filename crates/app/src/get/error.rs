@@ -47,7 +47,7 @@ pub enum GetError {
         segment: u64,
         /// For how long.
         waited: Span,
-        /// How many Interests came back as Nacks.
+        /// How many Interests came back as Nacks meanwhile.
         nacks: u64,
         /// Why the last of them did.
         reason: Option<NackReason>,
@@ -78,6 +78,18 @@ pub enum GetError {
     Busy(PathBuf),
     /// What is in the place of the partial file is not ours, and why; it is not touched.
     Foreign(PathBuf, &'static str),
+}
+
+impl GetError {
+    /// Whether it is about something that may have been there, and is not now.
+    pub(super) fn says_that_nobody_has_it(&self) -> bool {
+        matches!(self, GetError::Nack(..) | GetError::Unanswered(_) | GetError::Absent(_))
+    }
+
+    /// Whether it is about something that is there, but not signed as is wanted.
+    pub(super) fn says_that_it_is_not_believed(&self) -> bool {
+        matches!(self, GetError::Invalid { .. } | GetError::Certificate(..) | GetError::NoCertificate(..))
+    }
 }
 
 impl core::fmt::Display for GetError {

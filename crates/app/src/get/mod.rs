@@ -44,7 +44,7 @@ use weir_core::scheme::{Gauge, Scheme};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_keychain::{CertificateError, Trust, Validator};
 use weir_packet::sign::sha256;
-use weir_packet::{Data, Name, ServiceClass, SignatureType};
+use weir_packet::{ContentType, Data, Name, ServiceClass, SignatureType};
 
 use crate::{App, Question};
 use asker::Asker;
@@ -344,14 +344,15 @@ impl<'a> Fetcher<'a> {
         match found {
             Ok(object) if object.name == old.name => {
                 self.compare(file, (&old, newest), self.get.patience, each)?;
-                return Ok(old);
+                return Ok(Object { last_segment: old.last_segment.or(object.last_segment), ..old });
             }
-            Ok(_) | Err(GetError::Nack(..) | GetError::Unanswered(_)) => {}
+            Ok(_) => {}
+            Err(ref error) if error.says_that_nobody_has_it() => {}
             Err(error) => return Err(error),
         }
         // Of a name that is taken as it is there are no versions.
         let is_version = self.get.discovery && old.name.view().len() > self.get.name.view().len();
-        if is_version && self.can_be_had(file, (&old, newest), each)? {
+        if is_version && self.can_be_had(file, (&old, newest), found.is_ok(), each)? {
             return Ok(old);
         }
         if found.is_ok() {
@@ -377,11 +378,12 @@ impl<'a> Fetcher<'a> {
     }
 
     /// Whether the rest of a part is still there, as far as the next segment and the last one tell: a cache may have
-    /// any of them.
+    /// any of them. Where another object can be had, it may also be there and no longer to be believed.
     fn can_be_had(
         &mut self,
         file: &mut PartialFile,
         (object, newest): (&Object, u64),
+        is_another_there: bool,
         each: &mut Each<'_>,
     ) -> Result<bool, GetError> {
         let patience = Some(self.get.patience.map_or(OLD_VERSION, |patience| patience.min(OLD_VERSION)));
@@ -393,7 +395,8 @@ impl<'a> Fetcher<'a> {
         }
         match outcome {
             Ok(()) => Ok(true),
-            Err(GetError::Nack(..) | GetError::Unanswered(_)) => Ok(false),
+            Err(error) if error.says_that_nobody_has_it() => Ok(false),
+            Err(error) if is_another_there && error.says_that_it_is_not_believed() => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -407,7 +410,10 @@ impl<'a> Fetcher<'a> {
         each: &mut Each<'_>,
     ) -> Result<Vec<u8>, GetError> {
         let question = Question::new(object.name.clone().with_segment(segment));
-        self.asker(patience, each, |asker| asker.ask_verified(&question))
+        let wire = self.asker(patience, each, |asker| asker.ask_verified(&question))?;
+        let is_absent =
+            Data::decode(&wire).is_ok_and(|data| data.meta.content_type == Some(ContentType::Nack));
+        if is_absent { Err(GetError::Absent(question.name)) } else { Ok(wire) }
     }
 
     /// Finds the object.

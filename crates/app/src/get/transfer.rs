@@ -33,8 +33,9 @@ pub(super) struct Transfer {
     bound_for: usize,
     /// The oldest segment that is missing, and for how long we have waited for it.
     missing: (u64, Span),
-    /// Why an Interest came back as a Nack, the last that did.
+    /// Meanwhile: why an Interest came back as a Nack, the last that did; and how many had before.
     nack: Option<NackReason>,
+    nacks_before: u64,
     begun: Time,
     marks: u64,
     delays: Histogram<u64>,
@@ -70,6 +71,7 @@ impl Transfer {
             bound_for: MAX_PACKET_SIZE,
             missing: (first, Span::ZERO),
             nack: None,
+            nacks_before: 0,
             begun,
             marks: 0,
             delays,
@@ -186,13 +188,18 @@ impl Transfer {
             self.missing = (self.assembly.next(), Span::ZERO);
             return Ok(());
         };
-        let (oldest, waited) = self.missing;
-        let waited = if oldest == segment { waited + turn.min(LONGEST_TURN) } else { Span::ZERO };
+        let nacks = consumer.map_or(0, |consumer| consumer.counters().nacks);
+        let (oldest, mut waited) = self.missing;
+        if oldest == segment {
+            waited = waited + turn.min(LONGEST_TURN);
+        } else {
+            (waited, self.nack, self.nacks_before) = (Span::ZERO, None, nacks);
+        }
         self.missing = (segment, waited);
         if self.get.patience.is_none_or(|patience| waited < patience) {
             return Ok(());
         }
-        let nacks = consumer.map_or(0, |consumer| consumer.counters().nacks);
+        let nacks = nacks - self.nacks_before;
         let (object, last) = (self.assembly.object().clone(), self.assembly.last());
         Err(GetError::Missing { object, segment, waited, nacks, reason: self.nack, last })
     }

@@ -416,11 +416,23 @@ fn who_is_refused_again_and_again_asks_after_twice_as_long_each_time_up_to_a_sec
         segments.into_iter().for_each(|segment| bench.nack(segment));
     }
     assert_eq!(asked, [0, 100, 300, 700, 1500, 2500, 3500]);
+    assert_eq!(bench.consumer.refusals, 7);
     assert_eq!(bench.at(4500), [0, 1]);
     bench.now += Span::from_millis(50);
     bench.data(0);
     bench.nack(1);
-    assert_eq!(bench.consumer.paused_until, bench.now + Span::from_millis(50), "a round trip, after Data");
+    assert_eq!(bench.consumer.paused_until, bench.now + PAUSE_AFTER_NACK, "as the first one, after Data");
+}
+
+#[test]
+fn interests_that_left_together_and_come_back_one_by_one_are_refused_once() {
+    let mut bench = Bench::new(20, None, Source::Elastic);
+    let sent = bench.sent();
+    for (millis, segment) in (0..).step_by(30).zip(sent) {
+        bench.now = Time::ZERO + Span::from_millis(millis);
+        bench.nack(segment);
+    }
+    assert_eq!((bench.consumer.refusals, bench.consumer.paused_until), (1, Time::ZERO + PAUSE_AFTER_NACK));
 }
 
 #[test]

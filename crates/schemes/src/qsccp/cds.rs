@@ -60,6 +60,10 @@ const ROOM_TIME: Span = Span::from_millis(20);
 /// Interests in this time wait for too long before their virtual queues are full.
 const LONG_WAIT: Span = Span::from_secs(1);
 
+/// No link waits for longer for what turns out to be larger than it was charged: on one that is faster than is said, Data
+/// bring more than can ever be made up for.
+const LONGEST_DEBT: Span = Span::from_secs(1);
+
 /// No flow.
 const NONE: u32 = u32::MAX;
 
@@ -164,7 +168,7 @@ pub(super) struct Cds {
     virtual_time: f64,
     /// The total TBRL.
     total: Meter,
-    /// What limiters were charged for Interests on their way.
+    /// What it was charged for Interests on their way.
     ledger: Ledger,
     /// Data and Nacks: not scheduled.
     data: Outgoing,
@@ -624,8 +628,12 @@ impl Cds {
     fn drop_head(&mut self, now: Time, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
         self.count_out(c, pool[head.packet].wire_len());
+        let flow = &mut self.flows[head.flow as usize];
+        if let Some(limiter) = &mut flow.limiter {
+            limiter.give_back(head.bits);
+        }
         if self.classes[c].ring.is_some_and(|(first, _)| first == head.flow) {
-            self.flows[head.flow as usize].deficit += head.bits as f64;
+            flow.deficit += head.bits as f64;
         }
         self.prepare_head_from(now, c, head.start, pool);
     }
@@ -817,24 +825,20 @@ impl Cds {
         }
     }
 
-    /// What a Data brings more than its Interest was charged is charged now; what it brings less is given back.
-    fn settle(&mut self, now: Time, data: &Packet, bits: u64) {
-        let Some(charged) = self.ledger.settle(data.name.hash()) else { return };
-        let class = self.classes[data.flow.class as usize].limiter.as_mut();
-        let flow = self.index.find(data.flow).and_then(|id| self.flows[id as usize].limiter.as_mut());
-        for meter in [Some(&mut self.total), class, flow].into_iter().flatten() {
-            if bits > charged {
-                meter.take(now, bits - charged);
-            } else {
-                meter.give_back(charged - bits);
-            }
+    /// What a Data brings more than its Interest was charged the total limiter is charged now; what it brings less it gets
+    /// back. Those of a class and of a flow go by what Data bring on average.
+    fn settle(&mut self, now: Time, name: u64, bits: u64) {
+        match self.ledger.settle(name) {
+            Some(charged) if bits > charged => self.total.owe(now, bits - charged, LONGEST_DEBT),
+            Some(charged) => self.total.give_back(charged - bits),
+            None => {}
         }
     }
 
     fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
         // A mark is for this node's tables, and this face's to give.
         greedy::take_mark(data);
-        self.settle(now, data, bits);
+        self.settle(now, data.name.hash(), bits);
         self.note_data(data.flow, bits);
         let rate = self.suggested_rate(data.flow);
         data.header_mut().signals.lower(Signal::TargetRate, rate);

@@ -128,7 +128,7 @@ impl FlowControl for Cra {
     }
 
     /// An Interest waits in virtual queues as long as the scheduler says, so only its lifetime
-    /// tells that it is lost.
+    /// tells that it is lost, or the Data of later ones, where that is wanted.
     fn timeout(&self, _rto: Span, lifetime: Span) -> Span {
         lifetime
     }

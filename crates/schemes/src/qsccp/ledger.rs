@@ -7,7 +7,8 @@
 
 use weir_core::units::{Rate, Span};
 
-/// Links with round trips that are no longer have room for all that is on its way.
+/// Links with round trips that are no longer have room for all Data of the usual size that are on their way. Of smaller ones
+/// with longer round trips the oldest are forgotten.
 const ROUND_TRIP: Span = Span::from_millis(200);
 /// Bounds of the memory where the link is slow, or nobody knows what it is: 1 kB, and half a megabyte.
 const FEWEST: u64 = 128;

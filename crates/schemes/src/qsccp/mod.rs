@@ -34,9 +34,10 @@
 //! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
 //!    routers know it. Until one has come it is what the flow's first Interest declares
 //!    (ExpectedSize), but not less than the usual size: to ask for Data that never come is no way
-//!    past the limiters. What a Data brings more than its Interest was charged its limiters are charged
-//!    when it comes, and what it brings less they get back (`ledger.rs`): what leaves too fast while metadata
-//!    are the only Data seen would wait in the next router's queue for seconds.
+//!    past the limiters. What a Data brings more than its Interest was charged the total
+//!    limiter is charged when it comes, and what it brings less it gets back (`ledger.rs`): what leaves too fast
+//!    while metadata are the only Data seen would wait in the next router's queue for seconds. An Interest whose Data
+//!    has another name (CanBePrefix), or does not come, keeps what it was charged.
 //! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
 //!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
 //!    makes up for the time an Interest waits for a Data in transmission, and what comes while the
@@ -106,8 +107,9 @@
 //!     Σu, as any that could have more than that.
 //! 20. A Data without TargetRate (MAX_RATE) counts as twice the rate of what comes; with no TargetRate
 //!     for a lifetime, timeouts halve it.
-//! 21. As in the authors' code, no Nack tells of a dropped Interest, and one that is repeated within
-//!     100 ms is absorbed: what is dropped was too much, and would come back into the same full queue.
+//! 21. As in the authors' code, no Nack tells of a dropped Interest: what is dropped was too much, and
+//!     would come back into the same full queue. One that is repeated within 100 ms of when it was sent on
+//!     is absorbed.
 //!     Delay-sensitive classes have a bounded room too.
 //! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest
 //!     that
