@@ -365,7 +365,7 @@ impl<'a> Display<'a> {
         }
         if let Some(last) = status.last {
             if self.bar.length().is_none() {
-                self.bar.set_style(terminal::style("{bar:12} {percent:>3}% {wide_msg}"));
+                self.bar.set_style(terminal::style("{bar:8} {percent:>3}% {wide_msg}"));
             }
             self.bar.set_length(last.saturating_add(1));
         }
@@ -411,7 +411,7 @@ fn words(status: &Status<'_>, had: u64) -> String {
         words.push(format!("RTT {:.1} ms", srtt.as_millis_f64()));
     }
     let ConsumerCounters { timeouts, nacks, retransmitted, .. } = status.counters;
-    let counts = [(nacks, "Nacks"), (timeouts, "lost"), (retransmitted, "again"), (status.marks, "marks")];
+    let counts = [(timeouts, "lost"), (status.marks, "marks"), (nacks, "Nacks"), (retransmitted, "again")];
     words
         .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     words.join(", ")
