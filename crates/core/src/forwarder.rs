@@ -624,6 +624,7 @@ impl Forwarder {
                 self.round_trips.sample(flow.prefix, rtt);
             }
             if index == 0 {
+                out.pool[id].pit = pit;
                 self.receive(face, id, rtt, out);
             }
             let entry = self.pit.entry(pit).expect("just matched");

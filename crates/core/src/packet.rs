@@ -59,7 +59,7 @@ pub struct Packet {
     pub nonce: u32,
     /// At this node: its flow.
     pub flow: FlowKey,
-    /// At this node, for an Interest: its PIT entry.
+    /// At this node: the PIT entry of an Interest, or the first that a Data answers.
     pub pit: PitId,
     /// At this node: the face by which it arrived.
     pub arrived_on: FaceId,

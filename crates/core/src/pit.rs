@@ -36,6 +36,12 @@ pub struct PitId {
 }
 
 impl PitId {
+    /// Both parts: place and generation.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.index as u64
+    }
+
     /// Its place in the slab: below [`Pit::id_bound`], used again after the entry is gone.
     #[inline]
     pub const fn index(self) -> usize {

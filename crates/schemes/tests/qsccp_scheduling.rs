@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weir_core::ids::FaceId;
 use weir_core::ids::PrefixId;
-use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::name::{NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
 use weir_core::params::{Params, Value};
+use weir_core::pit::PitId;
 use weir_core::random::Random;
 use weir_core::scheme::{
     DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit, ReceiveEvent,
@@ -34,9 +35,9 @@ struct Face {
     random: Random,
     now: Time,
     lifetime: Span,
-    /// Interests so far, each with a name of its own; and the name of the one that left last.
+    /// Interests so far, each with a PIT entry of its own; and that of the one that left last.
     asked: u64,
-    left: HashedName,
+    left: PitId,
     /// Bits of Data asked for in the Interests that left.
     served: BTreeMap<(ServiceClass, u32), u64>,
 }
@@ -55,7 +56,7 @@ impl Face {
         let queue = scheme.queue(&FaceConfig { face: FaceId(0), send_rate: rate, receive_rate: rate, limit });
         let (pool, random) = (PacketPool::new(), Random::named(1, "face"));
         let (now, served) = (Time::from_nanos(1_000_000_000), BTreeMap::new());
-        let (lifetime, asked, left) = (Span::from_secs(1000), 0, HashedName::new());
+        let (lifetime, asked, left) = (Span::from_secs(1000), 0, PitId::default());
         Face { queue, pool, dropped: Drops::new(), random, now, lifetime, asked, left, served }
     }
 
@@ -72,7 +73,7 @@ impl Face {
         let hasher = NameHasher::new(1);
         packet.name.clear();
         packet.name.push(&hasher, TYPE_GENERIC, format!("p{prefix}").as_bytes()).unwrap();
-        packet.name.push(&hasher, TYPE_GENERIC, &self.asked.to_be_bytes()).unwrap();
+        packet.pit = PitId::from_token(&(self.asked << 16).to_be_bytes()[2..]).unwrap();
         self.asked += 1;
         packet.nonce = prefix;
         packet.lifetime = self.lifetime;
@@ -87,7 +88,7 @@ impl Face {
 
     /// A Data of a flow comes: now its size is seen.
     fn answer(&mut self, flow: Flow) {
-        self.receive(data(flow, HashedName::new()), flow.2);
+        self.receive(data(flow, PitId::default()), flow.2);
     }
 
     fn receive(&mut self, mut packet: Packet, bytes: u64) {
@@ -106,7 +107,7 @@ impl Face {
                 let size = packet.header().signals.value(Signal::ExpectedSize).unwrap();
                 let flow = (packet.nonce, packet.class(), size);
                 *self.served.entry((flow.1, flow.0)).or_default() += 8 * size;
-                self.left.assign(&packet.name);
+                self.left = packet.pit;
                 self.pool.free(id);
                 Ok(flow)
             }
@@ -143,10 +144,10 @@ impl Face {
     }
 }
 
-fn data((prefix, class, _): Flow, name: HashedName) -> Packet {
+fn data((prefix, class, _): Flow, pit: PitId) -> Packet {
     let flow = FlowKey { prefix: PrefixId(prefix), class };
     let mut data = Packet::default();
-    (data.kind, data.flow, data.name) = (Kind::Data, flow, name);
+    (data.kind, data.flow, data.pit) = (Kind::Data, flow, pit);
     data
 }
 
@@ -303,7 +304,7 @@ fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_qu
     (0..50).for_each(|_| face.ask(flow));
     let (round_trip, takes) = (Span::from_millis(20), Rate::from_bps(CAPACITY).time_for_bits(8 * flow.2));
     let (begin, mut free_at, mut longest) = (face.now, face.now, Span::ZERO);
-    let mut coming: VecDeque<(HashedName, Time)> = VecDeque::new();
+    let mut coming: VecDeque<(PitId, Time)> = VecDeque::new();
     while face.now < begin + Span::from_secs(2) {
         match face.next() {
             Ok(_) => {
@@ -316,7 +317,7 @@ fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_qu
                 );
                 longest = longest.max(wait);
                 free_at = free_at.max(at_the_link) + takes;
-                coming.push_back((face.left.clone(), free_at));
+                coming.push_back((face.left, free_at));
                 face.ask(flow);
             }
             Err(Next::At(at)) => {
@@ -327,8 +328,8 @@ fn what_left_too_fast_while_only_metadata_were_seen_does_not_wait_in_the_next_qu
                     face.queue.on_deadline(face.now);
                 }
                 if data_at <= face.now {
-                    let (name, _) = coming.pop_front().unwrap();
-                    face.receive(data(flow, name), flow.2);
+                    let (pit, _) = coming.pop_front().unwrap();
+                    face.receive(data(flow, pit), flow.2);
                 }
             }
             Err(other) => panic!("{other:?} while the flow is backlogged"),

@@ -5,141 +5,171 @@
 //! while the first segments follow metadata of a tenth of their size. What comes too much waits at the other end of the
 //! link, in one queue for all classes, and there it stays, for the part 1 − η of the link is all that is left to drain it.
 
+use weir_core::pit::PitId;
 use weir_core::units::{Rate, Span};
 
-/// Links with round trips that are no longer have room for all Data of the usual size that are on their way. Of smaller ones
-/// with longer round trips the oldest are forgotten.
+/// Links with round trips that are no longer may have room for all Data of the usual size that are on their way. Of smaller
+/// ones with longer round trips the oldest are forgotten.
 const ROUND_TRIP: Span = Span::from_millis(200);
-/// Bounds of the memory where the link is slow, or nobody knows what it is: 1 kB, and half a megabyte.
-const FEWEST: u64 = 128;
-const MOST: u64 = 1 << 16;
-/// Charges in a row, which is a cache line.
-const ROW: usize = 8;
+/// Rows at first, half a kilobyte, and the most on any link, a quarter of a megabyte: a table is no larger than it has to
+/// be, to stay in the processor's caches.
+const FIRST: usize = 8;
+const MOST: usize = 1 << 12;
+/// A table becomes larger if more than such a part of what it took was forgotten.
+const FORGETS: u32 = 8;
+/// Charges in a row: with the place of the next one they are a cache line.
+const ROW: usize = 15;
+/// A charge is less than 2^17 bits, 16 kB. The 15 bits above tell entries apart.
+const CHARGE: u32 = (1 << 17) - 1;
 
-/// One Interest; `bits` is zero where there is none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Charge {
-    check: u32,
-    bits: u32,
-}
-
-/// Names that share a row: free places first, and then the oldest.
+/// The latest charges of entries that share the row; zero for none.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-struct Row([Charge; ROW]);
+struct Row {
+    charges: [u32; ROW],
+    next: u32,
+}
 
-/// A hash table of a fixed size that forgets the oldest of a row that is full: what is never answered does not stay, and
-/// a flood of Interests only makes others keep what they were charged.
+/// A hash table of a fixed size whose rows forget what is oldest: what is never answered does not stay, and a flood of
+/// Interests only makes others keep what they were charged.
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// Made when it is first needed.
     rows: Vec<Row>,
-    size: usize,
+    /// How many rows there may be.
+    most: usize,
+    /// Since it was looked at last: charges, and how many others were forgotten for them.
+    taken: u32,
+    forgotten: u32,
 }
 
 impl Ledger {
     /// For a link of this rate.
     pub(super) fn new(rate: Rate, data_bits: u64) -> Ledger {
-        Ledger { rows: Vec::new(), size: rows(rate, data_bits) }
+        Ledger { rows: Vec::new(), most: most_rows(rate, data_bits), taken: 0, forgotten: 0 }
     }
 
-    /// The link has another rate: a faster one has more on its way.
+    /// The link has another rate.
     pub(super) fn fit(&mut self, rate: Rate, data_bits: u64) {
-        let size = rows(rate, data_bits);
-        if size > self.size {
-            *self = Ledger { rows: Vec::new(), size };
-        }
+        self.most = most_rows(rate, data_bits);
     }
 
-    /// An Interest of this name leaves, and is charged so many bits.
+    /// An Interest of this PIT entry leaves, and is charged so many bits.
     #[inline]
-    pub(super) fn charge(&mut self, name: u64, bits: u64) {
+    pub(super) fn charge(&mut self, pit: PitId, bits: u64) {
+        if self.taken as usize >= ROW * self.rows.len() {
+            self.look();
+        }
+        let row = self.row(pit);
+        let Row { charges, next } = &mut self.rows[row];
+        let place = &mut charges[*next as usize];
+        self.taken += 1;
+        self.forgotten += u32::from(*place != 0);
+        *place = check(pit) | (bits as u32).min(CHARGE);
+        *next = (*next + 1) % ROW as u32;
+    }
+
+    /// Makes the table, or a larger one: what is in it is forgotten then.
+    #[cold]
+    fn look(&mut self) {
+        let rows = self.rows.len();
+        if rows == 0 || self.forgotten > self.taken / FORGETS && rows < self.most {
+            self.rows = vec![Row::default(); (2 * rows).max(FIRST)];
+        }
+        (self.taken, self.forgotten) = (0, 0);
+    }
+
+    fn row(&self, pit: PitId) -> usize {
+        pit.index() & (self.rows.len() - 1)
+    }
+
+    /// A Data is there for this PIT entry: what its Interest was charged, if that is known.
+    #[inline]
+    pub(super) fn settle(&mut self, pit: PitId) -> Option<u64> {
         if self.rows.is_empty() {
-            self.rows = vec![Row::default(); self.size];
+            return None;
         }
-        let Row(row) = &mut self.rows[name as usize & (self.size - 1)];
-        row.rotate_left(1);
-        row[ROW - 1] = Charge { check: check(name), bits: bits as u32 };
-    }
-
-    /// The Data of this name is there: what its Interest was charged, the latest if there were several, if that is known.
-    #[inline]
-    pub(super) fn settle(&mut self, name: u64) -> Option<u64> {
-        let Row(row) = self.rows.get_mut(name as usize & (self.size - 1))?;
-        let place = row.iter().rposition(|charge| charge.check == check(name) && charge.bits > 0)?;
-        let bits = core::mem::take(&mut row[place]).bits;
-        row[..=place].rotate_right(1);
-        Some(u64::from(bits))
+        let (row, check) = (self.row(pit), check(pit));
+        let is_its = |charge: &&mut u32| **charge != 0 && **charge & !CHARGE == check;
+        let charge = self.rows[row].charges.iter_mut().find(is_its)?;
+        Some(u64::from(core::mem::take(charge) & CHARGE))
     }
 }
 
-fn rows(rate: Rate, data_bits: u64) -> usize {
-    // Twice as many as are on their way: few rows are full then.
+/// Twice as many places as Data are on their way: few rows are full then.
+fn most_rows(rate: Rate, data_bits: u64) -> usize {
     let places = 2 * rate.bits_in(ROUND_TRIP) / data_bits.max(1);
-    places.clamp(FEWEST, MOST).next_power_of_two() as usize / ROW
+    ((places as usize).div_ceil(ROW)).clamp(FIRST, MOST).next_power_of_two()
 }
 
-fn check(name: u64) -> u32 {
-    (name >> 32) as u32
+/// What tells entries of a row apart: of a multiplicative hash of place and generation.
+fn check(pit: PitId) -> u32 {
+    (pit.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 & !CHARGE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Names in one row.
-    fn name(number: u64) -> u64 {
-        7 | number << 32
+    fn pit(index: u64, generation: u64) -> PitId {
+        PitId::from_token(&(index << 16 | generation).to_be_bytes()[2..]).unwrap()
     }
 
     #[test]
     fn a_data_settles_what_its_interest_was_charged_once() {
         let mut ledger = Ledger::new(Rate::from_mbps(10), 9000);
-        assert_eq!(ledger.settle(name(1)), None);
-        ledger.charge(name(1), 9000);
-        ledger.charge(name(2), 3200);
-        assert_eq!(ledger.settle(name(3)), None);
-        assert_eq!((ledger.settle(name(1)), ledger.settle(name(1))), (Some(9000), None));
-        assert_eq!(ledger.settle(name(2)), Some(3200));
+        assert_eq!(ledger.settle(pit(1, 0)), None);
+        ledger.charge(pit(1, 0), 9000);
+        ledger.charge(pit(2, 0), 70_400);
+        assert_eq!(ledger.settle(pit(3, 0)), None);
+        assert_eq!(ledger.settle(pit(1, 1)), None, "another entry in its place");
+        assert_eq!((ledger.settle(pit(1, 0)), ledger.settle(pit(1, 0))), (Some(9000), None));
+        assert_eq!(ledger.settle(pit(2, 0)), Some(70_400));
+        assert_eq!(ledger.settle(pit(0, 0)), None, "no entry is that of an empty place");
     }
 
     #[test]
     fn a_full_row_forgets_the_oldest() {
         let mut ledger = Ledger::new(Rate::from_mbps(10), 9000);
-        (1..=8).for_each(|number| ledger.charge(name(number), 100 * number));
-        assert_eq!(ledger.settle(name(4)), Some(400));
-        ledger.charge(name(9), 900);
-        assert_eq!(ledger.settle(name(9)), Some(900));
-        (10..=12).for_each(|number| ledger.charge(name(number), 100 * number));
-        let left: Vec<u64> = (1..=12).filter_map(|number| ledger.settle(name(number))).collect();
-        assert_eq!(left, [300, 500, 600, 700, 800, 1000, 1100, 1200]);
+        (1..=17).for_each(|generation| ledger.charge(pit(3, generation), 100 * generation));
+        let left: Vec<u64> = (1..=17).filter_map(|generation| ledger.settle(pit(3, generation))).collect();
+        assert_eq!(left, (3..=17).map(|generation| 100 * generation).collect::<Vec<_>>());
     }
 
-    #[test]
-    fn what_is_on_its_way_has_room_and_what_is_never_answered_takes_no_more() {
-        let mut random = weir_core::random::Random::named(1, "names");
-        for (mbps, bytes) in [(0, 1 << 10), (10, 1 << 12), (100, 1 << 16), (1_000_000, 1 << 19)] {
-            let mut ledger = Ledger::new(Rate::from_mbps(mbps), 9000);
-            let on_their_way = Rate::from_mbps(mbps).bits_in(Span::from_millis(100)) / 9000;
-            let names: Vec<u64> = (0..on_their_way.min(20_000)).map(|_| random.next_u64()).collect();
-            for _ in 0..100_000 {
-                ledger.charge(random.next_u64(), 1);
+    /// Rows, and how many of a hundred Data find what their Interests were charged, each so many Interests later.
+    fn settled(mbps: u64, on_their_way: usize) -> (usize, usize) {
+        let mut random = weir_core::random::Random::named(1, "entries");
+        let mut ledger = Ledger::new(Rate::from_mbps(mbps), 9000);
+        let entries: Vec<PitId> =
+            (0..400_000).map(|at| pit(u64::from(random.below(1 << 20)), at & 0xffff)).collect();
+        let mut settled = 0;
+        for (at, entry) in entries.iter().enumerate() {
+            ledger.charge(*entry, 2);
+            if at >= 300_000 {
+                settled += usize::from(ledger.settle(entries[at - on_their_way]) == Some(2));
+            } else if at >= on_their_way {
+                ledger.settle(entries[at - on_their_way]);
             }
-            names.iter().for_each(|name| ledger.charge(*name, 2));
-            assert_eq!(ledger.rows.len() * size_of::<Row>(), bytes, "{mbps} Mb/s");
-            let kept = names.iter().filter(|name| ledger.settle(**name) == Some(2)).count();
-            assert!(kept * 100 >= names.len() * 98, "{mbps} Mb/s: {kept} of {}", names.len());
         }
+        (ledger.rows.len(), settled / 1000)
     }
 
     #[test]
-    fn a_faster_link_has_more_room_and_a_slower_one_forgets_nothing() {
+    fn it_grows_with_what_is_on_its_way_and_to_twice_what_the_link_holds_at_most() {
+        assert_eq!(settled(100, 1), (8, 100));
+        assert_eq!(settled(100, 50), (8, 99));
+        assert_eq!(settled(100, 500), (64, 98));
+        assert_eq!(settled(100, 2222), (256, 96));
+        assert_eq!(settled(1000, 22_222).0, 4096);
+        assert!(settled(1000, 22_222).1 >= 99);
+        assert_eq!(settled(10, 20_000), (32, 0), "of Data of 90 bytes, or that are not answered at all");
+    }
+
+    #[test]
+    fn a_faster_link_may_have_more_rows_and_another_rate_forgets_nothing() {
         let mut ledger = Ledger::new(Rate::from_mbps(10), 9000);
-        ledger.charge(7, 1);
-        ledger.fit(Rate::from_mbps(1), 9000);
-        assert_eq!(ledger.settle(7), Some(1));
-        ledger.charge(7, 1);
-        ledger.fit(Rate::from_mbps(100), 9000);
-        assert_eq!((ledger.settle(7), ledger.size), (None, 1024));
+        ledger.charge(pit(7, 0), 1);
+        ledger.fit(Rate::from_mbps(1000), 9000);
+        assert_eq!((ledger.settle(pit(7, 0)), ledger.most), (Some(1), 4096));
     }
 }

@@ -37,7 +37,7 @@
 //!    past the limiters. What a Data brings more than its Interest was charged the total
 //!    limiter is charged when it comes, and what it brings less it gets back (`ledger.rs`): what leaves too fast
 //!    while metadata are the only Data seen would wait in the next router's queue for seconds. An Interest whose Data
-//!    has another name (CanBePrefix), or does not come, keeps what it was charged.
+//!    does not come keeps what it was charged; and where the last 32 Data of a flow had one size, each does.
 //! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
 //!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
 //!    makes up for the time an Interest waits for a Data in transmission, and what comes while the
