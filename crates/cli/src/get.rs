@@ -179,6 +179,10 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     match error {
         GetError::Busy(_) | GetError::Foreign(..) => String::new(),
         GetError::Changed { .. } => format!("\n  remove {part} to begin anew"),
+        GetError::Invalid { object, .. } => format!(
+            "\n  if it was damaged on its way, a forwarder's store may have it still, until `weir cs erase {object}` there; \
+             {part} has what came before, and the same command goes on from there"
+        ),
         _ if is_anew => String::new(),
         _ => format!("\n  {part} has what came until now: the same command goes on from there"),
     }
@@ -317,6 +321,8 @@ struct Display<'a> {
     had: u64,
     /// A part is not used, and nothing has come yet.
     is_anew: bool,
+    /// The forwarder is away, which was said.
+    is_away: bool,
 }
 
 impl<'a> Display<'a> {
@@ -325,7 +331,7 @@ impl<'a> Display<'a> {
         let bar =
             ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {wide_msg}"));
         bar.set_message(format!("looking for {}", args.name));
-        Display { args, bar, stop, had: 0, is_anew: false }
+        Display { args, bar, stop, had: 0, is_anew: false, is_away: false }
     }
 
     fn say(&self, text: &str) {
@@ -353,16 +359,29 @@ impl<'a> Display<'a> {
             Progress::Content { .. } => {}
             Progress::Status(status) => {
                 self.is_anew &= status.bytes == 0;
+                self.tell_of_forwarder(status.is_connected);
                 self.show(status);
             }
         }
         if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    fn tell_of_forwarder(&mut self, is_connected: bool) {
+        if self.is_away == is_connected {
+            self.is_away = !is_connected;
+            self.say(if is_connected {
+                "the forwarder is back"
+            } else {
+                "the forwarder is gone; waiting for it"
+            });
+        }
+    }
+
     fn show(&self, status: &Status<'_>) {
         if self.bar.is_hidden() {
             return;
         }
+        self.bar.set_message(words(status, self.had));
         if let Some(last) = status.last {
             if self.bar.length().is_none() {
                 self.bar.set_style(terminal::style("{bar:8} {percent:>3}% {wide_msg}"));
@@ -370,7 +389,6 @@ impl<'a> Display<'a> {
             self.bar.set_length(last.saturating_add(1));
         }
         self.bar.set_position(status.next);
-        self.bar.set_message(words(status, self.had));
     }
 
     fn end(&self, report: &Report, is_checked: bool) -> Result<(), Failure> {
@@ -396,9 +414,6 @@ impl<'a> Display<'a> {
 /// A line of figures: of one that is too long for the terminal the end is not seen.
 fn words(status: &Status<'_>, had: u64) -> String {
     let mut words = vec![bytes(had + status.bytes), format!("{:.1} Mb/s", status.rate.as_bps_f64() / 1e6)];
-    if !status.is_connected {
-        words.push("the forwarder is away".to_owned());
-    }
     if let Some(left) = left(status).filter(|left| *left >= 0.5) {
         words.push(format!("{left:.0} s left"));
     }

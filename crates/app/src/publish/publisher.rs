@@ -219,7 +219,14 @@ impl Publisher {
         let mut name = self.prefix.clone();
         name.extend(own_name);
         let (file, stamp) = match self.source.file(own_name) {
-            Ok(found) => found?,
+            Ok(Some(found)) => found,
+            // Anybody may ask for what never was: that is not told.
+            Ok(None) => {
+                if self.place(own_name, |_| true).is_some() {
+                    self.notice(Notice::Unreadable(&name, &io::ErrorKind::NotFound.into()));
+                }
+                return None;
+            }
             Err(error) => {
                 self.notice(Notice::Unreadable(&name, &error));
                 return None;

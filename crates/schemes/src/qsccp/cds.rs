@@ -84,7 +84,7 @@ struct Flow {
     /// Whether it has had its quantum in this turn.
     has_quantum: bool,
     has_seen_data: bool,
-    /// Data in a row that were as long as the average, up to [`SAME_SIZE`].
+    /// Data in a row that were of one size, up to [`SAME_SIZE`].
     same_size: u16,
     /// Charges in the ledger that may still be settled.
     unsettled: u32,
@@ -838,9 +838,11 @@ impl Cds {
             let flow = &mut self.flows[id as usize];
             flow.greed.is_told = true;
             let bits = bits.clamp(1, MAX_DATA_BITS);
-            let is_usual = bits.abs_diff(flow.data_bits) < flow.data_bits / 16;
-            flow.same_size = if is_usual { (flow.same_size + 1).min(SAME_SIZE) } else { 0 };
-            flow.data_bits = if flow.has_seen_data { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
+            // The average of equal sizes would stay some bits short of them, or above.
+            let is_same = bits.abs_diff(flow.data_bits) <= 8;
+            flow.same_size = if is_same { (flow.same_size + 1).min(SAME_SIZE) } else { 0 };
+            let is_average = flow.has_seen_data && !is_same;
+            flow.data_bits = if is_average { (7 * flow.data_bits + bits + 4) / 8 } else { bits };
             flow.has_seen_data = true;
             let class = &mut self.classes[key.class as usize];
             class.largest_bits = class.largest_bits.max(flow.data_bits);
