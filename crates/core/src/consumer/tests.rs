@@ -76,6 +76,17 @@ impl Bench {
         Bench { consumer, pool: PacketPool::new(), now: Time::ZERO, told }
     }
 
+    /// Fifty, of 20 ms.
+    fn a_second_of_round_trips(&mut self) {
+        for turn in 0..50 {
+            let sent = self.sent();
+            self.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
+            sent.into_iter().for_each(|segment| {
+                self.data(segment);
+            });
+        }
+    }
+
     /// Segments of the Interests that leave now.
     fn sent(&mut self) -> Vec<u64> {
         let mut segments = Vec::new();
@@ -183,14 +194,7 @@ fn an_overtaken_interest_is_lost_after_a_round_trip_where_that_is_wanted() {
     for early_loss in [false, true] {
         let mut bench = Bench::new(4, None, Source::Elastic);
         bench.consumer.config.early_loss = early_loss;
-        // A second of round trips of 20 ms.
-        for turn in 0..50 {
-            let sent = bench.sent();
-            bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
-            sent.into_iter().for_each(|segment| {
-                bench.data(segment);
-            });
-        }
+        bench.a_second_of_round_trips();
         let (lost, others) = (200, [201, 202, 203]);
         assert_eq!(bench.at(1000), [lost, others[0], others[1], others[2]]);
         bench.now = Time::ZERO + Span::from_millis(1010);
@@ -217,13 +221,7 @@ fn what_waits_by_the_schemes_own_doing_is_not_lost_though_it_is_overtaken() {
     let control = Window { size: 4, longest_wait: Span::from_millis(150), ..Window::default() };
     let mut bench = Bench::with(control, None, Source::Elastic);
     bench.consumer.config.early_loss = true;
-    for turn in 0..50 {
-        let sent = bench.sent();
-        bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
-        sent.into_iter().for_each(|segment| {
-            bench.data(segment);
-        });
-    }
+    bench.a_second_of_round_trips();
     assert_eq!(bench.at(1000), [200, 201, 202, 203]);
     bench.now = Time::ZERO + Span::from_millis(1010);
     [201, 202, 203].into_iter().for_each(|segment| {
@@ -240,13 +238,7 @@ fn what_waits_by_the_schemes_own_doing_is_not_lost_though_it_is_overtaken() {
 fn on_a_short_path(amount: Option<u64>) -> Bench {
     let mut bench = Bench::new(4, amount, Source::Elastic);
     bench.consumer.config.early_loss = true;
-    for turn in 0..50 {
-        let sent = bench.sent();
-        bench.now = Time::ZERO + Span::from_millis(20 * (turn + 1));
-        sent.into_iter().for_each(|segment| {
-            bench.data(segment);
-        });
-    }
+    bench.a_second_of_round_trips();
     assert_eq!(bench.at(1000), [200, 201, 202, 203]);
     assert_eq!(bench.consumer.next_deadline(), Time::ZERO + Span::from_millis(1040), "two round trips");
     bench

@@ -30,7 +30,7 @@ struct Row {
     next: u32,
 }
 
-/// A hash table of a fixed size whose rows forget what is oldest: what is never answered does not stay, and a flood of
+/// A hash table of a bounded size whose rows forget what is oldest: what is never answered does not stay, and a flood of
 /// Interests only makes others keep what they were charged.
 #[derive(Debug)]
 pub(super) struct Ledger {
