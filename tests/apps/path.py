@@ -119,11 +119,12 @@ class Path:
         faces = self.near.command("face")
         return next(face["in_bytes"] for face in faces if face["remote"].startswith("udp4"))
 
-    def restart(self, which):
-        """Kills a forwarder, and starts it again."""
+    def restart(self, which, away=0):
+        """Kills a forwarder, and starts it again so many seconds later."""
         weir, host = (self.near, self.hosts[0]) if which == "near" else (self.far, self.hosts[1])
         kill(weir.process)
         weir.path.unlink(missing_ok=True)
+        time.sleep(away)
         weir.process = host.start(weir_binary(), "forward", "--config", host.folder / "weir.toml")
         weir.wait_until_up()
 

@@ -51,8 +51,9 @@ class Restarts(OnAPath):
         return path, file, producer, getting
 
     def end(self, path, getting):
-        finish(getting)
+        said = finish(getting)
         self.assertEqual(digest_of(self.got(path)), self.digest)
+        return said
 
     def test_the_producer(self):
         path, file, producer, getting = self.begin()
@@ -69,8 +70,9 @@ class Restarts(OnAPath):
 
     def test_the_near_forwarder(self):
         path, _, _, getting = self.begin()
-        path.restart("near")
-        self.end(path, getting)
+        path.restart("near", away=1)
+        said = self.end(path, getting)
+        self.assertRegex(said, r"the forwarder is gone; waiting for it\n(.*\n)*the forwarder is back\n")
 
     def goes_on(self, path):
         """The same command has the rest alone."""

@@ -279,7 +279,7 @@ fn a_file_that_is_written_to_is_another_version_and_never_a_mix() {
 fn a_file_that_is_replaced_is_served_to_its_end() {
     let folder = Folder::new("replaced");
     let path = folder.write("file", &pattern(5000, 0), 10);
-    let (mut publisher, _) = publisher("/o", Source::path(&path).unwrap(), segments_of(1000));
+    let (mut publisher, said) = publisher("/o", Source::path(&path).unwrap(), segments_of(1000));
     let old = newest(&mut publisher, &name("/o")).unwrap().versioned;
     fs::rename(folder.write("new", &pattern(3000, 9), 5), &path).unwrap();
     settle();
@@ -288,7 +288,11 @@ fn a_file_that_is_replaced_is_served_to_its_end() {
     assert_eq!(whole(&mut publisher, &new).unwrap(), pattern(3000, 9));
     fs::remove_file(&path).unwrap();
     settle();
-    assert_eq!(newest(&mut publisher, &name("/o")), None);
+    for _ in 0..2 {
+        assert_eq!(newest(&mut publisher, &name("/o")), None);
+    }
+    let told = said.borrow().iter().filter(|said| *said == "unreadable /o").count();
+    assert_eq!(told, 1, "that it is gone: {said:?}");
     assert_eq!(whole(&mut publisher, &new).unwrap(), pattern(3000, 9));
     for turn in 0..10 {
         folder.write("file", &pattern(100, turn), 4);
@@ -475,6 +479,7 @@ fn every_file_of_a_folder_is_an_object() {
         assert_eq!(ask_as(&mut publisher, &object(missing), true), None, "{missing}");
     }
     assert_eq!(newest(&mut publisher, &name("/f")), None);
+    assert_eq!(said.borrow().len(), 5, "what never was is not told of: {said:?}");
 }
 
 #[test]
