@@ -135,11 +135,13 @@ pub fn fits(pattern: &str, name: &str) -> bool {
 
 /// The one of `known` that was probably meant; none if several are as near.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<Vec<_>>();
+    let letters = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<String>();
     let given = letters(given);
-    let most = (given.len() / 3).max(1);
+    let most = (given.chars().count() / 3).max(1);
+    // Insertions, deletions, substitutions and swaps of neighbours.
+    let distance = |k| strsim::osa_distance(&given, &letters(k));
     let mut near: Vec<(usize, &str)> =
-        known.into_iter().map(|k| (distance(&given, &letters(k)), k)).filter(|(d, _)| *d <= most).collect();
+        known.into_iter().map(|k| (distance(k), k)).filter(|(d, _)| *d <= most).collect();
     near.sort_unstable();
     near.dedup();
     match near[..] {
@@ -152,25 +154,6 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 /// What an error says behind a word that is none of `known`: `; did you mean ...?`, or nothing if none is near.
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
-}
-
-/// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before = core::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 /// A list for messages, not longer than people read.
