@@ -1,9 +1,9 @@
 //! Harness for all that a frame meets in the forwarder: link service, decoder, core, and the way back.
 
-use weir_core::forwarder::Action;
 use weir_core::ids::FaceId;
+use weir_core::node::Action;
 use weir_core::packet::Kind;
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
 use weir_core::units::{Rate, Span, Time};
 use weir_forwarder::config::Config;
 use weir_forwarder::node::{LinkConfig, Node};

@@ -2,20 +2,20 @@
 //! and queues do everything that they may. A panic if a promise is broken.
 
 use smallvec::SmallVec;
-use weir_core::cs::{ContentStore, CsPolicy};
-use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
 use weir_core::ids::FaceId;
+use weir_core::ids::PitId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketList, PacketPool};
-use weir_core::pit::PitId;
-use weir_core::queue::DropTail;
 use weir_core::random::Random;
-use weir_core::scheme::{
+use weir_core::seam::BestRoute;
+use weir_core::seam::DropTail;
+use weir_core::seam::{
     Backlog, ClearEvent, Decision, DequeueEvent, DropReason, Dropped, EnqueueEvent, InterestEvent, NackEvent,
     Next, Queue, QueueLimit, Strategy, StrategyDeadline,
 };
-use weir_core::strategy::BestRoute;
+use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, PitToken, Signal};
 

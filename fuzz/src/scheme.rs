@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use weir_core::ids::FaceId;
 use weir_core::ids::PrefixId;
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
-use weir_core::params::Params;
 use weir_core::random::Random;
-use weir_core::scheme::{
+use weir_core::seam::params::Params;
+use weir_core::seam::{
     DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
     Next, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
 };

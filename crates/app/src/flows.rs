@@ -7,7 +7,7 @@ use weir_core::deadline::Deadlines;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::scheme::{FlowConfig, Scheme};
+use weir_core::seam::{FlowConfig, Scheme};
 use weir_core::units::{Bytes, Span, Time};
 use weir_packet::{Data, Name, ServiceClass};
 

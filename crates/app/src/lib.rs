@@ -34,7 +34,7 @@ use weir_core::consumer::{Consumer, Delivery, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
 use weir_management::ControlResponse;
 use weir_management::client::{ClientError, Endpoint};

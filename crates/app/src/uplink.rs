@@ -4,11 +4,11 @@ use std::io;
 
 use mio::{Registry, Token};
 use weir_core::name::NameHasher;
+use weir_core::packet::wire;
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer;
 use weir_core::random::Random;
 use weir_core::units::Time;
-use weir_core::wire;
 use weir_packet::LpHeader;
 
 use super::Answer;

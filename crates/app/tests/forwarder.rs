@@ -15,8 +15,8 @@ use running::{Folder, Running};
 use weir_app::{Answer, Answered, App, AppError, Event, Fetch, Question, Segments};
 use weir_core::consumer::Source;
 use weir_core::packet::Packet;
-use weir_core::params::Params;
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
+use weir_core::seam::params::Params;
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_management::client::{ClientError, Endpoint};
 use weir_packet::{

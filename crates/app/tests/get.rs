@@ -25,7 +25,7 @@ use weir_app::get::{Discarded, Each, Fetcher, Get, GetError, Progress, Report};
 use weir_app::rdr::{Metadata, metadata_name};
 use weir_app::{Answer, App};
 use weir_core::packet::Packet;
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
 use weir_keychain::{Algorithm, Certificate, Key, Moment, Trust, Validity};
 use weir_management::client::Endpoint;

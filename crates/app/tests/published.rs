@@ -21,8 +21,8 @@ use weir_app::publish::{Certificates, PublishCounters, PublishOptions, Publisher
 use weir_app::rdr::{Metadata, metadata_name};
 use weir_app::{Answered, App, Event, Fetch, Question};
 use weir_core::consumer::Source as Demand;
-use weir_core::params::Params;
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
+use weir_core::seam::params::Params;
 use weir_core::units::{Rate, Span, Time};
 use weir_keychain::{Algorithm, Certificate, Key, KeyChain, KeyName, Moment, Validity};
 use weir_management::client::Endpoint;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_forwarder::record::Recording;
 use weir_forwarder::replay::{Replayed, replay};

@@ -12,9 +12,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-packet", &[]),
     ("weir-keychain", &["weir-packet"]),
     ("weir-core", &["weir-packet"]),
+    ("weir-medium", &["weir-core", "weir-packet"]),
     ("weir-schemes", &["weir-core", "weir-packet"]),
-    ("weir-scenario", &["weir-core", "weir-packet"]),
-    ("weir-optimum", &["weir-core", "weir-packet", "weir-scenario"]),
+    ("weir-scenario", &["weir-core", "weir-medium", "weir-packet"]),
+    ("weir-optimum", &["weir-core", "weir-medium", "weir-packet", "weir-scenario"]),
     ("weir-net", &["weir-core", "weir-packet"]),
     ("weir-management", &["weir-core", "weir-net", "weir-packet"]),
     (
@@ -34,14 +35,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"],
     ),
     ("weir-results", &["weir-core", "weir-packet"]),
-    ("weir-sim", &["weir-core", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"]),
+    (
+        "weir-sim",
+        &["weir-core", "weir-medium", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"],
+    ),
 ];
 
 /// What only the tests of a crate may use beyond that: they run a forwarder.
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder"])];
 
 /// These know no sockets, clocks, threads or files.
-const SANS_IO: &[&str] = &["weir-packet", "weir-core", "weir-schemes", "weir-scenario", "weir-optimum"];
+const SANS_IO: &[&str] =
+    &["weir-packet", "weir-core", "weir-medium", "weir-schemes", "weir-scenario", "weir-optimum"];
 
 /// The key chain is files, in one module; else it is as they are.
 const WITH_FILES: (&str, &str) = ("weir-keychain", "store.rs");

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use weir_core::params::{Parameter, ParameterKind};
+use weir_core::seam::params::{Parameter, ParameterKind};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
 use weir_packet::{ServiceClass, Signal};

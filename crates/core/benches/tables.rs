@@ -5,12 +5,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use weir_core::cs::{ContentStore, CsPolicy};
-use weir_core::fib::Fib;
 use weir_core::ids::FaceId;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::pit::Pit;
 use weir_core::random::Random;
+use weir_core::tables::cs::{ContentStore, CsPolicy};
+use weir_core::tables::fib::Fib;
+use weir_core::tables::pit::Pit;
 use weir_core::units::{Span, Time};
 
 const LOOKUPS: usize = 1_000_000;

@@ -15,3 +15,51 @@ impl fmt::Display for FaceId {
 /// A prefix that flows have, at one node: small numbers, so that tables are indexed by them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixId(pub u32);
+
+/// The prefix of what matches no FIB entry.
+pub(crate) const NO_PREFIX: PrefixId = PrefixId(u32::MAX);
+
+/// A strategy of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StrategyId(pub(crate) u8);
+
+/// The handle of a PIT entry: it names that entry as long as it lives, and nothing afterwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PitId {
+    pub(crate) index: u32,
+    pub(crate) generation: u16,
+}
+
+impl PitId {
+    /// Both parts: place and generation.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.index as u64
+    }
+
+    /// Its place in the slab: below [`Pit::id_bound`](crate::tables::pit::Pit::id_bound), used again after the entry is gone.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// As the value of an NDNLPv2 PitToken.
+    #[inline]
+    pub const fn to_token(self) -> [u8; 6] {
+        let [a, b, c, d] = self.index.to_be_bytes();
+        let [e, f] = self.generation.to_be_bytes();
+        [a, b, c, d, e, f]
+    }
+
+    /// What [`PitId::to_token`] wrote; none if the token is of another length.
+    #[inline]
+    pub const fn from_token(token: &[u8]) -> Option<PitId> {
+        match *token {
+            [a, b, c, d, e, f] => Some(PitId {
+                index: u32::from_be_bytes([a, b, c, d]),
+                generation: u16::from_be_bytes([e, f]),
+            }),
+            _ => None,
+        }
+    }
+}

@@ -31,6 +31,6 @@ impl Producer {
         *packet.header_mut() = answer_header(packet.header());
         packet.content_len = self.payload.as_u64() as u32;
         packet.freshness = self.freshness;
-        packet.net_len = crate::wire::data_len(packet);
+        packet.net_len = crate::packet::wire::data_len(packet);
     }
 }

@@ -15,8 +15,7 @@
 //! Samples of Interests that were sent more than once are not
 //! taken (Karn): in NDN either sending may have been answered, and by different nodes.
 
-use crate::flow_prefix::NO_PREFIX;
-use crate::ids::PrefixId;
+use crate::ids::{NO_PREFIX, PrefixId};
 use crate::units::Span;
 
 const MIN_RTO: Span = Span::from_millis(200);

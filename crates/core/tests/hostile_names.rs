@@ -2,12 +2,13 @@
 //! crowd of prefixes of one another. Nothing panics, bounds hold, and what goes in comes out.
 
 use smallvec::SmallVec;
-use weir_core::cs::{ContentStore, CsPolicy};
-use weir_core::dead_nonce::{DEAD_NONCE_LIFETIME, DeadNonceList};
-use weir_core::fib::Fib;
 use weir_core::ids::FaceId;
+use weir_core::ids::PitId;
 use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher};
-use weir_core::pit::{Pit, PitId};
+use weir_core::tables::cs::{ContentStore, CsPolicy};
+use weir_core::tables::dead_nonce::{DEAD_NONCE_LIFETIME, DeadNonceList};
+use weir_core::tables::fib::Fib;
+use weir_core::tables::pit::Pit;
 use weir_core::{Span, Time};
 
 const HASHER: NameHasher = NameHasher::new(99);

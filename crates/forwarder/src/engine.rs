@@ -9,10 +9,10 @@ use std::net::SocketAddr;
 
 use mio::{Registry, Token};
 use tracing::{debug, info};
-use weir_core::forwarder::Action;
 use weir_core::ids::FaceId;
+use weir_core::node::Action;
 use weir_core::packet::{Kind, PacketId};
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
 use weir_packet::{Data, Interest, LpHeader, LpPacket, ServiceClass};
 

@@ -90,7 +90,7 @@ pub struct Face {
 
 impl Face {
     /// What management says of it; `queued` is what waits in the core.
-    pub fn status(&self, now: Time, queued: weir_core::scheme::Backlog) -> FaceStatus {
+    pub fn status(&self, now: Time, queued: weir_core::seam::Backlog) -> FaceStatus {
         let options = self.link.options();
         let waiting = match &self.channel {
             Channel::Transport(transport) => transport.waiting() as u64,

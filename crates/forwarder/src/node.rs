@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::cs::ContentStore;
-use weir_core::forwarder::{Action, CsUse, Forwarder, Input, TableLimits};
 use weir_core::ids::FaceId;
+use weir_core::ids::StrategyId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::{Action, CsUse, Forwarder, Input, TableLimits};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::scheme::{FaceConfig, NodeConfig, QueueLimit, Scheme};
-use weir_core::strategy::{BestRoute, Multicast};
-use weir_core::strategy_choice::StrategyId;
+use weir_core::seam::{BestRoute, Multicast};
+use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::tables::cs::ContentStore;
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{DecodeError, LpHeader, Name, NameRef};

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use mio::Token;
 use tracing::{debug, info, warn};
-use weir_core::forwarder::CsUse;
 use weir_core::ids::FaceId;
+use weir_core::node::CsUse;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, ServiceClass};
 

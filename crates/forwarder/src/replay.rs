@@ -6,10 +6,10 @@
 use core::fmt;
 use std::collections::BTreeSet;
 
-use weir_core::forwarder::{Action, CsUse};
 use weir_core::ids::FaceId;
-use weir_core::params::{Params, Value};
-use weir_core::scheme::DropReason;
+use weir_core::node::{Action, CsUse};
+use weir_core::seam::DropReason;
+use weir_core::seam::params::{Params, Value};
 use weir_core::units::{Bytes, Rate, Time};
 use weir_packet::{LpPacket, NameRef};
 

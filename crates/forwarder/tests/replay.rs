@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use running::{Folder, Peer, Producer, Running, SECOND, name};
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_forwarder::record::{Entry, Recording};
 use weir_forwarder::replay::{DifferenceKind, Replayed, replay};

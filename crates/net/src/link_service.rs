@@ -7,9 +7,9 @@
 //!
 //! No socket and no clock: times are handed in, frames go out through a function.
 
-pub use weir_core::marking::Marking;
+pub use weir_core::link::marking::Marking;
 
-use weir_core::marking::Marker;
+use weir_core::link::marking::Marker;
 use weir_core::units::Time;
 use weir_packet::fragment::{FragmentError, Fragmenter, Reassembler, ReassemblerConfig, ReassemblerCounters};
 use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN};

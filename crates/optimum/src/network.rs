@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::dcf::{Saturation, phy};
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::packet::wire;
 use weir_core::packet::{Kind, Packet};
 use weir_core::units::{Bytes, Rate, Span};
-use weir_core::wire;
+use weir_medium::{Saturation, phy};
 use weir_packet::{Name, PitToken, ServiceClass, Signal};
 use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
 

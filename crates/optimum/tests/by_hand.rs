@@ -4,8 +4,8 @@
 mod common;
 
 use common::{assert_near, built_in, flow, interest_ratio, mbps, network, optimum, rates};
-use weir_core::dcf::{Saturation, phy};
 use weir_core::{Bytes, Rate, Span};
+use weir_medium::{Saturation, phy};
 use weir_optimum::{Held, Objective, Options, Theory, steady};
 use weir_scenario::{FlowId, NodeId, Scenario};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weir_core::dcf::phy::RATES;
 use weir_core::units::{Bytes, Rate, Span};
+use weir_medium::phy::RATES;
 
 use crate::error::{Location, ScenarioError};
 use crate::expand::{check_sections, expand, items, zip};

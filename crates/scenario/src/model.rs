@@ -483,7 +483,7 @@ impl core::fmt::Display for ParamValue {
     }
 }
 
-impl From<&ParamValue> for weir_core::params::Value {
+impl From<&ParamValue> for weir_core::seam::params::Value {
     fn from(value: &ParamValue) -> Self {
         match value {
             ParamValue::Bool(b) => Self::Bool(*b),

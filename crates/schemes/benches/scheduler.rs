@@ -9,9 +9,9 @@ use std::time::Instant;
 use weir_core::ids::FaceId;
 use weir_core::ids::PrefixId;
 use weir_core::packet::{FlowKey, PacketId, PacketPool};
-use weir_core::params::Params;
 use weir_core::random::Random;
-use weir_core::scheme::{DequeueEvent, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit};
+use weir_core::seam::params::Params;
+use weir_core::seam::{DequeueEvent, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::{ServiceClass, Signal};
 
@@ -34,7 +34,7 @@ struct Face {
 
 fn nanoseconds_per_packet(flows: u32) -> f64 {
     let entry = weir_schemes::find("qsccp").expect("it is in the list");
-    let given = [("class_queue", weir_core::params::Value::Int(1 << 22))];
+    let given = [("class_queue", weir_core::seam::params::Value::Int(1 << 22))];
     let given = given.iter().map(|(key, value)| (*key, value));
     let params = Params::resolve(entry.parameters, given).expect("it is right");
     let rate = Some(Rate::from_mbps(100_000));

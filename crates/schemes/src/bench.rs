@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
 use weir_core::ids::{FaceId, PrefixId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy};
+use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, Name};
 

@@ -1,8 +1,8 @@
 //! `fixed`: no congestion control. A fixed window or a fixed rate, the cheapest next hop, drop-tail
 //! queues: the yardstick, and the smallest example of a scheme.
 
-use weir_core::params::{Parameter, ParameterKind, Params};
-use weir_core::scheme::{
+use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
 };
 use weir_core::units::{Rate, Time};

@@ -1,6 +1,6 @@
 //! Congestion-control schemes for NDN, a file or folder each, and the list of them.
 //!
-//! A scheme is made of up to three state machines (see `weir_core::scheme`); what it does not
+//! A scheme is made of up to three state machines (see `weir_core::seam`); what it does not
 //! make it takes from the core. Its file reads beside its paper.
 
 #[cfg(test)]

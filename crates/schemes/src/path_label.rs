@@ -20,8 +20,8 @@
 
 use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketId};
-use weir_core::queue::DropTail;
-use weir_core::scheme::{
+use weir_core::seam::DropTail;
+use weir_core::seam::{
     Backlog, ClearEvent, DequeueEvent, EnqueueEvent, FaceConfig, Next, Queue, ReceiveEvent,
 };
 use weir_packet::Signal;

@@ -1,7 +1,7 @@
 //! The list of all schemes.
 
-use weir_core::params::{Parameter, Params};
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
+use weir_core::seam::params::{Parameter, Params};
 
 /// A scheme as users see it.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ impl core::fmt::Debug for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_core::params::{ParameterKind, Value};
+    use weir_core::seam::params::{ParameterKind, Value};
 
     #[test]
     fn every_scheme_is_built_with_its_defaults_and_says_where_they_come_from() {

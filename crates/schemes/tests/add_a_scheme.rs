@@ -15,15 +15,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
-use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{PacketId, PacketPool};
-use weir_core::params::{Params, Value};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::scheme::{FaceConfig, FlowConfig, Gauge, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::params::{Params, Value};
+use weir_core::seam::{FaceConfig, FlowConfig, Gauge, NodeConfig, QueueLimit, Scheme};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{Name, ServiceClass};
 

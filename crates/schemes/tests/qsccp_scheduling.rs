@@ -5,15 +5,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use weir_core::ids::FaceId;
+use weir_core::ids::PitId;
 use weir_core::ids::PrefixId;
 use weir_core::name::{NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
-use weir_core::params::{Params, Value};
-use weir_core::pit::PitId;
 use weir_core::random::Random;
-use weir_core::scheme::{
-    DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit, ReceiveEvent,
-};
+use weir_core::seam::params::{Params, Value};
+use weir_core::seam::{DequeueEvent, Drops, EnqueueEvent, FaceConfig, Next, Queue, QueueLimit, ReceiveEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::ServiceClass::{self, Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
 use weir_packet::Signal;

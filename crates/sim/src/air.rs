@@ -1,10 +1,10 @@
 //! Shared media in a world: what they are offered, and what comes of it.
 
-use weir_core::dcf::{AirAction, Medium};
-use weir_core::forwarder::Input;
 use weir_core::ids::FaceId;
+use weir_core::node::Input;
 use weir_core::packet::PacketId;
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
+use weir_medium::{Medium, MediumAction};
 
 use crate::world::{FIRST_CHANNEL_EVENT, World};
 
@@ -47,19 +47,19 @@ impl World {
         self.schedule_air(air);
     }
 
-    fn carry_out_on_air(&mut self, air: u32, action: AirAction) {
+    fn carry_out_on_air(&mut self, air: u32, action: MediumAction) {
         let Air { first_channel, senders, .. } = &self.media[air as usize];
         let (first_channel, sender) = (*first_channel, |link: u32| senders[link as usize]);
         match action {
-            AirAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
-            AirAction::Receive { link, packet, at } => {
+            MediumAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
+            MediumAction::Receive { link, packet, at } => {
                 let channel = first_channel + link;
                 self.sent_on_air(channel, packet);
                 self.channels[channel as usize].in_flight.push_back((at, packet));
                 // One frame at a time is received, and has arrived before the next begins.
                 self.events.set(FIRST_CHANNEL_EVENT + channel, at);
             }
-            AirAction::Release { link, lost } => {
+            MediumAction::Release { link, lost } => {
                 let (node, face) = sender(link);
                 if let Some(packet) = lost {
                     self.sent_on_air(first_channel + link, packet);
@@ -68,7 +68,7 @@ impl World {
                 self.input(node, Input::Sent(face));
                 self.settle(node);
             }
-            AirAction::Rate { link, rate, fair } => {
+            MediumAction::Rate { link, rate, fair } => {
                 let (node, face) = sender(link);
                 self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
                 self.settle(node);

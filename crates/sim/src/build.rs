@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND};
-use weir_core::cs::{ContentStore, CsPolicy};
-use weir_core::dcf::phy::MAX_PACKET;
-use weir_core::dcf::{Medium, Pair};
-use weir_core::forwarder::{Forwarder, TableLimits};
 use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::HashedName;
-use weir_core::params::{Params, Value};
+use weir_core::node::{Forwarder, TableLimits};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::scheme::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::params::{Params, Value};
+use weir_core::seam::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Span, Time};
+use weir_medium::phy::MAX_PACKET;
+use weir_medium::{Medium, Pair};
 use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
 use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, did_you_mean};
 use weir_schemes::{Entry, SCHEMES};

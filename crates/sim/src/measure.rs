@@ -6,7 +6,7 @@
 use hashbrown::HashTable;
 use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_results::{
     DelayHistogram, Extent, FlowAccounts, FlowInfo, Interval, LinkRow, LinkSample, LinkSeries, Report,

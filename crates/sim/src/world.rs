@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 
 use weir_core::consumer::{Consumer, Source};
-use weir_core::dcf::AirAction;
 use weir_core::deadline::Deadlines;
-use weir_core::forwarder::{Action, Forwarder, Input};
 use weir_core::ids::FaceId;
 use weir_core::name::NameHasher;
+use weir_core::node::{Action, Forwarder, Input};
+use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
-use weir_core::wire::{self, WireError};
+use weir_medium::MediumAction;
 
 use crate::air::Air;
 use crate::measure::Measurements;
@@ -143,7 +143,7 @@ pub struct World {
     pub(crate) event_count: u64,
     pub(crate) wire_check: Option<WireCheck>,
     actions: Vec<Action>,
-    pub(crate) air_actions: Vec<AirAction>,
+    pub(crate) air_actions: Vec<MediumAction>,
 }
 
 /// Sends every packet through the codec.

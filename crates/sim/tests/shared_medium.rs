@@ -4,8 +4,8 @@
 mod common;
 
 use common::{at, in_parallel, parse, run, scenario, window};
-use weir_core::dcf::{Saturation, phy};
 use weir_core::units::{Bytes, Rate};
+use weir_medium::{Saturation, phy};
 use weir_results::{Report, WindowRow, jain, to_json};
 use weir_sim::{BuildError, Setup, World};
 

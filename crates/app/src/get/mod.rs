@@ -40,7 +40,7 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use weir_core::consumer::ConsumerCounters;
-use weir_core::scheme::{Gauge, Scheme};
+use weir_core::seam::{Gauge, Scheme};
 use weir_core::units::{Bytes, Rate, Span};
 use weir_keychain::{CertificateError, Trust, Validator};
 use weir_packet::sign::sha256;

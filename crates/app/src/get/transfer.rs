@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use hdrhistogram::Histogram;
 use weir_core::consumer::{Delivery, REORDER_BOUND};
 use weir_core::packet::Packet;
-use weir_core::scheme::Scheme;
+use weir_core::seam::Scheme;
 use weir_core::units::{Rate, Span, Time};
 use weir_keychain::{Moment, Validator};
 use weir_packet::{MAX_PACKET_SIZE, NackReason};

@@ -1,6 +1,6 @@
 use super::*;
-use crate::queue::DropTail;
-use crate::scheme::QueueLimit;
+use crate::seam::DropTail;
+use crate::seam::QueueLimit;
 
 fn packet(pool: &mut PacketPool, bytes: u32) -> PacketId {
     let id = pool.take();

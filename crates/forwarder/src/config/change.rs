@@ -1,6 +1,6 @@
 //! What a new file changes in a running forwarder.
 
-use weir_core::cs::CsPolicy;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Bytes;
 use weir_packet::Name;
 

@@ -27,9 +27,9 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_core::cs::CsPolicy;
-use weir_core::params::{Params, Value};
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
+use weir_core::seam::params::{Params, Value};
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::Name;
 use weir_scenario::ScenarioError;
@@ -371,7 +371,7 @@ pub struct Scheme {
 
 impl Scheme {
     /// Makes it.
-    pub fn build(&self) -> Box<dyn weir_core::scheme::Scheme> {
+    pub fn build(&self) -> Box<dyn weir_core::seam::Scheme> {
         (self.entry.build)(&self.params)
     }
 }

@@ -4,9 +4,9 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_core::cs::CsPolicy;
-use weir_core::params::{Params, Value as ParamValue};
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
+use weir_core::seam::params::{Params, Value as ParamValue};
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Bytes;
 use weir_packet::Name;
 use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};

@@ -16,7 +16,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::Span;
 use weir_packet::ServiceClass;
 

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use weir_core::cs::CsPolicy;
-use weir_core::params::Value;
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
+use weir_core::seam::params::Value;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Time};
 use weir_packet::NameRef;
 

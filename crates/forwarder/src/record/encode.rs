@@ -1,8 +1,8 @@
 //! Entries to bytes.
 
-use weir_core::cs::CsPolicy;
-use weir_core::params::Value;
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
+use weir_core::seam::params::Value;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Time;
 
 use super::{Entry, Header, MAGIC, VERSION};

@@ -23,12 +23,12 @@ use std::io;
 use std::path::Path;
 
 use tracing::warn;
-use weir_core::cs::CsPolicy;
-use weir_core::forwarder::Action;
 use weir_core::ids::FaceId;
+use weir_core::node::Action;
 use weir_core::packet::{Packet, PacketPool};
-use weir_core::params::Value;
-use weir_core::scheme::QueueLimit;
+use weir_core::seam::QueueLimit;
+use weir_core::seam::params::Value;
+use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Time;
 use weir_packet::{LpHeader, LpPacket, NameRef, Signal};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use weir_core::ids::FaceId;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::scheme::DropReason;
+use weir_core::seam::DropReason;
 use weir_core::units::{Bytes, Span};
 use weir_packet::{NackReason, Name, PitToken};
 

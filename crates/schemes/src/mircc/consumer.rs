@@ -9,7 +9,7 @@
 //! All primary Interests together make up the rate of the best path; secondary ones take what others
 //! leave. Whichever pacer is due sends the next segment. A Data that says no rate tells of no path.
 
-use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 
@@ -259,7 +259,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Bench {
-            let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            let params = weir_core::seam::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
             let consumer = Consumer::new(&Settings::new(&params));
             let (random, now) = (Random::named(1, "flow"), Time::from_nanos(1));
             Bench { consumer, random, now, pending: 0, is_permitted: true }

@@ -52,8 +52,8 @@ mod shaper;
 mod steering;
 mod untold;
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::{Rate, Span};
 
 use crate::registry::Entry;
@@ -231,7 +231,7 @@ impl Scheme for Mircc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_core::params::Value;
+    use weir_core::seam::params::Value;
 
     #[test]
     fn the_variants_differ_in_utilisation_in_the_count_of_secondary_flows_and_in_what_a_queue_weighs() {

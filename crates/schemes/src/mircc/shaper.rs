@@ -11,8 +11,8 @@
 
 use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketId, PacketPool};
-use weir_core::queue::DropTail;
-use weir_core::scheme::{
+use weir_core::seam::DropTail;
+use weir_core::seam::{
     Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, Queue,
     ReceiveEvent,
 };
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use weir_core::packet::Kind;
     use weir_core::random::Random;
-    use weir_core::scheme::QueueLimit;
+    use weir_core::seam::QueueLimit;
 
     struct Bench {
         shaper: Shaper,
@@ -227,7 +227,7 @@ mod tests {
     impl Bench {
         /// 10 Mb/s each way, C = 9.5 Mb/s.
         fn new() -> Bench {
-            let params = weir_core::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
+            let params = weir_core::seam::params::Params::resolve(super::super::PARAMETERS, []).unwrap();
             Bench::with(Settings::new(&params))
         }
 

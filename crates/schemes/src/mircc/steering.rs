@@ -1,8 +1,8 @@
 //! Path steering: an Interest takes the next hop that its label says (`../path_label.rs`). The label of
 //! a Data is the affair of the face by which it arrives (`shaper.rs`).
 
-use weir_core::scheme::{Decision, InterestEvent, Strategy};
-use weir_core::strategy::is_suppressed;
+use weir_core::seam::best_route::is_suppressed;
+use weir_core::seam::{Decision, InterestEvent, Strategy};
 use weir_packet::NackReason;
 
 use crate::path_label;
@@ -26,14 +26,14 @@ impl Strategy for Steering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_core::forwarder::{Action, Forwarder, Input, TableLimits};
     use weir_core::ids::FaceId;
     use weir_core::link::Link;
     use weir_core::name::{HashedName, NameHasher};
+    use weir_core::node::{Action, Forwarder, Input, TableLimits};
     use weir_core::packet::{Kind, PacketPool};
-    use weir_core::queue::DropTail;
     use weir_core::random::Random;
-    use weir_core::scheme::QueueLimit;
+    use weir_core::seam::DropTail;
+    use weir_core::seam::QueueLimit;
     use weir_core::units::{Span, Time};
     use weir_packet::{Name, Signal};
 

@@ -8,7 +8,7 @@
 //! The bound is for content stores: they answer at once, as much as is asked, and what W had grown to
 //! would go into the network when they end.
 
-use weir_core::scheme::{DataReceived, LossEvent};
+use weir_core::seam::{DataReceived, LossEvent};
 use weir_core::units::{Bytes, Rate};
 
 /// The window.

@@ -34,8 +34,8 @@
 pub(crate) mod raaqm;
 pub(crate) mod rfa;
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 
 use crate::path_label::LabellingQueue;
 use crate::registry::Entry;

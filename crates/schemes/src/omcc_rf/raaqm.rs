@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use weir_core::random::Random;
-use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
+use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 use weir_core::units::{Span, Time};
 
 use crate::path_label::PathLabel;

@@ -10,12 +10,12 @@
 //! ([`Counted`]), so nothing has to be guessed.
 
 use smallvec::SmallVec;
-use weir_core::fib::NextHop;
 use weir_core::ids::{FaceId, PrefixId};
-use weir_core::pit::PitEntry;
 use weir_core::random::Random;
-use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
-use weir_core::strategy::{is_suppressed, least_severe};
+use weir_core::seam::best_route::{is_suppressed, least_severe};
+use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
+use weir_core::tables::fib::NextHop;
+use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::NackReason;
 

@@ -1,11 +1,11 @@
 use super::*;
 use proptest::prelude::*;
-use weir_core::forwarder::Input;
+use weir_core::ids::StrategyId;
+use weir_core::node::Input;
 use weir_core::packet::PacketId;
-use weir_core::queue::DropTail;
-use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit, Strategy};
-use weir_core::strategy::BestRoute;
-use weir_core::strategy_choice::StrategyId;
+use weir_core::seam::BestRoute;
+use weir_core::seam::DropTail;
+use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit, Strategy};
 use weir_core::units::{Rate, Span};
 
 use crate::bench::{Bench, LIFETIME, name};

@@ -7,12 +7,12 @@
 //! nothing here. No rule moves traffic back to shorter paths.
 
 use smallvec::SmallVec;
-use weir_core::fib::NextHop;
 use weir_core::ids::{FaceId, PrefixId};
-use weir_core::params::Params;
 use weir_core::random::Random;
-use weir_core::scheme::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
-use weir_core::strategy::least_severe;
+use weir_core::seam::best_route::least_severe;
+use weir_core::seam::params::Params;
+use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
+use weir_core::tables::fib::NextHop;
 use weir_core::units::{Span, Time};
 use weir_packet::NackReason;
 

@@ -2,11 +2,11 @@ use super::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use weir_core::forwarder::Input;
+use weir_core::node::Input;
 use weir_core::packet::PacketId;
-use weir_core::params::{Params, Value};
-use weir_core::queue::DropTail;
-use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
+use weir_core::seam::DropTail;
+use weir_core::seam::params::{Params, Value};
+use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
 use weir_core::units::Rate;
 
 use crate::bench::{Bench, LIFETIME, name};

@@ -6,15 +6,15 @@
 //! - `rfc8289`: CoDel as K. Nichols et al. have it, RFC 8289, section 5, with a mark in place of a drop. The
 //!   next is due interval/√n after the n-th *was due*. A queue that holds no more than its longest packet is
 //!   no congestion; and who comes back within 16 intervals goes on with nearly the count of before.
-//! - `bytes`: NFD's rule ([`weir_core::marking`]).
+//! - `bytes`: NFD's rule ([`weir_core::link::marking`]).
 //!
 //! Nothing is dropped but what does not fit.
 
-use weir_core::marking::{Marker, Marking};
+use weir_core::link::marking::{Marker, Marking};
 use weir_core::packet::PacketId;
-use weir_core::params::Params;
-use weir_core::queue::DropTail;
-use weir_core::scheme::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
+use weir_core::seam::DropTail;
+use weir_core::seam::params::Params;
+use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
 use weir_core::units::{Span, Time};
 
 /// When to mark, and how far a queue is with it.

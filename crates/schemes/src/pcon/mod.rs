@@ -47,8 +47,8 @@
 mod forwarding;
 mod marking;
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::Span;
 
 use crate::registry::Entry;
@@ -271,7 +271,7 @@ impl Scheme for Pcon {
 mod tests {
     use super::*;
     use crate::window::pipe::{FLOW, Outcome, Pipe};
-    use weir_core::params::Value;
+    use weir_core::seam::params::Value;
     use weir_core::units::Rate;
 
     fn run(law: &str, variant: &str) -> Outcome {

@@ -2,14 +2,14 @@
 //! hop an Interest takes, and what the rates in passing packets become.
 
 use smallvec::SmallVec;
-use weir_core::fib::NextHop;
 use weir_core::ids::{FaceId, PrefixId};
 use weir_core::packet::{FlowKey, Packet};
-use weir_core::pit::PitEntry;
-use weir_core::scheme::{
+use weir_core::seam::best_route::{SUPPRESSION, least_severe, was_sent_within};
+use weir_core::seam::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
 };
-use weir_core::strategy::{SUPPRESSION, least_severe, was_sent_within};
+use weir_core::tables::fib::NextHop;
+use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::{NackReason, ServiceClass, Signal};
 

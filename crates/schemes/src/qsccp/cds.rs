@@ -23,9 +23,9 @@
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use weir_core::ids::PitId;
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList, PacketPool};
-use weir_core::pit::PitId;
-use weir_core::scheme::{
+use weir_core::seam::{
     Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved,
     Queue, ReceiveEvent,
 };

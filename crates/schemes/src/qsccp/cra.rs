@@ -1,7 +1,7 @@
 //! CRA, consumer rate adjustment (section IV-F): the consumer sends at the rate that the network
 //! suggests.
 
-use weir_core::scheme::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 

@@ -5,7 +5,7 @@
 //! while the first segments follow metadata of a tenth of their size. What comes too much waits at the other end of the
 //! link, in one queue for all classes, and there it stays, for the part 1 − η of the link is all that is left to drain it.
 
-use weir_core::pit::PitId;
+use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span};
 
 /// Links with round trips that are no longer may have room for all Data of the usual size that are on their way. Of smaller

@@ -136,9 +136,9 @@ mod pecn;
 mod policy;
 mod tables;
 
-use weir_core::flow_prefix::FlowPrefix;
-use weir_core::params::{Parameter, ParameterKind, Params};
-use weir_core::scheme::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Bytes, Rate, Span};
 
 use crate::registry::Entry;

@@ -7,8 +7,8 @@
 //! nobody gets more by what it calls its Interests.
 
 use weir_core::packet::{PacketId, PacketPool};
-use weir_core::queue::DropTail;
-use weir_core::scheme::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
+use weir_core::seam::DropTail;
+use weir_core::seam::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
 use weir_core::units::{Rate, Time};
 
 use crate::meter::Meter;

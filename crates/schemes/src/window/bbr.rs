@@ -45,8 +45,8 @@
 
 use std::collections::VecDeque;
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::{DataReceived, LossEvent, SendEvent};
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{

@@ -21,8 +21,8 @@
 //! Variants: `pcon`, the consumer of the original PCON (its β is 0.5), and `pcon-client`, that of the
 //! QSCCP authors (β 0.8). Both grow by 16 at most, and slow start ends at `low_window`.
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::DataReceived;
+use weir_core::seam::DataReceived;
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 
 use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;

@@ -27,8 +27,8 @@
 //! application does, and there is no W_est. Who has less than W_max aims lower, as in the article; that
 //! code compares with 0.99 of the last W_max.
 
-use weir_core::params::{Parameter, ParameterKind, Params, Variant};
-use weir_core::scheme::DataReceived;
+use weir_core::seam::DataReceived;
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::units::{Span, Time};
 
 use super::{Bounds, Congestion, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window};

@@ -28,8 +28,8 @@ pub(crate) mod reno;
 
 use core::fmt;
 
-use weir_core::params::{Parameter, ParameterKind, Params};
-use weir_core::scheme::{
+use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
 };
 use weir_core::units::{Rate, Span, Time};
@@ -363,8 +363,8 @@ mod tests {
     use super::reno::Reno;
     use super::*;
     use weir_core::packet::Packet;
-    use weir_core::params::Value;
     use weir_core::random::Random;
+    use weir_core::seam::params::Value;
     use weir_core::units::Bytes;
 
     /// A consumer's flow control, told by hand: Reno from a window of 64 on, in congestion avoidance.

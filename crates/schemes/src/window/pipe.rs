@@ -8,9 +8,9 @@ use std::rc::Rc;
 use weir_core::consumer::{Consumer, ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
-use weir_core::params::{Params, Value};
 use weir_core::random::Random;
-use weir_core::scheme::{
+use weir_core::seam::params::{Params, Value};
+use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
 };
 use weir_core::units::{Bytes, Rate, Span, Time};

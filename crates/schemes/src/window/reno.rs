@@ -21,8 +21,8 @@
 //! at least 1, and reacts to losses only, to each of them; with `cwa` its recovery goes by segments. Its RTO
 //! is not bounded by the lifetime, and a Nack is no sign to it; here both are as in the article.
 
-use weir_core::params::{Parameter, ParameterKind, Variant};
-use weir_core::scheme::DataReceived;
+use weir_core::seam::DataReceived;
+use weir_core::seam::params::{Parameter, ParameterKind, Variant};
 
 use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
 use crate::registry::Entry;

@@ -5,9 +5,9 @@
 //! None: there is no paper. It is the example of `docs/develop/add-a-scheme.md`.
 
 use weir_core::packet::PacketId;
-use weir_core::params::{Parameter, Params};
-use weir_core::queue::DropTail;
-use weir_core::scheme::{
+use weir_core::seam::DropTail;
+use weir_core::seam::params::{Parameter, Params};
+use weir_core::seam::{
     Backlog, ClearEvent, DataReceived, DequeueEvent, EnqueueEvent, FaceConfig, FlowConfig, FlowControl,
     Gauge, LossEvent, Next, Permit, PermitEvent, Queue, Scheme,
 };

@@ -1,0 +1,221 @@
+//! The sending end of a rate-limited link, as a state machine: a [`Queue`] and a transmitter.
+//!
+//! ```text
+//!            enqueue                dequeue            transmit
+//!   packet ----------> [ Queue ] ------------> busy ------------> on the link until `until`
+//!                          ^   free at `until`  |
+//!                          +--------------------+
+//! ```
+//!
+//! The transmitter knows only when it is free again, so an idle link has no timer: a packet that
+//! finds it free is on the link at once. Where a medium is shared (802.11) nobody knows that
+//! beforehand: the world says so when the packet has left.
+
+pub mod marking;
+
+use crate::packet::{Packet, PacketId, PacketPool};
+use crate::random::Random;
+use crate::seam::DropTail;
+use crate::seam::{
+    Backlog, ClearEvent, DequeueEvent, Drops, EnqueueEvent, Next, PrefixRemoved, Queue, QueueLimit,
+    ReceiveEvent,
+};
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// The sending end of a link.
+pub struct Link {
+    queue: Box<dyn Queue>,
+    pace: Pace,
+    busy_until: Time,
+    /// When the queue may have something for the free transmitter.
+    serve_at: Time,
+    /// The queue's periodic work is not done before: so that time passes, whatever it answers.
+    rests_until: Time,
+    random: Random,
+}
+
+/// How long a packet keeps the transmitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// As long as it takes at this rate; `None`: no time.
+    Rate(Option<Rate>),
+    /// Until [`Link::release`].
+    Shared,
+}
+
+/// A packet that begins to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet.
+    pub packet: PacketId,
+    /// When its last bit is on the link; [`Time::NEVER`] where the world will say.
+    pub until: Time,
+    /// How long it was queued.
+    pub waited: Span,
+}
+
+impl Link {
+    /// A free link; `rate` `None` means that sending takes no time.
+    pub fn new(queue: Box<dyn Queue>, rate: Option<Rate>, random: Random) -> Link {
+        let mut link = Link::with_pace(queue, Pace::Rate(rate), random);
+        link.start_or_stop(Time::ZERO, rate);
+        link
+    }
+
+    /// A free link to a medium that it shares with others: after a packet it waits for
+    /// [`Link::release`].
+    pub fn shared(queue: Box<dyn Queue>, random: Random) -> Link {
+        Link::with_pace(queue, Pace::Shared, random)
+    }
+
+    /// A link that takes nothing: what is left of one that was removed.
+    pub(crate) fn closed() -> Link {
+        let nothing = DropTail::new(QueueLimit::Packets(0));
+        Link::with_pace(Box::new(nothing), Pace::Shared, Random::named(0, "closed"))
+    }
+
+    fn with_pace(queue: Box<dyn Queue>, pace: Pace, random: Random) -> Link {
+        let (busy_until, serve_at, rests_until) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        Link { queue, pace, busy_until, serve_at, rests_until, random }
+    }
+
+    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another. On a
+    /// shared medium it is what the queue may count on, and sets no pace.
+    pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        if let Pace::Rate(pace) = &mut self.pace {
+            *pace = rate;
+            self.start_or_stop(now, rate);
+        }
+        self.queue.on_send_rate(rate, now);
+    }
+
+    /// On a shared medium: the packet that left last has left, or is lost. The next one may go.
+    pub fn release(&mut self, now: Time) {
+        if self.pace == Pace::Shared {
+            self.busy_until = now;
+            self.serve_at = if self.queue.backlog().packets > 0 { now } else { Time::NEVER };
+        }
+    }
+
+    /// The other end sends at another rate from now on.
+    pub fn set_receive_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.queue.on_receive_rate(rate, now);
+        if self.queue.backlog().packets > 0 {
+            self.serve_at = now.max(self.busy_until);
+        }
+    }
+
+    /// On a shared medium: what the face could have ([`Queue::on_fair_rate`]). It is told before the rate
+    /// that goes with it.
+    pub fn set_fair_rate(&mut self, now: Time, rate: Rate) {
+        self.queue.on_fair_rate(rate, now);
+    }
+
+    fn start_or_stop(&mut self, now: Time, rate: Option<Rate>) {
+        if rate == Some(Rate::ZERO) {
+            self.busy_until = Time::NEVER;
+            self.serve_at = Time::NEVER;
+        } else if self.busy_until == Time::NEVER {
+            self.busy_until = now;
+            self.serve_at = now;
+        }
+    }
+
+    /// A packet is to leave.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: PacketId, pool: &mut PacketPool, dropped: &mut Drops) {
+        pool[packet].queued_at = now;
+        pool[packet].measure();
+        self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped, random: &mut self.random }, packet);
+        self.serve_at = now.max(self.busy_until);
+    }
+
+    /// The next packet to leave at `now`, if the transmitter is free and the queue gives one. Call
+    /// it until it answers `None`.
+    #[inline]
+    pub fn serve(&mut self, now: Time, pool: &mut PacketPool, dropped: &mut Drops) -> Option<Departure> {
+        if now < self.busy_until || now < self.serve_at {
+            return None;
+        }
+        match self.queue.dequeue(&mut DequeueEvent { now, pool, dropped, random: &mut self.random }) {
+            Next::Packet(packet) => {
+                let len = Bytes::new(pool[packet].measure());
+                debug_assert_eq!(len.as_u64(), crate::packet::wire::frame_len(&pool[packet]));
+                self.busy_until = match self.pace {
+                    Pace::Rate(Some(rate)) => now + rate.time_for(len),
+                    Pace::Rate(None) => now,
+                    Pace::Shared => Time::NEVER,
+                };
+                let waiting = self.queue.backlog().packets > 0;
+                self.serve_at = if waiting { self.busy_until } else { Time::NEVER };
+                Some(Departure { packet, until: self.busy_until, waited: now - pool[packet].queued_at })
+            }
+            Next::At(time) => {
+                // A queue that asks to be called now again would spin: a nanosecond is progress.
+                self.serve_at = time.max(now + Span::from_nanos(1));
+                None
+            }
+            Next::Empty => {
+                self.serve_at = Time::NEVER;
+                None
+            }
+        }
+    }
+
+    /// A packet arrived by this link from the other end.
+    #[inline]
+    pub fn on_receive(&mut self, now: Time, packet: &mut Packet, wire_len: Bytes, rtt: Option<Span>) {
+        self.queue.on_receive(&mut ReceiveEvent { now, packet, wire_len, rtt, random: &mut self.random });
+    }
+
+    /// The queue's periodic work. It may let packets go earlier than it said, so it is asked again.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.periodic_work_at() <= now {
+            self.rests_until = now + Span::from_nanos(1);
+            self.queue.on_deadline(now);
+            if self.queue.backlog().packets > 0 {
+                self.serve_at = now.max(self.busy_until);
+            }
+        }
+    }
+
+    /// A FIB entry is gone.
+    pub fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
+        self.queue.on_prefix_removed(ev);
+    }
+
+    /// The face is gone: gives up everything that waits.
+    pub fn clear(&mut self, now: Time, pool: &mut PacketPool, cleared: &mut Vec<PacketId>) {
+        self.queue.clear(&mut ClearEvent { now, pool, cleared });
+    }
+
+    /// When to call again.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.serve_at.min(self.periodic_work_at())
+    }
+
+    #[inline]
+    fn periodic_work_at(&self) -> Time {
+        self.queue.next_deadline().max(self.rests_until)
+    }
+
+    /// How much is waiting.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+}
+
+impl core::fmt::Debug for Link {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Link")
+            .field("pace", &self.pace)
+            .field("busy_until", &self.busy_until)
+            .field("backlog", &self.backlog())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! A Data: what it satisfies, and its way to each downstream.
+
+use super::flow::entry_flow;
+use super::{Answerer, FaceKind, Forwarder, Out};
+use crate::ids::{FaceId, PitId};
+use crate::packet::PacketId;
+use crate::seam::{Answer, DataEvent, DataOutEvent, DropReason};
+use crate::tables::pit::InRecord;
+
+impl Forwarder {
+    pub(super) fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let token = PitId::from_token(out.pool[id].header().pit_token.bytes());
+        let mut matches = core::mem::take(&mut self.matches);
+        matches.clear();
+        let data = &mut out.pool[id];
+        let digest = self.pit.wants_digest(&data.name).then(|| self.digest_of(data)).flatten();
+        self.pit.matches(&data.name, token, digest.as_ref(), &mut matches);
+        if matches.is_empty() {
+            out.drop(face, id, DropReason::Unsolicited);
+        } else {
+            self.satisfy(face, id, &matches, out);
+        }
+        self.matches = matches;
+    }
+
+    pub(super) fn satisfy(&mut self, face: FaceId, id: PacketId, matches: &[PitId], out: &mut Out<'_>) {
+        let now = out.now;
+        let local = self.is_local(face);
+        for (index, &pit) in matches.iter().enumerate() {
+            let entry = self.pit.entry(pit).expect("just matched");
+            let flow = entry_flow(entry);
+            let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
+            out.pool[id].flow = flow;
+            if let Some(rtt) = rtt {
+                self.round_trips.sample(flow.prefix, rtt);
+            }
+            if index == 0 {
+                out.pool[id].pit = pit;
+                self.receive(face, id, rtt, out);
+            }
+            let entry = self.pit.entry(pit).expect("just matched");
+            let (data, random) = (&mut out.pool[id], &mut self.random);
+            let strategy = self.strategies.get(entry.strategy);
+            strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
+        }
+        self.store(id, out);
+        self.data_seen += 1;
+        for (index, &pit) in matches.iter().enumerate() {
+            self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
+        }
+        for &pit in matches {
+            self.forget(pit, Some(face), out);
+            self.satisfied += 1;
+        }
+    }
+
+    /// Sends a copy to each downstream of one of the entries; the packet itself to the last one of all.
+    pub(super) fn answer_downstreams(
+        &mut self,
+        from: FaceId,
+        id: PacketId,
+        pit: PitId,
+        is_last: bool,
+        out: &mut Out<'_>,
+    ) {
+        let entry = self.pit.entry(pit).expect("just matched");
+        let by = Answerer { flow: entry_flow(entry), strategy: entry.strategy };
+        let mut previous: Option<InRecord> = None;
+        let mut index = 0;
+        while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {
+            index += 1;
+            if record.expires < out.now || record.face == from || !self.is_to_be_answered(record.face) {
+                continue;
+            }
+            if let Some(previous) = previous.replace(record) {
+                let copy = out.pool.duplicate(id);
+                self.send_data(copy, &previous, by, out);
+            }
+        }
+        match (previous, is_last) {
+            (Some(record), true) => self.send_data(id, &record, by, out),
+            (Some(record), false) => {
+                let copy = out.pool.duplicate(id);
+                self.send_data(copy, &record, by, out);
+            }
+            (None, true) => out.pool.free(id),
+            (None, false) => {}
+        }
+    }
+
+    /// Whether a downstream gets the Data for this entry: a neighbour gets it once. An application gets it for
+    /// each of its Interests: it may know them by their tokens.
+    #[inline]
+    pub(super) fn is_to_be_answered(&mut self, face: FaceId) -> bool {
+        let state = &mut self.faces[face.0 as usize];
+        let is_first = core::mem::replace(&mut state.answered, self.data_seen) != self.data_seen;
+        is_first || state.kind == FaceKind::Application
+    }
+
+    pub(super) fn send_data(&mut self, id: PacketId, to: &InRecord, by: Answerer, out: &mut Out<'_>) {
+        let answer = if to.aggregated { Answer::Aggregated } else { Answer::Forwarded };
+        self.send_answer(id, to, by, answer, out);
+    }
+
+    pub(super) fn send_answer(
+        &mut self,
+        id: PacketId,
+        to: &InRecord,
+        by: Answerer,
+        answer: Answer,
+        out: &mut Out<'_>,
+    ) {
+        let now = out.now;
+        let Answerer { flow, strategy } = by;
+        let local = self.is_local(to.face);
+        let data = &mut out.pool[id];
+        data.flow = flow;
+        data.header_mut().pit_token = to.token;
+        let (face, random) = (to.face, &mut self.random);
+        self.strategies.get(strategy).on_data_out(&mut DataOutEvent {
+            now,
+            data,
+            face,
+            local,
+            flow,
+            in_record: to,
+            answer,
+            random,
+        });
+        self.send(face, id, out);
+    }
+}

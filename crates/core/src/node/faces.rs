@@ -1,0 +1,148 @@
+//! Faces that come and go.
+
+use super::{FIRST_LINK_TIMER, Face, FaceKind, Forwarder, LONGEST_LIFETIME, LinkFace, Out};
+use crate::ids::FaceId;
+use crate::link::Link;
+use crate::packet::PacketPool;
+use crate::seam::{Backlog, DropReason};
+use crate::units::{Rate, Time};
+
+impl Forwarder {
+    /// Adds the face of an application on this node.
+    pub fn add_application(&mut self, now: Time) -> FaceId {
+        self.add_face(now, FaceKind::Application)
+    }
+
+    /// The face that [`Forwarder::add_link`] or [`Forwarder::add_application`] gives next.
+    pub fn next_face(&self, now: Time) -> FaceId {
+        self.reusable(now).unwrap_or(FaceId(self.faces.len() as u32))
+    }
+
+    /// Adds a face with a link behind it.
+    pub fn add_link(&mut self, now: Time, link: Link) -> FaceId {
+        let place = self.free_links.pop().unwrap_or(self.links.len() as u32);
+        let face = self.add_face(now, FaceKind::Link(place));
+        let state = LinkFace { face, link, timer: Time::NEVER };
+        if place as usize == self.links.len() {
+            self.links.push(state);
+            self.deadlines.push();
+        } else {
+            self.links[place as usize] = state;
+        }
+        self.set_link_timer(place);
+        face
+    }
+
+    /// A face whose number may be used again: nobody remembers the old one.
+    fn reusable(&self, now: Time) -> Option<FaceId> {
+        self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME).map(|(_, face)| *face)
+    }
+
+    fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
+        let face = self.next_face(now);
+        let state = Face { kind, up: true, answered: 0 };
+        if face.0 as usize == self.faces.len() {
+            self.faces.push(state);
+        } else {
+            self.gone.pop_front();
+            self.faces[face.0 as usize] = state;
+            self.strategies.each().for_each(|strategy| strategy.on_face(face, true, now));
+        }
+        face
+    }
+
+    /// Removes a face, its routes, and what waits in front of it.
+    pub fn remove_face(
+        &mut self,
+        now: Time,
+        face: FaceId,
+        pool: &mut PacketPool,
+        actions: &mut Vec<super::Action>,
+    ) {
+        let kind = self.faces[face.0 as usize].kind;
+        if kind == FaceKind::Gone {
+            return;
+        }
+        let mut out = Out { now, pool, actions };
+        self.on_face(face, false, &mut out);
+        self.remove_routes_of(face, &mut out);
+        if let FaceKind::Link(place) = kind {
+            let mut link = core::mem::replace(&mut self.links[place as usize].link, Link::closed());
+            let mut cleared = Vec::new();
+            link.clear(now, out.pool, &mut cleared);
+            cleared.into_iter().for_each(|packet| out.drop(face, packet, DropReason::FaceDown));
+            self.set_link_timer(place);
+            self.free_links.push(place);
+        }
+        self.faces[face.0 as usize].kind = FaceKind::Gone;
+        self.gone.push_back((now, face));
+        self.report_drops(&mut out);
+        self.set_strategy_timer();
+    }
+
+    pub(super) fn on_face(&mut self, face: FaceId, up: bool, out: &mut Out<'_>) {
+        let state = &mut self.faces[face.0 as usize];
+        if state.kind == FaceKind::Gone {
+            return;
+        }
+        state.up = up;
+        self.strategies.each().for_each(|strategy| strategy.on_face(face, up, out.now));
+    }
+
+    /// Whether an application on this node is behind a face.
+    #[inline]
+    pub fn is_local(&self, face: FaceId) -> bool {
+        self.faces[face.0 as usize].kind == FaceKind::Application
+    }
+
+    /// The link behind a face, and its place.
+    #[inline]
+    pub(super) fn link_of(&mut self, face: FaceId) -> Option<(u32, &mut Link)> {
+        match self.faces[face.0 as usize].kind {
+            FaceKind::Link(place) => Some((place, &mut self.links[place as usize].link)),
+            FaceKind::Application | FaceKind::Gone => None,
+        }
+    }
+
+    /// Changes the rate of a face's link, from its next packet on ([`Link::set_rate`]).
+    pub fn set_link_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+        if let Some((place, link)) = self.link_of(face) {
+            link.set_rate(now, rate);
+            self.set_link_timer(place);
+        }
+    }
+
+    /// Tells the queue of a face that the other end of its link sends at another rate from now on.
+    pub fn set_receive_rate(&mut self, now: Time, face: FaceId, rate: Option<Rate>) {
+        if let Some((place, link)) = self.link_of(face) {
+            link.set_receive_rate(now, rate);
+            self.set_link_timer(place);
+        }
+    }
+
+    /// Tells the queue of a face on a shared medium what the face could have; the rate that goes with it
+    /// comes after ([`Forwarder::set_receive_rate`]).
+    pub fn set_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
+        if let Some((_, link)) = self.link_of(face) {
+            link.set_fair_rate(now, rate);
+        }
+    }
+
+    /// What waits at a face's link; nothing at an application's.
+    pub fn backlog(&self, face: FaceId) -> Backlog {
+        match self.faces[face.0 as usize].kind {
+            FaceKind::Link(place) => self.links[place as usize].link.backlog(),
+            FaceKind::Application | FaceKind::Gone => Backlog::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_link_timer(&mut self, place: u32) {
+        let state = &mut self.links[place as usize];
+        let wanted = state.link.next_deadline();
+        if wanted != state.timer {
+            state.timer = wanted;
+            self.deadlines.set(FIRST_LINK_TIMER + place, wanted);
+        }
+    }
+}

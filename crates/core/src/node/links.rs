@@ -1,0 +1,114 @@
+//! Packets to and from the queues of links, and what those drop.
+
+use weir_packet::NackReason;
+
+use super::expiry::give_up_downed;
+use super::{Action, Face, FaceKind, Forwarder, LinkFace, Out};
+use crate::ids::{FaceId, PitId};
+use crate::packet::PacketId;
+use crate::seam::{DropReason, Dropped};
+use crate::tables::pit::Pit;
+use crate::units::{Bytes, Span};
+
+impl Forwarder {
+    /// Lets the queue of the face see a packet that arrived on it.
+    #[inline]
+    pub(super) fn receive(&mut self, face: FaceId, id: PacketId, rtt: Option<Span>, out: &mut Out<'_>) {
+        if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
+            let packet = &mut out.pool[id];
+            let wire_len = Bytes::new(packet.wire_len());
+            self.links[link as usize].link.on_receive(out.now, packet, wire_len, rtt);
+            self.set_link_timer(link);
+        }
+    }
+
+    /// Sends a packet by a face: to the application, or into the queue of the link.
+    #[inline]
+    pub(super) fn send(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let Face { kind, up, .. } = self.faces[face.0 as usize];
+        match kind {
+            _ if !up => out.drop(face, id, DropReason::FaceDown),
+            FaceKind::Gone => out.drop(face, id, DropReason::FaceDown),
+            FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
+            FaceKind::Link(link) => {
+                self.links[link as usize].link.enqueue(out.now, id, out.pool, &mut self.dropped);
+                self.serve(link, out);
+            }
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, face: FaceId, out: &mut Out<'_>) {
+        if let FaceKind::Link(link) = self.faces[face.0 as usize].kind {
+            self.links[link as usize].link.release(out.now);
+            self.serve(link, out);
+        }
+    }
+
+    /// Lets a link send what it can, and sets its timer.
+    pub(super) fn serve(&mut self, link: u32, out: &mut Out<'_>) {
+        let LinkFace { face, link: state, .. } = &mut self.links[link as usize];
+        while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
+            let packet = &out.pool[departure.packet];
+            if packet.header().congestion_mark != 0 && packet.is_interest() {
+                remember_mark(&mut self.pit, packet.pit, *face);
+            }
+            let (packet, until, waited) = (departure.packet, departure.until, departure.waited);
+            out.actions.push(Action::Transmit { face: *face, packet, until, waited });
+        }
+        if !self.dropped.is_empty() {
+            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
+        }
+        self.set_link_timer(link);
+    }
+
+    /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is
+    /// being sent or answered. A Nack that this makes may be dropped in its turn, or push out others.
+    pub(super) fn report_drops(&mut self, out: &mut Out<'_>) {
+        let mut done = 0;
+        while let Some(&(face, Dropped { packet, reason, nack })) = self.to_report.get(done) {
+            done += 1;
+            if out.pool[packet].is_interest() {
+                self.on_interest_dropped(face, packet, nack, out);
+            }
+            out.drop(face, packet, reason);
+        }
+        self.to_report.clear();
+    }
+
+    /// An Interest did not leave. Tells the downstreams where the queue asks for it, unless Data may
+    /// still come by another next hop or for an earlier sending.
+    pub(super) fn on_interest_dropped(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        nack: Option<NackReason>,
+        out: &mut Out<'_>,
+    ) {
+        let interest = &out.pool[id];
+        let (pit, nonce) = (interest.pit, interest.nonce);
+        // It may have been queued for so long that its entry's handle is another's again.
+        let Some(entry) = self.pit.entry_mut(pit).filter(|entry| *entry.name() == interest.name) else {
+            return;
+        };
+        let Some(record) = entry.out_record(face).filter(|r| r.nonce == nonce && r.times_sent == 1) else {
+            return;
+        };
+        record.give_up(nack);
+        give_up_downed(entry, &self.faces);
+        match nack {
+            _ if entry.is_pending(out.now) => {}
+            Some(reason) => {
+                let copy = out.pool.duplicate(id);
+                self.reject(pit, copy, reason, out);
+            }
+            None => self.note_unsent(pit),
+        }
+    }
+}
+
+fn remember_mark(pit: &mut Pit, id: PitId, face: FaceId) {
+    let record = pit.entry_mut(id).and_then(|entry| entry.out_records.iter_mut().find(|r| r.face == face));
+    if let Some(record) = record {
+        record.marked = true;
+    }
+}

@@ -1,0 +1,93 @@
+//! Routes, strategies and content store, as whoever manages a node changes them.
+
+use super::{Action, CsUse, Forwarder, Out};
+use crate::ids::StrategyId;
+use crate::ids::{FaceId, PrefixId};
+use crate::name::HashedName;
+use crate::packet::PacketPool;
+use crate::seam::Strategy;
+use crate::tables::fib::{FibId, Removed};
+use crate::tables::flow_prefix::FlowPrefix;
+use crate::units::Time;
+
+impl Forwarder {
+    /// Adds a next hop to a prefix, or changes its cost.
+    pub fn add_route(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
+        self.fib.insert(prefix, face, cost)
+    }
+
+    /// Takes a next hop from a prefix; says whether it was there. With the last one the prefix goes, and
+    /// what is known of its flows.
+    pub fn remove_route(
+        &mut self,
+        now: Time,
+        prefix: &HashedName,
+        face: FaceId,
+        pool: &mut PacketPool,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let removed = self.fib.remove_next_hop(prefix, face);
+        if let Removed::Prefix(id) = removed {
+            let mut out = Out { now, pool, actions };
+            self.forget_fib_prefix(id, &mut out);
+            self.report_drops(&mut out);
+        }
+        removed != Removed::Nothing
+    }
+
+    pub(super) fn remove_routes_of(&mut self, face: FaceId, out: &mut Out<'_>) {
+        for id in self.fib.remove_face(face) {
+            self.forget_fib_prefix(id, out);
+        }
+    }
+
+    fn forget_fib_prefix(&mut self, id: FibId, out: &mut Out<'_>) {
+        if self.prefixes.rule() == FlowPrefix::FibEntry {
+            self.forget_prefix(PrefixId(id.0), out);
+        }
+    }
+
+    /// Adds a strategy, to be chosen; `None` if there are too many
+    /// ([`MOST_STRATEGIES`](crate::node::MOST_STRATEGIES)).
+    pub fn add_strategy(&mut self, strategy: Box<dyn Strategy>) -> Option<StrategyId> {
+        self.strategies.add(strategy)
+    }
+
+    /// Has a strategy forward the names under a prefix. What is pending stays with the one that began.
+    pub fn choose_strategy(&mut self, prefix: &HashedName, strategy: StrategyId) {
+        self.strategies.choose(prefix, strategy);
+    }
+
+    /// Takes back the choice for a prefix.
+    pub fn unchoose_strategy(&mut self, prefix: &HashedName) {
+        self.strategies.unchoose(prefix);
+    }
+
+    /// Changes the bounds of the content store.
+    pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64, pool: &mut PacketPool) {
+        self.cs.set_limits(packets, bytes, &mut self.evicted);
+        self.evicted.drain(..).for_each(|packet| pool.free(packet));
+    }
+
+    /// What the content store is used for.
+    pub fn content_store_use(&self) -> CsUse {
+        self.cs_use
+    }
+
+    /// Changes what the content store is used for.
+    pub fn use_content_store(&mut self, cs_use: CsUse) {
+        self.cs_use = cs_use;
+    }
+
+    /// Erases at most `limit` Data under a prefix; says how many.
+    pub fn erase_content(&mut self, prefix: &HashedName, limit: usize, pool: &mut PacketPool) -> usize {
+        let erased = self.cs.erase(prefix, limit, &mut self.evicted);
+        self.evicted.drain(..).for_each(|packet| pool.free(packet));
+        erased
+    }
+
+    /// How many PIT entries were answered, and how many expired.
+    pub fn satisfied_and_unsatisfied(&self) -> (u64, u64) {
+        (self.satisfied, self.unsatisfied)
+    }
+}

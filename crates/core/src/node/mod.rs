@@ -1,0 +1,373 @@
+//! One node: tables, strategy and links, driven by inputs and answering with actions.
+//!
+//! ```text
+//!             Interest: loop? -> PIT -> content store -> FIB -> strategy -> queue -> link
+//!  input ---> Data:     PIT -> queue of its face -> strategy -> content store -> downstreams
+//!             Nack:     PIT -> strategy -> another next hop, or downstreams
+//! ```
+//!
+//! The world hands in packets, deadlines and faces that come and go ([`Forwarder::handle`]); what
+//! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
+//! inputs give the same actions.
+
+mod data;
+mod expiry;
+mod faces;
+mod flow;
+mod interest;
+mod links;
+mod manage;
+mod nack;
+mod scope;
+mod store;
+mod strategy_choice;
+#[cfg(test)]
+mod tests;
+
+pub use strategy_choice::MOST_STRATEGIES;
+
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+
+use scope::{Scope, scope_of};
+use strategy_choice::StrategyChoice;
+
+use crate::deadline::Deadlines;
+use crate::ids::{FaceId, PitId, StrategyId};
+use crate::link::Link;
+use crate::name::NameHasher;
+use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
+use crate::random::Random;
+use crate::rtt::RoundTrips;
+use crate::seam::{DropReason, Dropped, Drops, Strategy};
+use crate::tables::cs::ContentStore;
+use crate::tables::dead_nonce::DeadNonceList;
+use crate::tables::fib::Fib;
+use crate::tables::flow_prefix::{FlowPrefix, Prefixes};
+use crate::tables::pit::Pit;
+use crate::units::{Span, Time};
+
+/// Bounds of a node's tables.
+#[derive(Clone, Debug)]
+pub struct TableLimits {
+    /// Pending Interests.
+    pub pit_entries: usize,
+    /// Dead nonces.
+    pub dead_nonces: usize,
+}
+
+impl Default for TableLimits {
+    fn default() -> TableLimits {
+        TableLimits { pit_entries: 1 << 20, dead_nonces: 1 << 16 }
+    }
+}
+
+/// Something happens to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A packet arrived on a face.
+    Packet {
+        /// The face.
+        face: FaceId,
+        /// The packet; the node owns it from now on.
+        packet: PacketId,
+    },
+    /// [`Forwarder::next_deadline`] is reached.
+    Deadline,
+    /// A face came up.
+    FaceUp(FaceId),
+    /// A face went down.
+    FaceDown(FaceId),
+    /// The last packet of a face on a shared medium has left, or is lost: the next one may go.
+    Sent(FaceId),
+}
+
+/// Something is to be done with a packet, which the world owns from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Put it on the link of a face; its last bit leaves at `until`, or when the world says so
+    /// ([`Input::Sent`]) where the medium is shared.
+    Transmit {
+        /// The face.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+        /// When its last bit leaves; [`Time::NEVER`] on a shared medium.
+        until: Time,
+        /// How long it was queued.
+        waited: Span,
+    },
+    /// Give it to the application behind a local face.
+    Deliver {
+        /// The face.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+    },
+    /// Count it and free it.
+    Drop {
+        /// The face that it was to leave by, or on which it arrived.
+        face: FaceId,
+        /// The packet.
+        packet: PacketId,
+        /// Why.
+        reason: DropReason,
+    },
+}
+
+/// Where a face leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FaceKind {
+    /// To an application on this node.
+    Application,
+    /// Out by this link.
+    Link(u32),
+    /// Nowhere: it was removed.
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Face {
+    kind: FaceKind,
+    up: bool,
+    /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
+    answered: u64,
+}
+
+impl Face {
+    /// Whether an Interest of this scope may leave by it.
+    #[inline]
+    fn takes(self, scope: Scope) -> bool {
+        self.up && (scope == Scope::Global || self.kind == FaceKind::Application)
+    }
+}
+
+/// On whose behalf a Data goes to a downstream.
+#[derive(Clone, Copy)]
+struct Answerer {
+    flow: FlowKey,
+    strategy: StrategyId,
+}
+
+/// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
+/// take a place in the PIT for ever. Assumed: five times what applications that wait for news use (60 s,
+/// NFD's notifications); they ask again.
+const LONGEST_LIFETIME: Span = Span::from_secs(300);
+
+/// A link, its face, and what its timer is set to.
+struct LinkFace {
+    face: FaceId,
+    link: Link,
+    timer: Time,
+}
+
+const PIT_TIMER: u32 = 0;
+const STRATEGY_TIMER: u32 = 1;
+const FIRST_LINK_TIMER: u32 = 2;
+
+/// One NDN node.
+pub struct Forwarder {
+    faces: Vec<Face>,
+    links: Vec<LinkFace>,
+    fib: Fib,
+    prefixes: Prefixes,
+    round_trips: RoundTrips,
+    pit: Pit,
+    cs: ContentStore<PacketId>,
+    dead_nonces: DeadNonceList,
+    strategies: StrategyChoice,
+    random: Random,
+    deadlines: Deadlines,
+    /// What the timers of PIT and strategy are set to.
+    pit_timer: Time,
+    strategy_timer: Time,
+    /// The strategy is not called before: so that time passes, whatever it answers.
+    strategy_rests_until: Time,
+    /// Reused between calls.
+    dropped: Drops,
+    /// What queues dropped during this call, and at which face.
+    to_report: Vec<(FaceId, Dropped)>,
+    matches: SmallVec<[PitId; 4]>,
+    evicted: Vec<PacketId>,
+    /// Entries whose Interest did not leave, the oldest first: in a full PIT they make room for others.
+    unsent: VecDeque<PitId>,
+    /// Faces that were removed, and since when: no entry of the PIT may mean the old one when the number
+    /// is used again.
+    gone: VecDeque<(Time, FaceId)>,
+    /// Places of links that were removed.
+    free_links: Vec<u32>,
+    cs_use: CsUse,
+    /// Makes the implicit digest of a Data.
+    digest: Option<ImplicitDigest>,
+    /// Data that satisfied something.
+    data_seen: u64,
+    satisfied: u64,
+    unsatisfied: u64,
+}
+
+/// SHA-256 of a bare Data.
+pub type ImplicitDigest = fn(&[u8]) -> [u8; 32];
+
+/// What the content store is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsUse {
+    /// Data are stored.
+    pub admit: bool,
+    /// Interests are answered from it.
+    pub serve: bool,
+}
+
+/// The world's side of a call: where packets live, and what is to be done with them.
+struct Out<'a> {
+    now: Time,
+    pool: &'a mut PacketPool,
+    actions: &'a mut Vec<Action>,
+}
+
+impl Out<'_> {
+    fn drop(&mut self, face: FaceId, packet: PacketId, reason: DropReason) {
+        self.actions.push(Action::Drop { face, packet, reason });
+    }
+}
+
+impl Forwarder {
+    /// A node without faces, routes or content store.
+    pub fn new(
+        strategy: Box<dyn Strategy>,
+        limits: &TableLimits,
+        hasher: NameHasher,
+        random: Random,
+    ) -> Forwarder {
+        Forwarder {
+            faces: Vec::new(),
+            links: Vec::new(),
+            fib: Fib::new(),
+            prefixes: Prefixes::new(FlowPrefix::FibEntry),
+            round_trips: RoundTrips::default(),
+            pit: Pit::new(hasher, limits.pit_entries),
+            cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
+            dead_nonces: DeadNonceList::new(
+                limits.dead_nonces,
+                crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
+            ),
+            strategies: StrategyChoice::new(strategy),
+            random,
+            deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
+            pit_timer: Time::NEVER,
+            strategy_timer: Time::NEVER,
+            strategy_rests_until: Time::ZERO,
+            dropped: Drops::new(),
+            to_report: Vec::new(),
+            matches: SmallVec::new(),
+            evicted: Vec::new(),
+            unsent: VecDeque::new(),
+            gone: VecDeque::new(),
+            free_links: Vec::new(),
+            cs_use: CsUse { admit: true, serve: true },
+            digest: None,
+            data_seen: 0,
+            satisfied: 0,
+            unsatisfied: 0,
+        }
+    }
+
+    /// Says what flows are at this node, before there are packets.
+    pub fn set_flow_prefix(&mut self, rule: FlowPrefix) {
+        self.prefixes = Prefixes::new(rule);
+    }
+
+    /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
+    ///
+    /// # Panics
+    /// If the store that it has holds packets, since nobody would free them.
+    pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
+        assert!(self.cs.is_empty(), "a content store is given before there are packets");
+        self.cs = store;
+    }
+
+    /// Says how the implicit digest of a Data is made from its bytes. It is made only where an Interest asks
+    /// for a Data of that name by its digest.
+    pub fn set_digest(&mut self, digest: ImplicitDigest) {
+        self.digest = Some(digest);
+    }
+
+    /// The routes.
+    pub fn fib(&self) -> &Fib {
+        &self.fib
+    }
+
+    /// The pending Interests.
+    pub fn pit(&self) -> &Pit {
+        &self.pit
+    }
+
+    /// The content store.
+    pub fn content_store(&self) -> &ContentStore<PacketId> {
+        &self.cs
+    }
+
+    /// When to hand in the next [`Input::Deadline`].
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.deadlines.next()
+    }
+
+    /// Handles one input; appends what is to be done to `actions`.
+    pub fn handle(&mut self, now: Time, input: Input, pool: &mut PacketPool, actions: &mut Vec<Action>) {
+        let mut out = Out { now, pool, actions };
+        match input {
+            Input::Packet { face, packet } => self.on_packet(face, packet, &mut out),
+            Input::Deadline => self.on_deadline(&mut out),
+            Input::FaceUp(face) => self.on_face(face, true, &mut out),
+            Input::FaceDown(face) => self.on_face(face, false, &mut out),
+            Input::Sent(face) => self.on_sent(face, &mut out),
+        }
+        self.report_drops(&mut out);
+        self.set_strategy_timer();
+    }
+
+    #[inline]
+    fn set_strategy_timer(&mut self) {
+        let wanted = self.strategies.next_deadline().max(self.strategy_rests_until);
+        if wanted != self.strategy_timer {
+            self.strategy_timer = wanted;
+            self.deadlines.set(STRATEGY_TIMER, wanted);
+        }
+    }
+
+    /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so
+    /// the timer is only ever set to earlier times, until it fires.
+    #[inline]
+    fn expect_expiry(&mut self, expires: Time, now: Time) {
+        if expires < self.pit_timer {
+            // A wheel that was not turned since may name a slot that is over.
+            self.pit_timer = self.pit.next_deadline().max(now);
+            self.deadlines.set(PIT_TIMER, self.pit_timer);
+        }
+    }
+
+    fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        out.pool[id].arrived_on = face;
+        if out.pool[id].name.is_empty() {
+            return out.drop(face, id, DropReason::Malformed);
+        }
+        if !self.is_local(face) && scope_of(&out.pool[id].name) == Scope::Host {
+            return out.drop(face, id, DropReason::Scope);
+        }
+        match out.pool[id].kind {
+            Kind::Interest => self.on_interest(face, id, out),
+            Kind::Data => self.on_data(face, id, out),
+            Kind::Nack => self.on_nack(face, id, out),
+        }
+    }
+}
+
+impl core::fmt::Debug for Forwarder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Forwarder")
+            .field("faces", &self.faces.len())
+            .field("pending", &self.pit.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! The content store: what goes in, and what it answers.
+
+use bytes::Bytes as Buffer;
+use weir_packet::{CachePolicy, LpHeader};
+
+use super::interest::in_record;
+use super::scope::{Scope, scope_of};
+use super::{Answerer, Forwarder, Out};
+use crate::ids::{FaceId, NO_PREFIX};
+use crate::packet::{Packet, PacketId};
+use crate::seam::{Answer, CachedEvent};
+
+impl Forwarder {
+    /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host only is not
+    /// kept: it comes from here, and an answer to a command that is sent again must not.
+    pub(super) fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
+        let refused = out.pool[id].header().cache_policy() == Some(CachePolicy::NoCache);
+        if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) == Scope::Host {
+            return;
+        }
+        let copy = out.pool.duplicate(id);
+        let data = &mut out.pool[copy];
+        if !data.wire.is_empty() {
+            // In memory of its own: the world's buffer may hold many packets.
+            data.wire = Buffer::copy_from_slice(&data.wire);
+        }
+        *data.header_mut() = LpHeader::NONE;
+        data.queued_at = out.now;
+        let fresh_until = out.now + data.freshness;
+        let bytes = u64::from(data.net_len);
+        self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
+        for evicted in self.evicted.drain(..) {
+            out.pool.free(evicted);
+        }
+    }
+
+    /// The Data in the content store that answers an Interest.
+    #[inline]
+    pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<PacketId> {
+        if !self.cs.is_on() || !self.cs_use.serve {
+            return None;
+        }
+        let interest = &out.pool[id];
+        let (name, must_be_fresh) = (&interest.name, interest.must_be_fresh);
+        let Some(digest) = name.implicit_digest() else {
+            return self.cs.lookup(name, interest.can_be_prefix, must_be_fresh, out.now);
+        };
+        let mut data_name = name.clone();
+        data_name.truncate(name.len() - 1);
+        let digest = *digest;
+        let found = self.cs.lookup(&data_name, false, must_be_fresh, out.now)?;
+        (self.digest_of(&mut out.pool[found]) == Some(digest)).then_some(found)
+    }
+
+    /// The implicit digest of a Data, which is made when it is first asked for.
+    pub(super) fn digest_of(&self, data: &mut Packet) -> Option<[u8; 32]> {
+        if data.digest.is_none() && !data.wire.is_empty() {
+            data.digest = self.digest.map(|digest| Box::new(digest(&data.wire)));
+        }
+        data.digest.as_deref().copied()
+    }
+
+    pub(super) fn answer_from_store(
+        &mut self,
+        face: FaceId,
+        id: PacketId,
+        cached: PacketId,
+        out: &mut Out<'_>,
+    ) {
+        self.set_flow(id, out);
+        let interest = &mut out.pool[id];
+        let flow = interest.flow;
+        let local = self.is_local(face);
+        // What has no route has no flow here.
+        let strategy = self.strategies.of(&interest.name);
+        if flow.prefix != NO_PREFIX {
+            self.strategies.get(strategy).on_cached(&mut CachedEvent { now: out.now, interest, local });
+        }
+        let record = in_record(face, interest, false, out.now);
+        let copy = out.pool.duplicate(cached);
+        out.pool.free(id);
+        let age = out.now - out.pool[cached].queued_at;
+        self.send_answer(copy, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
+    }
+}

@@ -1,0 +1,67 @@
+//! Which strategy forwards which prefix.
+
+use crate::ids::StrategyId;
+use crate::name::HashedName;
+use crate::seam::Strategy;
+use crate::tables::prefix_table::PrefixTable;
+use crate::units::Time;
+
+/// The most strategies that a node has.
+pub const MOST_STRATEGIES: usize = 64;
+
+/// The strategies of a node, and the choice among them by longest prefix match. The first one forwards
+/// what nobody has chosen another for.
+pub(crate) struct StrategyChoice {
+    strategies: Vec<Box<dyn Strategy>>,
+    chosen: PrefixTable<StrategyId>,
+}
+
+impl StrategyChoice {
+    pub(crate) fn new(first: Box<dyn Strategy>) -> StrategyChoice {
+        StrategyChoice { strategies: vec![first], chosen: PrefixTable::new() }
+    }
+
+    /// Adds a strategy; `None` if there are too many.
+    pub(crate) fn add(&mut self, strategy: Box<dyn Strategy>) -> Option<StrategyId> {
+        let id = StrategyId(self.strategies.len() as u8);
+        (self.strategies.len() < MOST_STRATEGIES).then(|| {
+            self.strategies.push(strategy);
+            id
+        })
+    }
+
+    pub(crate) fn choose(&mut self, prefix: &HashedName, strategy: StrategyId) {
+        let place = self.chosen.find_or_insert(prefix, || strategy);
+        if let Some(chosen) = self.chosen.get_mut(place) {
+            *chosen = strategy;
+        }
+    }
+
+    pub(crate) fn unchoose(&mut self, prefix: &HashedName) {
+        if let Some(place) = self.chosen.exact(prefix) {
+            self.chosen.remove(place);
+        }
+    }
+
+    /// The strategy that forwards this name.
+    #[inline]
+    pub(crate) fn of(&self, name: &HashedName) -> StrategyId {
+        let place = self.chosen.lookup(name);
+        place.and_then(|place| self.chosen.get(place)).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, id: StrategyId) -> &mut dyn Strategy {
+        &mut *self.strategies[usize::from(id.0)]
+    }
+
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Strategy>> {
+        self.strategies.iter_mut()
+    }
+
+    /// When the first of them wants to be called.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Time {
+        self.strategies.iter().map(|strategy| strategy.next_deadline()).min().unwrap_or(Time::NEVER)
+    }
+}

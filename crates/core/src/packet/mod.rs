@@ -1,0 +1,345 @@
+//! A packet on its way through nodes, and the pool that all packets of a world live in.
+//!
+//! A [`Packet`] is what the codec makes of a frame: fields, hop-by-hop signals, and the exact
+//! length on the wire. The simulator never encodes it (unless it checks itself); the forwarder
+//! keeps the bytes it came in beside it.
+
+pub mod wire;
+
+use core::num::NonZeroU32;
+
+use bytes::Bytes as Buffer;
+use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
+
+use crate::ids::PitId;
+use crate::ids::{FaceId, PrefixId};
+use crate::name::HashedName;
+use crate::units::{Span, Time};
+
+/// What kind of packet it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A request for named Data.
+    #[default]
+    Interest,
+    /// The named Data.
+    Data,
+    /// An Interest that came back; the link header says why.
+    Nack,
+}
+
+/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class
+/// (QSCCP, section IV-B).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowKey {
+    /// The prefix.
+    pub prefix: PrefixId,
+    /// The service class.
+    pub class: ServiceClass,
+}
+
+/// One packet.
+///
+/// In the order in which a hop touches it: with tens of thousands of packets on their way each
+/// cache line counts.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// Interest, Data or Nack.
+    pub kind: Kind,
+    /// Interest: Data whose name is longer will do.
+    pub can_be_prefix: bool,
+    /// Interest: a cached copy must be fresh.
+    pub must_be_fresh: bool,
+    /// Interest: how many more hops it may take.
+    pub hop_limit: Option<u8>,
+    /// Length of the frame that it came in or goes out in, bytes; 0: to be taken anew.
+    frame_len: u32,
+    /// Length of the bare Interest or Data, bytes, exact; without the link header.
+    pub net_len: u32,
+    /// Interest: nonce.
+    pub nonce: u32,
+    /// At this node: its flow.
+    pub flow: FlowKey,
+    /// At this node: the PIT entry of an Interest, or the first that a Data answers.
+    pub pit: PitId,
+    /// At this node: the face by which it arrived.
+    pub arrived_on: FaceId,
+    /// The next packet in the list that holds it.
+    next: Option<PacketId>,
+    /// Data: length of its content, bytes.
+    pub content_len: u32,
+    /// At this node: when it was put where it is, a queue or the content store.
+    pub queued_at: Time,
+    /// Interest: lifetime.
+    pub lifetime: Span,
+    /// Its name, with the hashes of all its prefixes.
+    pub name: HashedName,
+    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour
+    /// that it goes to or came from, the reason of a Nack.
+    header: LpHeader,
+    /// Data: how long a cache may call it fresh.
+    pub freshness: Span,
+    /// Data: SHA-256 of the whole packet, if somebody has asked for it
+    /// ([`Forwarder::set_digest`](crate::node::Forwarder::set_digest)).
+    pub digest: Option<Box<[u8; 32]>>,
+    /// The bare Interest or Data as it arrived; empty in the simulator.
+    pub wire: Buffer,
+}
+
+impl Packet {
+    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour that
+    /// it goes to or came from, the reason of a Nack.
+    #[inline]
+    pub fn header(&self) -> &LpHeader {
+        &self.header
+    }
+
+    /// The header, to change it.
+    #[inline]
+    pub fn header_mut(&mut self) -> &mut LpHeader {
+        self.frame_len = 0;
+        &mut self.header
+    }
+
+    /// Length of the whole frame on a link, bytes: the bare packet, or the NDNLPv2 packet around
+    /// it if there is a header field to carry.
+    #[inline]
+    pub fn wire_len(&self) -> u64 {
+        match self.frame_len {
+            0 => crate::packet::wire::frame_len(self),
+            known => u64::from(known),
+        }
+    }
+
+    /// [`Packet::wire_len`], kept until the header changes.
+    #[inline]
+    pub(crate) fn measure(&mut self) -> u64 {
+        self.frame_len = self.wire_len() as u32;
+        u64::from(self.frame_len)
+    }
+
+    /// The service class that its signals name; Best Effort without one.
+    #[inline]
+    pub fn class(&self) -> ServiceClass {
+        self.header.signals.value(Signal::ServiceClass).map_or(ServiceClass::Be, ServiceClass::from_value)
+    }
+
+    /// Turns an Interest into the Nack of it.
+    pub fn make_nack(&mut self, reason: NackReason) {
+        self.kind = Kind::Nack;
+        *self.header_mut() = LpHeader::with_nack(reason);
+    }
+
+    /// Whether it is an Interest.
+    #[inline]
+    pub fn is_interest(&self) -> bool {
+        self.kind == Kind::Interest
+    }
+
+    /// Whether it is a Data.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.kind == Kind::Data
+    }
+}
+
+/// A packet's place in its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketId(NonZeroU32);
+
+impl PacketId {
+    fn of(index: usize) -> PacketId {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        PacketId(number.expect("fewer than 2^32 packets"))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// All packets of one world. Freed packets keep their buffers for the next ones, so a world in its
+/// steady state allocates nothing.
+#[derive(Debug, Default)]
+pub struct PacketPool {
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl PacketPool {
+    /// An empty pool.
+    pub fn new() -> PacketPool {
+        PacketPool::default()
+    }
+
+    /// A packet with every field at its default but for retained buffers.
+    pub fn take(&mut self) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                let packet = &mut self.packets[id.index()];
+                let mut name = core::mem::take(&mut packet.name);
+                name.clear();
+                *packet = Packet { name, ..Packet::default() };
+                id
+            }
+            None => {
+                let id = PacketId::of(self.packets.len());
+                self.packets.push(Packet::default());
+                id
+            }
+        }
+    }
+
+    /// A copy of a packet, outside every list.
+    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let copy = self.take();
+        let [from, to] = self
+            .packets
+            .get_disjoint_mut([id.index(), copy.index()])
+            .expect("a packet and its copy are two places in the pool");
+        let mut name = core::mem::take(&mut to.name);
+        name.assign(&from.name);
+        *to = Packet { name, wire: from.wire.clone(), next: None, ..copy_fields(from) };
+        copy
+    }
+
+    /// Gives a packet back.
+    pub fn free(&mut self, id: PacketId) {
+        self.packets[id.index()].wire = Buffer::new();
+        self.free.push(id);
+    }
+
+    /// How many packets are out.
+    pub fn in_use(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+}
+
+/// The fields of a packet that are copied bit by bit.
+fn copy_fields(from: &Packet) -> Packet {
+    Packet {
+        kind: from.kind,
+        name: HashedName::default(),
+        nonce: from.nonce,
+        lifetime: from.lifetime,
+        can_be_prefix: from.can_be_prefix,
+        must_be_fresh: from.must_be_fresh,
+        hop_limit: from.hop_limit,
+        freshness: from.freshness,
+        content_len: from.content_len,
+        net_len: from.net_len,
+        digest: from.digest.clone(),
+        wire: Buffer::new(),
+        header: from.header,
+        arrived_on: from.arrived_on,
+        flow: from.flow,
+        pit: from.pit,
+        queued_at: from.queued_at,
+        frame_len: from.frame_len,
+        next: None,
+    }
+}
+
+impl core::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id.index()]
+    }
+}
+
+impl core::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.index()]
+    }
+}
+
+/// A first-in first-out list of packets, linked through the pool: no memory of its own, so a
+/// hundred thousand queues cost nothing while they are empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PacketList {
+    ends: Option<(PacketId, PacketId)>,
+    len: u32,
+}
+
+impl PacketList {
+    /// How many packets it holds.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The packet that has been in it longest.
+    #[inline]
+    pub fn front(&self) -> Option<PacketId> {
+        self.ends.map(|(front, _)| front)
+    }
+
+    /// Appends a packet that is in no list.
+    #[inline]
+    pub fn push_back(&mut self, pool: &mut PacketPool, id: PacketId) {
+        pool[id].next = None;
+        self.ends = Some(match self.ends {
+            Some((front, back)) => {
+                pool[back].next = Some(id);
+                (front, id)
+            }
+            None => (id, id),
+        });
+        self.len += 1;
+    }
+
+    /// Takes the packet that has been in it longest.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let (front, back) = self.ends?;
+        self.ends = pool[front].next.take().map(|next| (next, back));
+        self.len -= 1;
+        Some(front)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_gives_packets_back_in_order_and_the_pool_reuses_them() {
+        let mut pool = PacketPool::new();
+        let mut list = PacketList::default();
+        let ids: Vec<_> = (0..5).map(|_| pool.take()).collect();
+        for &id in &ids {
+            list.push_back(&mut pool, id);
+        }
+        assert_eq!(list.len(), 5);
+        let out: Vec<_> = core::iter::from_fn(|| list.pop_front(&mut pool)).collect();
+        assert_eq!(out, ids);
+        assert!(list.is_empty() && list.front().is_none());
+        out.into_iter().for_each(|id| pool.free(id));
+        assert_eq!(pool.in_use(), 0);
+        pool.take();
+        assert_eq!(pool.packets.len(), 5);
+    }
+
+    #[test]
+    fn a_copy_has_every_field_of_the_packet() {
+        let mut pool = PacketPool::new();
+        let id = pool.take();
+        pool[id].nonce = 7;
+        pool[id].header_mut().signals.set(Signal::TargetRate, 9);
+        pool[id].content_len = 1024;
+        let copy = pool.duplicate(id);
+        assert_eq!((pool[copy].nonce, pool[copy].content_len), (7, 1024));
+        assert_eq!(pool[copy].header, pool[id].header);
+        assert_eq!(pool.in_use(), 2);
+    }
+}

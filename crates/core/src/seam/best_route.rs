@@ -1,0 +1,76 @@
+//! Strategies that need no scheme, and what strategies share.
+
+use crate::seam::{Decision, InterestEvent, NackEvent, Strategy};
+use crate::units::Span;
+use weir_packet::NackReason;
+
+/// How long after sending an Interest upstream a repeated one is absorbed at most (the fixed suppression
+/// that the authors' simulators use).
+pub const SUPPRESSION: Span = Span::from_millis(100);
+
+/// Whether a repeated Interest comes too soon after the last sending to be sent again: in [`SUPPRESSION`], or in
+/// the prefix's round-trip time if that is shorter. Until then Data may be on their way; later they are late,
+/// and to absorb what is asked for again would make each loss on a path of 1 ms cost a hundred round trips.
+pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
+    was_sent_within(ev, ev.srtt.map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)))
+}
+
+/// Whether an Interest was sent upstream in this time, and may be answered still.
+pub fn was_sent_within(ev: &InterestEvent<'_>, interval: Span) -> bool {
+    ev.entry.out_records.iter().any(|out| out.is_pending(ev.now) && ev.now.since(out.sent) < interval)
+}
+
+/// The reason to pass on when every next hop has refused: the least severe of theirs, as NFD does,
+/// since a way that is congested will be free again and one that does not exist will not.
+pub fn least_severe(ev: &NackEvent<'_>) -> NackReason {
+    // Reasons are numbered by severity; but none given may be any.
+    let severity = |reason: u64| if reason == 0 { u64::MAX } else { reason };
+    let others = ev.entry.out_records.iter().filter_map(|out| out.nacked).filter(|reason| *reason < u8::MAX);
+    match others.map(u64::from).min_by_key(|reason| severity(*reason)) {
+        Some(other) if severity(other) < severity(ev.reason.value()) => NackReason::from_value(other),
+        _ => ev.reason,
+    }
+}
+
+/// Sends every Interest to the cheapest next hop; a repeated one to the cheapest that has not been
+/// tried, or else to the one tried longest ago.
+#[derive(Debug, Default)]
+pub struct BestRoute {}
+
+impl Strategy for BestRoute {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if is_suppressed(ev) {
+            return Decision::Suppress;
+        }
+        let sent = |face| ev.entry.out_records.iter().find(|out| out.face == face).map(|out| out.sent);
+        // `None` sorts before every time: an untried next hop comes first, and of those the cheapest.
+        match ev.next_hops.iter().min_by_key(|hop| sent(hop.face)) {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(NackReason::NoRoute),
+        }
+    }
+
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        match ev.next_hops.first() {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(least_severe(ev)),
+        }
+    }
+}
+
+/// Sends every Interest to all next hops, a repeated one as well unless it comes too soon.
+#[derive(Debug, Default)]
+pub struct Multicast {}
+
+impl Strategy for Multicast {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        if is_suppressed(ev) {
+            return Decision::Suppress;
+        }
+        match ev.next_hops {
+            [] => Decision::Nack(NackReason::NoRoute),
+            [only] => Decision::Forward(only.face),
+            all => Decision::Multicast(all.iter().map(|hop| hop.face).collect()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Packets that are dropped, each with its reason.
+
+use weir_packet::NackReason;
+
+use crate::packet::PacketId;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The queue of the link was full.
+    QueueFull,
+    /// The flow's own queue was full.
+    FlowQueueFull,
+    /// The queue of its service class was full.
+    ClassQueueFull,
+    /// A more urgent packet pushed it out.
+    PushedOut,
+    /// It was queued for longer than its Interest lifetime: nobody waits for its Data.
+    Expired,
+    /// The link lost it.
+    LinkLoss,
+    /// The link, or the face, is down.
+    FaceDown,
+    /// The PIT is full.
+    PitFull,
+    /// Its nonce was seen before: it loops.
+    Loop,
+    /// Its hop limit is used up.
+    HopLimit,
+    /// No Interest is pending for it.
+    Unsolicited,
+    /// No route leads to its name.
+    NoRoute,
+    /// It is malformed: its name has no component, or too many.
+    Malformed,
+    /// Its name does not reach that far: `/localhost` from another host.
+    Scope,
+}
+
+impl DropReason {
+    /// Every reason.
+    pub const ALL: [DropReason; 14] = [
+        DropReason::QueueFull,
+        DropReason::FlowQueueFull,
+        DropReason::ClassQueueFull,
+        DropReason::PushedOut,
+        DropReason::Expired,
+        DropReason::LinkLoss,
+        DropReason::FaceDown,
+        DropReason::PitFull,
+        DropReason::Loop,
+        DropReason::HopLimit,
+        DropReason::Unsolicited,
+        DropReason::NoRoute,
+        DropReason::Malformed,
+        DropReason::Scope,
+    ];
+
+    /// Whether it was dropped on its way out, by the queue, the link or a face that is down. Otherwise
+    /// the node refused it where it arrived: it may be a copy that nobody misses.
+    pub const fn is_loss(self) -> bool {
+        match self {
+            DropReason::QueueFull
+            | DropReason::FlowQueueFull
+            | DropReason::ClassQueueFull
+            | DropReason::PushedOut
+            | DropReason::Expired
+            | DropReason::LinkLoss
+            | DropReason::FaceDown => true,
+            DropReason::PitFull
+            | DropReason::Loop
+            | DropReason::HopLimit
+            | DropReason::Unsolicited
+            | DropReason::NoRoute
+            | DropReason::Malformed
+            | DropReason::Scope => false,
+        }
+    }
+
+    /// A few words for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            DropReason::QueueFull => "link queue full",
+            DropReason::FlowQueueFull => "flow queue full",
+            DropReason::ClassQueueFull => "class queue full",
+            DropReason::PushedOut => "pushed out by a more urgent packet",
+            DropReason::Expired => "queued beyond its Interest lifetime",
+            DropReason::LinkLoss => "lost on the link",
+            DropReason::FaceDown => "face down",
+            DropReason::PitFull => "PIT full",
+            DropReason::Loop => "loop",
+            DropReason::HopLimit => "hop limit reached",
+            DropReason::Unsolicited => "unsolicited Data",
+            DropReason::NoRoute => "no route",
+            DropReason::Malformed => "malformed",
+            DropReason::Scope => "name out of scope",
+        }
+    }
+}
+
+/// A packet that a queue dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The packet.
+    pub packet: PacketId,
+    /// Why.
+    pub reason: DropReason,
+    /// For an Interest: tell its downstreams with a Nack.
+    pub nack: Option<NackReason>,
+}
+
+/// What a queue dropped in one call.
+pub type Drops = Vec<Dropped>;

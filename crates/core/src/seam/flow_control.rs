@@ -1,0 +1,140 @@
+//! The consumer: when the next Interest may leave.
+
+use crate::packet::Packet;
+use crate::random::Random;
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// A consumer's congestion control.
+pub trait FlowControl {
+    /// Whether the next Interest may leave now.
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit;
+
+    /// An Interest is about to leave: write its signals. The answer is kept with the Interest and
+    /// comes back as [`DataReceived::tag`] (which sub-flow it belongs to, for one).
+    fn on_send(&mut self, _ev: &mut SendEvent<'_>) -> u32 {
+        0
+    }
+
+    /// Its Data came.
+    fn on_data(&mut self, ev: &mut DataReceived<'_>);
+
+    /// An Interest timed out; it is going to be sent again.
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>);
+
+    /// An Interest came back as a Nack; it is going to be sent again.
+    fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
+        self.on_timeout(ev);
+    }
+
+    /// How long after its sending an Interest counts as lost. Default: the smaller of RTO and
+    /// Interest lifetime.
+    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
+        rto.min(lifetime)
+    }
+
+    /// How long an answer may take by the scheme's own doing: no Interest is lost before, though Data have come for later
+    /// ones. Default: no time.
+    fn longest_wait(&self) -> Span {
+        Span::ZERO
+    }
+
+    /// Window, packets, or rate, for the time series.
+    fn gauge(&self) -> Gauge;
+}
+
+/// What a flow control governs by, for the time series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gauge {
+    /// A congestion window, packets.
+    Window(f64),
+    /// A rate of Data, bit/s.
+    Rate(Rate),
+}
+
+/// Whether the next Interest may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// It may.
+    Now,
+    /// Not before this time.
+    At(Time),
+    /// Not before a Data, Nack or timeout. Where none comes for long a consumer with early loss sends a probe all the
+    /// same, so `on_send` may come then.
+    Blocked,
+}
+
+/// Asks for a permit.
+#[derive(Debug)]
+pub struct PermitEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Pending Interests.
+    pub pending: u32,
+    /// Expected size of the next Data on the wire.
+    pub expected_size: Bytes,
+    /// The flow's random stream.
+    pub random: &'a mut Random,
+}
+
+/// An Interest is about to leave.
+#[derive(Debug)]
+pub struct SendEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Interest.
+    pub interest: &'a mut Packet,
+    /// Its segment number.
+    pub segment: u64,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// Whether it leaves by a permit: not that of a source that asks for none, and not a probe for lost Interests.
+    pub is_permitted: bool,
+    /// Pending Interests, this one not counted.
+    pub pending: u32,
+    /// Expected size of its Data on the wire.
+    pub expected_size: Bytes,
+    /// The flow's random stream.
+    pub random: &'a mut Random,
+}
+
+/// A Data came to its consumer.
+#[derive(Debug)]
+pub struct DataReceived<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Data with its signals.
+    pub data: &'a Packet,
+    /// Its segment number.
+    pub segment: u64,
+    /// The round-trip time; `None` if the Interest was sent more than once.
+    pub rtt: Option<Span>,
+    /// Smoothed round-trip time, this sample included; `None` before the first.
+    pub srtt: Option<Span>,
+    /// What [`FlowControl::on_send`] answered for the latest sending.
+    pub tag: u32,
+    /// Pending Interests, this one no longer counted.
+    pub pending: u32,
+    /// Highest segment number sent so far.
+    pub highest_sent: u64,
+    /// Expected size of the next Data on the wire, this one included.
+    pub expected_size: Bytes,
+    /// The flow's random stream.
+    pub random: &'a mut Random,
+}
+
+/// An Interest is given up for lost.
+#[derive(Debug)]
+pub struct LossEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Its segment number.
+    pub segment: u64,
+    /// What [`FlowControl::on_send`] answered for it.
+    pub tag: u32,
+    /// Pending Interests, this one no longer counted.
+    pub pending: u32,
+    /// Highest segment number sent so far.
+    pub highest_sent: u64,
+    /// The flow's random stream.
+    pub random: &'a mut Random,
+}

@@ -1,0 +1,98 @@
+//! The seam: what a congestion-control scheme is.
+//!
+//! A scheme in NDN acts in up to three places, so it is a factory of three small state machines,
+//! each with a default: the consumer's [`FlowControl`] (when the next Interest may leave), each
+//! node's [`Strategy`] (which next hop, and what it reads from and writes into passing packets),
+//! and the [`Queue`] in front of each link (scheduling, shaping, marking, dropping, and what the
+//! face measures). A hook with more to say than the time gets it in one event struct, mostly with
+//! the component's own random stream, and answers with a value. None knows which world it runs in.
+//!
+//! `docs/develop/seam.md` walks every scheme through these hooks.
+
+pub mod best_route;
+mod drop_tail;
+mod drops;
+mod flow_control;
+pub mod params;
+mod queue;
+mod strategy;
+
+pub use best_route::{BestRoute, Multicast};
+pub use drop_tail::DropTail;
+pub use drops::{DropReason, Dropped, Drops};
+pub use flow_control::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+pub use queue::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
+pub use strategy::{
+    Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
+    StrategyDeadline,
+};
+
+use weir_packet::ServiceClass;
+
+use crate::ids::FaceId;
+use crate::tables::flow_prefix::FlowPrefix;
+use crate::units::{Bytes, Rate, Span};
+
+/// A scheme with its parameters: makes its three state machines.
+pub trait Scheme {
+    /// What a consumer of this flow does.
+    fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl>;
+
+    /// What a node does with Interests and Data. Default: the cheapest next hop.
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(BestRoute::default())
+    }
+
+    /// Whether it divides the rates of links: then somebody has to say them. Default: it does not.
+    fn needs_rates(&self) -> bool {
+        false
+    }
+
+    /// What flows are: default, a FIB entry's prefix and a class.
+    fn flow_prefix(&self) -> FlowPrefix {
+        FlowPrefix::FibEntry
+    }
+
+    /// What stands in front of a link. Default: one drop-tail queue.
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(DropTail::new(face.limit))
+    }
+}
+
+/// What a consumer's flow control may know when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowConfig {
+    /// The flow's service class.
+    pub class: ServiceClass,
+    /// Size of the Data to expect, as far as the application knows it before one came; 0 if it does
+    /// not.
+    pub expected_size: Bytes,
+    /// Lifetime of its Interests.
+    pub lifetime: Span,
+}
+
+/// What a node's strategy may know when it is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeConfig {}
+
+/// What a face's queue may know when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct FaceConfig {
+    /// The face.
+    pub face: FaceId,
+    /// Rate at which packets leave by it when it is made; `None` if nobody has said.
+    pub send_rate: Option<Rate>,
+    /// Rate at which packets arrive on it, likewise.
+    pub receive_rate: Option<Rate>,
+    /// Bound of its queue of packets.
+    pub limit: QueueLimit,
+}
+
+/// Bound of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes.
+    Bytes(Bytes),
+}

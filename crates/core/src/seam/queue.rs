@@ -1,0 +1,135 @@
+//! The face: scheduling, shaping, marking and dropping in front of a link.
+
+use super::Drops;
+use crate::ids::PrefixId;
+use crate::packet::{Packet, PacketId, PacketPool};
+use crate::random::Random;
+use crate::units::{Bytes, Rate, Span, Time};
+
+/// What stands in front of a link: everything that leaves by a face passes it.
+pub trait Queue {
+    /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
+
+    /// The link is free: which packet is next. Its header may be rewritten here.
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
+
+    /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is
+    /// called after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`];
+    /// one that nobody asked for is not shown, nor is a Nack.
+    fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
+
+    /// When [`Queue::on_deadline`] wants to be called; what `dequeue` waits for is not meant.
+    fn next_deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline is reached: periodic work.
+    fn on_deadline(&mut self, _now: Time) {}
+
+    /// Packets leave by this face at another rate from now on; `None`: nobody says at which.
+    fn on_send_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
+
+    /// Packets arrive on this face at another rate from now on.
+    fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
+
+    /// On a shared medium, what [`Queue::on_receive_rate`] says follows use. This is what it would be if the
+    /// face asked for all that it can get: limits that are parts of a capacity are parts of this. It is no
+    /// promise, since others may be using it.
+    fn on_fair_rate(&mut self, _rate: Rate, _now: Time) {}
+
+    /// A prefix is forgotten: its number comes to mean another.
+    fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
+
+    /// The face is gone: gives up everything that waits.
+    fn clear(&mut self, ev: &mut ClearEvent<'_>);
+
+    /// How much is waiting.
+    fn backlog(&self) -> Backlog;
+}
+
+/// A face is gone, and its queue with it.
+#[derive(Debug)]
+pub struct ClearEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Where packets live.
+    pub pool: &'a mut PacketPool,
+    /// Everything that waited goes here.
+    pub cleared: &'a mut Vec<PacketId>,
+}
+
+/// A prefix is forgotten.
+#[derive(Debug)]
+pub struct PrefixRemoved<'a> {
+    /// The time.
+    pub now: Time,
+    /// What was its number.
+    pub prefix: PrefixId,
+    /// Where packets live.
+    pub pool: &'a mut PacketPool,
+    /// What is dropped because of it.
+    pub dropped: &'a mut Drops,
+}
+
+/// How much is waiting in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+/// A packet is to leave by a face.
+#[derive(Debug)]
+pub struct EnqueueEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Where packets live.
+    pub pool: &'a mut PacketPool,
+    /// What is dropped, this packet or another.
+    pub dropped: &'a mut Drops,
+    /// The face's random stream.
+    pub random: &'a mut Random,
+}
+
+/// A link is free.
+#[derive(Debug)]
+pub struct DequeueEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Where packets live; the packet's signals and congestion mark may be rewritten. A mark on an
+    /// Interest is also remembered in its PIT entry's out-record.
+    pub pool: &'a mut PacketPool,
+    /// What is dropped instead of sent.
+    pub dropped: &'a mut Drops,
+    /// The face's random stream.
+    pub random: &'a mut Random,
+}
+
+/// An Interest or a Data arrived on a face.
+#[derive(Debug)]
+pub struct ReceiveEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The packet; its signals may be rewritten.
+    pub packet: &'a mut Packet,
+    /// Its length on the wire.
+    pub wire_len: Bytes,
+    /// For a Data: time since the Interest was sent by this face; `None` if it was sent more than once.
+    pub rtt: Option<Span>,
+    /// The face's random stream.
+    pub random: &'a mut Random,
+}
+
+/// What a queue gives to a free link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This packet.
+    Packet(PacketId),
+    /// Nothing before this time.
+    At(Time),
+    /// Nothing until a packet is enqueued.
+    Empty,
+}

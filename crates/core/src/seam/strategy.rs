@@ -1,0 +1,191 @@
+//! The node: which next hop an Interest takes, and what is read from and written into passing packets.
+
+use smallvec::SmallVec;
+use weir_packet::NackReason;
+
+use super::best_route::least_severe;
+use crate::ids::{FaceId, PitId, PrefixId};
+use crate::packet::{FlowKey, Packet};
+use crate::random::Random;
+use crate::tables::fib::NextHop;
+use crate::tables::pit::{InRecord, PitEntry};
+use crate::units::{Span, Time};
+
+/// A node's forwarding strategy.
+pub trait Strategy {
+    /// An Interest needs a next hop.
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision;
+
+    /// An Interest was added to a PIT entry that is pending for somebody else already.
+    fn on_aggregated(&mut self, _ev: &mut InterestEvent<'_>) {}
+
+    /// An Interest is about to be answered from the content store, through
+    /// [`Strategy::on_data_out`].
+    fn on_cached(&mut self, _ev: &mut CachedEvent<'_>) {}
+
+    /// A Data arrived that a PIT entry waits for; called once per entry, before any copy is sent.
+    fn on_data(&mut self, _ev: &mut DataEvent<'_>) {}
+
+    /// A copy of a Data is about to be sent to one downstream: the last word on its signals.
+    fn on_data_out(&mut self, _ev: &mut DataOutEvent<'_>) {}
+
+    /// A Nack came back from a next hop. The answer says what to do when no other next hop is
+    /// pending. Default: pass on the least severe reason that came.
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        Decision::Nack(least_severe(ev))
+    }
+
+    /// A PIT entry ends unsatisfied: it has expired, or no next hop would take it.
+    fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {}
+
+    /// A face came up, or went down.
+    fn on_face(&mut self, _face: FaceId, _up: bool, _now: Time) {}
+
+    /// A prefix is forgotten: its number comes to mean another.
+    fn on_prefix_removed(&mut self, _prefix: PrefixId) {}
+
+    /// When [`Strategy::on_deadline`] wants to be called.
+    fn next_deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline is reached: periodic work, and held Interests to release.
+    fn on_deadline(&mut self, _ev: &mut StrategyDeadline<'_>) {}
+}
+
+/// What becomes of an Interest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Send it to this next hop.
+    Forward(FaceId),
+    /// Send a copy to each of these next hops.
+    Multicast(SmallVec<[FaceId; 4]>),
+    /// Keep it here until [`StrategyDeadline::releases`] names it.
+    Hold,
+    /// It is on its way already: only remember who asked.
+    Suppress,
+    /// Return it with this reason, and forget it.
+    Nack(NackReason),
+}
+
+/// An Interest at a node, after the content store had nothing and its PIT entry was made.
+#[derive(Debug)]
+pub struct InterestEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Interest; its signals may be rewritten.
+    pub interest: &'a mut Packet,
+    /// Its PIT entry.
+    pub pit: PitId,
+    /// The entry itself.
+    pub entry: &'a mut PitEntry,
+    /// Whether it came from an application on this node.
+    pub local: bool,
+    /// The usable next hops of its prefix, cheapest first: up, and not where it came from.
+    pub next_hops: &'a [NextHop],
+    /// The smoothed time from the sending of an Interest of its prefix to the Data, once there is a sample.
+    pub srtt: Option<Span>,
+    /// The node's random stream.
+    pub random: &'a mut Random,
+}
+
+/// An Interest that the content store answers.
+#[derive(Debug)]
+pub struct CachedEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Interest, its flow known.
+    pub interest: &'a Packet,
+    /// Whether it came from an application on this node.
+    pub local: bool,
+}
+
+/// A Data at a node.
+#[derive(Debug)]
+pub struct DataEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The Data; its signals may be rewritten.
+    pub data: &'a mut Packet,
+    /// Where it came from.
+    pub face: FaceId,
+    /// Whether that is an application on this node.
+    pub local: bool,
+    /// Its flow at this node.
+    pub flow: FlowKey,
+    /// The PIT entry that it satisfies.
+    pub entry: &'a PitEntry,
+    /// Time since the Interest was sent to that face; `None` if it was not, or more than once.
+    pub rtt: Option<Span>,
+    /// The node's random stream.
+    pub random: &'a mut Random,
+}
+
+/// Where the answer to a downstream came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// From upstream, for the Interest of this downstream.
+    Forwarded,
+    /// From upstream, for the Interest of another downstream.
+    Aggregated,
+    /// From this node's content store, where it came so long ago.
+    Cached(Span),
+}
+
+/// A copy of a Data that is about to leave for one downstream.
+#[derive(Debug)]
+pub struct DataOutEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The copy; its signals may be rewritten.
+    pub data: &'a mut Packet,
+    /// Where it goes.
+    pub face: FaceId,
+    /// Whether that is an application on this node.
+    pub local: bool,
+    /// Its flow at this node.
+    pub flow: FlowKey,
+    /// The downstream's Interest.
+    pub in_record: &'a InRecord,
+    /// Where the answer came from.
+    pub answer: Answer,
+    /// The node's random stream.
+    pub random: &'a mut Random,
+}
+
+/// A Nack from upstream.
+#[derive(Debug)]
+pub struct NackEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// Why.
+    pub reason: NackReason,
+    /// Where it came from.
+    pub face: FaceId,
+    /// The PIT entry.
+    pub entry: &'a mut PitEntry,
+    /// The usable next hops that were not tried.
+    pub next_hops: &'a [NextHop],
+    /// The node's random stream.
+    pub random: &'a mut Random,
+}
+
+/// A PIT entry that ends without Data.
+#[derive(Debug)]
+pub struct ExpiredEvent<'a> {
+    /// The time.
+    pub now: Time,
+    /// The entry, with its out-records.
+    pub entry: &'a PitEntry,
+}
+
+/// The strategy's deadline.
+#[derive(Debug)]
+pub struct StrategyDeadline<'a> {
+    /// The time.
+    pub now: Time,
+    /// Held Interests to send now, and where to: filled by the strategy.
+    pub releases: &'a mut SmallVec<[(PitId, FaceId); 8]>,
+    /// The node's random stream.
+    pub random: &'a mut Random,
+}

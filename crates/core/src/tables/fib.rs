@@ -1,0 +1,254 @@
+//! The FIB: name prefixes and their next hops, a table of prefixes.
+
+use crate::ids::FaceId;
+use crate::name::HashedName;
+use crate::tables::prefix_table::PrefixTable;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// An entry of the FIB. Ids are small and dense, and are used again after a removal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FibId(pub u32);
+
+/// Where Interests of a prefix can go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The face.
+    pub face: FaceId,
+    /// What it costs, in no unit of its own: only the order matters to most strategies.
+    pub cost: u64,
+}
+
+/// The next hops of a prefix by ascending cost, then face.
+type NextHops = SmallVec<[NextHop; 2]>;
+
+/// The forwarding information base.
+#[derive(Clone, Debug)]
+pub struct Fib {
+    table: PrefixTable<NextHops>,
+    /// The entries of each face, so that one that goes costs no search.
+    by_face: Vec<BTreeSet<u32>>,
+}
+
+impl Default for Fib {
+    fn default() -> Fib {
+        Fib::new()
+    }
+}
+
+impl Fib {
+    /// An empty FIB.
+    pub fn new() -> Fib {
+        Fib { table: PrefixTable::new(), by_face: Vec::new() }
+    }
+
+    /// Adds a next hop to a prefix, or changes its cost.
+    pub fn insert(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
+        let id = self.table.find_or_insert(prefix, NextHops::new);
+        if let Some(next_hops) = self.table.get_mut(id) {
+            next_hops.retain(|hop| hop.face != face);
+            let place = next_hops.partition_point(|hop| (hop.cost, hop.face) < (cost, face));
+            next_hops.insert(place, NextHop { face, cost });
+        }
+        let at = face.0 as usize;
+        if self.by_face.len() <= at {
+            self.by_face.resize_with(at + 1, BTreeSet::new);
+        }
+        self.by_face[at].insert(id);
+        FibId(id)
+    }
+
+    /// Removes one next hop of a prefix, and the prefix with its last; says what was left of it.
+    pub fn remove_next_hop(&mut self, prefix: &HashedName, face: FaceId) -> Removed {
+        self.exact(prefix).map_or(Removed::Nothing, |id| self.remove_hop(id, face))
+    }
+
+    /// Removes all next hops through a face; gives the prefixes that went with their last.
+    pub fn remove_face(&mut self, face: FaceId) -> Vec<FibId> {
+        let all = self.by_face.get_mut(face.0 as usize).map(core::mem::take).unwrap_or_default();
+        let is_last = |&id: &FibId| matches!(self.remove_hop(id, face), Removed::Prefix(_));
+        all.into_iter().map(FibId).filter(is_last).collect()
+    }
+
+    fn remove_hop(&mut self, id: FibId, face: FaceId) -> Removed {
+        let Some(next_hops) = self.table.get_mut(id.0) else {
+            return Removed::Nothing;
+        };
+        let before = next_hops.len();
+        next_hops.retain(|hop| hop.face != face);
+        if next_hops.len() == before {
+            return Removed::Nothing;
+        }
+        if let Some(entries) = self.by_face.get_mut(face.0 as usize) {
+            entries.remove(&id.0);
+        }
+        if !next_hops.is_empty() {
+            return Removed::NextHop;
+        }
+        self.table.remove(id.0);
+        Removed::Prefix(id)
+    }
+
+    /// The entry of the longest prefix of `name` that has one.
+    #[inline]
+    pub fn lookup(&self, name: &HashedName) -> Option<FibId> {
+        self.table.lookup(name).map(FibId)
+    }
+
+    /// The entry of exactly this prefix.
+    #[inline]
+    pub fn exact(&self, prefix: &HashedName) -> Option<FibId> {
+        self.table.exact(prefix).map(FibId)
+    }
+
+    /// The next hops of an entry by ascending cost, then face; none if it was removed or never existed.
+    #[inline]
+    pub fn next_hops(&self, id: FibId) -> &[NextHop] {
+        self.table.get(id.0).map_or(&[], |next_hops| next_hops)
+    }
+
+    /// How many prefixes there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there are no prefixes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One more than the largest id ever given out: the size of a table indexed by [`FibId`].
+    #[inline]
+    pub fn id_bound(&self) -> usize {
+        self.table.bound()
+    }
+
+    /// All entries by ascending id: prefix and next hops.
+    pub fn iter(&self) -> impl Iterator<Item = (FibId, &HashedName, &[NextHop])> {
+        self.table.iter().map(|(id, name, next_hops)| (FibId(id), name, &next_hops[..]))
+    }
+}
+
+/// What a removal took out of the FIB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// Nothing: it was not there.
+    Nothing,
+    /// One next hop; others are left.
+    NextHop,
+    /// The last next hop, and with it the prefix that had this id.
+    Prefix(FibId),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::testing::{few_names, name};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn hop(face: u32, cost: u64) -> NextHop {
+        NextHop { face: FaceId(face), cost }
+    }
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let mut fib = Fib::new();
+        let root = fib.insert(&name("/"), FaceId(1), 0);
+        let long = fib.insert(&name("/a/b"), FaceId(2), 0);
+        assert_eq!(fib.lookup(&name("/a/b/c/d")), Some(long));
+        assert_eq!(fib.lookup(&name("/a/b")), Some(long));
+        assert_eq!(fib.lookup(&name("/a/c")), Some(root));
+        assert_eq!(fib.lookup(&name("/")), Some(root));
+        assert_eq!(fib.exact(&name("/a")), None);
+        assert_eq!(fib.iter().find(|(id, ..)| *id == long).unwrap().1, &name("/a/b"));
+        assert_eq!(fib.remove_next_hop(&name("/"), FaceId(1)), Removed::Prefix(root));
+        assert_eq!(fib.lookup(&name("/a/c")), None);
+    }
+
+    #[test]
+    fn next_hops_are_in_order_of_cost_then_face() {
+        let mut fib = Fib::default();
+        for (face, cost) in [(3, 5), (2, 5), (9, 1), (4, 7)] {
+            fib.insert(&name("/a"), FaceId(face), cost);
+        }
+        let id = fib.insert(&name("/a"), FaceId(3), 0);
+        assert_eq!(fib.next_hops(id), [hop(3, 0), hop(9, 1), hop(2, 5), hop(4, 7)]);
+        assert_eq!(fib.len(), 1);
+    }
+
+    #[test]
+    fn ids_stay_dense_and_a_removed_entry_has_no_next_hops() {
+        let mut fib = Fib::new();
+        let a = fib.insert(&name("/a"), FaceId(1), 0);
+        let b = fib.insert(&name("/b"), FaceId(1), 0);
+        assert_eq!((a, b, fib.id_bound()), (FibId(0), FibId(1), 2));
+        assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(2)), Removed::Nothing);
+        assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(1)), Removed::Prefix(a));
+        assert!(fib.next_hops(a).is_empty() && fib.next_hops(FibId(77)).is_empty());
+        assert_eq!(fib.insert(&name("/c"), FaceId(1), 0), a);
+        let ids: Vec<FibId> = fib.iter().map(|(id, ..)| id).collect();
+        assert_eq!(ids, [a, b]);
+        assert_eq!(fib.remove_face(FaceId(1)), [a, b]);
+        assert!(fib.is_empty());
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Insert(HashedName, u32, u64),
+        Remove(HashedName, u32),
+        RemoveFace(u32),
+        Lookup(HashedName),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            6 => (few_names(4), 0u32..4, 0u64..4).prop_map(|(n, f, c)| Op::Insert(n, f, c)),
+            5 => (few_names(4), 0u32..4).prop_map(|(n, f)| Op::Remove(n, f)),
+            1 => (0u32..4).prop_map(Op::RemoveFace),
+            8 => few_names(6).prop_map(Op::Lookup),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_map_of_prefixes(ops in prop::collection::vec(op(), 0..200)) {
+            let mut fib = Fib::new();
+            let mut model: BTreeMap<Vec<u8>, BTreeMap<u32, u64>> = BTreeMap::new();
+            for op in ops {
+                match op {
+                    Op::Insert(prefix, face, cost) => {
+                        let id = fib.insert(&prefix, FaceId(face), cost);
+                        prop_assert_eq!(fib.exact(&prefix), Some(id));
+                        model.entry(prefix.wire().to_vec()).or_default().insert(face, cost);
+                    }
+                    Op::Remove(prefix, face) => {
+                        let there = model.get_mut(prefix.wire()).is_some_and(|hops| hops.remove(&face).is_some());
+                        prop_assert_eq!(fib.remove_next_hop(&prefix, FaceId(face)) != Removed::Nothing, there);
+                    }
+                    Op::RemoveFace(face) => {
+                        let gone = |hops: &mut BTreeMap<u32, u64>| hops.remove(&face).is_some() && hops.is_empty();
+                        let count = model.values_mut().filter_map(|hops| gone(hops).then_some(())).count();
+                        prop_assert_eq!(fib.remove_face(FaceId(face)).len(), count);
+                    }
+                    Op::Lookup(name) => {
+                        let best = (0..=name.len()).rev().map(|n| name.prefix_wire(n)).find(|w| model.contains_key(*w));
+                        let found = fib.lookup(&name).and_then(|id| fib.iter().find(|(other, ..)| *other == id));
+                        prop_assert_eq!(found.map(|(_, name, _)| name.wire()), best);
+                        if let Some((_, name, next_hops)) = found {
+                            let mut hops: Vec<NextHop> = model[name.wire()].iter().map(|(f, c)| hop(*f, *c)).collect();
+                            hops.sort_by_key(|h| (h.cost, h.face));
+                            prop_assert_eq!(next_hops, &hops[..]);
+                        }
+                    }
+                }
+                model.retain(|_, hops| !hops.is_empty());
+                prop_assert_eq!(fib.len(), model.len());
+                prop_assert_eq!(fib.iter().count(), model.len());
+                prop_assert_eq!(fib.table.has_no_lengths(), model.is_empty(), "no length is tried in vain");
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The tables of a node.
+//!
+//! Each is bounded, or holds only what whoever manages the node puts in.
+
+pub mod cs;
+pub mod dead_nonce;
+pub mod fib;
+pub mod flow_prefix;
+pub mod pit;
+pub(crate) mod prefix_table;
+mod timing_wheel;

@@ -1,0 +1,209 @@
+//! A pending Interest: its downstreams and its upstreams.
+
+use smallvec::SmallVec;
+use weir_packet::{NackReason, PitToken};
+
+use super::NONE;
+use crate::ids::{FaceId, NO_PREFIX, PrefixId, StrategyId};
+use crate::name::HashedName;
+use crate::packet::PacketId;
+use crate::units::{Span, Time};
+/// A downstream that waits for the Data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct InRecord {
+    /// Where its Interest came from.
+    pub face: FaceId,
+    /// The nonce of its latest Interest.
+    pub nonce: u32,
+    /// When that Interest came.
+    pub arrived: Time,
+    /// When its InterestLifetime is over.
+    pub expires: Time,
+    /// Whether its first Interest was not forwarded because another was pending.
+    pub aggregated: bool,
+    /// Whether this downstream has sent the Interest more than once.
+    pub retransmission: bool,
+    /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
+    pub token: PitToken,
+}
+
+/// An upstream that was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutRecord {
+    /// Where the Interest was sent.
+    pub face: FaceId,
+    /// The nonce it was sent with last.
+    pub nonce: u32,
+    /// When it was sent last.
+    pub sent: Time,
+    /// The lifetime it was sent with last, microseconds, rounded up. A span would cost each entry eight
+    /// bytes more.
+    lifetime_us: u32,
+    /// How many of its sendings may be answered: those before a Nack, or that did not leave, may not.
+    /// With more than one it is not known which of them Data answers.
+    pub times_sent: u8,
+    /// Whether it was sent with a congestion mark the last time.
+    pub marked: bool,
+    /// The reason of the Nack that came back for the last sending, if one did; 255 for 255 and more.
+    pub nacked: Option<u8>,
+}
+
+impl OutRecord {
+    /// Of an upstream that was not asked yet.
+    pub(super) fn unsent(face: FaceId) -> OutRecord {
+        let (nonce, sent) = (0, Time::ZERO);
+        OutRecord { face, nonce, sent, lifetime_us: 0, times_sent: 0, marked: false, nacked: None }
+    }
+
+    /// An Interest is sent, the first or another.
+    #[inline]
+    pub(super) fn send(&mut self, nonce: u32, now: Time, lifetime: Span) {
+        self.nonce = nonce;
+        self.sent = now;
+        self.lifetime_us = u32::try_from(lifetime.as_nanos().div_ceil(1000)).unwrap_or(u32::MAX);
+        self.times_sent = self.times_sent.saturating_add(1);
+        self.marked = false;
+        self.nacked = None;
+    }
+
+    /// Whether Data may still come: not after a Nack, nor when the upstream has forgotten it.
+    #[inline]
+    pub fn is_pending(&self, now: Time) -> bool {
+        self.times_sent > 0 && now < self.sent + Span::from_micros(u64::from(self.lifetime_us))
+    }
+
+    /// No Data will come, because of a Nack or because the Interest did not leave.
+    pub(crate) fn give_up(&mut self, nack: Option<NackReason>) {
+        self.times_sent = 0;
+        self.nacked = nack.map(|reason| reason.value().min(255) as u8);
+    }
+
+    /// The round-trip time, if it is known which sending a Data of now answers (Karn).
+    #[inline]
+    pub fn rtt(&self, now: Time) -> Option<Span> {
+        (self.times_sent == 1).then(|| now.since(self.sent))
+    }
+}
+
+/// A pending Interest.
+///
+/// In the order in which a hop touches it: with tens of thousands of entries each cache line counts.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct PitEntry {
+    pub(super) live: bool,
+    pub(super) can_be_prefix: bool,
+    pub(super) must_be_fresh: bool,
+    /// Its service class.
+    pub class: u8,
+    pub(super) generation: u16,
+    /// The hop limit that it was sent with last.
+    pub(crate) hop_limit: Option<u8>,
+    /// The next entry of the same name.
+    pub(super) sibling: u32,
+    /// The prefix of its flow.
+    pub prefix: PrefixId,
+    /// The Interest itself, while the strategy holds it back.
+    pub held: Option<PacketId>,
+    /// The strategy that forwards it.
+    pub(crate) strategy: StrategyId,
+    pub(super) expires: Time,
+    /// Belongs to the strategy.
+    pub scratch: u64,
+    /// The upstreams, in order of first sending.
+    pub out_records: SmallVec<[OutRecord; 1]>,
+    /// The downstreams, in order of arrival.
+    pub in_records: SmallVec<[InRecord; 1]>,
+    /// Last, since of a short name the end is not looked at.
+    pub(super) name: HashedName,
+}
+
+impl PitEntry {
+    pub(super) fn blank() -> PitEntry {
+        PitEntry {
+            name: HashedName::new(),
+            can_be_prefix: false,
+            must_be_fresh: false,
+            live: false,
+            generation: 0,
+            sibling: NONE,
+            expires: Time::NEVER,
+            strategy: StrategyId::default(),
+            prefix: NO_PREFIX,
+            class: 0,
+            hop_limit: None,
+            scratch: 0,
+            held: None,
+            in_records: SmallVec::new(),
+            out_records: SmallVec::new(),
+        }
+    }
+
+    /// The Interest's name.
+    #[inline]
+    pub fn name(&self) -> &HashedName {
+        &self.name
+    }
+
+    /// Whether Data with a longer name satisfies it.
+    #[inline]
+    pub fn can_be_prefix(&self) -> bool {
+        self.can_be_prefix
+    }
+
+    /// Whether stale Data in a content store does not satisfy it.
+    #[inline]
+    pub fn must_be_fresh(&self) -> bool {
+        self.must_be_fresh
+    }
+
+    /// When it expires; [`Time::NEVER`] until [`Pit::extend_expiry`](super::Pit::extend_expiry) says.
+    #[inline]
+    pub fn expires(&self) -> Time {
+        self.expires
+    }
+
+    /// The record of a downstream.
+    #[inline]
+    pub fn in_record(&mut self, face: FaceId) -> Option<&mut InRecord> {
+        self.in_records.iter_mut().find(|record| record.face == face)
+    }
+
+    /// Whether Data may come though nothing more is done: somebody upstream was asked, or the strategy
+    /// holds the Interest to ask later.
+    #[inline]
+    pub fn is_pending(&self, now: Time) -> bool {
+        self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
+    }
+
+    /// Writes down that an upstream is asked. The nonce of an earlier sending, if it was another.
+    #[inline]
+    pub(crate) fn note_sending(
+        &mut self,
+        face: FaceId,
+        nonce: u32,
+        now: Time,
+        lifetime: Span,
+    ) -> Option<u32> {
+        match self.out_record(face) {
+            Some(record) => {
+                let earlier = record.nonce;
+                record.send(nonce, now, lifetime);
+                (earlier != nonce).then_some(earlier)
+            }
+            None => {
+                let mut record = OutRecord::unsent(face);
+                record.send(nonce, now, lifetime);
+                self.out_records.push(record);
+                None
+            }
+        }
+    }
+
+    /// The record of an upstream.
+    #[inline]
+    pub fn out_record(&mut self, face: FaceId) -> Option<&mut OutRecord> {
+        self.out_records.iter_mut().find(|record| record.face == face)
+    }
+}

@@ -1,0 +1,401 @@
+//! The PIT: Interests that were forwarded and not yet answered.
+//!
+//! A slab of entries that are used again with their buffers, and a hash table from name to entry.
+//! Entries are distinct by name and by the selectors CanBePrefix and MustBeFresh; the up to four
+//! entries of one name hang together in a chain, so a name takes one probe.
+//!
+//! A Data is matched through its PIT token where possible: the token is the entry's handle. A token
+//! comes from a stranger, so the name is compared all the same. Otherwise the Data's name is looked
+//! up, and each of its prefixes of a length at which there are CanBePrefix entries.
+//!
+//! Entries expire by a [timing wheel](super::timing_wheel), up to one of its slots late.
+
+mod entry;
+
+pub use entry::{InRecord, OutRecord, PitEntry};
+
+use super::timing_wheel::TimingWheel;
+use crate::ids::PitId;
+use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
+use crate::units::Time;
+use core::fmt;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, btree_map};
+
+/// No entry.
+const NONE: u32 = u32::MAX;
+
+/// The PIT holds as many entries as it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PitFull;
+
+impl fmt::Display for PitFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the PIT is full")
+    }
+}
+
+impl core::error::Error for PitFull {}
+
+/// The pending Interest table.
+#[derive(Clone, Debug)]
+pub struct Pit {
+    hasher: NameHasher,
+    max_entries: usize,
+    entries: Vec<PitEntry>,
+    /// The first free entry; the others follow by their `sibling`.
+    free: u32,
+    len: usize,
+    /// The first entry of each name.
+    index: HashTable<u32>,
+    /// The CanBePrefix entries.
+    prefix_lengths: LengthCounts,
+    /// Entries that share their name with an earlier one.
+    siblings: usize,
+    /// Entries whose name ends in an implicit digest: how many by the hash of the name before it. Hashes are
+    /// enough: one of another name has a Data's digest made in vain.
+    digests: BTreeMap<u64, u32>,
+    wheel: TimingWheel,
+}
+
+impl Pit {
+    /// An empty PIT of at most `max_entries` entries (and at most 2^32 - 2).
+    pub fn new(hasher: NameHasher, max_entries: usize) -> Pit {
+        Pit {
+            hasher,
+            max_entries: max_entries.min(NONE as usize - 1),
+            entries: Vec::new(),
+            free: NONE,
+            len: 0,
+            index: HashTable::new(),
+            prefix_lengths: LengthCounts::new(),
+            siblings: 0,
+            digests: BTreeMap::new(),
+            wheel: TimingWheel::new(),
+        }
+    }
+
+    /// How many Interests are pending.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none is.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// One more than the largest [`PitId::index`] so far: the size of a table beside the PIT.
+    #[inline]
+    pub fn id_bound(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether somebody may ask for a Data of this name by its implicit digest: then [`Pit::matches`] wants
+    /// the digest.
+    #[inline]
+    pub fn wants_digest(&self, data_name: &HashedName) -> bool {
+        !self.digests.is_empty() && self.digests.contains_key(&data_name.hash())
+    }
+
+    /// The entry of this name and these selectors, and whether it is new.
+    ///
+    /// A new entry has no records and does not expire until [`Pit::extend_expiry`] says when.
+    #[inline]
+    pub fn find_or_insert(
+        &mut self,
+        name: &HashedName,
+        can_be_prefix: bool,
+        must_be_fresh: bool,
+        now: Time,
+    ) -> Result<(PitId, bool), PitFull> {
+        let entries = &self.entries;
+        let same = |&i: &u32| entries[i as usize].name == *name;
+        let rehash = |&i: &u32| entries[i as usize].name.hash();
+        let new = match self.index.entry(name.hash(), same, rehash) {
+            Entry::Vacant(place) => {
+                if self.len >= self.max_entries {
+                    return Err(PitFull);
+                }
+                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.free);
+                place.insert(new);
+                new
+            }
+            Entry::Occupied(place) => {
+                let mut last = *place.get();
+                loop {
+                    let entry = &self.entries[last as usize];
+                    if entry.can_be_prefix == can_be_prefix && entry.must_be_fresh == must_be_fresh {
+                        return Ok((self.id(last), false));
+                    }
+                    if entry.sibling == NONE {
+                        break;
+                    }
+                    last = entry.sibling;
+                }
+                if self.len >= self.max_entries {
+                    return Err(PitFull);
+                }
+                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.free);
+                self.entries[last as usize].sibling = new;
+                self.siblings += 1;
+                new
+            }
+        };
+        self.wheel.catch_up(now);
+        self.len += 1;
+        if can_be_prefix {
+            self.prefix_lengths.add(name.len());
+        }
+        if name.implicit_digest().is_some() {
+            *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
+        }
+        let entry = &mut self.entries[new as usize];
+        entry.name.assign(name);
+        entry.can_be_prefix = can_be_prefix;
+        entry.must_be_fresh = must_be_fresh;
+        entry.live = true;
+        Ok((self.id(new), true))
+    }
+
+    /// The entry of this name and these selectors, if there is one.
+    pub fn find_exact(&self, name: &HashedName, can_be_prefix: bool, must_be_fresh: bool) -> Option<PitId> {
+        let mut next = self.first_of(name.hash(), name.wire());
+        while next != NONE {
+            let entry = &self.entries[next as usize];
+            if entry.can_be_prefix == can_be_prefix && entry.must_be_fresh == must_be_fresh {
+                return Some(self.id(next));
+            }
+            next = entry.sibling;
+        }
+        None
+    }
+
+    /// The entry with this handle, if it still lives.
+    #[inline]
+    pub fn entry(&self, id: PitId) -> Option<&PitEntry> {
+        self.entries.get(id.index as usize).filter(|e| e.generation == id.generation && e.live)
+    }
+
+    /// The entry with this handle, if it still lives.
+    #[inline]
+    pub fn entry_mut(&mut self, id: PitId) -> Option<&mut PitEntry> {
+        self.entries.get_mut(id.index as usize).filter(|e| e.generation == id.generation && e.live)
+    }
+
+    /// Puts into `out` every entry that a Data satisfies: those of exactly its name (longest name
+    /// first, in order of insertion within a name), and CanBePrefix entries of shorter names.
+    ///
+    /// `token` is the PIT token that came with the Data: only a hint. `digest` is the SHA-256
+    /// digest of the Data; without it the entries that name a digest are not found. It is needed
+    /// where [`Pit::wants_digest`] says so.
+    #[inline]
+    pub fn matches(
+        &self,
+        data_name: &HashedName,
+        token: Option<PitId>,
+        digest: Option<&[u8; 32]>,
+        out: &mut SmallVec<[PitId; 4]>,
+    ) {
+        out.clear();
+        if self.siblings == 0 && self.prefix_lengths.is_empty() && self.digests.is_empty() {
+            // At most one entry can match.
+            if let Some(id) = token
+                && self.entry(id).is_some_and(|entry| entry.name == *data_name)
+            {
+                out.push(id);
+                return;
+            }
+        } else if let (false, Some(digest)) = (self.digests.is_empty(), digest) {
+            self.match_digest(data_name, digest, out);
+        }
+        self.match_chain(data_name.hash(), data_name.wire(), false, out);
+        if self.prefix_lengths.is_empty() || data_name.is_empty() {
+            return;
+        }
+        for len in self.prefix_lengths.down_from(data_name.len() - 1) {
+            self.match_chain(data_name.hash_of(len), data_name.prefix_wire(len), true, out);
+        }
+    }
+
+    /// Appends the entries of one name: all, or those with CanBePrefix.
+    #[inline]
+    fn match_chain(&self, hash: u64, wire: &[u8], prefixes_only: bool, out: &mut SmallVec<[PitId; 4]>) {
+        let mut next = self.first_of(hash, wire);
+        while next != NONE {
+            let entry = &self.entries[next as usize];
+            if entry.can_be_prefix || !prefixes_only {
+                out.push(self.id(next));
+            }
+            next = entry.sibling;
+        }
+    }
+
+    /// Appends the entries of the Data's full name, which ends in its digest.
+    fn match_digest(&self, data_name: &HashedName, digest: &[u8; 32], out: &mut SmallVec<[PitId; 4]>) {
+        let mut tlv = [0; 34];
+        tlv[0] = TYPE_IMPLICIT_DIGEST as u8;
+        tlv[1] = 32;
+        tlv[2..].copy_from_slice(digest);
+        let hash = self.hasher.extend(data_name.hash(), &tlv);
+        let same = |&i: &u32| {
+            let name = &self.entries[i as usize].name;
+            name.hash() == hash && name.wire().strip_suffix(&tlv) == Some(data_name.wire())
+        };
+        let mut next = self.index.find(hash, same).copied().unwrap_or(NONE);
+        while next != NONE {
+            out.push(self.id(next));
+            next = self.entries[next as usize].sibling;
+        }
+    }
+
+    /// The first entry of a name, or [`NONE`].
+    #[inline]
+    fn first_of(&self, hash: u64, wire: &[u8]) -> u32 {
+        let same = |&i: &u32| {
+            let name = &self.entries[i as usize].name;
+            name.hash() == hash && name.wire() == wire
+        };
+        self.index.find(hash, same).copied().unwrap_or(NONE)
+    }
+
+    /// Removes an entry; says whether it was there.
+    #[inline]
+    pub fn remove(&mut self, id: PitId) -> bool {
+        if self.entry(id).is_none() {
+            return false;
+        }
+        let index = id.index;
+        self.wheel.unlink(index);
+        let entry = &mut self.entries[index as usize];
+        let (hash, sibling) = (entry.name.hash(), entry.sibling);
+        if entry.can_be_prefix {
+            self.prefix_lengths.remove(entry.name.len());
+        }
+        if !self.digests.is_empty() && entry.name.implicit_digest().is_some() {
+            let before = entry.name.hash_of(entry.name.len() - 1);
+            if let btree_map::Entry::Occupied(mut count) = self.digests.entry(before) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        entry.live = false;
+        entry.generation = entry.generation.wrapping_add(1);
+        self.len -= 1;
+        match self.index.find_entry(hash, |&i| i == index) {
+            Ok(mut place) if sibling != NONE => {
+                *place.get_mut() = sibling;
+                self.siblings -= 1;
+            }
+            Ok(place) => {
+                place.remove();
+            }
+            Err(_) => self.unchain(index, sibling, hash),
+        }
+        let entry = &mut self.entries[index as usize];
+        entry.name.release();
+        entry.sibling = self.free;
+        self.free = index;
+        true
+    }
+
+    /// Takes an entry that is not the first of its name out of the chain.
+    fn unchain(&mut self, index: u32, sibling: u32, hash: u64) {
+        let name = &self.entries[index as usize].name;
+        let same = |&i: &u32| self.entries[i as usize].name == *name;
+        let mut before = self.index.find(hash, same).copied().unwrap_or(NONE);
+        while before != NONE {
+            let next = self.entries[before as usize].sibling;
+            if next == index {
+                self.entries[before as usize].sibling = sibling;
+                self.siblings -= 1;
+                return;
+            }
+            before = next;
+        }
+        debug_assert!(false, "every live entry is in the chain of its name");
+    }
+
+    /// Lets an entry live until `until`, if that is later than it would, or if it has no expiry
+    /// yet.
+    #[inline]
+    pub fn extend_expiry(&mut self, id: PitId, until: Time) {
+        let Some(expires) = self.entry(id).map(|entry| entry.expires) else { return };
+        if until > expires || expires == Time::NEVER {
+            self.set_expiry(id, until);
+        }
+    }
+
+    /// Lets an entry live until `until`, sooner or later than it would; [`Time::NEVER`] for no
+    /// expiry.
+    #[inline]
+    pub fn set_expiry(&mut self, id: PitId, until: Time) {
+        let Some(entry) = self.entry_mut(id) else { return };
+        entry.expires = until;
+        self.wheel.unlink(id.index);
+        if until != Time::NEVER {
+            self.wheel.link(id.index, until);
+        }
+    }
+
+    /// When to call [`Pit::pop_expired`] next: up to one slot (4.2 ms) after the next expiry.
+    ///
+    /// It is before the next expiry only if that is more than one round (4.3 s) away; there is
+    /// then nothing to pop at that time, and this function has a later answer.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.wheel.next_deadline()
+    }
+
+    /// An entry that has expired, up to one slot (4.2 ms) late; earlier slots first, in order of
+    /// insertion within a slot. Look at it, then [`Pit::remove`] it, or give it a later expiry.
+    #[inline]
+    pub fn pop_expired(&mut self, now: Time) -> Option<PitId> {
+        let entries = &self.entries;
+        let index = self.wheel.pop(now, |i| entries[i as usize].expires)?;
+        Some(self.id(index))
+    }
+
+    /// All entries by ascending slab index.
+    pub fn iter(&self) -> impl Iterator<Item = (PitId, &PitEntry)> {
+        let all = self.entries.iter().enumerate();
+        all.filter(|(_, entry)| entry.live)
+            .map(|(i, entry)| (PitId { index: i as u32, generation: entry.generation }, entry))
+    }
+
+    /// The handle of the entry that is now at `index`.
+    #[inline]
+    fn id(&self, index: u32) -> PitId {
+        PitId { index, generation: self.entries[index as usize].generation }
+    }
+}
+
+/// Takes a free entry, or makes one; it is blank but for its buffers and generation.
+#[inline]
+fn allocate(entries: &mut Vec<PitEntry>, wheel: &mut TimingWheel, free: &mut u32) -> u32 {
+    if *free == NONE {
+        entries.push(PitEntry::blank());
+        wheel.add_index();
+        return entries.len() as u32 - 1;
+    }
+    let index = *free;
+    let entry = &mut entries[index as usize];
+    *free = core::mem::replace(&mut entry.sibling, NONE);
+    entry.expires = Time::NEVER;
+    entry.strategy = Default::default();
+    entry.class = 0;
+    entry.scratch = 0;
+    entry.held = None;
+    entry.in_records.clear();
+    entry.out_records.clear();
+    index
+}
+
+#[cfg(test)]
+mod tests;

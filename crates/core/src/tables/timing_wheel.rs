@@ -1,0 +1,185 @@
+//! A timing wheel: what expires when, for slots of a slab.
+//!
+//! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices. An index that expires later
+//! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of
+//! expiry are O(1).
+
+use crate::units::Time;
+
+/// No index.
+const NONE: u32 = u32::MAX;
+/// A slot of the wheel spans 2^SLOT_SHIFT ns.
+pub(super) const SLOT_SHIFT: u32 = 22;
+pub(super) const SLOTS: usize = 1024;
+/// The slot of an index that is in none.
+const UNLINKED: u16 = u16::MAX;
+
+/// The place of an index in the list of its slot.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    prev: u32,
+    next: u32,
+    slot: u16,
+}
+
+/// The list of a slot.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    head: u32,
+    tail: u32,
+}
+
+/// A wheel of the indices 0 to n - 1. A *tick* is a time in units of slots; tick `t` is in slot `t mod 1024`.
+#[derive(Clone, Debug)]
+pub(super) struct TimingWheel {
+    /// By index.
+    links: Vec<Link>,
+    slots: Box<[Slot]>,
+    /// A bit for each slot that is not empty, and a bit for each of these words that is not zero.
+    filled: [u64; SLOTS / 64],
+    filled_words: u64,
+    /// Every tick before this one has been drained.
+    cursor: u64,
+    /// Whether the slot of `cursor` is being drained, and the first of its entries not yet seen.
+    draining: bool,
+    unseen: u32,
+}
+
+impl TimingWheel {
+    pub(super) fn new() -> TimingWheel {
+        TimingWheel {
+            links: Vec::new(),
+            slots: vec![Slot { head: NONE, tail: NONE }; SLOTS].into_boxed_slice(),
+            filled: [0; SLOTS / 64],
+            filled_words: 0,
+            cursor: 0,
+            draining: false,
+            unseen: NONE,
+        }
+    }
+
+    /// Has room for one index more, which is in no slot.
+    #[inline]
+    pub(super) fn add_index(&mut self) {
+        self.links.push(Link { prev: NONE, next: NONE, slot: UNLINKED });
+    }
+
+    /// An empty wheel need not be drained up to the present.
+    #[inline]
+    pub(super) fn catch_up(&mut self, now: Time) {
+        if self.filled_words == 0 {
+            self.cursor = self.cursor.max(now.as_nanos() >> SLOT_SHIFT);
+            self.draining = false;
+        }
+    }
+
+    /// Puts an index that is in no slot into that of its expiry.
+    #[inline]
+    pub(super) fn link(&mut self, index: u32, expires: Time) {
+        // The slot that is being drained takes no more: those before `unseen` are never looked at.
+        let tick = (expires.as_nanos() >> SLOT_SHIFT).max(self.cursor + u64::from(self.draining));
+        let number = tick as usize % SLOTS;
+        let slot = &mut self.slots[number];
+        self.links[index as usize] = Link { prev: slot.tail, next: NONE, slot: number as u16 };
+        match slot.tail {
+            NONE => {
+                slot.head = index;
+                self.filled[number / 64] |= 1 << (number % 64);
+                self.filled_words |= 1 << (number / 64);
+            }
+            tail => self.links[tail as usize].next = index,
+        }
+        slot.tail = index;
+    }
+
+    /// Takes an index out of its slot, if it is in one.
+    #[inline]
+    pub(super) fn unlink(&mut self, index: u32) {
+        let Link { prev, next, slot: number } = self.links[index as usize];
+        if number == UNLINKED {
+            return;
+        }
+        if self.unseen == index {
+            self.unseen = next;
+        }
+        self.links[index as usize].slot = UNLINKED;
+        let number = number as usize;
+        let slot = &mut self.slots[number];
+        match prev {
+            NONE => slot.head = next,
+            prev => self.links[prev as usize].next = next,
+        }
+        match next {
+            NONE => slot.tail = prev,
+            next => self.links[next as usize].prev = prev,
+        }
+        if slot.head == NONE {
+            let word = &mut self.filled[number / 64];
+            *word &= !(1 << (number % 64));
+            if *word == 0 {
+                self.filled_words &= !(1 << (number / 64));
+            }
+        }
+    }
+
+    /// The first tick from `tick` on, within a round, whose slot is not empty.
+    #[inline]
+    fn filled_from(&self, tick: u64) -> Option<u64> {
+        let from = tick as usize % SLOTS;
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.filled[word] >> bit;
+        if here != 0 {
+            return Some(tick + u64::from(here.trailing_zeros()));
+        }
+        let words = self.filled_words.rotate_right((word as u32 + 1) % 64);
+        if words == 0 {
+            return None;
+        }
+        let found = (word + 1 + words.trailing_zeros() as usize) % 64;
+        let found = found * 64 + self.filled[found].trailing_zeros() as usize;
+        Some(tick + (found.wrapping_sub(from) % SLOTS) as u64)
+    }
+
+    /// When [`TimingWheel::pop`] may have something: the end of the next slot that is not empty.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> Time {
+        let tick = if self.draining && self.unseen != NONE {
+            Some(self.cursor)
+        } else {
+            self.filled_from(self.cursor + u64::from(self.draining))
+        };
+        tick.map_or(Time::NEVER, |tick| Time::from_nanos((tick + 1).saturating_mul(1 << SLOT_SHIFT)))
+    }
+
+    /// Takes an index that has expired out of the wheel.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Time, expires: impl Fn(u32) -> Time) -> Option<u32> {
+        let present = now.as_nanos() >> SLOT_SHIFT;
+        loop {
+            if !self.draining {
+                // After a long sleep once around is enough.
+                self.cursor = self.cursor.max(present.saturating_sub(SLOTS as u64));
+                match self.filled_from(self.cursor) {
+                    Some(tick) if tick < present => self.cursor = tick,
+                    _ => {
+                        self.cursor = self.cursor.max(present);
+                        return None;
+                    }
+                }
+                self.draining = true;
+                self.unseen = self.slots[self.cursor as usize % SLOTS].head;
+            }
+            while self.unseen != NONE {
+                let index = self.unseen;
+                self.unseen = self.links[index as usize].next;
+                if expires(index) <= now {
+                    self.unlink(index);
+                    return Some(index);
+                }
+                // It is due in a later round.
+            }
+            self.draining = false;
+            self.cursor += 1;
+        }
+    }
+}
