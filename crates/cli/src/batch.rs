@@ -11,6 +11,7 @@ use weir_results::{Report, grouped};
 use weir_scenario::Scenario;
 use weir_sim::{Progress, Setup, World};
 
+use crate::provenance::{self, CommandLine};
 use crate::{Failure, terminal};
 
 /// How many seeds: of commands that give means over them.
@@ -37,6 +38,18 @@ pub struct Job<'a> {
     pub set: &'a [String],
     /// How it is run.
     pub setup: Setup,
+}
+
+impl Job<'_> {
+    /// The command that makes this run alone.
+    fn command(&self) -> CommandLine {
+        CommandLine::new("run", &self.scenario.name)
+            .option("--scheme", &self.setup.scheme)
+            .option("--seed", [self.setup.seed])
+            .option("--set", self.set)
+            .option("--window", self.setup.windows.iter().map(provenance::window))
+            .flag("--check-wire", self.setup.check_wire)
+    }
 }
 
 /// Makes all runs, as many at a time as there are processors, and shows on a terminal how far they
@@ -111,6 +124,7 @@ fn simulate_one(job: &Job<'_>, bar: &ProgressBar, log: &Log) -> Result<Report, F
     let mut report = outcome.report;
     report.document.wall_s = begun.elapsed().as_secs_f64();
     report.document.set = job.set.to_vec();
+    job.command().sign(&mut report.document);
     if job.setup.check_wire {
         report.notes.push(format!(
             "{} packets went through the codec unchanged.",

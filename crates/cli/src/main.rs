@@ -17,6 +17,7 @@ mod out;
 mod papers;
 mod passphrase;
 mod ping;
+mod provenance;
 mod put;
 mod replay;
 mod reproduce;
@@ -38,7 +39,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Congestion control and quality of service for Named Data Networking.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, arg_required_else_help = true)]
+#[command(name = "weir", version = provenance::VERSION, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -10,7 +10,7 @@ use weir_sim::World;
 use crate::batch::Shown;
 use crate::compare::{Kept, Point, Request};
 use crate::out::Out;
-use crate::{Failure, load, papers};
+use crate::{Failure, load, papers, provenance};
 
 /// The scenarios.
 pub struct Several(Vec<Experiment>);
@@ -58,7 +58,7 @@ impl Several {
         let scenarios = self.0.iter().map(|experiment| experiment.row(request, &shown, out));
         Ok(SummaryDocument {
             command: request.command(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: provenance::VERSION.to_owned(),
             seeds: request.seeds.clone(),
             schemes: request.schemes.clone(),
             scenarios: scenarios.collect::<Result<_, _>>()?,

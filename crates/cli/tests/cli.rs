@@ -256,6 +256,9 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     let output = short(&["--json", "--window", "1:2"]);
     let document: Value = serde_json::from_str(&printed(&output)).unwrap();
     let top = [
+        "schema",
+        "version",
+        "command",
         "scenario",
         "scheme",
         "seed",
@@ -485,6 +488,39 @@ fn what_was_set_is_printed_with_the_results() {
     let text = printed(&short(&["--out", folder("set").to_str().unwrap()]));
     let line = "with --set duration=2s --set window.steady.from=1s --set window.steady.to=2s";
     assert!(text.lines().any(|l| l == line), "{text}");
+}
+
+#[test]
+fn the_document_says_which_program_made_it_and_with_which_command() {
+    let document = |args: &[&str]| -> Value { serde_json::from_str(&printed(&weir(args))).unwrap() };
+    let made = document(&[
+        "run",
+        "examples/minimal",
+        "--set",
+        "duration=1 s",
+        "--window",
+        "0:500ms",
+        "--json",
+        "--seed",
+        "7",
+    ]);
+    assert_eq!(made["schema"], json!(1));
+    assert_eq!(format!("weir {}\n", made["version"].as_str().unwrap()), printed(&weir(&["--version"])));
+    let command = "weir run examples/minimal --seed 7 --set 'duration=1 s' --window 0:0.5";
+    assert_eq!(made["command"], json!(command));
+    let again =
+        ["run", "examples/minimal", "--seed", "7", "--set", "duration=1 s", "--window", "0:0.5", "--json"];
+    assert_eq!(document(&again)["flows"], made["flows"]);
+}
+
+#[test]
+fn the_version_names_the_commit_that_is_checked_out() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let head = Command::new("git").args(["-C", root, "rev-parse", "--short=12", "HEAD"]).output();
+    let head = head.ok().filter(|output| output.status.success()).map(|output| printed(&output));
+    let commit = head.as_deref().map_or("unknown", str::trim);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(printed(&weir(&["--version"])), format!("weir {version} ({commit})\n"));
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn metadata(report: &Report) -> Vec<KeyValue> {
         serde_json::to_string(&document.set).expect("texts are JSON"),
         document.simulated_s.to_string(),
         report.series.step_s.to_string(),
-        env!("CARGO_PKG_VERSION").to_owned(),
+        document.made_by().to_owned(),
     ];
     METADATA.iter().zip(values).map(|((key, _), value)| KeyValue::new((*key).to_owned(), value)).collect()
 }
@@ -401,6 +401,9 @@ mod tests {
         let json = to_json(&report.document);
         let mut at = 0;
         for key in [
+            "schema",
+            "version",
+            "command",
             "scenario",
             "scheme",
             "seed",

@@ -316,6 +316,8 @@ fn with_rows(document: &RunDocument, flows: &[usize], links: &[usize]) -> RunDoc
         optimum: window.optimum.as_ref().map(optimum),
     };
     RunDocument {
+        version: document.version.clone(),
+        command: document.command.clone(),
         scenario: document.scenario.clone(),
         scheme: document.scheme.clone(),
         variant: document.variant.clone(),
@@ -396,7 +398,7 @@ fn data(report: &Report) -> String {
     let is_drawn = topology.nodes.len() <= NODES;
     let (nodes, media) = if is_drawn { placed(topology) } else { Default::default() };
     let page = Page {
-        version: env!("CARGO_PKG_VERSION"),
+        version: document.made_by(),
         title: &report.title,
         source: &report.source,
         document: with_rows(document, &flows, &links),

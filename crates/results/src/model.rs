@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 /// Everything a run has measured, over the whole run and over its windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
+    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
+    /// one is added.
+    #[serde(default)]
+    pub schema: u32,
+    /// The version of Weir that made it, with the commit that it was built from.
+    #[serde(default)]
+    pub version: String,
+    /// The command that makes this run, without what says where results go.
+    #[serde(default)]
+    pub command: String,
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
     /// The scheme's name.
@@ -44,6 +54,16 @@ pub struct RunDocument {
     pub optimum: Option<OptimumRow>,
     /// What the scenario states should come out, beside what did.
     pub expectations: Vec<ExpectationRow>,
+}
+
+impl RunDocument {
+    /// The shape that this code writes.
+    pub const SCHEMA: u32 = 1;
+
+    /// The version that made it; this code's own, where the document does not say.
+    pub(crate) fn made_by(&self) -> &str {
+        if self.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.version }
+    }
 }
 
 /// One flow: one consumer fetching under one prefix.

@@ -312,6 +312,9 @@ impl Measurements {
             optimum: None,
         });
         let document = RunDocument {
+            schema: RunDocument::SCHEMA,
+            version: String::new(),
+            command: String::new(),
             scenario: self.plan.scenario.clone(),
             scheme: self.plan.scheme.clone(),
             variant: self.plan.variant.clone(),

@@ -19,6 +19,7 @@ use weir_sim::{Probes, flows, scheme_for};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
+use crate::provenance::CommandLine;
 use crate::{Failure, load, terminal};
 
 use lane::{Part, Run, Told};
@@ -58,6 +59,17 @@ pub struct Args {
     json: bool,
 }
 
+impl Args {
+    fn command(&self) -> CommandLine {
+        CommandLine::new("traffic", &self.scenario)
+            .option("--node", &self.nodes)
+            .option("--socket", &self.sockets)
+            .option("--scheme", &self.scheme)
+            .option("--set", &self.set)
+            .option("--window", &self.windows)
+    }
+}
+
 /// Runs it.
 pub fn traffic(args: &Args) -> Result<(), Failure> {
     let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
@@ -86,6 +98,7 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     }
     let mut report = report(&run, parts, &mut probes);
     report.document.set.clone_from(&args.set);
+    args.command().sign(&mut report.document);
     report.notes.extend(unseen.iter().map(|what| format!("Not checked here: {what}.")));
     tell(&report.notes);
     report.notes.extend(plan.not_done.iter().cloned());

@@ -1,6 +1,7 @@
 //! Who does what: which nodes have applications here, over which connections, and what they are told when.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use weir_core::consumer::Source;
@@ -28,6 +29,13 @@ impl FromStr for Socket {
             _ => (None, text),
         };
         Ok(Socket { node, endpoint: uri.parse()? })
+    }
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node.iter().try_for_each(|node| write!(f, "{node}="))?;
+        write!(f, "{}", self.endpoint)
     }
 }
 

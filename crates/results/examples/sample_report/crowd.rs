@@ -98,6 +98,9 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
     let provenance = provenance(&topology, &ends, &class_of);
     Report {
         document: RunDocument {
+            schema: RunDocument::SCHEMA,
+            version: String::new(),
+            command: String::new(),
             scenario: "examples/random".to_owned(),
             scheme: "qsccp".to_owned(),
             variant: None,

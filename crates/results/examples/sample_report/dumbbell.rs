@@ -193,6 +193,9 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
     };
     Report {
         document: RunDocument {
+            schema: RunDocument::SCHEMA,
+            version: String::new(),
+            command: String::new(),
             scenario: "qsccp/dumbbell".to_owned(),
             scheme: "qsccp".to_owned(),
             variant: None,
