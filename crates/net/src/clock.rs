@@ -1,12 +1,13 @@
 //! The clock of this world, and a timer that is finer than the event loop's.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use weir_core::units::Time;
 
 /// Time since the forwarder started, as the core has it.
@@ -58,7 +59,7 @@ pub fn random_seed() -> u64 {
 /// Wakes the event loop to the microsecond, where its own timeout counts in milliseconds.
 #[derive(Debug)]
 pub struct Timer {
-    fd: OwnedFd,
+    fd: TimerFd,
     /// When it fires.
     set_to: Time,
 }
@@ -69,11 +70,9 @@ impl Timer {
     /// # Errors
     /// Of the operating system.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Timer> {
-        let fd = rustix::time::timerfd_create(
-            TimerfdClockId::Monotonic,
-            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-        )?;
-        registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        registry.register(&mut SourceFd(&fd.as_fd().as_raw_fd()), token, Interest::READABLE)?;
         Ok(Timer { fd, set_to: Time::NEVER })
     }
 
@@ -94,10 +93,8 @@ impl Timer {
             return Ok(Some(Duration::ZERO));
         }
         if due < self.set_to || self.set_to <= now {
-            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let it_value = Timespec { tv_sec: 0, tv_nsec: left as i64 };
-            let new = Itimerspec { it_interval: zero, it_value };
-            rustix::time::timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &new)?;
+            let once = Expiration::OneShot(TimeSpec::new(0, left as i64));
+            self.fd.set(once, TimerSetTimeFlags::empty())?;
             self.set_to = due;
         }
         Ok(None)

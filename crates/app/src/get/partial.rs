@@ -371,7 +371,7 @@ fn claim(file: &File, part: &Path) -> Result<bool, GetError> {
 /// How what may be in a folder of everybody's is opened.
 fn own() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    options.read(true).write(true).custom_flags(nix::fcntl::OFlag::O_NOFOLLOW.bits());
     options
 }
 
@@ -388,7 +388,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 /// Whether somebody else may have made a file, other than the administrator.
 fn is_of_another(file: &File) -> io::Result<bool> {
     let owner = file.metadata()?.uid();
-    Ok(owner != 0 && owner != rustix::process::geteuid().as_raw())
+    Ok(owner != 0 && owner != nix::unistd::geteuid().as_raw())
 }
 
 /// Makes a change of the folder last that a file is in.

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use rustix::fs::OFlags;
+use nix::fcntl::OFlag;
 use weir_core::units::Span;
 use weir_net::clock::random_seed;
 
@@ -155,7 +155,7 @@ impl Content {
 
 /// Opens a file to read it. It does not wait for whoever has the other end, if it is a pipe.
 pub(super) fn open(path: &PathBuf) -> io::Result<File> {
-    File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
+    File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
 /// Copies all that a reader gives to a file without a name, which is gone with this process.

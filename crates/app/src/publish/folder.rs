@@ -7,8 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
-use rustix::io::Errno;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
+use nix::sys::stat::Mode;
 use weir_packet::{NameRef, component_type};
 
 /// A folder.
@@ -19,12 +20,12 @@ pub(super) struct Folder {
     pub(super) has_hidden: bool,
 }
 
-const FILE: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
+const FILE: OFlag = OFlag::O_RDONLY.union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY);
+const DIRECTORY: OFlag = OFlag::O_PATH.union(OFlag::O_CLOEXEC).union(OFlag::O_DIRECTORY);
 
 impl Folder {
     pub(super) fn open(path: &Path) -> io::Result<Folder> {
-        Ok(Folder { root: openat(CWD, path, DIRECTORY, Mode::empty())?, has_hidden: false })
+        Ok(Folder { root: open(path, DIRECTORY, Mode::empty())?, has_hidden: false })
     }
 
     /// The file that a name means: each component is a name in a folder. `None` if there is none, or only outside.
@@ -33,10 +34,10 @@ impl Folder {
         let Some(path) = path(name).filter(|path| self.has_hidden || !is_hidden(path)) else {
             return Ok(None);
         };
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let opened = match openat2(&self.root, &path, FILE, Mode::empty(), resolve) {
+        let resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
+        let opened = match openat2(&self.root, &path, OpenHow::new().flags(FILE).resolve(resolve)) {
             // A kernel older than 5.6, or a sandbox that does not know the call.
-            Err(Errno::NOSYS | Errno::PERM) => walk(self.root.as_fd(), &path),
+            Err(Errno::ENOSYS | Errno::EPERM) => walk(self.root.as_fd(), &path),
             opened => opened,
         };
         match opened {
@@ -54,23 +55,23 @@ fn walk(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
     while let Some(component) = components.next() {
         let flags = if components.peek().is_some() { DIRECTORY } else { FILE };
         let within = folder.as_ref().map_or(root, AsFd::as_fd);
-        let opened = openat(within, component, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let opened = openat(within, component, flags | OFlag::O_NOFOLLOW, Mode::empty())?;
         folder = Some(opened);
     }
-    folder.ok_or(Errno::NOENT)
+    folder.ok_or(Errno::ENOENT)
 }
 
-/// Whether it means that there is no such file, or none that may be served: no fault of ours to speak of. `AGAIN`: a
+/// Whether it means that there is no such file, or none that may be served: no fault of ours to speak of. `EAGAIN`: a
 /// folder was renamed just now, whoever asks again gets it.
 fn is_absence(error: Errno) -> bool {
     let absent = [
-        Errno::NOENT,
-        Errno::NOTDIR,
-        Errno::LOOP,
-        Errno::XDEV,
-        Errno::NAMETOOLONG,
-        Errno::NXIO,
-        Errno::AGAIN,
+        Errno::ENOENT,
+        Errno::ENOTDIR,
+        Errno::ELOOP,
+        Errno::EXDEV,
+        Errno::ENAMETOOLONG,
+        Errno::ENXIO,
+        Errno::EAGAIN,
     ];
     absent.contains(&error)
 }

@@ -9,9 +9,9 @@ use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 
 use super::Received;
 
@@ -63,7 +63,7 @@ impl Socket {
         }
         if local.is_ipv4() {
             // NDN packets of up to 8800 bytes travel in datagrams that IP may split.
-            set_ip_mtu_discover(&io, Ipv4PathMtuDiscovery::DONT)?;
+            setsockopt(&io, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
         }
         let local = io.local_addr()?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_BUFFER]).collect();
@@ -145,6 +145,18 @@ fn set_kernel_buffers(io: &UdpSocket, size: usize) {
         let _ = setsockopt(io, sockopt::SndBuf, &size);
     }
 }
+
+/// The option IP_MTU_DISCOVER: whether datagrams may be split (ip(7)).
+#[derive(Clone, Copy, Debug)]
+struct MtuDiscover;
+
+nix::setsockopt_impl!(
+    MtuDiscover,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    libc::c_int,
+    sockopt::SetStruct<libc::c_int>
+);
 
 fn is_peers(error: &io::Error) -> bool {
     matches!(
