@@ -1,5 +1,5 @@
-# make run | test | interop | apps | qos | bench | lint | fuzz | comparison
-.PHONY: run test interop apps qos bench lint fuzz comparison web-tools
+# make run | test | golden | interop | apps | qos | bench | lint | fuzz | comparison
+.PHONY: run test golden interop apps qos bench lint fuzz comparison web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -15,6 +15,10 @@ test:
 	$(MAKE) interop
 	$(MAKE) apps
 	$(MAKE) qos
+
+# The main figures of every scheme on every built-in scenario, written anew; half a minute.
+golden:
+	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test golden
 
 # The forwarder among other people's software.
 interop:
