@@ -460,7 +460,7 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 15);
+        assert_eq!(value.as_object().unwrap().len(), 18);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);

@@ -11,7 +11,7 @@ pub struct RunDocument {
     /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
     /// one is added.
     #[serde(default)]
-    pub schema: u32,
+    pub schema: u64,
     /// The version of Weir that made it, with the commit that it was built from.
     #[serde(default)]
     pub version: String,
@@ -54,16 +54,6 @@ pub struct RunDocument {
     pub optimum: Option<OptimumRow>,
     /// What the scenario states should come out, beside what did.
     pub expectations: Vec<ExpectationRow>,
-}
-
-impl RunDocument {
-    /// The shape that this code writes.
-    pub const SCHEMA: u32 = 1;
-
-    /// The version that made it; this code's own, where the document does not say.
-    pub(crate) fn made_by(&self) -> &str {
-        if self.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.version }
-    }
 }
 
 /// One flow: one consumer fetching under one prefix.
