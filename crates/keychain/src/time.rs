@@ -1,6 +1,9 @@
 //! Moments and periods of validity, as certificates write them: `YYYYMMDDThhmmss`, UTC.
 
 use std::fmt;
+use std::time::Duration;
+
+use pkcs8::der::DateTime;
 
 /// A moment in UTC: milliseconds since the Unix epoch, up to the end of the year 9999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,91 +35,40 @@ impl Moment {
 
     /// Reads `YYYYMMDDThhmmss`. `None` for what is no such moment, and for those before 1970 as well.
     pub fn parse(text: &[u8; 15]) -> Option<Moment> {
-        let number = |from: usize, to: usize| {
-            text.get(from..to)?.iter().try_fold(0u64, |number, digit| {
-                digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0'))
+        let number = |digits: &[u8]| {
+            digits.iter().try_fold(0u16, |number, digit| {
+                digit.is_ascii_digit().then(|| number * 10 + u16::from(digit - b'0'))
             })
         };
-        let (year, month, day) = (number(0, 4)?, number(4, 6)?, number(6, 8)?);
-        let (hour, minute, second) = (number(9, 11)?, number(11, 13)?, number(13, 15)?);
-        if text.get(8) != Some(&b'T') || hour > 23 || minute > 59 || second > 59 {
+        let two = |at: usize| u8::try_from(number(text.get(at..at + 2)?)?).ok();
+        if text.get(8) != Some(&b'T') {
             return None;
         }
-        let seconds = days_since_epoch(year, month, day)? * DAY_S + hour * 3600 + minute * 60 + second;
-        Some(Moment(seconds * 1000))
+        let year = number(text.get(..4)?)?;
+        let moment = DateTime::new(year, two(4)?, two(6)?, two(9)?, two(11)?, two(13)?).ok()?;
+        Some(Moment(moment.unix_duration().as_secs() * 1000))
     }
 
     /// Writes `YYYYMMDDThhmmss`; a part of a second is left out.
     pub fn text(self) -> [u8; 15] {
-        let seconds = self.0 / 1000;
-        let (year, month, day) = date(seconds / DAY_S);
-        let of_day = seconds % DAY_S;
-        let text = format!(
-            "{year:04}{month:02}{day:02}T{:02}{:02}{:02}",
-            of_day / 3600,
-            of_day / 60 % 60,
-            of_day % 60
-        );
         let mut out = [b'0'; 15];
-        out.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+        let text = self.date_time().to_string();
+        // It writes YYYY-MM-DDThh:mm:ssZ.
+        let letters = text.bytes().filter(|letter| !matches!(letter, b'-' | b':' | b'Z'));
+        out.iter_mut().zip(letters).for_each(|(to, from)| *to = from);
         out
+    }
+
+    fn date_time(self) -> DateTime {
+        DateTime::from_unix_duration(Duration::from_secs(self.0 / 1000)).unwrap_or(DateTime::INFINITY)
     }
 }
 
 /// As people read it: `2026-11-22 08:30:00 UTC`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0 / 1000;
-        let (year, month, day) = date(seconds / DAY_S);
-        let of_day = seconds % DAY_S;
-        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+        f.write_str(&self.date_time().to_string().replace('T', " ").replace('Z', " UTC"))
     }
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn days_of_month(year: u64, month: u64) -> u64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from the year 0 to the start of `year`, in the Gregorian calendar.
-const fn days_before_year(year: u64) -> u64 {
-    365 * year + year.div_ceil(4) - year.div_ceil(100) + year.div_ceil(400)
-}
-
-fn days_since_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=days_of_month(year, month)).contains(&day) {
-        return None;
-    }
-    let before_month: u64 = (1..month).map(|month| days_of_month(year, month)).sum();
-    Some(days_before_year(year) - days_before_year(1970) + before_month + day - 1)
-}
-
-/// Year, month and day of a day since the epoch.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + days_before_year(1970);
-    // 146 097 days are 400 years; the guess is at most one year late.
-    let mut year = days * 400 / 146_097;
-    while days_before_year(year + 1) <= days {
-        year += 1;
-    }
-    while days_before_year(year) > days {
-        year -= 1;
-    }
-    let (mut month, mut day) = (1, days - days_before_year(year));
-    while day >= days_of_month(year, month) {
-        day -= days_of_month(year, month);
-        month += 1;
-    }
-    (year, month, day + 1)
 }
 
 /// When a certificate is valid: both ends are inclusive, to the second.
