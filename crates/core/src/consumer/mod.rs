@@ -9,8 +9,12 @@
 //!                      lost
 //! ```
 
-use core::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+mod loss;
+mod segments;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
 
 use weir_packet::{PitToken, ServiceClass, Signal};
 
@@ -18,15 +22,14 @@ use crate::name::{HashedName, NameHasher};
 use crate::packet::{Kind, Packet, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RttEstimate;
-use crate::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+use crate::seam::{DataReceived, FlowControl, Gauge, Permit, PermitEvent, SendEvent};
 use crate::units::{Bytes, Rate, Span, Time};
+use loss::{MOST_DOUBLINGS, loss_event};
+use segments::{Segment, Segments};
 
 /// How far the newest segment asked for may be ahead of the oldest missing one at most: two seconds of a flow
 /// of 4 Gb/s that waits for one lost Interest, and at most some 40 MB of its memory.
 pub const REORDER_BOUND: u64 = 1 << 20;
-
-/// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
-const MOST_DOUBLINGS: u32 = 16;
 
 /// Who is refused within microseconds does not ask a million times before its application gives up, and asks soon enough
 /// when there is a route again.
@@ -87,23 +90,6 @@ pub struct ConsumerConfig {
     pub early_loss: bool,
 }
 
-/// A segment between its first sending and the oldest missing segment.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    state: State,
-    first_sent: Time,
-    sent: Time,
-    times_sent: u32,
-    tag: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Pending,
-    Lost,
-    Done,
-}
-
 /// A segment that came for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -142,13 +128,7 @@ pub struct Consumer {
     control: Box<dyn FlowControl>,
     random: Random,
     rtt: RttEstimate,
-    /// Segments `base..base + slots.len()`; everything before is done.
-    slots: VecDeque<Slot>,
-    base: u64,
-    pending: u32,
-    /// Segments to send again, smallest first. Those whose Data came late stay until they are the
-    /// first; the first is lost indeed.
-    lost: BinaryHeap<Reverse<u64>>,
+    segments: Segments,
     /// Sendings in order of time: the first live one is the next to time out.
     sendings: VecDeque<(u64, Time)>,
     /// Early loss: those of segments that were sent more than once before, in order of time too. They wait for longer and
@@ -181,14 +161,11 @@ impl Consumer {
     pub fn new(config: ConsumerConfig, control: Box<dyn FlowControl>, random: Random) -> Consumer {
         Consumer {
             size_256: config.expected_size.as_u64() << 8,
-            base: config.first,
+            segments: Segments::new(config.first),
             config,
             control,
             random,
             rtt: RttEstimate::default(),
-            slots: VecDeque::new(),
-            pending: 0,
-            lost: BinaryHeap::new(),
             sendings: VecDeque::new(),
             repeats: VecDeque::new(),
             backed_off_at: Time::ZERO,
@@ -231,11 +208,7 @@ impl Consumer {
     /// whether it has all.
     pub fn set_amount(&mut self, now: Time, amount: u64) -> bool {
         self.config.amount = Some(amount);
-        while !self.slots.is_empty() && self.next_segment() > amount {
-            let beyond = self.slots.pop_back();
-            self.pending -= u32::from(beyond.is_some_and(|slot| slot.state == State::Pending));
-        }
-        self.forget_found();
+        self.segments.truncate(amount);
         self.reconsider(now);
         self.is_complete()
     }
@@ -249,12 +222,12 @@ impl Consumer {
 
     /// The oldest segment that was asked for and did not come, and when it was first asked for.
     pub fn oldest_missing(&self) -> Option<(u64, Time)> {
-        self.slots.front().map(|slot| (self.base, slot.first_sent))
+        self.segments.oldest().map(|oldest| (self.segments.base(), oldest.first_sent))
     }
 
     /// Whether it has all that it wants.
     pub fn is_complete(&self) -> bool {
-        self.config.amount.is_some_and(|amount| self.base >= amount)
+        self.config.amount.is_some_and(|amount| self.segments.base() >= amount)
     }
 
     /// When to call [`Consumer::handle_deadline`], and then [`Consumer::poll_send`]; at once if that is
@@ -276,7 +249,7 @@ impl Consumer {
 
     /// Pending Interests.
     pub fn pending(&self) -> u32 {
-        self.pending
+        self.segments.pending()
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -287,19 +260,11 @@ impl Consumer {
     /// A Data came. `None` if nothing was waiting for it.
     pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
         let segment = data.name.segment().filter(|_| data.name.len() == self.config.prefix.len() + 1);
-        let index = segment.and_then(|s| s.checked_sub(self.base)).map(|i| i as usize);
-        let slot = index.and_then(|i| self.slots.get_mut(i)).filter(|slot| slot.state != State::Done);
-        let (Some(segment), Some(slot)) = (segment, slot) else {
+        let found = segment.and_then(|segment| Some((segment, self.segments.finish(segment)?)));
+        let Some((segment, Segment { first_sent, sent, times_sent, tag, .. })) = found else {
             self.counters.duplicates += 1;
             return None;
         };
-        let Slot { state, first_sent, sent, times_sent, tag } = *slot;
-        slot.state = State::Done;
-        if state == State::Lost {
-            self.forget_found();
-        } else {
-            self.pending -= 1;
-        }
         let rtt = (times_sent == 1).then(|| now.since(sent));
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
@@ -308,7 +273,6 @@ impl Consumer {
         (self.heard_at, self.probes, self.refusals) = (now, 0, 0);
         self.learn_size(crate::packet::wire::frame_len(data));
         self.counters.delivered += 1;
-        self.advance();
         self.control.on_data(&mut DataReceived {
             now,
             data,
@@ -316,8 +280,8 @@ impl Consumer {
             rtt,
             srtt: self.rtt.srtt(),
             tag,
-            pending: self.pending,
-            highest_sent: self.next_segment().saturating_sub(1),
+            pending: self.segments.pending(),
+            highest_sent: self.segments.next().saturating_sub(1),
             expected_size: self.config.expected_size,
             random: &mut self.random,
         });
@@ -332,10 +296,9 @@ impl Consumer {
     pub fn handle_nack(&mut self, now: Time, nack: &Packet) {
         let Some(segment) = nack.name.segment() else { return };
         self.counters.nacks += 1;
-        let sent = self.slot(segment).map_or(now, |slot| slot.sent);
-        if let Some(tag) = self.lose(segment) {
-            let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
-            self.control.on_nack(&mut ev);
+        let sent = self.segments.get(segment).map_or(now, |known| known.sent);
+        if let Some(tag) = self.segments.lose(segment) {
+            self.control.on_nack(&mut loss_event(now, segment, tag, &self.segments, &mut self.random));
             self.pause(now, sent);
             self.reconsider(now);
         }
@@ -353,73 +316,13 @@ impl Consumer {
         self.refusals += 1;
     }
 
-    /// Gives up what has timed out.
-    pub fn handle_deadline(&mut self, now: Time) {
-        while let Some((segment, sent)) = self.take_due(now) {
-            // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
-            if self.time_out(now, segment) && sent >= self.backed_off_at && !self.is_overtaken(sent) {
-                self.rtt.back_off();
-                self.backed_off_at = now;
-            }
-            self.forget_answered();
-        }
-        self.reconsider(now);
-        if self.probe_at() <= now {
-            self.probe(now);
-        }
-    }
-
-    /// The first sending that has timed out.
-    fn take_due(&mut self, now: Time) -> Option<(u64, Time)> {
-        let is_due = |sending: &&(u64, Time)| self.timeout_of(Some(*sending)) <= now;
-        if self.sendings.front().filter(is_due).is_some() {
-            return self.sendings.pop_front();
-        }
-        self.repeats.front().filter(is_due)?;
-        self.repeats.pop_front()
-    }
-
-    /// Gives up a segment; whether it was pending.
-    fn time_out(&mut self, now: Time, segment: u64) -> bool {
-        let Some(tag) = self.lose(segment) else { return false };
-        self.counters.timeouts += 1;
-        let mut ev = loss(now, segment, tag, self.pending, self.next_segment(), &mut self.random);
-        self.control.on_timeout(&mut ev);
-        true
-    }
-
-    /// When a probe is due: nothing came since the last Data or Interest for a while, which is twice as long after each
-    /// probe, and nothing may leave before something comes. After a timeout RTO does it, as in RFC 8985.
-    fn probe_at(&self) -> Time {
-        let may_be = self.config.early_loss && self.active && self.pending > 0 && self.send_at == Time::NEVER;
-        if !may_be || self.rtt.is_backed_off() {
-            return Time::NEVER;
-        }
-        let quiet_since = self.last_sent.unwrap_or(self.heard_at).max(self.heard_at);
-        let silence = self.rtt.silence() * (1 << self.probes.min(MOST_DOUBLINGS));
-        (quiet_since + silence).max(self.paused_until)
-    }
-
-    /// Has an Interest leave: of a lost segment, or of a new one, or, if there is neither, of the oldest missing one.
-    fn probe(&mut self, now: Time) {
-        if !self.has_work() {
-            self.time_out(now, self.base);
-            self.forget_answered();
-        }
-        self.probes += 1;
-        self.is_probing = self.has_work();
-    }
-
     /// The next Interest to send at `now`, if there is one; call it until it answers `None`.
     pub fn poll_send(&mut self, now: Time, pool: &mut PacketPool) -> Option<PacketId> {
         let is_probe = core::mem::take(&mut self.is_probing) && self.has_work();
         if !is_probe && !self.may_send(now) {
             return None;
         }
-        let (segment, retransmission) = match self.lost.pop() {
-            Some(Reverse(segment)) => (segment, true),
-            None => (self.next_segment(), false),
-        };
+        let (segment, retransmission) = self.segments.take_next();
         let id = pool.take();
         self.fill_interest(&mut pool[id], segment);
         let tag = self.control.on_send(&mut SendEvent {
@@ -428,12 +331,11 @@ impl Consumer {
             segment,
             retransmission,
             is_permitted: !is_probe && !matches!(self.config.source, Source::Unresponsive(_)),
-            pending: self.pending,
+            pending: self.segments.pending(),
             expected_size: self.config.expected_size,
             random: &mut self.random,
         });
         self.note_sending(now, segment, tag);
-        self.forget_found();
         Some(id)
     }
 
@@ -462,18 +364,10 @@ impl Consumer {
     }
 
     fn note_sending(&mut self, now: Time, segment: u64, tag: u32) {
-        let index = (segment - self.base) as usize;
-        if index == self.slots.len() {
-            let slot = Slot { state: State::Pending, first_sent: now, sent: now, times_sent: 1, tag };
-            self.slots.push_back(slot);
-        } else {
-            let slot = &mut self.slots[index];
-            *slot = Slot { state: State::Pending, sent: now, times_sent: slot.times_sent + 1, tag, ..*slot };
-            self.counters.retransmitted += 1;
-        }
-        self.pending += 1;
+        let times_sent = self.segments.send(segment, now, tag);
+        self.counters.retransmitted += u64::from(times_sent > 1);
         self.counters.sent += 1;
-        let is_repeat = self.config.early_loss && self.slots[index].times_sent > 2;
+        let is_repeat = self.config.early_loss && times_sent > 2;
         let sendings = if is_repeat { &mut self.repeats } else { &mut self.sendings };
         sendings.push_back((segment, now));
         self.last_sent = Some(now);
@@ -486,7 +380,7 @@ impl Consumer {
         }
         let wanted = match (self.config.source.rate(), self.last_sent) {
             // Only a Data tells how many make up the rate: the first goes alone.
-            (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.pending > 0 => {
+            (Some(_), Some(_)) if self.config.expected_size == Bytes::ZERO && self.segments.pending() > 0 => {
                 return Time::NEVER;
             }
             (Some(rate), Some(last)) => last + rate.time_for(self.config.expected_size),
@@ -498,7 +392,7 @@ impl Consumer {
         }
         let permit = self.control.permit(&mut PermitEvent {
             now,
-            pending: self.pending,
+            pending: self.segments.pending(),
             expected_size: self.config.expected_size,
             random: &mut self.random,
         });
@@ -510,92 +404,17 @@ impl Consumer {
     }
 
     fn has_work(&self) -> bool {
-        let next = self.next_segment();
+        let next = self.segments.next();
         let ahead = self.config.reorder.min(REORDER_BOUND);
-        let is_new = self.config.amount.is_none_or(|amount| next < amount) && next - self.base < ahead;
-        is_new || !self.lost.is_empty()
-    }
-
-    fn next_segment(&self) -> u64 {
-        self.base + self.slots.len() as u64
+        let is_new =
+            self.config.amount.is_none_or(|amount| next < amount) && next - self.segments.base() < ahead;
+        is_new || self.segments.has_lost()
     }
 
     /// Something changed: ask for a permit again.
     fn reconsider(&mut self, now: Time) {
         self.forget_answered();
         self.send_at = self.permitted_at(now);
-    }
-
-    /// Turns a pending segment into a lost one; `None` if it is not pending.
-    fn lose(&mut self, segment: u64) -> Option<u32> {
-        let index = segment.checked_sub(self.base)? as usize;
-        let slot = self.slots.get_mut(index).filter(|slot| slot.state == State::Pending)?;
-        slot.state = State::Lost;
-        self.pending -= 1;
-        self.lost.push(Reverse(segment));
-        Some(slot.tag)
-    }
-
-    /// Takes segments whose Data came after all from the front of the lost ones.
-    fn forget_found(&mut self) {
-        while let Some(&Reverse(segment)) = self.lost.peek() {
-            if self.slot(segment).is_some_and(|slot| slot.state == State::Lost) {
-                break;
-            }
-            self.lost.pop();
-        }
-    }
-
-    fn advance(&mut self) {
-        while self.slots.front().is_some_and(|slot| slot.state == State::Done) {
-            self.slots.pop_front();
-            self.base += 1;
-        }
-    }
-
-    /// Drops sendings from the front that were answered, lost or repeated since.
-    fn forget_answered(&mut self) {
-        while self.sendings.front().is_some_and(|sending| !self.is_pending(sending)) {
-            self.sendings.pop_front();
-        }
-        while self.repeats.front().is_some_and(|sending| !self.is_pending(sending)) {
-            self.repeats.pop_front();
-        }
-    }
-
-    fn is_pending(&self, (segment, sent): &(u64, Time)) -> bool {
-        self.slot(*segment).is_some_and(|slot| slot.state == State::Pending && slot.sent == *sent)
-    }
-
-    fn slot(&self, segment: u64) -> Option<&Slot> {
-        self.slots.get(segment.checked_sub(self.base)? as usize)
-    }
-
-    fn timeout_at(&self) -> Time {
-        self.timeout_of(self.sendings.front()).min(self.timeout_of(self.repeats.front()))
-    }
-
-    fn timeout_of(&self, sending: Option<&(u64, Time)>) -> Time {
-        sending.map_or(Time::NEVER, |&(segment, sent)| sent + self.timeout(segment, sent))
-    }
-
-    /// Of what was sent then.
-    fn timeout(&self, segment: u64, sent: Time) -> Span {
-        let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
-        let timeout = self.control.timeout(rto, self.config.lifetime);
-        if !self.is_overtaken(sent) {
-            return timeout;
-        }
-        // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
-        // the first 10 ms and ndnd in the first half of a second.
-        let earlier = self.slot(segment).map_or(0, |slot| slot.times_sent.saturating_sub(2));
-        let disorder = self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS));
-        timeout.min(disorder.max(self.control.longest_wait()))
-    }
-
-    /// Whether Data have come for what was sent later: they say that the path is there.
-    fn is_overtaken(&self, sent: Time) -> bool {
-        self.config.early_loss && sent < self.answered_sent
     }
 
     /// The expected size follows what comes with a gain of 1/8; kept in 256ths of a byte, since
@@ -607,20 +426,13 @@ impl Consumer {
     }
 }
 
-fn loss(now: Time, segment: u64, tag: u32, pending: u32, next: u64, random: &mut Random) -> LossEvent<'_> {
-    LossEvent { now, segment, tag, pending, highest_sent: next.saturating_sub(1), random }
-}
-
 impl core::fmt::Debug for Consumer {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Consumer")
-            .field("base", &self.base)
-            .field("pending", &self.pending)
-            .field("lost", &self.lost.len())
+            .field("base", &self.segments.base())
+            .field("pending", &self.segments.pending())
+            .field("lost", &self.segments.lost())
             .field("send_at", &self.send_at)
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::name::testing::{HASHER, name};
+use crate::seam::LossEvent;
 
 /// A fixed window, and a record of what it was told.
 #[derive(Default)]
@@ -334,7 +335,7 @@ fn what_is_absorbed_on_its_way_is_repeated_after_twice_as_long_each_time_and_hol
         bench.now = Time::ZERO + Span::from_millis(millis);
         for &(_, segment) in sent.iter().filter(|(at, _)| *at + 20 == millis) {
             let is_lost =
-                segment == 200 || segment == 230 && bench.consumer.slot(230).unwrap().times_sent < 2;
+                segment == 200 || segment == 230 && bench.consumer.segments.get(230).unwrap().times_sent < 2;
             if !is_lost {
                 bench.data(segment);
             }
@@ -613,7 +614,7 @@ fn an_end_before_what_has_come_is_the_end() {
 fn it_begins_where_it_is_told_and_goes_no_further_ahead() {
     let mut bench = Bench::new(100, Some(50), Source::Elastic);
     bench.consumer.config.first = 40;
-    bench.consumer.base = 40;
+    bench.consumer.segments = Segments::new(40);
     bench.consumer.config.reorder = 3;
     assert_eq!(bench.sent(), [40, 41, 42]);
     bench.data(41);
