@@ -93,7 +93,7 @@ pub struct ConsumerConfig {
 /// A segment that came for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its number.
+    /// Its place in the object, from 0.
     pub segment: u64,
     /// Time since the first sending of its Interest.
     pub delay: Span,
@@ -237,7 +237,7 @@ impl Consumer {
         self.send_at.min(self.timeout_at()).min(self.probe_at())
     }
 
-    /// Its counts.
+    /// What it sent and got since it was made.
     pub fn counters(&self) -> &ConsumerCounters {
         &self.counters
     }

@@ -68,9 +68,9 @@ impl Default for TableLimits {
 pub enum Input {
     /// A packet arrived on a face.
     Packet {
-        /// The face.
+        /// Where it arrived.
         face: FaceId,
-        /// The packet; the node owns it from now on.
+        /// The node owns it from now on.
         packet: PacketId,
     },
     /// [`Forwarder::next_deadline`] is reached.
@@ -89,9 +89,9 @@ pub enum Action {
     /// Put it on the link of a face; its last bit leaves at `until`, or when the world says so
     /// ([`Input::Sent`]) where the medium is shared.
     Transmit {
-        /// The face.
+        /// Whose link it leaves by.
         face: FaceId,
-        /// The packet.
+        /// The Interest, Data or Nack.
         packet: PacketId,
         /// When its last bit leaves; [`Time::NEVER`] on a shared medium.
         until: Time,
@@ -100,16 +100,16 @@ pub enum Action {
     },
     /// Give it to the application behind a local face.
     Deliver {
-        /// The face.
+        /// The application's.
         face: FaceId,
-        /// The packet.
+        /// The Interest, Data or Nack.
         packet: PacketId,
     },
     /// Count it and free it.
     Drop {
         /// The face that it was to leave by, or on which it arrived.
         face: FaceId,
-        /// The packet.
+        /// The Interest, Data or Nack.
         packet: PacketId,
         /// Why.
         reason: DropReason,
@@ -292,7 +292,7 @@ impl Forwarder {
         self.digest = Some(digest);
     }
 
-    /// The routes.
+    /// Prefixes and their next hops.
     pub fn fib(&self) -> &Fib {
         &self.fib
     }

@@ -102,7 +102,7 @@ impl DropReason {
 /// A packet that a queue dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The packet.
+    /// What nobody holds any more; the world counts and frees it.
     pub packet: PacketId,
     /// Why.
     pub reason: DropReason,

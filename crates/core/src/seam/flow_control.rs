@@ -66,7 +66,7 @@ pub enum Permit {
 /// Asks for a permit.
 #[derive(Debug)]
 pub struct PermitEvent<'a> {
-    /// The time.
+    /// When an Interest would leave.
     pub now: Time,
     /// Pending Interests.
     pub pending: u32,
@@ -79,7 +79,7 @@ pub struct PermitEvent<'a> {
 /// An Interest is about to leave.
 #[derive(Debug)]
 pub struct SendEvent<'a> {
-    /// The time.
+    /// When it leaves.
     pub now: Time,
     /// The Interest.
     pub interest: &'a mut Packet,
@@ -100,7 +100,7 @@ pub struct SendEvent<'a> {
 /// A Data came to its consumer.
 #[derive(Debug)]
 pub struct DataReceived<'a> {
-    /// The time.
+    /// When the Data came to the consumer.
     pub now: Time,
     /// The Data with its signals.
     pub data: &'a Packet,
@@ -125,7 +125,7 @@ pub struct DataReceived<'a> {
 /// An Interest is given up for lost.
 #[derive(Debug)]
 pub struct LossEvent<'a> {
-    /// The time.
+    /// When it is given up.
     pub now: Time,
     /// Its segment number.
     pub segment: u64,

@@ -78,7 +78,7 @@ pub struct NodeConfig {}
 /// What a face's queue may know when it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceConfig {
-    /// The face.
+    /// The face that it stands in front of.
     pub face: FaceId,
     /// Rate at which packets leave by it when it is made; `None` if nobody has said.
     pub send_rate: Option<Rate>,

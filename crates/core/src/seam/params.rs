@@ -14,7 +14,7 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// A number.
+    /// A number with a fraction or an exponent.
     Float(f64),
     /// A text: a quantity with its unit, or one of several words.
     Text(String),
@@ -30,7 +30,7 @@ impl Value {
 /// A checked value of a parameter, as what its scheme has declared. Each panics if it is something
 /// else: a mistake in the scheme's code.
 impl Value {
-    /// A number.
+    /// As a number, whole or not.
     pub fn number(&self) -> f64 {
         match self {
             Value::Float(value) => *value,
@@ -39,7 +39,7 @@ impl Value {
         }
     }
 
-    /// A rate.
+    /// As a rate, from text such as "10 Mb/s".
     pub fn rate(&self) -> Rate {
         self.text().parse().expect("checked when resolved")
     }
@@ -89,7 +89,7 @@ pub enum ParameterKind {
 /// given goes before them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
-    /// Its name.
+    /// How files and `--set` call it.
     pub name: &'static str,
     /// Parameters and their defaults in it, where they differ.
     pub defaults: &'static [(&'static str, &'static str)],
@@ -219,7 +219,7 @@ impl Params {
         self.members.iter().filter(move |(of, ..)| *of == family).map(|(_, prefix, value)| (prefix, value))
     }
 
-    /// A number. Panics if the scheme did not declare the key as one: a mistake in its code.
+    /// As a number. Panics if the scheme did not declare the key as one: a mistake in its code.
     pub fn number(&self, key: &str) -> f64 {
         self.declared(key).number()
     }

@@ -51,7 +51,7 @@ pub trait Queue {
 /// A face is gone, and its queue with it.
 #[derive(Debug)]
 pub struct ClearEvent<'a> {
-    /// The time.
+    /// When the face went.
     pub now: Time,
     /// Where packets live.
     pub pool: &'a mut PacketPool,
@@ -62,7 +62,7 @@ pub struct ClearEvent<'a> {
 /// A prefix is forgotten.
 #[derive(Debug)]
 pub struct PrefixRemoved<'a> {
-    /// The time.
+    /// When it is forgotten.
     pub now: Time,
     /// What was its number.
     pub prefix: PrefixId,
@@ -84,7 +84,7 @@ pub struct Backlog {
 /// A packet is to leave by a face.
 #[derive(Debug)]
 pub struct EnqueueEvent<'a> {
-    /// The time.
+    /// When it comes to the queue.
     pub now: Time,
     /// Where packets live.
     pub pool: &'a mut PacketPool,
@@ -97,7 +97,7 @@ pub struct EnqueueEvent<'a> {
 /// A link is free.
 #[derive(Debug)]
 pub struct DequeueEvent<'a> {
-    /// The time.
+    /// When the link is free.
     pub now: Time,
     /// Where packets live; the packet's signals and congestion mark may be rewritten. A mark on an
     /// Interest is also remembered in its PIT entry's out-record.
@@ -111,7 +111,7 @@ pub struct DequeueEvent<'a> {
 /// An Interest or a Data arrived on a face.
 #[derive(Debug)]
 pub struct ReceiveEvent<'a> {
-    /// The time.
+    /// When it arrived, its last bit.
     pub now: Time,
     /// The packet; its signals may be rewritten.
     pub packet: &'a mut Packet,

@@ -71,7 +71,7 @@ pub enum Decision {
 /// An Interest at a node, after the content store had nothing and its PIT entry was made.
 #[derive(Debug)]
 pub struct InterestEvent<'a> {
-    /// The time.
+    /// When the Interest arrived, or came back as a Nack.
     pub now: Time,
     /// The Interest; its signals may be rewritten.
     pub interest: &'a mut Packet,
@@ -92,7 +92,7 @@ pub struct InterestEvent<'a> {
 /// An Interest that the content store answers.
 #[derive(Debug)]
 pub struct CachedEvent<'a> {
-    /// The time.
+    /// When the Interest arrived.
     pub now: Time,
     /// The Interest, its flow known.
     pub interest: &'a Packet,
@@ -103,7 +103,7 @@ pub struct CachedEvent<'a> {
 /// A Data at a node.
 #[derive(Debug)]
 pub struct DataEvent<'a> {
-    /// The time.
+    /// When the Data arrived.
     pub now: Time,
     /// The Data; its signals may be rewritten.
     pub data: &'a mut Packet,
@@ -135,7 +135,7 @@ pub enum Answer {
 /// A copy of a Data that is about to leave for one downstream.
 #[derive(Debug)]
 pub struct DataOutEvent<'a> {
-    /// The time.
+    /// When the Data arrived, or was found in the content store.
     pub now: Time,
     /// The copy; its signals may be rewritten.
     pub data: &'a mut Packet,
@@ -156,7 +156,7 @@ pub struct DataOutEvent<'a> {
 /// A Nack from upstream.
 #[derive(Debug)]
 pub struct NackEvent<'a> {
-    /// The time.
+    /// When the Nack arrived.
     pub now: Time,
     /// Why.
     pub reason: NackReason,
@@ -173,7 +173,7 @@ pub struct NackEvent<'a> {
 /// A PIT entry that ends without Data.
 #[derive(Debug)]
 pub struct ExpiredEvent<'a> {
-    /// The time.
+    /// When the entry ends: up to a slot of the PIT's timing wheel after its expiry.
     pub now: Time,
     /// The entry, with its out-records.
     pub entry: &'a PitEntry,
@@ -182,7 +182,7 @@ pub struct ExpiredEvent<'a> {
 /// The strategy's deadline.
 #[derive(Debug)]
 pub struct StrategyDeadline<'a> {
-    /// The time.
+    /// The deadline, or later where the world is late.
     pub now: Time,
     /// Held Interests to send now, and where to: filled by the strategy.
     pub releases: &'a mut SmallVec<[(PitId, FaceId); 8]>,

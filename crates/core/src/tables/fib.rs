@@ -13,7 +13,7 @@ pub struct FibId(pub u32);
 /// Where Interests of a prefix can go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
-    /// The face.
+    /// Towards the next hop.
     pub face: FaceId,
     /// What it costs, in no unit of its own: only the order matters to most strategies.
     pub cost: u64,

@@ -1,0 +1,120 @@
+//! Which Interests are lost: by timeout, by later ones that were answered (early loss), by silence.
+
+use super::Consumer;
+use super::segments::Segments;
+use crate::random::Random;
+use crate::seam::LossEvent;
+use crate::units::{Span, Time};
+
+/// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
+pub(super) const MOST_DOUBLINGS: u32 = 16;
+
+impl Consumer {
+    /// Gives up what has timed out.
+    pub fn handle_deadline(&mut self, now: Time) {
+        while let Some((segment, sent)) = self.take_due(now) {
+            // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
+            if self.time_out(now, segment) && sent >= self.backed_off_at && !self.is_overtaken(sent) {
+                self.rtt.back_off();
+                self.backed_off_at = now;
+            }
+            self.forget_answered();
+        }
+        self.reconsider(now);
+        if self.probe_at() <= now {
+            self.probe(now);
+        }
+    }
+
+    /// The first sending that has timed out.
+    fn take_due(&mut self, now: Time) -> Option<(u64, Time)> {
+        let is_due = |sending: &&(u64, Time)| self.timeout_of(Some(*sending)) <= now;
+        if self.sendings.front().filter(is_due).is_some() {
+            return self.sendings.pop_front();
+        }
+        self.repeats.front().filter(is_due)?;
+        self.repeats.pop_front()
+    }
+
+    /// Gives up a segment; whether it was pending.
+    fn time_out(&mut self, now: Time, segment: u64) -> bool {
+        let Some(tag) = self.segments.lose(segment) else { return false };
+        self.counters.timeouts += 1;
+        self.control.on_timeout(&mut loss_event(now, segment, tag, &self.segments, &mut self.random));
+        true
+    }
+
+    /// When a probe is due: nothing came since the last Data or Interest for a while, which is twice as long after each
+    /// probe, and nothing may leave before something comes. After a timeout RTO does it, as in RFC 8985.
+    pub(super) fn probe_at(&self) -> Time {
+        let may_be = self.config.early_loss
+            && self.active
+            && self.segments.pending() > 0
+            && self.send_at == Time::NEVER;
+        if !may_be || self.rtt.is_backed_off() {
+            return Time::NEVER;
+        }
+        let quiet_since = self.last_sent.unwrap_or(self.heard_at).max(self.heard_at);
+        let silence = self.rtt.silence() * (1 << self.probes.min(MOST_DOUBLINGS));
+        (quiet_since + silence).max(self.paused_until)
+    }
+
+    /// Has an Interest leave: of a lost segment, or of a new one, or, if there is neither, of the oldest missing one.
+    fn probe(&mut self, now: Time) {
+        if !self.has_work() {
+            self.time_out(now, self.segments.base());
+            self.forget_answered();
+        }
+        self.probes += 1;
+        self.is_probing = self.has_work();
+    }
+
+    /// Drops sendings from the front that were answered, lost or repeated since.
+    pub(super) fn forget_answered(&mut self) {
+        while self.sendings.front().is_some_and(|sending| !self.segments.is_pending(sending)) {
+            self.sendings.pop_front();
+        }
+        while self.repeats.front().is_some_and(|sending| !self.segments.is_pending(sending)) {
+            self.repeats.pop_front();
+        }
+    }
+
+    pub(super) fn timeout_at(&self) -> Time {
+        self.timeout_of(self.sendings.front()).min(self.timeout_of(self.repeats.front()))
+    }
+
+    fn timeout_of(&self, sending: Option<&(u64, Time)>) -> Time {
+        sending.map_or(Time::NEVER, |&(segment, sent)| sent + self.timeout(segment, sent))
+    }
+
+    /// Of what was sent then.
+    fn timeout(&self, segment: u64, sent: Time) -> Span {
+        let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
+        let timeout = self.control.timeout(rto, self.config.lifetime);
+        if !self.is_overtaken(sent) {
+            return timeout;
+        }
+        // Twice as long each time from the third sending on: forwarders absorb what is repeated, NFD in
+        // the first 10 ms and ndnd in the first half of a second.
+        let earlier = self.segments.get(segment).map_or(0, |known| known.times_sent.saturating_sub(2));
+        let disorder = self.rtt.overtaken() * (1 << earlier.min(MOST_DOUBLINGS));
+        timeout.min(disorder.max(self.control.longest_wait()))
+    }
+
+    /// Whether Data have come for what was sent later: they say that the path is there.
+    fn is_overtaken(&self, sent: Time) -> bool {
+        self.config.early_loss && sent < self.answered_sent
+    }
+}
+
+/// What the flow control is told of a lost Interest.
+pub(super) fn loss_event<'a>(
+    now: Time,
+    segment: u64,
+    tag: u32,
+    segments: &Segments,
+    random: &'a mut Random,
+) -> LossEvent<'a> {
+    let (pending, highest_sent) = (segments.pending(), segments.next().saturating_sub(1));
+    LossEvent { now, segment, tag, pending, highest_sent, random }
+}
