@@ -10,13 +10,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use weir_app::get::{Fetcher, Get, GetError, Progress, Report, Status};
 use weir_core::consumer::ConsumerCounters;
-use weir_core::seam::params::{ParameterError, Params, Value};
+use weir_core::seam::params::Value;
 use weir_core::seam::{Gauge, Scheme};
 use weir_core::units::{Bytes, Span};
 use weir_keychain::form::{self, Item};
 use weir_keychain::{Algorithm, Certificate, Key, KeyChain, KeyName, Trust};
 use weir_packet::{Name, ServiceClass, SignatureType};
 use weir_results::{DelayMs, to_json};
+use weir_schemes::SchemeError;
 
 use crate::app::{Connection, Stop};
 use crate::{Failure, terminal};
@@ -191,28 +192,26 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
 // ---- What to believe, and how to control
 
 fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
-    let entry = weir_sim::find_scheme(&args.scheme)?;
-    let name = entry.name;
-    let mut given = Vec::new();
-    for param in &args.param {
-        let (key, value) = param
-            .split_once('=')
-            .ok_or_else(|| format!("--param {param}: wanted SCHEME.KEY=VALUE, such as {name}.KEY=VALUE"))?;
-        let (of, key) = key.split_once('.').unwrap_or(("", key));
-        if of != name {
-            let meant = weir_sim::find_scheme(of).map_or(String::new(), |_| format!(", or --scheme {of}"));
-            let wrong = format!("--param {param}: the scheme is {name}: wanted {name}.KEY=VALUE{meant}");
-            return Err(wrong.into());
-        }
-        given.push((key, Value::parse(value)));
-    }
-    let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (*key, value)));
-    let params = params.map_err(|ParameterError { key, message }| {
-        let meant = weir_sim::meant_parameter(entry, &key);
-        let help = if meant.is_empty() { meant } else { format!("\n  = {meant}") };
-        format!("--param {name}.{key}: {message}{help}")
+    let entry = weir_schemes::known(&args.scheme).map_err(SchemeError::from)?;
+    let given = args.param.iter().map(|param| parameter(entry.name, param)).collect::<Result<Vec<_>, _>>()?;
+    let resolved = entry.resolve(given).map_err(|wrong| {
+        let help = if wrong.meant.is_some() { format!("\n  = {}", wrong.help()) } else { String::new() };
+        format!("--param {}.{}: {}{help}", wrong.scheme, wrong.key, wrong.message)
     })?;
-    Ok((entry.build)(&params))
+    Ok(resolved.build())
+}
+
+/// Key and value that `--param` gives a scheme.
+fn parameter(scheme: &str, param: &str) -> Result<(String, Value), String> {
+    let (key, value) = param
+        .split_once('=')
+        .ok_or_else(|| format!("--param {param}: wanted SCHEME.KEY=VALUE, such as {scheme}.KEY=VALUE"))?;
+    let (of, key) = key.split_once('.').unwrap_or(("", key));
+    if of != scheme {
+        let meant = weir_schemes::find(of).map_or(String::new(), |_| format!(", or --scheme {of}"));
+        return Err(format!("--param {param}: the scheme is {scheme}: wanted {scheme}.KEY=VALUE{meant}"));
+    }
+    Ok((key.to_owned(), Value::parse(value)))
 }
 
 fn trust(args: &Args) -> Result<Option<Trust>, Failure> {

@@ -3,7 +3,8 @@
 //! In layers, each of which uses only those before it:
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
-//!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times.
+//!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
+//!    [`words`]: which word was meant.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
 //! 3. [`tables`]: FIB, PIT, content store, dead nonces, and which prefix makes a flow.
 //! 4. [`seam`]: what a congestion-control scheme is, with its parameters and its defaults.
@@ -23,5 +24,6 @@ pub mod rtt;
 pub mod seam;
 pub mod tables;
 pub mod units;
+pub mod words;
 
 pub use units::{Bytes, Rate, Span, Time};

@@ -15,8 +15,9 @@ use weir_core::tables::cs::ContentStore;
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{DecodeError, LpHeader, Name, NameRef};
+use weir_schemes::Resolved;
 
-use crate::config::{Config, Scheme as SchemeConfig, Tables};
+use crate::config::{Config, Tables};
 use crate::record::{Entry, RecordCounters, Recorder};
 use weir_net::codec::Decoder;
 
@@ -132,7 +133,7 @@ impl Node {
     }
 
     /// Adds a face to a neighbour, with the queue of a scheme in front of it; `None`: the node's own.
-    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&SchemeConfig>) -> FaceId {
+    pub fn add_link(&mut self, now: Time, config: LinkConfig, scheme: Option<&Resolved>) -> FaceId {
         let LinkConfig { send_rate, receive_rate, limit } = config;
         let face = self.core.next_face(now);
         if self.recorder.is_some() {
@@ -375,8 +376,8 @@ impl Drop for Node {
     }
 }
 
-fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a SchemeConfig>) -> Entry<'a> {
-    let params = |scheme: &'a SchemeConfig| {
+fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a Resolved>) -> Entry<'a> {
+    let params = |scheme: &'a Resolved| {
         scheme.given.iter().map(|(key, value)| (key.as_str(), value.clone())).collect()
     };
     Entry::AddLink {

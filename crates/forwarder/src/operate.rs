@@ -9,8 +9,9 @@ use weir_core::ids::FaceId;
 use weir_core::node::CsUse;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, ServiceClass};
+use weir_schemes::Resolved;
 
-use crate::config::{FaceOptions, Kind, LEAST_MTU, RouteFace, Scheme as SchemeConfig};
+use crate::config::{FaceOptions, Kind, LEAST_MTU, RouteFace};
 use crate::control::{Control, ControlError};
 use crate::engine::{Engine, FACES, SOCKETS};
 use crate::face::{Channel, Face, Place, UdpPeer};
@@ -53,7 +54,7 @@ struct NewFace<'a> {
     idle_timeout: Option<Span>,
     local_fields: bool,
     mtu: Option<usize>,
-    scheme: Option<&'a SchemeConfig>,
+    scheme: Option<&'a Resolved>,
 }
 
 impl Engine {
@@ -272,7 +273,7 @@ impl Engine {
         persistency: FacePersistency,
         options: FaceOptions,
         local_fields: bool,
-        scheme: Option<&SchemeConfig>,
+        scheme: Option<&Resolved>,
     ) -> Result<Place, ControlError> {
         if !self.has_room(false) {
             return Err(ControlError::Full("table of faces"));

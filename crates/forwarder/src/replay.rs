@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use weir_core::ids::FaceId;
 use weir_core::node::{Action, CsUse};
 use weir_core::seam::DropReason;
-use weir_core::seam::params::{Params, Value};
+use weir_core::seam::params::Value;
 use weir_core::units::{Bytes, Rate, Time};
 use weir_packet::{LpPacket, NameRef};
+use weir_schemes::{Resolved, SchemeError};
 
-use crate::config::{Config, Scheme};
+use crate::config::Config;
 use crate::node::{LinkConfig, Node};
 use crate::record::{ActionsHash, Entries, Entry, Header, RecordError, Recorded, Recording};
 
@@ -157,7 +158,7 @@ pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
 /// What makes the node that a recording is of.
 fn config(header: &Header) -> Result<Config, ReplayError> {
     let own = |(name, given): &(String, Vec<(String, Value)>)| scheme(name, given);
-    let schemes: Vec<Scheme> = header.schemes.iter().map(own).collect::<Result<_, _>>()?;
+    let schemes: Vec<Resolved> = header.schemes.iter().map(own).collect::<Result<_, _>>()?;
     let chosen = schemes.iter().find(|scheme| scheme.entry.name == header.scheme).cloned();
     let mut config = Config::default();
     config.scheme = chosen.ok_or_else(|| ReplayError::NoScheme(header.scheme.clone()))?;
@@ -171,11 +172,11 @@ fn config(header: &Header) -> Result<Config, ReplayError> {
     Ok(config)
 }
 
-fn scheme(name: &str, given: &[(String, Value)]) -> Result<Scheme, ReplayError> {
-    let entry = weir_schemes::find(name).ok_or_else(|| ReplayError::NoScheme(name.to_owned()))?;
-    let params = Params::resolve(entry.parameters, given.iter().map(|(key, value)| (key.as_str(), value)))
-        .map_err(|error| ReplayError::Parameter(format!("scheme.{name}.{}: {}", error.key, error.message)))?;
-    Ok(Scheme { entry, given: given.to_vec(), params })
+fn scheme(name: &str, given: &[(String, Value)]) -> Result<Resolved, ReplayError> {
+    weir_schemes::resolve(name, given.iter().cloned()).map_err(|error| match error {
+        SchemeError::Unknown(_) => ReplayError::NoScheme(name.to_owned()),
+        SchemeError::Parameter(wrong) => ReplayError::Parameter(wrong.to_string()),
+    })
 }
 
 fn size(value: u64) -> usize {

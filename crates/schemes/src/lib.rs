@@ -13,6 +13,8 @@ mod path_label;
 pub mod pcon;
 pub mod qsccp;
 pub mod registry;
+pub mod resolve;
 mod window;
 
 pub use registry::{Entry, SCHEMES, find};
+pub use resolve::{Resolved, SchemeError, UnknownScheme, WrongParameter, known, resolve};

@@ -9,15 +9,15 @@ use weir_core::name::HashedName;
 use weir_core::node::{Forwarder, TableLimits};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::seam::params::{Params, Value};
+use weir_core::seam::params::Value;
 use weir_core::seam::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Span, Time};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
 use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
-use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError, did_you_mean};
-use weir_schemes::{Entry, SCHEMES};
+use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError};
+use weir_schemes::{Entry, Resolved, UnknownScheme};
 
 use crate::air::Air;
 use crate::expect::Probes;
@@ -49,8 +49,8 @@ impl Default for Setup {
 /// Why a scenario cannot be run; says what would be right.
 #[derive(Debug)]
 pub enum BuildError {
-    /// No scheme of this name.
-    UnknownScheme(String),
+    /// No scheme has the name that was asked for.
+    Scheme(UnknownScheme),
     /// A scheme's name or parameter is wrong, or something that the simulator does not do, at a
     /// place in the scenario.
     Scenario(ScenarioError),
@@ -70,9 +70,7 @@ pub enum BuildError {
 impl core::fmt::Display for BuildError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            BuildError::UnknownScheme(name) => {
-                write!(f, "{}\n  = {}", no_scheme(name), schemes())
-            }
+            BuildError::Scheme(unknown) => write!(f, "{unknown}\n  = {}", unknown.help()),
             BuildError::Scenario(error) => error.fmt(f),
             BuildError::Unsupported(what) => f.write_str(what),
             BuildError::Window { from, to, duration } => write!(
@@ -85,22 +83,19 @@ impl core::fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
+impl From<ScenarioError> for BuildError {
+    fn from(error: ScenarioError) -> BuildError {
+        BuildError::Scenario(error)
+    }
+}
+
 /// The scheme of this name, with the scenario's parameters for it.
 ///
 /// # Errors
 /// An unknown scheme, or a parameter that it does not have or that is wrong.
-pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Box<dyn Scheme>, BuildError> {
-    let entry = find_scheme(name)?;
-    let params = params_for(scenario, entry)?;
-    Ok((entry.build)(&params))
-}
-
-/// The entry of a scheme in the list of schemes.
-///
-/// # Errors
-/// An unknown scheme.
-pub fn find_scheme(name: &str) -> Result<&'static Entry, BuildError> {
-    weir_schemes::find(name).ok_or_else(|| BuildError::UnknownScheme(name.to_owned()))
+pub fn scheme_for(scenario: &Scenario, name: &str) -> Result<Resolved, BuildError> {
+    let entry = weir_schemes::known(name).map_err(BuildError::Scheme)?;
+    Ok(with_parameters(scenario, entry)?)
 }
 
 /// Every scheme that the scenario names is one, and its parameters are right, whether or not it is
@@ -108,47 +103,25 @@ pub fn find_scheme(name: &str) -> Result<&'static Entry, BuildError> {
 ///
 /// # Errors
 /// The first that is not, with its place in the scenario.
-pub fn check_schemes(scenario: &Scenario) -> Result<(), BuildError> {
+pub fn check_schemes(scenario: &Scenario) -> Result<(), ScenarioError> {
     for named in &scenario.schemes {
-        let entry = weir_schemes::find(&named.name).ok_or_else(|| {
-            let at = (&named.location, named.key.as_str());
-            BuildError::Scenario(scenario.error_at(at.0, at.1, no_scheme(&named.name), schemes()))
+        let entry = weir_schemes::known(&named.name).map_err(|unknown| {
+            scenario.error_at(&named.location, named.key.as_str(), unknown.to_string(), unknown.help())
         })?;
-        params_for(scenario, entry)?;
+        with_parameters(scenario, entry)?;
     }
     Ok(())
 }
 
-fn no_scheme(name: &str) -> String {
-    format!("there is no scheme `{name}`{}", did_you_mean(name, SCHEMES.iter().map(|s| s.name)))
-}
-
-fn schemes() -> String {
-    format!("schemes: {}", SCHEMES.iter().map(|s| s.name).collect::<Vec<_>>().join(", "))
-}
-
-fn params_for(scenario: &Scenario, entry: &Entry) -> Result<Params, BuildError> {
-    let name = entry.name;
-    let given = scenario.scheme_params(name);
-    let values: Vec<_> = given.iter().map(|param| (param.key.as_str(), Value::from(&param.value))).collect();
-    let params = Params::resolve(entry.parameters, values.iter().map(|(key, value)| (*key, value)));
-    params.map_err(|error| {
+/// A scheme with the scenario's parameters for it.
+fn with_parameters(scenario: &Scenario, entry: &'static Entry) -> Result<Resolved, ScenarioError> {
+    let given = scenario.scheme_params(entry.name);
+    let values = given.iter().map(|param| (param.key.clone(), Value::from(&param.value)));
+    entry.resolve(values).map_err(|wrong| {
         let param =
-            given.iter().find(|param| param.key == error.key).expect("the error is about a given one");
-        BuildError::Scenario(scenario.param_error(
-            name,
-            param,
-            &error.message,
-            meant_parameter(entry, &error.key),
-        ))
+            given.iter().find(|param| param.key == wrong.key).expect("the error is about a given one");
+        scenario.param_error(entry.name, param, wrong.message.as_str(), wrong.help())
     })
-}
-
-/// Below an error about a parameter of a scheme: which was probably meant by a key that is none.
-pub fn meant_parameter(entry: &Entry, key: &str) -> String {
-    let keys = || entry.parameters.iter().map(|declared| declared.key);
-    let meant = scenario::nearest(key, keys()).filter(|_| keys().all(|known| known != key));
-    meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"))
 }
 
 impl World {
@@ -180,10 +153,9 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario, setup: &'a Setup) -> Result<Builder<'a>, BuildError> {
         check_schemes(scenario)?;
         let scheme_name = setup.scheme.clone().unwrap_or_else(|| scenario.scheme.clone());
-        let scheme = scheme_for(scenario, &scheme_name)?;
-        let inactive = weir_schemes::find("fixed").expect("the default scheme is in the list");
+        let scheme = scheme_for(scenario, &scheme_name)?.build();
         let inactive =
-            (inactive.build)(&Params::resolve(inactive.parameters, []).expect("its defaults are right"));
+            weir_schemes::find("fixed").expect("the default scheme is in the list").with_defaults();
         refuse_unsupported(scenario)?;
         Ok(Builder {
             scenario,
@@ -387,7 +359,7 @@ impl<'a> Builder<'a> {
             let config = FlowConfig { class: flow.class, expected_size, lifetime: flow.lifetime };
             let control = match &flow.scheme {
                 Some(other) if *other != self.scheme_name => {
-                    scheme_for(self.scenario, other)?.flow_control(&config)
+                    scheme_for(self.scenario, other)?.build().flow_control(&config)
                 }
                 _ => self.scheme.flow_control(&config),
             };

@@ -15,6 +15,6 @@ pub mod flows;
 mod measure;
 mod world;
 
-pub use build::{BuildError, Setup, check_schemes, find_scheme, meant_parameter, scheme_for, topology};
+pub use build::{BuildError, Setup, check_schemes, scheme_for, topology};
 pub use expect::Probes;
 pub use world::{Outcome, Progress, RunError, World};

@@ -173,7 +173,7 @@ impl<'a> Consumers<'a> {
         let begin = app.now() + run.begins_at().since(run.clock.now());
         for (_, flow) in &lane.consumed {
             let scheme = scheme_for(run.scenario, flow.scheme.as_deref().unwrap_or(run.scheme))?;
-            app.fetch(fetch(flow)?, &*scheme, begin + flow.start)?;
+            app.fetch(fetch(flow)?, &*scheme.build(), begin + flow.start)?;
         }
         let places: Vec<usize> = lane.consumed.iter().map(|(place, _)| *place).collect();
         let infos = places.iter().map(|&place| run.flows[place].clone()).collect();

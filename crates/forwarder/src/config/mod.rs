@@ -28,13 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::seam::QueueLimit;
-use weir_core::seam::params::{Params, Value};
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::Name;
 use weir_scenario::ScenarioError;
 use weir_scenario::document::{Doc, Origin, Table};
-use weir_schemes::registry::Entry;
+use weir_schemes::Resolved;
 
 pub use change::{Change, FaceChanged};
 pub(crate) use read::LEAST_MTU;
@@ -87,9 +86,9 @@ pub struct Config {
     /// Strategies by prefix.
     pub strategies: Vec<StrategyChoice>,
     /// The scheme.
-    pub scheme: Scheme,
+    pub scheme: Resolved,
     /// Parameters of every scheme, in the order of the list of schemes.
-    pub schemes: Vec<Scheme>,
+    pub schemes: Vec<Resolved>,
     /// Bounds.
     pub tables: Tables,
     /// Commands.
@@ -284,7 +283,7 @@ pub struct Face {
     /// What it is like; what its own table does not say is that of its kind.
     pub options: FaceOptions,
     /// Parameters of the scheme for its queue, if it has its own.
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<Resolved>,
 }
 
 impl Face {
@@ -356,36 +355,6 @@ pub struct StrategyChoice {
 /// Names of the strategies that can be chosen: two of our own, and that of each scheme.
 pub fn strategies() -> impl Iterator<Item = &'static str> {
     ["best-route", "multicast"].into_iter().chain(weir_schemes::SCHEMES.iter().map(|scheme| scheme.name))
-}
-
-/// A scheme with its parameters.
-#[derive(Clone)]
-pub struct Scheme {
-    /// The scheme.
-    pub entry: &'static Entry,
-    /// What was given, in the file's order.
-    pub given: Vec<(String, Value)>,
-    /// All parameters.
-    pub params: Params,
-}
-
-impl Scheme {
-    /// Makes it.
-    pub fn build(&self) -> Box<dyn weir_core::seam::Scheme> {
-        (self.entry.build)(&self.params)
-    }
-}
-
-impl fmt::Debug for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scheme").field("name", &self.entry.name).field("given", &self.given).finish()
-    }
-}
-
-impl PartialEq for Scheme {
-    fn eq(&self, other: &Scheme) -> bool {
-        (self.entry.name, &self.given) == (other.entry.name, &other.given)
-    }
 }
 
 /// `[tables]`
@@ -482,7 +451,7 @@ impl Config {
     }
 
     /// A scheme with the parameters that the file has for it; `None` if there is no such scheme.
-    pub fn scheme_named(&self, name: &str) -> Option<&Scheme> {
+    pub fn scheme_named(&self, name: &str) -> Option<&Resolved> {
         self.schemes.iter().find(|scheme| scheme.entry.name == name)
     }
 

@@ -5,20 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_core::seam::QueueLimit;
-use weir_core::seam::params::{Params, Value as ParamValue};
+use weir_core::seam::params::Value as ParamValue;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Bytes;
 use weir_packet::Name;
 use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};
 use weir_scenario::{Param, ScenarioError, did_you_mean};
-use weir_schemes::SCHEMES;
-use weir_schemes::registry::Entry as SchemeEntry;
+use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 
 use super::keys::{FORMAT, LISTS};
 use super::{
     Config, ConfigError, EthernetFaces, Face, FaceOptions, Faces, File, Kind, Log, LogLevel, Management,
-    MulticastFaces, Route, RouteFace, Scheme, Source, StrategyChoice, StreamFaces, Tables, UdpFaces,
-    UnixFaces, strategies,
+    MulticastFaces, Route, RouteFace, Source, StrategyChoice, StreamFaces, Tables, UdpFaces, UnixFaces,
+    strategies,
 };
 use weir_management::status::FacePersistency;
 use weir_net::uri::{FaceUri, FaceUriError, Mac};
@@ -233,7 +232,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn face_list(&self, faces: &Faces, scheme: &Scheme) -> Result<Vec<Face>> {
+    fn face_list(&self, faces: &Faces, scheme: &Resolved) -> Result<Vec<Face>> {
         self.list("face", |item, all: &mut Vec<Face>| {
             let face = self.face(item, faces, scheme)?;
             if let Some(other) = all.iter().find(|other| other.is_same(&face)) {
@@ -249,7 +248,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn face(&self, item: &Item<'_>, faces: &Faces, scheme: &Scheme) -> Result<Face> {
+    fn face(&self, item: &Item<'_>, faces: &Faces, scheme: &Resolved) -> Result<Face> {
         let remote = uri(item, "remote")?;
         let local = item.given("local").map(|_| uri(item, "local")).transpose()?;
         let kind = check_ends(item, &remote, local.as_ref())?;
@@ -271,7 +270,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The scheme with parameters of a face over its own.
-    fn own_scheme(&self, item: &Item<'_>, value: &Value, scheme: &Scheme) -> Result<Scheme> {
+    fn own_scheme(&self, item: &Item<'_>, value: &Value, scheme: &Resolved) -> Result<Resolved> {
         let Some(table) = value.as_table() else { return Err(wrong(item, "scheme")) };
         let path = item.path_of("scheme");
         let own = params(self.doc, &path, table)?;
@@ -318,13 +317,16 @@ impl<'a> Reader<'a> {
 
     // ---- The scheme
 
-    fn scheme(&self) -> Result<(Scheme, Vec<Scheme>)> {
+    fn scheme(&self) -> Result<(Resolved, Vec<Resolved>)> {
         let item = self.item("scheme")?;
         let named = |entry: &Entry| matches!(entry.value.kind, ValueKind::Table(_));
         for entry in &item.table.0 {
             let (path, key): (_, &str) = ("scheme", &entry.key);
-            if named(entry) && weir_schemes::find(key).is_none() {
-                return Err(self.doc.error(entry.key_origin, path, no_scheme(key), schemes()));
+            if named(entry) {
+                let unknown = |error: UnknownScheme| {
+                    self.doc.error(entry.key_origin, path, error.to_string(), error.help())
+                };
+                weir_schemes::known(key).map_err(unknown)?;
             }
             if !named(entry) && (FORMAT.find)("scheme", key).is_none() {
                 let help = "keys here: name; the parameters of a scheme stand in a table [scheme.NAME]";
@@ -337,10 +339,10 @@ impl<'a> Reader<'a> {
             self.resolve(entry, &path, Vec::new(), &params(self.doc, &path, table)?)
         });
         let all = all.collect::<Result<Vec<_>>>()?;
-        let name = item.text("name")?;
+        let unknown = |wrong: UnknownScheme| error(&item, "name", wrong.to_string(), wrong.help());
+        let name = weir_schemes::known(&item.text("name")?).map_err(unknown)?.name;
         let chosen = all.iter().find(|scheme| scheme.entry.name == name).cloned();
-        let chosen = chosen.ok_or_else(|| error(&item, "name", no_scheme(&name), schemes()))?;
-        Ok((chosen, all))
+        Ok((chosen.expect("every scheme of the list is there"), all))
     }
 
     /// A scheme with these parameters and, over them, those that stand at `path`.
@@ -350,15 +352,13 @@ impl<'a> Reader<'a> {
         path: &str,
         mut given: Vec<(String, ParamValue)>,
         own: &[Param],
-    ) -> Result<Scheme> {
+    ) -> Result<Resolved> {
         given.extend(own.iter().map(|param| (param.key.clone(), ParamValue::from(&param.value))));
-        let values = given.iter().map(|(key, value)| (key.as_str(), value));
-        let params = Params::resolve(entry.parameters, values).map_err(|wrong| {
+        entry.resolve(given).map_err(|wrong| {
             let own = own.iter().find(|param| param.key == wrong.key);
             let at = own.map_or_else(|| self.doc.location(Origin::Default), |param| param.location.clone());
-            self.doc.error_at(at, format!("{path}.{}", wrong.key), wrong.message, "")
-        })?;
-        Ok(Scheme { entry, given, params })
+            self.doc.error_at(at, format!("{path}.{}", wrong.key), wrong.message.as_str(), wrong.help())
+        })
     }
 
     // ---- The rest
@@ -683,13 +683,4 @@ fn strategy(item: &Item<'_>) -> Result<&'static str> {
         let message = format!("there is no strategy `{text}`{meant}");
         error(item, "strategy", message, format!("strategies: {}", known.join(", ")))
     })
-}
-
-fn no_scheme(name: &str) -> String {
-    let meant = did_you_mean(name, SCHEMES.iter().map(|scheme| scheme.name));
-    format!("there is no scheme `{name}`{meant}")
-}
-
-fn schemes() -> String {
-    format!("schemes: {}", SCHEMES.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", "))
 }

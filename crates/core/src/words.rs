@@ -1,0 +1,37 @@
+//! Which word was probably meant by one that is not known: for error messages.
+
+/// The one of `known` that was probably meant; none if several are as near.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<String>();
+    let given = letters(given);
+    let most = (given.chars().count() / 3).max(1);
+    // Insertions, deletions, substitutions and swaps of neighbours.
+    let distance = |k| strsim::osa_distance(&given, &letters(k));
+    let mut near: Vec<(usize, &str)> =
+        known.into_iter().map(|k| (distance(k), k)).filter(|(d, _)| *d <= most).collect();
+    near.sort_unstable();
+    near.dedup();
+    match near[..] {
+        [(_, one)] => Some(one),
+        [(first, one), (second, _), ..] if first < second => Some(one),
+        _ => None,
+    }
+}
+
+/// What an error says behind a word that is none of `known`: `; did you mean ...?`, or nothing if none is near.
+pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_close_or_none() {
+        assert_eq!(nearest("ratee", ["rate", "delay"]), Some("rate"));
+        assert_eq!(nearest("dealy", ["rate", "delay"]), Some("delay"));
+        assert_eq!(nearest("colour", ["rate", "delay"]), None);
+        assert_eq!(nearest("R9", ["R1", "R2"]), None);
+    }
+}

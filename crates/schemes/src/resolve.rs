@@ -1,0 +1,206 @@
+//! A scheme by its name, with parameters that are checked: for files, command lines and recordings alike. The errors
+//! know no file; a reader of one adds the place.
+
+use core::fmt;
+
+use weir_core::seam::Scheme;
+use weir_core::seam::params::{ParameterError, Params, Value};
+use weir_core::words::{did_you_mean, nearest};
+
+use crate::registry::{Entry, SCHEMES, find};
+
+/// A scheme with all its parameters.
+#[derive(Clone)]
+pub struct Resolved {
+    /// Its entry in the list of schemes.
+    pub entry: &'static Entry,
+    /// The parameters that were given, in their order.
+    pub given: Vec<(String, Value)>,
+    /// Every parameter: as given, or else its default.
+    pub params: Params,
+}
+
+impl Resolved {
+    /// Makes the scheme.
+    pub fn build(&self) -> Box<dyn Scheme> {
+        (self.entry.build)(&self.params)
+    }
+}
+
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolved").field("name", &self.entry.name).field("given", &self.given).finish()
+    }
+}
+
+impl PartialEq for Resolved {
+    fn eq(&self, other: &Resolved) -> bool {
+        (self.entry.name, &self.given) == (other.entry.name, &other.given)
+    }
+}
+
+/// Why there is no such scheme, or not with these parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemeError {
+    /// No scheme is called so.
+    Unknown(UnknownScheme),
+    /// A parameter that the scheme does not have, or whose value is wrong.
+    Parameter(WrongParameter),
+}
+
+/// No scheme has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownScheme(pub String);
+
+/// A parameter that its scheme does not have, or whose value is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongParameter {
+    /// Name of the scheme.
+    pub scheme: &'static str,
+    /// Key of the parameter, as given.
+    pub key: String,
+    /// What is wrong, without the key.
+    pub message: String,
+    /// The scheme's parameter that was probably meant, if the key is none.
+    pub meant: Option<&'static str>,
+}
+
+impl UnknownScheme {
+    /// All schemes, in a line.
+    pub fn help(&self) -> String {
+        format!("schemes: {}", names().collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl WrongParameter {
+    /// Which parameter was probably meant; empty if none was.
+    pub fn help(&self) -> String {
+        self.meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"))
+    }
+}
+
+impl fmt::Display for UnknownScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no scheme `{}`{}", self.0, did_you_mean(&self.0, names()))
+    }
+}
+
+impl fmt::Display for WrongParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scheme.{}.{}: {}", self.scheme, self.key, self.message)
+    }
+}
+
+impl fmt::Display for SchemeError {
+    /// With the help in a line of its own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (error, help): (&dyn fmt::Display, _) = match self {
+            SchemeError::Unknown(unknown) => (unknown, unknown.help()),
+            SchemeError::Parameter(wrong) => (wrong, wrong.help()),
+        };
+        error.fmt(f)?;
+        if help.is_empty() { Ok(()) } else { write!(f, "\n  = {help}") }
+    }
+}
+
+impl std::error::Error for UnknownScheme {}
+impl std::error::Error for WrongParameter {}
+impl std::error::Error for SchemeError {}
+
+impl From<UnknownScheme> for SchemeError {
+    fn from(unknown: UnknownScheme) -> SchemeError {
+        SchemeError::Unknown(unknown)
+    }
+}
+
+impl From<WrongParameter> for SchemeError {
+    fn from(wrong: WrongParameter) -> SchemeError {
+        SchemeError::Parameter(wrong)
+    }
+}
+
+/// The scheme of this name, with these parameters.
+///
+/// # Errors
+/// An unknown scheme, or a parameter that it does not have or that is wrong.
+pub fn resolve(
+    name: &str,
+    given: impl IntoIterator<Item = (String, Value)>,
+) -> Result<Resolved, SchemeError> {
+    Ok(known(name)?.resolve(given)?)
+}
+
+/// The entry of a scheme in the list of schemes.
+///
+/// # Errors
+/// No scheme has it.
+pub fn known(name: &str) -> Result<&'static Entry, UnknownScheme> {
+    find(name).ok_or_else(|| UnknownScheme(name.to_owned()))
+}
+
+impl Entry {
+    /// The scheme with these parameters.
+    ///
+    /// # Errors
+    /// A parameter that it does not have or that is wrong.
+    pub fn resolve(
+        &'static self,
+        given: impl IntoIterator<Item = (String, Value)>,
+    ) -> Result<Resolved, WrongParameter> {
+        let given: Vec<_> = given.into_iter().collect();
+        let values = given.iter().map(|(key, value)| (key.as_str(), value));
+        match Params::resolve(self.parameters, values) {
+            Ok(params) => Ok(Resolved { entry: self, given, params }),
+            Err(ParameterError { key, message }) => {
+                let meant = self.meant_by(&key);
+                Err(WrongParameter { scheme: self.name, key, message, meant })
+            }
+        }
+    }
+
+    /// The parameter that was probably meant by a key that is none.
+    fn meant_by(&self, key: &str) -> Option<&'static str> {
+        let keys = || self.parameters.iter().map(|declared| declared.key);
+        nearest(key, keys()).filter(|_| keys().all(|known| known != key))
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    SCHEMES.iter().map(|scheme| scheme.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(name: &str, key: &str, value: &str) -> String {
+        resolve(name, [(key.to_owned(), Value::parse(value))]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_scheme_has_what_was_given_and_its_defaults() {
+        let resolved = resolve("bbr", [("initial_window".to_owned(), Value::Int(20))]).unwrap();
+        assert_eq!(resolved.entry.name, "bbr");
+        assert_eq!(resolved.params.number("initial_window"), 20.0);
+        assert_eq!(resolved.params.iter().count(), resolved.entry.parameters.len());
+    }
+
+    #[test]
+    fn an_unknown_scheme_is_told_with_the_one_that_was_meant_and_all_that_there_are() {
+        let said = wrong("qscp", "eta", "1");
+        let wanted = "there is no scheme `qscp`; did you mean `qsccp`?\n  = schemes: qsccp, ";
+        assert!(said.starts_with(wanted) && said.ends_with("fixed"), "{said}");
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_told_with_the_one_that_was_meant() {
+        let said = wrong("bbr", "intial_window", "20");
+        let wanted = "scheme.bbr.intial_window: unknown parameter; this scheme has: ";
+        assert!(said.starts_with(wanted) && said.ends_with("\n  = did you mean `initial_window`?"), "{said}");
+        let said = wrong("bbr", "initial_window", "true");
+        assert!(
+            said.starts_with("scheme.bbr.initial_window: `true` is not ") && !said.contains('\n'),
+            "{said}"
+        );
+    }
+}
