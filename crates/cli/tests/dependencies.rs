@@ -14,7 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-core", &["weir-packet"]),
     ("weir-medium", &["weir-core", "weir-packet"]),
     ("weir-schemes", &["weir-core", "weir-packet"]),
-    ("weir-scenario", &["weir-core", "weir-medium", "weir-packet"]),
+    ("weir-document", &["weir-core"]),
+    ("weir-scenario", &["weir-core", "weir-document", "weir-medium", "weir-packet"]),
     ("weir-optimum", &["weir-core", "weir-medium", "weir-packet", "weir-scenario"]),
     ("weir-net", &["weir-core", "weir-packet"]),
     ("weir-management", &["weir-core", "weir-net", "weir-packet"]),
@@ -22,12 +23,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "weir-forwarder",
         &[
             "weir-core",
+            "weir-document",
             "weir-keychain",
             "weir-management",
             "weir-net",
             "weir-packet",
             "weir-schemes",
-            "weir-scenario",
         ],
     ),
     (
@@ -45,8 +46,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder"])];
 
 /// These know no sockets, clocks, threads or files.
-const SANS_IO: &[&str] =
-    &["weir-packet", "weir-core", "weir-medium", "weir-schemes", "weir-scenario", "weir-optimum"];
+const SANS_IO: &[&str] = &[
+    "weir-packet",
+    "weir-core",
+    "weir-medium",
+    "weir-schemes",
+    "weir-document",
+    "weir-scenario",
+    "weir-optimum",
+];
 
 /// The key chain is files, in one module; else it is as they are.
 const WITH_FILES: (&str, &str) = ("weir-keychain", "store.rs");

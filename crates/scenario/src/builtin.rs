@@ -1,7 +1,8 @@
 //! The scenarios that come with Weir.
 
+use weir_document::{Document, Value};
+
 use crate::keys::FORMAT;
-use crate::tree::{Doc, Value};
 
 macro_rules! builtins {
     ($($name:literal),* $(,)?) => {
@@ -37,7 +38,7 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 /// Names and titles of the built-in scenarios, in the order of the papers, then the examples.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let title = |text: &str| {
-        let tree = Doc::new(FORMAT, "", text).tree().ok()?;
+        let tree = Document::new(FORMAT, "", text).tree().ok()?;
         tree.value("title").and_then(Value::as_text).map(str::to_owned)
     };
     ALL.iter().map(|&(name, text)| (name, title(text).unwrap_or_default())).collect()
@@ -46,8 +47,8 @@ pub fn builtins() -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Kind, Table, annotate};
     use weir_core::units::{Bytes, Rate, Span};
+    use weir_document::{Kind, Table, annotate};
 
     fn is_number(value: &Value) -> bool {
         match &value.kind {
@@ -88,7 +89,7 @@ mod tests {
     }
 
     fn numbers_without_source(text: &str) -> Vec<String> {
-        let doc = Doc::new(FORMAT, "built-in", text);
+        let doc = Document::new(FORMAT, "built-in", text);
         let mut tree = doc.tree().unwrap();
         annotate(&doc, &mut tree).unwrap();
         let mut out = Vec::new();

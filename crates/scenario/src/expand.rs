@@ -1,19 +1,18 @@
 //! From what is written to one table a node and a link: the kinds of the sections, defaults,
 //! ranges of names.
+use weir_document::{Document, DocumentError, Entry, Item, Kind, Origin, Table, Value, did_you_mean};
 
-use crate::error::ScenarioError;
 use crate::keys;
 use crate::names;
-use crate::read::Item;
-use crate::tree::{Doc, Entry, Kind, Origin, Table, Value};
+use crate::read::ScenarioItem;
 
-type Result<T> = core::result::Result<T, ScenarioError>;
+type Result<T> = core::result::Result<T, DocumentError>;
 
 const LISTS: &[&str] = &["node", "link", "medium", "flow", "route", "event", "window", "axis", "expectation"];
 const TABLES: &[&str] = &["scheme", "defaults", "routing", "generate"];
 
 /// Refuses unknown keys at the top and sections of the wrong kind.
-pub fn check_sections(doc: &Doc, root: &Table) -> Result<()> {
+pub fn check_sections(doc: &Document, root: &Table) -> Result<()> {
     for entry in &root.0 {
         let key = &*entry.key;
         if LISTS.contains(&key) {
@@ -38,7 +37,7 @@ pub fn check_sections(doc: &Doc, root: &Table) -> Result<()> {
         } else if keys::find("", key).is_none() {
             let tops: Vec<&str> = keys::of("").iter().map(|k| k.key).collect();
             let known = tops.iter().chain(TABLES).chain(LISTS).copied();
-            let meant = names::did_you_mean(key, known);
+            let meant = did_you_mean(key, known);
             let help = format!(
                 "keys here: {}; tables: {}, {}",
                 tops.join(", "),
@@ -58,7 +57,7 @@ pub fn items<'r>(root: &'r Table, section: &str) -> impl Iterator<Item = (usize,
 }
 
 /// Hands defaults down and makes one table of each node and each link.
-pub fn expand(doc: &Doc, root: &mut Table) -> Result<()> {
+pub fn expand(doc: &Document, root: &mut Table) -> Result<()> {
     if let Some(defaults) = root.value("defaults") {
         let origin = defaults.origin;
         let table = defaults.as_table().cloned().unwrap_or_default();
@@ -108,7 +107,7 @@ pub fn expand(doc: &Doc, root: &mut Table) -> Result<()> {
     expand_links(doc, root)
 }
 
-fn expand_nodes(doc: &Doc, root: &mut Table) -> Result<()> {
+fn expand_nodes(doc: &Document, root: &mut Table) -> Result<()> {
     let mut nodes = Vec::new();
     for (i, value, table) in items(root, "node") {
         let path = format!("node.{}", crate::set::item_name("node", i, value));
@@ -143,7 +142,7 @@ fn expand_nodes(doc: &Doc, root: &mut Table) -> Result<()> {
     Ok(())
 }
 
-fn expand_links(doc: &Doc, root: &mut Table) -> Result<()> {
+fn expand_links(doc: &Document, root: &mut Table) -> Result<()> {
     let mut links = Vec::new();
     for (i, value, table) in items(root, "link") {
         let path = format!("link.{}", crate::set::item_name("link", i, value));

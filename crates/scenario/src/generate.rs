@@ -7,15 +7,14 @@ use std::sync::Arc;
 use rand_core::RngCore;
 use rand_pcg::Pcg64;
 use weir_core::units::{Rate, Span};
+use weir_document::{Document, DocumentError, Item, Kind, Origin, Table, Value};
 
-use crate::error::ScenarioError;
 use crate::expand::prepend;
 use crate::keys;
 use crate::names::MAX_NAMES;
-use crate::read::Item;
-use crate::tree::{Doc, Kind, Origin, Table, Value};
+use crate::read::ScenarioItem;
 
-type Result<T> = core::result::Result<T, ScenarioError>;
+type Result<T> = core::result::Result<T, DocumentError>;
 
 /// A stream of its own for each use, so that one does not shift the others.
 struct Random(Pcg64);
@@ -52,7 +51,7 @@ struct Shape {
 }
 
 /// Adds what `[generate]` asks for to the document.
-pub fn generate(doc: &Doc, root: &mut Table) -> Result<()> {
+pub fn generate(doc: &Document, root: &mut Table) -> Result<()> {
     let Some(value) = root.value("generate").cloned() else { return Ok(()) };
     let mut own = value.as_table().cloned().unwrap_or_default();
     let flows = own.remove("flows");

@@ -1,7 +1,7 @@
 //! The one table of keys: what a file may say, the defaults, what `--set` may change. The
 //! reference and the JSON Schema are generated from it.
 
-use crate::format::{Format, Key, NONE, REQUIRED, Section, Shape};
+use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
 /// The format of a scenario.
 pub const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find, of, list: "link" };

@@ -22,7 +22,6 @@
 mod builtin;
 mod error;
 mod expand;
-mod format;
 mod generate;
 mod keys;
 mod load;
@@ -32,18 +31,11 @@ mod read;
 pub mod reference;
 mod routing;
 mod set;
-mod tree;
-
-/// Reading files of any format as scenarios are read: a tree that knows where every value stands, and
-/// tables of it read against the format's keys.
-pub mod document {
-    pub use crate::format::{Format, Key, NONE, REQUIRED, Section, Shape};
-    pub use crate::read::{Item, params};
-    pub use crate::tree::{Doc, Entry, Kind, Origin, Table, Value};
-}
 
 pub use builtin::{builtin, builtins};
-pub use error::{Location, ScenarioError};
+pub use error::ScenarioError;
 pub use model::*;
-pub use names::{covers, did_you_mean, nearest};
+pub use names::covers;
 pub use set::Override;
+pub use weir_core::seam::QueueLimit;
+pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest};

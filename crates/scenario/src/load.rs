@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weir_core::units::{Bytes, Rate, Span};
+use weir_document::{
+    Document, DocumentError, Item, Key, Kind, Limit, Location, Origin, Param, REQUIRED, Shape, Table, Value,
+    annotate, did_you_mean, list, nearest, params,
+};
 use weir_medium::phy::RATES;
 
-use crate::error::{Location, ScenarioError};
+use crate::error::ScenarioError;
 use crate::expand::{check_sections, expand, items, zip};
-use crate::format::{Key, REQUIRED, Shape};
 use crate::generate::generate;
 use crate::keys;
 use crate::model::*;
 use crate::names;
-use crate::read::{Item, Limit, params};
+use crate::read::ScenarioItem;
 use crate::routing::{FAR, Given, Graph, Policy, Search, lookup};
 use crate::set::{Override, apply, changes, item_name};
-use crate::tree::{Doc, Kind, Origin, Table, Value, annotate};
 
-type Result<T> = core::result::Result<T, ScenarioError>;
+type Result<T> = core::result::Result<T, DocumentError>;
 
 const MAX_NODES: usize = 20_000;
 const MAX_FLOWS: usize = 100_000;
@@ -31,8 +33,13 @@ impl Scenario {
     ///
     /// # Errors
     /// The first mistake found in the text or the overrides, with its place and what would be right.
-    pub fn parse(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
-        Scenario::read(name, file, text, overrides).map_err(|error| {
+    pub fn parse(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+    ) -> core::result::Result<Scenario, ScenarioError> {
+        let read = Scenario::read(name, file, text, overrides).map_err(|error| {
             let in_file = matches!(error.location(), Location::File { .. });
             if !in_file || overrides.is_empty() {
                 return error;
@@ -48,11 +55,12 @@ impl Scenario {
             let labels: Vec<String> =
                 (0..overrides.len()).filter(at_fault).map(|i| overrides[i].label()).collect();
             if labels.is_empty() { error } else { error.made_by(&labels.join(" ")) }
-        })
+        });
+        Ok(read?)
     }
 
     fn read(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
-        let mut doc = Doc::new(keys::FORMAT, file, text);
+        let mut doc = Document::new(keys::FORMAT, file, text);
         let mut root = doc.tree()?;
         check_sections(&doc, &root)?;
         annotate(&doc, &mut root)?;
@@ -82,7 +90,7 @@ impl Scenario {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> ScenarioError {
-        ScenarioError::new(location.clone(), key, message, help, &self.text)
+        DocumentError::new(location.clone(), key, message, help, &self.text).into()
     }
 
     /// An error at a parameter of a scheme.
@@ -98,7 +106,7 @@ impl Scenario {
 }
 
 struct Loader<'a> {
-    doc: &'a Doc,
+    doc: &'a Document,
     root: &'a Table,
     /// Paths of the overrides.
     changed: Vec<&'a str>,
@@ -121,11 +129,11 @@ struct Names {
 impl Names {
     fn node(&self, item: &Item<'_>, key: &str, name: &str, at: Origin) -> Result<NodeId> {
         self.nodes.get(name).copied().ok_or_else(|| {
-            let meant = names::did_you_mean(name, self.order.iter().map(String::as_str));
+            let meant = did_you_mean(name, self.order.iter().map(String::as_str));
             let help = if self.order.is_empty() {
                 "there are no nodes: write [[node]] and below it name = \"R1\"".to_owned()
             } else {
-                format!("nodes: {}", names::list(self.order.iter().map(String::as_str)))
+                format!("nodes: {}", list(self.order.iter().map(String::as_str)))
             };
             item.doc.error(at, item.path_of(key), format!("there is no node `{name}`{meant}"), help)
         })
@@ -144,7 +152,7 @@ impl Names {
                 at,
                 item.path_of(key),
                 format!("there is no link between {a_name} and {b_name}"),
-                format!("{a_name} has links to: {}", names::list(neighbours)),
+                format!("{a_name} has links to: {}", list(neighbours)),
             )
         })
     }
@@ -191,7 +199,7 @@ impl<'a> Loader<'a> {
         let axes = self.current(axes, &settings)?;
         for axis in axes.iter().filter(|axis| axis.current.is_none()) {
             if self.changed.iter().any(|changed| axis.set.iter().any(|path| path == changed)) {
-                let values = names::list(axis.values.iter().map(String::as_str));
+                let values = list(axis.values.iter().map(String::as_str));
                 self.notes.push(format!(
                     "the axis {} stands at none of its values ({values}): nothing is stated for this point of it",
                     axis.name
@@ -434,7 +442,7 @@ impl<'a> Loader<'a> {
         if stations.iter().any(|s| s.0 == node) {
             return Ok(Some(node));
         }
-        let known = names::list(stations.iter().map(|s| names.name(s.0)));
+        let known = list(stations.iter().map(|s| names.name(s.0)));
         let message = format!("{name} is none of the stations");
         Err(self.doc.error(at, item.path_of("access_point"), message, format!("stations: {known}")))
     }
@@ -666,7 +674,7 @@ impl<'a> Loader<'a> {
                 return Err(self.flow_error(
                     &flows[of[0]],
                     format!("no [[route]] covers {prefix}, and the policy of [routing] is \"given\""),
-                    format!("prefixes with routes: {}", names::list(given.keys().map(String::as_str))),
+                    format!("prefixes with routes: {}", list(given.keys().map(String::as_str))),
                 ));
             }
         }
@@ -711,7 +719,7 @@ impl<'a> Loader<'a> {
     }
 
     /// An error at the group of a flow.
-    fn flow_error(&self, flow: &Flow, message: String, help: String) -> ScenarioError {
+    fn flow_error(&self, flow: &Flow, message: String, help: String) -> DocumentError {
         let path = format!("flow.{}", flow.name);
         let items = self.items("flow");
         let found = items.iter().find(|f| f.0 == path);
@@ -719,7 +727,7 @@ impl<'a> Loader<'a> {
         self.doc.error(at, path, message, help)
     }
 
-    fn unreachable(&self, names: &Names, graph: &Graph, flow: &Flow) -> ScenarioError {
+    fn unreachable(&self, names: &Names, graph: &Graph, flow: &Flow) -> DocumentError {
         let consumer = names.name(flow.consumer);
         let producers: Vec<&str> = flow.producers.iter().map(|&p| names.name(p)).collect();
         let near = graph.reachable(flow.consumer);
@@ -731,7 +739,7 @@ impl<'a> Loader<'a> {
                 producers.join(" or "),
                 flow.prefix
             ),
-            format!("nodes that {consumer} reaches: {}; add a [[link]]", names::list(near)),
+            format!("nodes that {consumer} reaches: {}; add a [[link]]", list(near)),
         )
     }
 
@@ -818,7 +826,7 @@ impl<'a> Loader<'a> {
                         names.name(before)
                     )
                 };
-                let producers = names::list(flow.producers.iter().map(|&p| names.name(p)));
+                let producers = list(flow.producers.iter().map(|&p| names.name(p)));
                 return Err(self.flow_error(
                     flow,
                     how,
@@ -1116,7 +1124,7 @@ impl<'a> Loader<'a> {
                 {
                     let item = self.item("axis", &items[i]);
                     let value = item.value("set")?;
-                    let meant = names::nearest(path, settings.iter().map(|s| s.path.as_str()));
+                    let meant = nearest(path, settings.iter().map(|s| s.path.as_str()));
                     let help = meant.map_or(String::new(), |m| format!("did you mean `{m}`?"));
                     return Err(item.error("set", &value, format!("there is no `{path}` to set"), help));
                 }
@@ -1237,14 +1245,14 @@ impl<'a> Loader<'a> {
                                 "window",
                                 value,
                                 format!("there is no window `{name}`"),
-                                format!("windows: {}", names::list(known)),
+                                format!("windows: {}", list(known)),
                             ));
                         };
                         // As the file has it, not cut.
                         let of = self.item("window", &window_items[at]);
                         (of.span("from")?, of.span("to")?)
                     }
-                    _ => match item.spans_each_window()? {
+                    _ => match item.window_times()? {
                         Some(window) => window,
                         None => {
                             return Err(item.error(
@@ -1326,7 +1334,7 @@ impl<'a> Loader<'a> {
         for entry in &table.0 {
             let Some(axis) = axes.iter().find(|a| a.name == *entry.key) else {
                 let message = format!("there is no axis `{}`", entry.key);
-                let known = names::list(axes.iter().map(|a| a.name.as_str()));
+                let known = list(axes.iter().map(|a| a.name.as_str()));
                 return Err(self.doc.error(
                     entry.key_origin,
                     item.path_of("when"),
@@ -1455,36 +1463,14 @@ impl<'a> Loader<'a> {
     }
 }
 
-impl Item<'_> {
-    /// `["20 s", "120 s"]`, in order.
-    fn spans_each_window(&self) -> Result<Option<(Span, Span)>> {
-        let Some(value) = self.given("window") else { return Ok(None) };
-        let Some([from, to]) = value.as_list() else { return Ok(None) };
-        let read = |v: &Value| {
-            let text = v.as_text().unwrap_or("");
-            text.parse::<Span>().map_err(|e| self.error("window", v, e.to_string(), ""))
-        };
-        let (from, to) = (read(from)?, read(to)?);
-        if from >= to {
-            return Err(self.error(
-                "window",
-                value,
-                format!("the window ends at {to}, but begins at {from}"),
-                "",
-            ));
-        }
-        Ok(Some((from, to)))
-    }
-}
-
-fn no_group(item: &Item<'_>, key: &str, name: &str, at: Origin, groups: &[Group]) -> ScenarioError {
+fn no_group(item: &Item<'_>, key: &str, name: &str, at: Origin, groups: &[Group]) -> DocumentError {
     let known = || groups.iter().map(|g| g.name.as_str());
-    let meant = names::did_you_mean(name, known());
+    let meant = did_you_mean(name, known());
     item.doc.error(
         at,
         item.path_of(key),
         format!("there is no flow group `{name}`{meant}"),
-        format!("flow groups: {}", names::list(known())),
+        format!("flow groups: {}", list(known())),
     )
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use weir_core::seam::QueueLimit;
 use weir_core::units::{Bytes, Rate, Span};
+use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
-
-use crate::error::Location;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -163,15 +163,6 @@ pub struct Medium {
     pub name: String,
     /// The stations, two or more.
     pub stations: Vec<NodeId>,
-}
-
-/// Bound of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes of packets.
-    Bytes(Bytes),
 }
 
 /// One direction of a link.
@@ -444,54 +435,6 @@ pub struct NamedScheme {
     pub name: String,
     /// Where it stands, for [`Scenario::error_at`].
     pub location: Location,
-}
-
-/// A scheme's parameter as given; the scheme checks it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Param {
-    /// Its key, dotted: `weights.AF2`.
-    pub key: String,
-    /// Its value.
-    pub value: ParamValue,
-    /// Where it stands, for [`Scenario::param_error`].
-    pub location: Location,
-    /// What the file says about where the value comes from.
-    pub source: Option<String>,
-}
-
-/// The value of a scheme's parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParamValue {
-    /// `true` or `false`.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Float(f64),
-    /// A text: a quantity with its unit, or a word.
-    Text(String),
-}
-
-impl core::fmt::Display for ParamValue {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ParamValue::Bool(b) => write!(f, "{b}"),
-            ParamValue::Int(n) => write!(f, "{n}"),
-            ParamValue::Float(x) => write!(f, "{x}"),
-            ParamValue::Text(s) => f.write_str(s),
-        }
-    }
-}
-
-impl From<&ParamValue> for weir_core::seam::params::Value {
-    fn from(value: &ParamValue) -> Self {
-        match value {
-            ParamValue::Bool(b) => Self::Bool(*b),
-            ParamValue::Int(n) => Self::Int(*n),
-            ParamValue::Float(x) => Self::Float(*x),
-            ParamValue::Text(text) => Self::Text(text.clone()),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,5 @@
 //! Names: ranges such as `C{1..4}`, and what a name may look like.
 
-pub use weir_core::words::{did_you_mean, nearest};
-
 /// How many names a range may give.
 pub const MAX_NAMES: usize = 100_000;
 
@@ -133,28 +131,6 @@ pub fn fits(pattern: &str, name: &str) -> bool {
         }
     }
     true
-}
-
-/// A list for messages, not longer than people read.
-pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    let mut shown = 0;
-    let mut more = 0;
-    for name in names {
-        if shown == 40 {
-            more += 1;
-            continue;
-        }
-        if shown > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(name);
-        shown += 1;
-    }
-    if more > 0 {
-        text.push_str(&format!(", … ({more} more)"));
-    }
-    if shown == 0 { "none".to_owned() } else { text }
 }
 
 #[cfg(test)]

@@ -265,8 +265,8 @@ pub fn lookup<'g>(given: &'g Given, name: &str, node: NodeId) -> Option<&'g [Nod
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::QueueLimit;
     use proptest::prelude::*;
+    use weir_core::seam::QueueLimit;
     use weir_core::units::{Rate, Span};
 
     fn link(a: usize, b: usize, ms: u64) -> Link {

@@ -1,11 +1,14 @@
 //! `--set PATH=VALUE`: changes to the tree before it is read.
 
-use crate::error::{Location, ScenarioError};
+use weir_document::{
+    Document, DocumentError, Kind, Location, Origin, Table, Value, did_you_mean, list, parse_value,
+};
+
+use crate::error::ScenarioError;
 use crate::keys;
 use crate::names;
-use crate::tree::{Doc, Kind, Origin, Table, Value, parse_value};
 
-type Result<T> = core::result::Result<T, ScenarioError>;
+type Result<T> = core::result::Result<T, DocumentError>;
 
 /// One `--set PATH=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,17 +29,15 @@ impl Override {
     ///
     /// # Errors
     /// If there is no `=` or nothing before it.
-    pub fn parse(text: &str) -> Result<Override> {
-        match text.split_once('=') {
-            Some((path, value)) if !path.trim().is_empty() => Ok(Override::new(path.trim(), value.trim())),
-            _ => Err(ScenarioError::new(
-                Location::Set(format!("--set {text}").into()),
-                "",
-                "this is not a path and a value",
-                "write for example --set link.R2-R3.rate=\"10 Mb/s\"",
-                "",
-            )),
+    pub fn parse(text: &str) -> core::result::Result<Override, ScenarioError> {
+        if let Some((path, value)) = text.split_once('=')
+            && !path.trim().is_empty()
+        {
+            return Ok(Override::new(path.trim(), value.trim()));
         }
+        let location = Location::Set(format!("--set {text}").into());
+        let help = "write for example --set link.R2-R3.rate=\"10 Mb/s\"";
+        Err(DocumentError::new(location, "", "this is not a path and a value", help, "").into())
     }
 
     pub(crate) fn label(&self) -> String {
@@ -56,8 +57,8 @@ pub struct Change {
 }
 
 /// Overrides as changes, `axis.NAME=VALUE` replaced by what the axis sets.
-pub fn changes(doc: &mut Doc, root: &Table, overrides: &[Override]) -> Result<Vec<Change>> {
-    doc.labels = overrides.iter().map(|o| o.label().into()).collect();
+pub fn changes(doc: &mut Document, root: &Table, overrides: &[Override]) -> Result<Vec<Change>> {
+    doc.overrides = overrides.iter().map(|o| o.label().into()).collect();
     let mut changes = Vec::new();
     for (i, over) in overrides.iter().enumerate() {
         let origin = Origin::Set(i as u32);
@@ -80,7 +81,7 @@ pub fn changes(doc: &mut Doc, root: &Table, overrides: &[Override]) -> Result<Ve
                 origin,
                 &over.path,
                 format!("there is no axis `{name}`"),
-                format!("axes: {}", names::list(known)),
+                format!("axes: {}", list(known)),
             ));
         };
         let paths: Vec<&str> = match axis.value("set").map(|v| &v.kind) {
@@ -97,7 +98,7 @@ pub fn changes(doc: &mut Doc, root: &Table, overrides: &[Override]) -> Result<Ve
 
 /// Makes one change to the tree. `early` takes those that expansion needs (`generate`, `defaults`),
 /// the others come after it.
-pub fn apply(doc: &Doc, root: &mut Table, change: &Change, early: bool) -> Result<()> {
+pub fn apply(doc: &Document, root: &mut Table, change: &Change, early: bool) -> Result<()> {
     let segments: Vec<&str> = change.path.split('.').collect();
     let first = segments[0];
     if matches!(first, "generate" | "defaults") != early {
@@ -152,13 +153,13 @@ pub fn apply(doc: &Doc, root: &mut Table, change: &Change, early: bool) -> Resul
         _ => {
             let top_keys = keys::of("");
             let tops = keys::SECTIONS.iter().map(|s| s.name).chain(top_keys.iter().map(|k| k.key));
-            let meant = names::did_you_mean(first, tops.filter(|s| !s.is_empty()));
+            let meant = did_you_mean(first, tops.filter(|s| !s.is_empty()));
             Err(fail(doc, change, format!("there is no `{first}` to set{meant}"), how(root)))
         }
     }
 }
 
-fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
+fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
     let section = segments[0];
     let [_, name, key] = segments[..] else {
         let message = format!("a path here has three parts, {}", address(section));
@@ -184,7 +185,7 @@ fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) 
                 format!("set medium.{medium}.KEY, with a KEY of: {}", settable_keys("medium").join(", "));
             return Err(fail(doc, change, message, help));
         }
-        let meant = names::did_you_mean(name, known.iter().map(String::as_str));
+        let meant = did_you_mean(name, known.iter().map(String::as_str));
         return Err(fail(
             doc,
             change,
@@ -206,7 +207,7 @@ fn apply_named(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) 
     Ok(())
 }
 
-fn apply_scheme(doc: &Doc, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
+fn apply_scheme(doc: &Document, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
     match segments {
         [_, "default"] => {
             put(table_at(doc, root, &["scheme"], change)?, "default", change);
@@ -234,7 +235,12 @@ fn put(table: &mut Table, key: &str, change: &Change) {
 }
 
 /// The table at a path, made where it is missing.
-fn table_at<'t>(doc: &Doc, root: &'t mut Table, path: &[&str], change: &Change) -> Result<&'t mut Table> {
+fn table_at<'t>(
+    doc: &Document,
+    root: &'t mut Table,
+    path: &[&str],
+    change: &Change,
+) -> Result<&'t mut Table> {
     let mut at = root;
     for key in path {
         if at.entry(key).is_none() {
@@ -248,7 +254,7 @@ fn table_at<'t>(doc: &Doc, root: &'t mut Table, path: &[&str], change: &Change) 
     Ok(at)
 }
 
-fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> {
+fn settable(doc: &Document, change: &Change, section: &str, key: &str) -> Result<()> {
     let keys = settable_keys(section);
     match keys::find(section, key) {
         Some(k) if k.settable => Ok(()),
@@ -259,7 +265,7 @@ fn settable(doc: &Doc, change: &Change, section: &str, key: &str) -> Result<()> 
             format!("settable here: {}", keys.join(", ")),
         )),
         None => {
-            let meant = names::did_you_mean(key, keys.iter().copied());
+            let meant = did_you_mean(key, keys.iter().copied());
             let help = format!("settable here: {}", keys.join(", "));
             Err(fail(doc, change, format!("unknown key `{key}`{meant}"), help))
         }
@@ -292,12 +298,12 @@ fn settable_help(section: &str, known: &[String]) -> String {
     let plural = if section == "medium" { "media".to_owned() } else { format!("{section}s") };
     format!(
         "{plural} here: {}; settable in each: {}",
-        names::list(known.iter().map(String::as_str)),
+        list(known.iter().map(String::as_str)),
         keys.join(", ")
     )
 }
 
-fn not_a_path(doc: &Doc, change: &Change, section: &str) -> ScenarioError {
+fn not_a_path(doc: &Document, change: &Change, section: &str) -> DocumentError {
     let keys = settable_keys(section);
     fail(
         doc,
@@ -324,7 +330,7 @@ fn how(root: &Table) -> String {
     format!("settable: {}", ways.join(", "))
 }
 
-fn fail(doc: &Doc, change: &Change, message: String, help: String) -> ScenarioError {
+fn fail(doc: &Document, change: &Change, message: String, help: String) -> DocumentError {
     doc.error(change.origin, &change.path, message, help)
 }
 

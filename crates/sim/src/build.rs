@@ -10,7 +10,7 @@ use weir_core::node::{Forwarder, TableLimits};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::seam::params::Value;
-use weir_core::seam::{FaceConfig, FlowConfig, NodeConfig, QueueLimit, Scheme};
+use weir_core::seam::{FaceConfig, FlowConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Span, Time};
 use weir_medium::phy::MAX_PACKET;
@@ -303,10 +303,6 @@ impl<'a> Builder<'a> {
     ) -> FaceId {
         let (from, to) = (from.index(), to.index());
         let face = self.nodes[from].forwarder.next_face(Time::ZERO);
-        let limit = match link.queue {
-            scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
-            scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        };
         let channel = (self.channels.len() + way) as u32;
         let air = self.on_air(link, channel);
         let rates = match air {
@@ -316,7 +312,7 @@ impl<'a> Builder<'a> {
             None => [link.rate[way], link.rate[1 - way]],
         };
         let (send_rate, receive_rate) = (Some(rates[0]), Some(rates[1]));
-        let config = FaceConfig { face, send_rate, receive_rate, limit };
+        let config = FaceConfig { face, send_rate, receive_rate, limit: link.queue };
         let queue = self.scheme_of(from).queue(&config);
         let name = |node: usize| &self.scenario.nodes[node].name;
         let random = self.random(&format!("face of {} to {}", name(from), name(to)));

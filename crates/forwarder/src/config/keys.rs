@@ -1,7 +1,7 @@
 //! The one table of keys: what the forwarder's file may say, and the defaults. The reference and the
 //! commented default file are generated from it.
 
-use weir_scenario::document::{Format, Key, NONE, REQUIRED, Section, Shape};
+use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
 /// The format of the forwarder's file.
 pub(crate) const FORMAT: Format = Format { sections: SECTIONS, keys: KEYS, find, of, list: "face" };

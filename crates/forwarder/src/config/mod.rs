@@ -30,9 +30,8 @@ use std::sync::Arc;
 use weir_core::seam::QueueLimit;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
+use weir_document::{Document, DocumentError, Origin, Table};
 use weir_packet::Name;
-use weir_scenario::ScenarioError;
-use weir_scenario::document::{Doc, Origin, Table};
 use weir_schemes::Resolved;
 
 pub use change::{Change, FaceChanged};
@@ -52,7 +51,7 @@ pub enum ConfigError {
         error: io::Error,
     },
     /// Something in it is wrong: file, line, key, and what would be right.
-    Wrong(ScenarioError),
+    Wrong(DocumentError),
 }
 
 impl fmt::Display for ConfigError {
@@ -68,8 +67,8 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-impl From<ScenarioError> for ConfigError {
-    fn from(error: ScenarioError) -> Self {
+impl From<DocumentError> for ConfigError {
+    fn from(error: DocumentError) -> Self {
         ConfigError::Wrong(error)
     }
 }
@@ -107,7 +106,7 @@ pub struct Config {
 /// The text that it was read from, for errors that show later.
 #[derive(Debug)]
 struct Source {
-    doc: Doc,
+    doc: Document,
     root: Table,
 }
 

@@ -4,13 +4,14 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value as ParamValue;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Bytes;
+use weir_document::{
+    Document, DocumentError, Entry, Item, Kind as ValueKind, Origin, Param, Shape, Table, Value,
+    did_you_mean, params,
+};
 use weir_packet::Name;
-use weir_scenario::document::{Doc, Entry, Item, Kind as ValueKind, Origin, Shape, Table, Value, params};
-use weir_scenario::{Param, ScenarioError, did_you_mean};
 use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 
 use super::keys::{FORMAT, LISTS};
@@ -22,7 +23,7 @@ use super::{
 use weir_management::status::FacePersistency;
 use weir_net::uri::{FaceUri, FaceUriError, Mac};
 
-type Result<T> = core::result::Result<T, ScenarioError>;
+type Result<T> = core::result::Result<T, DocumentError>;
 
 /// Smallest frame: a header with every field and some bytes of a fragment.
 pub(crate) const LEAST_MTU: u64 = 256;
@@ -30,7 +31,7 @@ pub(crate) const LEAST_MTU: u64 = 256;
 const MOST_MTU: u64 = 65_507;
 
 pub(super) fn config(text: &str, name: &str) -> core::result::Result<Config, ConfigError> {
-    let doc = Doc::new(FORMAT, name, text);
+    let doc = Document::new(FORMAT, name, text);
     let root = doc.tree()?;
     let file = Reader { doc: &doc, root: &root };
     file.check_tables()?;
@@ -50,7 +51,7 @@ pub(super) fn config(text: &str, name: &str) -> core::result::Result<Config, Con
         capture: file.output("capture")?,
         record: file.output("record")?,
         log: file.log()?,
-        source: Arc::new(Source { doc: Doc::new(FORMAT, name, ""), root: Table::default() }),
+        source: Arc::new(Source { doc: Document::new(FORMAT, name, ""), root: Table::default() }),
     };
     file.check_ports(&config)?;
     file.check_outputs(&config)?;
@@ -82,7 +83,7 @@ pub(super) fn origin(root: &Table, key: &str) -> Origin {
 }
 
 struct Reader<'a> {
-    doc: &'a Doc,
+    doc: &'a Document,
     root: &'a Table,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn no_table(&self, name: &str, value: &Value) -> ScenarioError {
+    fn no_table(&self, name: &str, value: &Value) -> DocumentError {
         let message = format!("{} is not a table", value.kind_name());
         self.doc.error(value.origin, name, message, format!("write [{name}] and its keys below it"))
     }
@@ -477,13 +478,13 @@ const LEAST_FILE: u64 = 64 * 1024;
 const LARGEST_KERNEL_BUFFER: Bytes = Bytes::new(1_000_000_000);
 
 /// An error at a key that may not have been given.
-fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> ScenarioError {
+fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> DocumentError {
     let origin = item.given(key).map_or(item.origin, |value| value.origin);
     item.doc.error(origin, item.path_of(key), message, help)
 }
 
 /// That a value is not what its key wants.
-fn wrong(item: &Item<'_>, key: &str) -> ScenarioError {
+fn wrong(item: &Item<'_>, key: &str) -> DocumentError {
     match item.value(key) {
         Ok(value) => item.wrong(key, &value),
         Err(error) => error,
@@ -578,10 +579,7 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
         options.mtu = Some(mtu.as_u64());
     }
     if given("queue") {
-        options.queue = match item.queue("queue")? {
-            weir_scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
-            weir_scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        };
+        options.queue = item.queue("queue")?;
     }
     if given("reliability") {
         options.reliability = item.switch("reliability")?;

@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
-use weir_scenario::document::{Key, NONE, REQUIRED, Section, Shape};
+use weir_document::{Key, NONE, REQUIRED, Section, Shape};
 
 use super::keys::{FORMAT, LISTS, SHARED};
 
 /// The reference of all keys, as Markdown.
 pub fn markdown() -> String {
-    weir_scenario::reference::tables(&FORMAT)
+    weir_document::reference::tables(&FORMAT)
 }
 
 /// What keys without a default may look like: table, key, value.

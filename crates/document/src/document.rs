@@ -1,0 +1,105 @@
+//! The text of a document, and where in it something stands.
+
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use crate::error::{DocumentError, Location};
+use crate::format::Format;
+use crate::tree::{self, Origin, Table};
+
+/// The text of a file with its overrides: reads the tree, and turns origins into lines for errors.
+#[derive(Debug)]
+pub struct Document {
+    /// The keys that it may have.
+    pub format: Format,
+    /// The file's name in errors, as the caller gave it.
+    pub file: Arc<str>,
+    /// The whole file.
+    pub text: Arc<str>,
+    /// Offset of the first byte of each line.
+    line_starts: Vec<u32>,
+    /// `--set PATH=VALUE` of each override, as [`Origin::Set`] counts them.
+    pub overrides: Vec<Arc<str>>,
+}
+
+impl Document {
+    /// A document of this format without overrides; [`Document::tree`] reads it.
+    pub fn new(format: Format, file: &str, text: &str) -> Document {
+        let mut line_starts = vec![0];
+        line_starts.extend(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1));
+        Document { format, file: file.into(), text: text.into(), line_starts, overrides: Vec::new() }
+    }
+
+    /// The line and column of an origin, or the override.
+    pub fn location(&self, origin: Origin) -> Location {
+        match origin {
+            Origin::Set(i) => Location::Set(Arc::clone(&self.overrides[i as usize])),
+            Origin::Default => Location::File { file: Arc::clone(&self.file), line: 1, column: 1, width: 0 },
+            Origin::File { start, end } => {
+                let start = start.min(self.text.len() as u32);
+                let line = self.line_starts.partition_point(|&s| s <= start) - 1;
+                let from = self.line_starts[line] as usize;
+                let chars = |range: core::ops::Range<usize>| {
+                    self.text.get(range).map_or(0, |s| s.lines().next().unwrap_or("").chars().count()) as u32
+                };
+                Location::File {
+                    file: Arc::clone(&self.file),
+                    line: line as u32 + 1,
+                    column: 1 + chars(from..start as usize),
+                    width: chars(start as usize..(end.max(start) as usize).min(self.text.len())).max(1),
+                }
+            }
+        }
+    }
+
+    /// An error about the value or key at `origin`.
+    pub fn error(
+        &self,
+        origin: Origin,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> DocumentError {
+        self.error_at(self.location(origin), key, message, help)
+    }
+
+    /// As [`Document::error`], for what is known by its line.
+    pub fn error_at(
+        &self,
+        location: Location,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> DocumentError {
+        DocumentError::new(location, key, message, help, &self.text)
+    }
+
+    /// Reads the text into a tree.
+    ///
+    /// # Errors
+    /// The text is not TOML, or is larger than 4 GiB.
+    pub fn tree(&self) -> Result<Table, DocumentError> {
+        if self.text.len() > u32::MAX as usize {
+            return Err(self.error(Origin::Default, "", "the file is larger than 4 GiB", ""));
+        }
+        let parsed = DeTable::parse(&self.text).map_err(|e| {
+            let span = e.span().unwrap_or(0..0);
+            let at = Origin::File { start: span.start as u32, end: span.end as u32 };
+            // The parser's message may have lines of its own.
+            let message = e.message().lines().collect::<Vec<_>>().join("; ");
+            let help = if e.message().contains("duplicate key") {
+                let list = self.format.list;
+                format!(
+                    "a key may be given once in a table; for a list of tables write [[{list}]], not [{list}]"
+                )
+            } else if e.message().contains("literal") || e.message().contains("invalid") {
+                "texts and quantities stand in quotes: rate = \"10 Mb/s\"".to_owned()
+            } else {
+                String::new()
+            };
+            self.error(at, "", format!("this is not TOML: {message}"), help)
+        })?;
+        Ok(tree::table(parsed.get_ref()))
+    }
+}

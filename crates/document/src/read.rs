@@ -1,0 +1,489 @@
+//! Typed reads from one table of the tree, each checked against the format's table of keys.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use weir_core::seam::QueueLimit;
+use weir_core::units::{Bytes, Rate, Span};
+use weir_core::words::{did_you_mean, nearest};
+
+use crate::document::Document;
+use crate::error::DocumentError;
+use crate::format::{Key, NONE, REQUIRED, Shape};
+use crate::tree::{Kind, Origin, Table, Value, parse_value};
+
+type Result<T> = core::result::Result<T, DocumentError>;
+
+/// One table of a document, read against the keys of its section: `[metrics]`, or one `[[link]]`.
+///
+/// Each reading method takes a key of the section, whose [`Shape`] says what the value may be. A method
+/// named `opt_*` gives none for a key that is not in the table; the others take its default.
+#[derive(Clone, Copy)]
+pub struct Item<'a> {
+    /// Finds lines and writes errors.
+    pub doc: &'a Document,
+    /// The section of the format whose keys the table may have: `link`.
+    pub section: &'static str,
+    /// Its path in messages and for `--set`: `link.R2-R3`.
+    pub path: &'a str,
+    /// Keys and values as given.
+    pub table: &'a Table,
+    /// Where the table's header stands.
+    pub origin: Origin,
+}
+
+/// A bound of a queue or a cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// At most so many packets.
+    Packets(u64),
+    /// At most so many bytes of packets.
+    Bytes(Bytes),
+    /// The text `unlimited`.
+    Unlimited,
+}
+
+impl<'a> Item<'a> {
+    /// The path of one of its keys: `link.R2-R3.rate`.
+    pub fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// An error about `key`, at the value `at`.
+    pub fn error(
+        &self,
+        key: &str,
+        at: &Value,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> DocumentError {
+        self.doc.error(at.origin, self.path_of(key), message, help)
+    }
+
+    /// An error about the table as a whole, at its header.
+    pub fn error_here(&self, message: impl Into<String>, help: impl Into<String>) -> DocumentError {
+        self.doc.error(self.origin, self.path, message, help)
+    }
+
+    /// Refuses keys that the section does not have.
+    ///
+    /// # Errors
+    /// The first unknown key, and the known one that was probably meant.
+    pub fn check_keys(&self) -> Result<()> {
+        for entry in &self.table.0 {
+            if (self.doc.format.find)(self.section, &entry.key).is_none() {
+                return Err(self.unknown(&entry.key, entry.key_origin));
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, key: &str, origin: Origin) -> DocumentError {
+        let known: Vec<&str> = (self.doc.format.of)(self.section).iter().map(|k| k.key).collect();
+        let meant = did_you_mean(key, known.iter().copied());
+        let path = self.path.to_owned();
+        self.doc.error(
+            origin,
+            path,
+            format!("unknown key `{key}`{meant}"),
+            format!("keys here: {}", known.join(", ")),
+        )
+    }
+
+    fn key(&self, key: &str) -> &'static Key {
+        (self.doc.format.find)(self.section, key).expect("only keys of the table are asked for")
+    }
+
+    /// The value as given; none for a key that is not in the table.
+    pub fn given(&self, key: &str) -> Option<&'a Value> {
+        debug_assert!((self.doc.format.find)(self.section, key).is_some(), "{}.{key}", self.section);
+        self.table.value(key)
+    }
+
+    /// The value as given, else the key's default.
+    ///
+    /// # Errors
+    /// The key is missing and has no default.
+    pub fn value(&self, key: &str) -> Result<Cow<'a, Value>> {
+        if let Some(value) = self.table.value(key) {
+            return Ok(Cow::Borrowed(value));
+        }
+        let spec = self.key(key);
+        if spec.default == REQUIRED {
+            return Err(self.error_here(
+                format!("the key `{key}` is missing"),
+                format!("{} It is {}.", spec.meaning, spec.shape.wanted()),
+            ));
+        }
+        Ok(Cow::Owned(parse_value(spec.default, Origin::Default)))
+    }
+
+    /// The error that `value` is not of the shape of `key`.
+    pub fn wrong(&self, key: &str, value: &Value) -> DocumentError {
+        self.wrong_shape(key, value, self.key(key).shape)
+    }
+
+    /// The error that `value`, which stands at `key`, is not of this shape.
+    pub fn wrong_shape(&self, key: &str, value: &Value, shape: Shape) -> DocumentError {
+        let message = match &value.kind {
+            Kind::Text(t) => format!("`{t}` is not {}", shape.wanted()),
+            Kind::Table(_) | Kind::List(_) => format!("{} is not {}", value.kind_name(), shape.wanted()),
+            _ => format!("{value} is not {}", shape.wanted()),
+        };
+        self.error(key, value, message, "")
+    }
+
+    fn unit<T: core::str::FromStr<Err: core::fmt::Display>>(
+        &self,
+        key: &str,
+        value: &Value,
+        shape: Shape,
+    ) -> Result<T> {
+        match value.as_text() {
+            Some(text) => text.parse().map_err(|e: T::Err| self.error(key, value, e.to_string(), "")),
+            None => {
+                let help = match value.kind {
+                    Kind::Int(_) | Kind::Float(_) => {
+                        "a quantity is a text: its number and its unit, in quotes"
+                    }
+                    _ => "",
+                };
+                let error = self.wrong_shape(key, value, shape);
+                Err(self.error(key, value, error.message(), help))
+            }
+        }
+    }
+
+    /// A text. An override has no quotes, so that a number in it may be meant as a text.
+    fn text_of(&self, key: &str, value: &Value) -> Result<Arc<str>> {
+        match (&value.kind, value.origin) {
+            (Kind::Text(text), _) => Ok(Arc::clone(text)),
+            (Kind::Int(_) | Kind::Float(_) | Kind::Bool(_), Origin::Set(_)) => Ok(value.to_string().into()),
+            _ => Err(self.wrong(key, value)),
+        }
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// The value is no text, or is missing.
+    pub fn text(&self, key: &str) -> Result<String> {
+        let value = self.value(key)?;
+        Ok(self.text_of(key, &value)?.to_string())
+    }
+
+    /// As [`Item::text`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no text.
+    pub fn opt_text(&self, key: &str) -> Result<Option<String>> {
+        self.given(key).map(|v| Ok(self.text_of(key, v)?.to_string())).transpose()
+    }
+
+    /// Reads a text or a list of texts, each with where it stands.
+    ///
+    /// # Errors
+    /// One of them is no text, or the value is missing.
+    pub fn texts(&self, key: &str) -> Result<Vec<(Arc<str>, Origin)>> {
+        let value = self.value(key)?;
+        self.texts_of(key, &value)
+    }
+
+    fn texts_of(&self, key: &str, value: &Value) -> Result<Vec<(Arc<str>, Origin)>> {
+        match value.as_list() {
+            Some(list) => list.iter().map(|v| Ok((self.text_of(key, v)?, v.origin))).collect(),
+            None => Ok(vec![(self.text_of(key, value)?, value.origin)]),
+        }
+    }
+
+    /// Reads one of the words of a [`Shape::Choice`].
+    ///
+    /// # Errors
+    /// The value is none of these words, or is missing.
+    pub fn choice(&self, key: &str) -> Result<&'static str> {
+        let value = self.value(key)?;
+        let Shape::Choice(of) = self.key(key).shape else { return Err(self.wrong(key, &value)) };
+        let Some(text) = value.as_text() else { return Err(self.wrong(key, &value)) };
+        of.iter().copied().find(|c| *c == text).ok_or_else(|| {
+            let meant = nearest(text, of.iter().copied());
+            let help = meant.map_or(String::new(), |m| format!("did you mean \"{m}\"?"));
+            let error = self.wrong(key, &value);
+            self.error(key, &value, error.message(), help)
+        })
+    }
+
+    /// Reads `true` or `false`.
+    ///
+    /// # Errors
+    /// The value is neither, or is missing.
+    pub fn switch(&self, key: &str) -> Result<bool> {
+        let value = self.value(key)?;
+        match value.kind {
+            Kind::Bool(b) => Ok(b),
+            _ => Err(self.wrong(key, &value)),
+        }
+    }
+
+    /// As [`Item::switch`], none without the key.
+    ///
+    /// # Errors
+    /// The value is neither `true` nor `false`.
+    pub fn opt_switch(&self, key: &str) -> Result<Option<bool>> {
+        self.given(key).map(|_| self.switch(key)).transpose()
+    }
+
+    /// Reads a whole number within the bounds of its [`Shape::Whole`].
+    ///
+    /// # Errors
+    /// The value is no such number, or is missing.
+    pub fn whole(&self, key: &str) -> Result<u64> {
+        let value = self.value(key)?;
+        match (&value.kind, self.key(key).shape) {
+            (Kind::Int(n), Shape::Whole(from, to)) if (from..=to).contains(n) => Ok(*n as u64),
+            _ => Err(self.wrong(key, &value)),
+        }
+    }
+
+    /// As [`Item::whole`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no such number.
+    pub fn opt_whole(&self, key: &str) -> Result<Option<u64>> {
+        self.given(key).map(|_| self.whole(key)).transpose()
+    }
+
+    /// Reads a number within the bounds of its [`Shape::Number`].
+    ///
+    /// # Errors
+    /// The value is no such number, or is missing.
+    pub fn number(&self, key: &str) -> Result<f64> {
+        let value = self.value(key)?;
+        let number = match value.kind {
+            Kind::Int(n) => n as f64,
+            Kind::Float(x) => x,
+            _ => return Err(self.wrong(key, &value)),
+        };
+        match self.key(key).shape {
+            Shape::Number(from, to) if (from..=to).contains(&number) => Ok(number),
+            _ => Err(self.wrong(key, &value)),
+        }
+    }
+
+    /// As [`Item::number`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no such number.
+    pub fn opt_number(&self, key: &str) -> Result<Option<f64>> {
+        self.given(key).map(|_| self.number(key)).transpose()
+    }
+
+    /// Reads a time with its unit, at least that of its [`Shape::SpanFrom`].
+    ///
+    /// # Errors
+    /// The value is no such time, or is missing.
+    pub fn span(&self, key: &str) -> Result<Span> {
+        let value = self.value(key)?;
+        let span: Span = self.unit(key, &value, Shape::Span)?;
+        match self.key(key).shape {
+            Shape::SpanFrom(ms) if span < Span::from_millis(ms) => Err(self.wrong(key, &value)),
+            _ => Ok(span),
+        }
+    }
+
+    /// As [`Item::span`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no such time.
+    pub fn opt_span(&self, key: &str) -> Result<Option<Span>> {
+        self.given(key).map(|_| self.span(key)).transpose()
+    }
+
+    /// As [`Item::span`], and above zero.
+    ///
+    /// # Errors
+    /// The value is no such time, or is missing.
+    pub fn positive_span(&self, key: &str) -> Result<Span> {
+        let span = self.span(key)?;
+        if span == Span::ZERO {
+            let value = self.value(key)?;
+            return Err(self.error(key, &value, "it has to be longer than nothing", ""));
+        }
+        Ok(span)
+    }
+
+    /// Reads a rate above 0 b/s with its unit.
+    ///
+    /// # Errors
+    /// The value is no such rate, or is missing.
+    pub fn rate(&self, key: &str) -> Result<Rate> {
+        let value = self.value(key)?;
+        let rate = self.unit(key, &value, self.key(key).shape)?;
+        self.above_zero(key, &value, rate)
+    }
+
+    /// As [`Item::rate`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no such rate.
+    pub fn opt_rate(&self, key: &str) -> Result<Option<Rate>> {
+        self.given(key).map(|_| self.rate(key)).transpose()
+    }
+
+    fn above_zero(&self, key: &str, value: &Value, rate: Rate) -> Result<Rate> {
+        if rate == Rate::ZERO {
+            return Err(self.error(key, value, "a rate has to be above 0 b/s", ""));
+        }
+        Ok(rate)
+    }
+
+    /// Reads a size in bytes with its unit.
+    ///
+    /// # Errors
+    /// The value is no size, or is missing.
+    pub fn size(&self, key: &str) -> Result<Bytes> {
+        let value = self.value(key)?;
+        self.unit(key, &value, Shape::Size)
+    }
+
+    /// As [`Item::size`], none without the key.
+    ///
+    /// # Errors
+    /// The value is no size.
+    pub fn opt_size(&self, key: &str) -> Result<Option<Bytes>> {
+        self.given(key).map(|v| self.unit(key, v, Shape::Size)).transpose()
+    }
+
+    /// One value for both directions of a link, or a list of two.
+    fn pair<T: Copy>(&self, key: &str, value: &Value, read: impl Fn(&Value) -> Result<T>) -> Result<[T; 2]> {
+        match value.as_list() {
+            Some([there, back]) => Ok([read(there)?, read(back)?]),
+            Some(list) => {
+                let message = format!("a list of {} is not {}", list.len(), self.key(key).shape.wanted());
+                Err(self.error(key, value, message, ""))
+            }
+            None => read(value).map(|v| [v, v]),
+        }
+    }
+
+    /// Reads the rates of both directions of a link, each above 0 b/s: one for both, or a list of two.
+    ///
+    /// # Errors
+    /// One of them is no such rate, or the value is missing.
+    pub fn rates(&self, key: &str) -> Result<[Rate; 2]> {
+        let value = self.value(key)?;
+        self.pair(key, &value, |v| {
+            let rate = self.unit(key, v, Shape::Rates)?;
+            self.above_zero(key, v, rate)
+        })
+    }
+
+    /// Reads one of the rates that `what` has, which are `allowed`.
+    ///
+    /// # Errors
+    /// The value is none of them, or is missing.
+    pub fn rate_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<Rate> {
+        let value = self.value(key)?;
+        self.allowed_rate(key, &value, allowed, what)
+    }
+
+    /// As [`Item::rates`], each as [`Item::rate_of`].
+    ///
+    /// # Errors
+    /// One of them is not allowed, or the value is missing.
+    pub fn rates_of(&self, key: &str, allowed: &[Rate], what: &str) -> Result<[Rate; 2]> {
+        let value = self.value(key)?;
+        self.pair(key, &value, |v| self.allowed_rate(key, v, allowed, what))
+    }
+
+    fn allowed_rate(&self, key: &str, value: &Value, allowed: &[Rate], what: &str) -> Result<Rate> {
+        let rate: Rate = self.unit(key, value, self.key(key).shape)?;
+        if allowed.contains(&rate) {
+            return Ok(rate);
+        }
+        let known: Vec<String> = allowed.iter().map(Rate::to_string).collect();
+        let message = format!("{rate} is not a rate of {what}");
+        Err(self.error(key, value, message, format!("rates: {}", known.join(", "))))
+    }
+
+    /// Reads the times of both directions of a link: one for both, or a list of two.
+    ///
+    /// # Errors
+    /// One of them is no time, or the value is missing.
+    pub fn spans(&self, key: &str) -> Result<[Span; 2]> {
+        let value = self.value(key)?;
+        self.pair(key, &value, |v| self.unit(key, v, Shape::Spans))
+    }
+
+    /// Reads a time for all flows of a group, or a list with one for each; none if there is neither value
+    /// nor default.
+    ///
+    /// # Errors
+    /// One of them is no time, or the list is empty.
+    pub fn spans_each(&self, key: &str) -> Result<Option<Vec<Span>>> {
+        self.each(key, |v| self.unit(key, v, Shape::Span))
+    }
+
+    /// Reads a whole number from 1 for all flows of a group, or a list with one for each; none if there is
+    /// neither value nor default.
+    ///
+    /// # Errors
+    /// One of them is no such number, or the list is empty.
+    pub fn wholes_each(&self, key: &str) -> Result<Option<Vec<u64>>> {
+        self.each(key, |v| match v.kind {
+            Kind::Int(n) if n > 0 => Ok(n as u64),
+            _ => Err(self.wrong_shape(key, v, Shape::Whole(1, i64::MAX))),
+        })
+    }
+
+    fn each<T>(&self, key: &str, read: impl Fn(&Value) -> Result<T>) -> Result<Option<Vec<T>>> {
+        if self.given(key).is_none() && self.key(key).default == NONE {
+            return Ok(None);
+        }
+        let value = self.value(key)?;
+        match value.as_list() {
+            Some([]) => {
+                Err(self.error(key, &value, "an empty list", "one value for all flows, or one for each"))
+            }
+            Some(list) => list.iter().map(read).collect::<Result<_>>().map(Some),
+            None => Ok(Some(vec![read(&value)?])),
+        }
+    }
+
+    /// Reads a bound in packets or bytes, or `unlimited`.
+    ///
+    /// # Errors
+    /// The value is no bound, or is missing.
+    pub fn limit(&self, key: &str) -> Result<Limit> {
+        let value = self.value(key)?;
+        match &value.kind {
+            Kind::Int(n) if *n >= 0 => Ok(Limit::Packets(*n as u64)),
+            Kind::Text(text) if &**text == "unlimited" => Ok(Limit::Unlimited),
+            Kind::Text(text) => {
+                let packets = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("packet"));
+                if let Some(n) = packets.and_then(|n| n.trim().replace('_', "").parse().ok()) {
+                    return Ok(Limit::Packets(n));
+                }
+                text.parse().map(Limit::Bytes).map_err(|_| self.wrong(key, &value))
+            }
+            _ => Err(self.wrong(key, &value)),
+        }
+    }
+
+    /// Reads the bound of a queue, which holds at least one packet or byte.
+    ///
+    /// # Errors
+    /// The value is no bound, is zero, or is missing.
+    pub fn queue(&self, key: &str) -> Result<QueueLimit> {
+        let empty = |what: &str| {
+            let value = self.value(key)?;
+            Err(self.error(key, &value, format!("a queue of 0 {what} would drop every packet"), ""))
+        };
+        match self.limit(key)? {
+            Limit::Packets(0) => empty("packets"),
+            Limit::Bytes(Bytes::ZERO) => empty("bytes"),
+            Limit::Packets(n) => Ok(QueueLimit::Packets(n.min(u32::MAX as u64) as u32)),
+            Limit::Unlimited => Ok(QueueLimit::Packets(u32::MAX)),
+            Limit::Bytes(bytes) => Ok(QueueLimit::Bytes(bytes)),
+        }
+    }
+}
