@@ -21,7 +21,7 @@ use weir_packet::Name;
 use crate::capture::Capture;
 use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{Control, ControlError};
-use crate::engine::{Asked, Engine, LISTENERS, Limits};
+use crate::engine::{Engine, FIRST_TOKEN, Limits, ManagementInterest};
 use crate::management::{Management, ManagementConfig, Policy, Trust, known_keys};
 use crate::metrics::Server;
 use crate::node::Node;
@@ -167,7 +167,8 @@ impl Daemon {
             self.add_listener(listener, &config, "faces.websocket.listen", &free_port(address))?;
         }
         for &address in &config.faces.udp.listen {
-            self.engine.add_socket(address).map_err(|error| {
+            let buffer = config.faces.udp.kernel_buffer.as_u64();
+            self.engine.sockets.bind_udp(address, buffer).map_err(|error| {
                 config.error_at("faces.udp.listen", &format!("{address}: {error}"), &free_port(address))
             })?;
         }
@@ -188,17 +189,16 @@ impl Daemon {
         key: &str,
         help: &str,
     ) -> Result<(), DaemonError> {
-        let mut listener = listener.map_err(|error| {
+        let listener = listener.map_err(|error| {
             let help = match error.kind() {
                 io::ErrorKind::PermissionDenied => "run it as a user who may, or give another one",
                 _ => help,
             };
             config.error_at(key, &error.to_string(), help)
         })?;
-        let token = Token(LISTENERS + self.engine.listeners.len());
-        listener.register(self.poll.registry(), token)?;
-        info!(at = listener.uri(), "listening");
-        self.engine.listeners.push(Box::new(listener));
+        let uri = listener.uri().to_owned();
+        self.engine.sockets.listen(Box::new(listener))?;
+        info!(at = uri, "listening");
         Ok(())
     }
 
@@ -311,8 +311,8 @@ impl Daemon {
 
     fn open_face(&mut self, face: &FaceConfig, uri: &FaceUri) -> Result<FaceNumber, ControlError> {
         let (local, scheme) = (face.local.as_deref(), face.scheme.as_ref());
-        let place = self.engine.open(uri, local, face.persistency, face.options, false, scheme)?;
-        self.engine.status_at(place).map(|status| status.number).ok_or(ControlError::NoSuchFace)
+        let slot = self.engine.open(uri, local, face.persistency, face.options, false, scheme)?;
+        self.engine.status_at(slot).map(|status| status.number).ok_or(ControlError::NoSuchFace)
     }
 
     /// Closes a face, and forgets its routes at once: others may be made that they would be in the way of.
@@ -379,7 +379,7 @@ impl Daemon {
                     TIMER => {}
                     SIGNALS => {}
                     LOOKUP => self.looked_up(),
-                    token if token.0 >= METRICS.0 && token.0 < crate::engine::SOCKETS => self.scrape(token),
+                    token if token.0 >= METRICS.0 && token.0 < FIRST_TOKEN => self.scrape(token),
                     token => self.engine.ready(token),
                 }
             }
@@ -408,7 +408,7 @@ impl Daemon {
         loop {
             self.manage();
             self.engine.end();
-            if !self.engine.has_news() {
+            if self.engine.inbox.is_empty() {
                 return;
             }
         }
@@ -421,23 +421,23 @@ impl Daemon {
             self.management.handle_deadline(now, &mut self.engine);
         }
         // Before commands, which may be about faces that come in their place.
-        for face in core::mem::take(&mut self.engine.gone) {
+        for face in self.engine.inbox.take_closed() {
             self.management.face_gone(face, &mut self.engine);
         }
-        for Asked { interest, incoming } in core::mem::take(&mut self.engine.asked) {
+        for ManagementInterest { wire, incoming } in self.engine.inbox.take_interests() {
             self.management.handle_interest(
                 now,
                 wall_ms(),
-                &interest,
+                &wire,
                 &incoming,
                 &mut self.engine,
                 &mut self.replies,
             );
         }
-        for face in core::mem::take(&mut self.engine.gone) {
+        for face in self.engine.inbox.take_closed() {
             self.management.face_gone(face, &mut self.engine);
         }
-        for (kind, face) in core::mem::take(&mut self.engine.events) {
+        for (kind, face) in self.engine.inbox.take_notifications() {
             self.management.face_event(now, kind, &face, &mut self.replies);
         }
         for reply in core::mem::take(&mut self.replies) {
@@ -461,7 +461,7 @@ impl Daemon {
 
     /// Addresses of the UDP sockets, for who has let the system choose.
     pub fn udp_addresses(&self) -> Vec<SocketAddr> {
-        self.engine.sockets.iter().map(|socket| socket.local()).collect()
+        self.engine.sockets.udp_addresses()
     }
 }
 

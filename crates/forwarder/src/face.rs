@@ -16,8 +16,8 @@ use weir_net::link_service::LinkService;
 use weir_net::transport::Transport;
 use weir_net::transport::udp::Batch;
 
-/// Where a face is in the table.
-pub type Place = u32;
+/// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
+pub type FaceSlot = u32;
 
 /// What is behind a face.
 pub enum Channel {
@@ -31,12 +31,31 @@ pub enum Channel {
     Down,
 }
 
+impl Channel {
+    /// Whether packets can be sent by it.
+    pub fn is_connected(&self) -> bool {
+        match self {
+            Channel::Transport(transport) => transport.is_connected(),
+            Channel::Udp(_) | Channel::Internal => true,
+            Channel::Down => false,
+        }
+    }
+
+    /// What a transport has taken and not given to the kernel yet, bytes.
+    pub fn waiting(&self) -> u64 {
+        match self {
+            Channel::Transport(transport) => transport.waiting() as u64,
+            Channel::Udp(_) | Channel::Internal | Channel::Down => 0,
+        }
+    }
+}
+
 /// A peer on a UDP socket, and the frames that it is sent next.
 #[derive(Debug)]
 pub struct UdpPeer {
-    /// The socket's place.
+    /// The socket's index among those of the engine.
     pub socket: usize,
-    /// The peer.
+    /// Where its datagrams come from and ours go to.
     pub peer: SocketAddr,
     /// Our address that it knows, where the socket has several.
     pub from: Option<IpAddr>,
@@ -44,7 +63,7 @@ pub struct UdpPeer {
     pub batch: Batch,
 }
 
-/// A face.
+/// A face: a channel, its link service, and what management knows of it.
 pub struct Face {
     /// Its number for management.
     pub number: FaceNumber,
@@ -52,50 +71,44 @@ pub struct Face {
     pub core: FaceId,
     /// What is behind it.
     pub channel: Channel,
-    /// NDNLPv2.
+    /// NDNLPv2 between frames and packets.
     pub link: LinkService,
-    /// The other end.
+    /// Face URI of the other end.
     pub remote: String,
-    /// This end.
+    /// Face URI of this end.
     pub local: String,
     /// Whether the core has it as an application's.
     pub scope: FaceScope,
-    /// How long it lives.
+    /// Whether it is closed when it is idle or fails.
     pub persistency: FacePersistency,
-    /// What kind of link it is on.
+    /// Whether one peer or several are behind it.
     pub link_type: LinkType,
-    /// IncomingFaceId and the like.
+    /// Whether IncomingFaceId, NextHopFaceId and the like are exchanged by it.
     pub local_fields: bool,
-    /// Rate at which packets leave.
+    /// Rate at which packets leave; `None`: as fast as they come.
     pub send_rate: Option<Rate>,
     /// Largest frame where nothing else is asked for, bytes; `None`: any.
     pub own_mtu: Option<usize>,
-    /// Whether it is up.
+    /// Whether packets can be sent by it.
     pub up: bool,
     /// On-demand: it is closed when nothing has come for so long.
     pub idle_timeout: Option<Span>,
     /// When something came last.
     pub last_used: Time,
-    /// What passed.
+    /// What passed since it was made.
     pub counters: FaceCounters,
-    /// Whether it is in the list of those with frames to send.
-    pub is_dirty: bool,
+    /// Whether it has frames that leave at the end of the round.
+    pub is_unsent: bool,
     /// Failed attempts to connect in a row.
     pub attempts: u32,
-    /// When to connect again.
+    /// When to connect again; [`Time::NEVER`] if it is connected or connecting.
     pub reconnect_at: Time,
-    /// The deadline that is noted of it.
-    pub due: Time,
 }
 
 impl Face {
     /// What management says of it; `queued` is what waits in the core.
     pub fn status(&self, now: Time, queued: weir_core::seam::Backlog) -> FaceStatus {
         let options = self.link.options();
-        let waiting = match &self.channel {
-            Channel::Transport(transport) => transport.waiting() as u64,
-            _ => 0,
-        };
         let mtu = match &self.channel {
             Channel::Transport(transport) => options.mtu.or(transport.mtu()),
             _ => options.mtu,
@@ -121,7 +134,7 @@ impl Face {
             expires_in_ms: expires,
             send_rate_bps: self.send_rate.map(Rate::as_bps),
             queued_packets: u64::from(queued.packets),
-            queued_bytes: queued.bytes + waiting,
+            queued_bytes: queued.bytes + self.channel.waiting(),
             counters: self.counters,
         }
     }
@@ -139,22 +152,22 @@ impl core::fmt::Debug for Face {
 /// Numbers below are the forwarder's own, as in NFD.
 const FIRST_NUMBER: FaceNumber = 256;
 
-/// All faces. A place is used again; a number is not.
+/// All faces. A slot is used again; a number is not.
 pub struct FaceTable {
     faces: Vec<Option<Face>>,
-    free: Vec<Place>,
-    by_core: Vec<Place>,
+    free: Vec<FaceSlot>,
+    by_core: Vec<FaceSlot>,
     by_number: Numbers,
-    by_peer: HashTable<Place>,
+    by_peer: HashTable<FaceSlot>,
     hasher: foldhash::quality::RandomState,
     next_number: FaceNumber,
 }
 
-const NOWHERE: Place = Place::MAX;
+const NO_SLOT: FaceSlot = FaceSlot::MAX;
 
 /// The faces that have a number, by ascending number.
 #[derive(Default)]
-pub struct Numbers(BTreeMap<FaceNumber, (Place, FaceId)>);
+pub struct Numbers(BTreeMap<FaceNumber, (FaceSlot, FaceId)>);
 
 impl Numbers {
     /// What the core calls the face of a number.
@@ -164,7 +177,7 @@ impl Numbers {
 }
 
 impl FaceTable {
-    /// An empty one.
+    /// A table without faces; the first that is added gets the number 256.
     pub fn new() -> FaceTable {
         FaceTable {
             faces: Vec::new(),
@@ -184,90 +197,95 @@ impl FaceTable {
     }
 
     /// Where the next face is put.
-    pub fn next_place(&self) -> Place {
-        self.free.last().copied().unwrap_or(self.faces.len() as Place)
+    pub fn next_slot(&self) -> FaceSlot {
+        self.free.last().copied().unwrap_or(self.faces.len() as FaceSlot)
     }
 
-    /// Adds a face.
-    pub fn insert(&mut self, face: Face) -> Place {
-        let place = self.free.pop().unwrap_or(self.faces.len() as Place);
+    /// Adds a face in [`FaceTable::next_slot`], which it returns.
+    pub fn insert(&mut self, face: Face) -> FaceSlot {
+        let slot = self.free.pop().unwrap_or(self.faces.len() as FaceSlot);
         let core = face.core.0 as usize;
         if self.by_core.len() <= core {
-            self.by_core.resize(core + 1, NOWHERE);
+            self.by_core.resize(core + 1, NO_SLOT);
         }
-        self.by_core[core] = place;
-        self.by_number.0.insert(face.number, (place, face.core));
+        self.by_core[core] = slot;
+        self.by_number.0.insert(face.number, (slot, face.core));
         if let Channel::Udp(UdpPeer { socket, peer, .. }) = &face.channel {
             let hash = self.hasher.hash_one((socket, peer));
             let (faces, hasher) = (&self.faces, &self.hasher);
-            self.by_peer.insert_unique(hash, place, |&other| peer_hash(hasher, faces, other));
+            self.by_peer.insert_unique(hash, slot, |&other| peer_hash(hasher, faces, other));
         }
-        if place as usize == self.faces.len() {
+        if slot as usize == self.faces.len() {
             self.faces.push(Some(face));
         } else {
-            self.faces[place as usize] = Some(face);
+            self.faces[slot as usize] = Some(face);
         }
-        place
+        slot
     }
 
-    /// Takes a face out.
-    pub fn remove(&mut self, place: Place) -> Option<Face> {
-        let face = self.faces.get(place as usize)?.as_ref()?;
+    /// Takes out the face in a slot, if there is one.
+    pub fn remove(&mut self, slot: FaceSlot) -> Option<Face> {
+        let face = self.faces.get(slot as usize)?.as_ref()?;
         if let Channel::Udp(UdpPeer { socket, peer, .. }) = &face.channel {
             let hash = self.hasher.hash_one((socket, peer));
-            if let Ok(entry) = self.by_peer.find_entry(hash, |&other| other == place) {
+            if let Ok(entry) = self.by_peer.find_entry(hash, |&other| other == slot) {
                 entry.remove();
             }
         }
-        self.by_core[face.core.0 as usize] = NOWHERE;
+        self.by_core[face.core.0 as usize] = NO_SLOT;
         self.by_number.0.remove(&face.number);
-        self.free.push(place);
-        self.faces[place as usize].take()
+        self.free.push(slot);
+        self.faces[slot as usize].take()
     }
 
-    /// A face.
+    /// The face in a slot, if there is one.
     #[inline]
-    pub fn get(&self, place: Place) -> Option<&Face> {
-        self.faces.get(place as usize)?.as_ref()
+    pub fn get(&self, slot: FaceSlot) -> Option<&Face> {
+        self.faces.get(slot as usize)?.as_ref()
     }
 
-    /// A face, to change it.
+    /// The face in a slot, to change it.
     #[inline]
-    pub fn get_mut(&mut self, place: Place) -> Option<&mut Face> {
-        self.faces.get_mut(place as usize)?.as_mut()
+    pub fn get_mut(&mut self, slot: FaceSlot) -> Option<&mut Face> {
+        self.faces.get_mut(slot as usize)?.as_mut()
     }
 
-    /// A face, to change it, beside the numbers of all.
+    /// The face in a slot, to change it, together with the numbers of all faces.
     #[inline]
-    pub fn get_mut_and_numbers(&mut self, place: Place) -> Option<(&mut Face, &Numbers)> {
-        Some((self.faces.get_mut(place as usize)?.as_mut()?, &self.by_number))
+    pub fn get_mut_and_numbers(&mut self, slot: FaceSlot) -> Option<(&mut Face, &Numbers)> {
+        Some((self.faces.get_mut(slot as usize)?.as_mut()?, &self.by_number))
     }
 
     /// Where a face of the core is.
     #[inline]
-    pub fn of_core(&self, core: FaceId) -> Option<Place> {
-        self.by_core.get(core.0 as usize).copied().filter(|&place| place != NOWHERE)
+    pub fn of_core(&self, core: FaceId) -> Option<FaceSlot> {
+        self.by_core.get(core.0 as usize).copied().filter(|&slot| slot != NO_SLOT)
     }
 
     /// Where the face of a number is.
-    pub fn of_number(&self, number: FaceNumber) -> Option<Place> {
-        self.by_number.0.get(&number).map(|&(place, _)| place)
+    pub fn of_number(&self, number: FaceNumber) -> Option<FaceSlot> {
+        self.by_number.0.get(&number).map(|&(slot, _)| slot)
     }
 
     /// Where the face of a UDP peer is.
     #[inline]
-    pub fn of_peer(&self, socket: usize, peer: SocketAddr) -> Option<Place> {
+    pub fn of_peer(&self, socket: usize, peer: SocketAddr) -> Option<FaceSlot> {
         let hash = self.hasher.hash_one((&socket, &peer));
-        let same = |&place: &Place| match self.get(place).map(|face| &face.channel) {
+        let same = |&slot: &FaceSlot| match self.get(slot).map(|face| &face.channel) {
             Some(Channel::Udp(udp)) => udp.socket == socket && udp.peer == peer,
             _ => false,
         };
         self.by_peer.find(hash, same).copied()
     }
 
-    /// All places with a face, by ascending number.
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        self.by_number.0.values().map(|&(place, _)| place)
+    /// All slots with a face, by ascending number.
+    pub fn slots(&self) -> impl Iterator<Item = FaceSlot> + '_ {
+        self.by_number.0.values().map(|&(slot, _)| slot)
+    }
+
+    /// All faces and their slots, by ascending number.
+    pub fn iter(&self) -> impl Iterator<Item = (FaceSlot, &Face)> {
+        self.slots().filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
     /// How many faces there are.
@@ -287,8 +305,8 @@ impl Default for FaceTable {
     }
 }
 
-fn peer_hash(hasher: &foldhash::quality::RandomState, faces: &[Option<Face>], place: Place) -> u64 {
-    match faces[place as usize].as_ref().map(|face| &face.channel) {
+fn peer_hash(hasher: &foldhash::quality::RandomState, faces: &[Option<Face>], slot: FaceSlot) -> u64 {
+    match faces[slot as usize].as_ref().map(|face| &face.channel) {
         Some(Channel::Udp(UdpPeer { socket, peer, .. })) => hasher.hash_one((socket, peer)),
         _ => 0,
     }

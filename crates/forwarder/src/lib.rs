@@ -24,7 +24,6 @@ pub mod face;
 pub mod management;
 pub mod metrics;
 pub mod node;
-mod operate;
 mod output;
 pub mod record;
 pub mod replay;

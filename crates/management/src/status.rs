@@ -86,6 +86,25 @@ pub struct FaceCounters {
     pub out_dropped: u64,
 }
 
+impl core::ops::Add for FaceCounters {
+    type Output = FaceCounters;
+
+    fn add(self, other: FaceCounters) -> FaceCounters {
+        FaceCounters {
+            in_interests: self.in_interests + other.in_interests,
+            in_data: self.in_data + other.in_data,
+            in_nacks: self.in_nacks + other.in_nacks,
+            out_interests: self.out_interests + other.out_interests,
+            out_data: self.out_data + other.out_data,
+            out_nacks: self.out_nacks + other.out_nacks,
+            in_bytes: self.in_bytes + other.in_bytes,
+            out_bytes: self.out_bytes + other.out_bytes,
+            in_malformed: self.in_malformed + other.in_malformed,
+            out_dropped: self.out_dropped + other.out_dropped,
+        }
+    }
+}
+
 /// A face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaceStatus {

@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mio::Poll;
-use weir_packet::{Interest, NackReason, Name};
+use weir_core::units::Span;
+use weir_packet::{Interest, LpHeader, LpPacket, NackReason, Name};
 
 use super::*;
 use crate::config::Config;
 use crate::control::{Control, ControlError};
-use weir_management::status::{FaceChange, FaceFlags, FaceScope};
+use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceScope, LinkType};
 use weir_net::transport::{Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 
@@ -99,22 +100,22 @@ fn engine(text: &str) -> Engine {
 }
 
 /// Adds a face on a scripted socket.
-fn add(engine: &mut Engine, script: Script) -> (Place, Rc<RefCell<Script>>) {
+fn add(engine: &mut Engine, script: Script) -> (FaceSlot, Rc<RefCell<Script>>) {
     let script = Rc::new(RefCell::new(script));
-    let place = engine.faces.next_place();
+    let slot = engine.faces.next_slot();
     engine.add_accepted(Box::new(Scripted(Rc::clone(&script))));
-    (place, script)
+    (slot, script)
 }
 
 /// A frame comes, and what follows from it is done.
-fn come(engine: &mut Engine, place: Place, script: &Rc<RefCell<Script>>, frame: Vec<u8>) {
+fn come(engine: &mut Engine, slot: FaceSlot, script: &Rc<RefCell<Script>>, frame: Vec<u8>) {
     script.borrow_mut().incoming.push_back(frame);
-    engine.ready(Token(FACES + place as usize));
+    engine.ready(EventSource::Face(slot).token());
     engine.end();
 }
 
-fn face(engine: &Engine, place: Place) -> &Face {
-    engine.faces.get(place).unwrap()
+fn face(engine: &Engine, slot: FaceSlot) -> &Face {
+    engine.faces.get(slot).unwrap()
 }
 
 fn name(uri: &str) -> Name {
@@ -158,14 +159,14 @@ fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
 }
 
 /// A datagram from an address of somebody else's.
-fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<Place> {
+fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<FaceSlot> {
     let source = Source { from: ([192, 0, 2, host], 6363).into(), to: None };
-    let place = engine.udp_face(0, ([192, 0, 2, 1], 6363).into(), source, frame);
-    if let Some(place) = place {
-        engine.receive(place, 0, frame);
+    let slot = engine.udp_face(0, ([192, 0, 2, 1], 6363).into(), source, frame);
+    if let Some(slot) = slot {
+        engine.receive(slot, 0, frame);
         engine.perform();
     }
-    place
+    slot
 }
 
 #[test]
@@ -194,8 +195,8 @@ fn strangers_neither_lock_others_out_nor_each_other() {
     assert_eq!((made, engine.faces.len()), (13, 14), "management has a face too");
     // This host's have the rest, and a neighbour that is asked for.
     engine.now = at(1);
-    let (place, _) = add(&mut engine, Script { scope: FaceScope::Local, ..Script::default() });
-    assert_eq!(face(&engine, place).scope, FaceScope::Local);
+    let (slot, _) = add(&mut engine, Script { scope: FaceScope::Local, ..Script::default() });
+    assert_eq!(face(&engine, slot).scope, FaceScope::Local);
     // Who speaks stays; who has been silent for long makes room.
     engine.now = at(3);
     let first = datagram(&mut engine, 1, &interest("/a", 2)).expect("it has a face");
@@ -220,8 +221,8 @@ fn a_failure_is_one_attempt_however_many_packets_met_it() {
     for nonce in 0..20 {
         asks.borrow_mut().incoming.push_back(interest(&format!("/a/{nonce}"), nonce));
     }
-    engine.ready(Token(FACES + consumer as usize));
-    assert_eq!(engine.failed.len(), 20);
+    engine.ready(EventSource::Face(consumer).token());
+    assert_eq!(engine.round.failures(), 20);
     engine.end();
     let hop = face(&engine, hop);
     assert!(!hop.up);
@@ -234,17 +235,17 @@ fn a_face_is_up_when_it_is_connected_and_another_next_hop_is_used_until_then() {
     let (consumer, asks) = add(&mut engine, Script::default());
     let (cheap, begun) = add(&mut engine, Script { is_connected: false, ..Script::default() });
     let (dear, there) = add(&mut engine, Script::default());
-    for (place, cost) in [(cheap, 0), (dear, 1)] {
-        let number = face(&engine, place).number;
+    for (slot, cost) in [(cheap, 0), (dear, 1)] {
+        let number = face(&engine, slot).number;
         engine.add_next_hop(&name("/a"), number, cost).unwrap();
     }
     come(&mut engine, consumer, &asks, interest("/a/1", 1));
     assert_eq!((begun.borrow().sent.len(), there.borrow().sent.len()), (0, 1));
     assert!(!face(&engine, cheap).up);
     begun.borrow_mut().is_connected = true;
-    engine.ready(Token(FACES + cheap as usize));
+    engine.ready(EventSource::Face(cheap).token());
     assert!(face(&engine, cheap).up);
-    assert_eq!(engine.events.iter().filter(|(kind, _)| *kind == FaceEventKind::Up).count(), 1);
+    assert_eq!(engine.inbox.notified(FaceEventKind::Up), 1);
     come(&mut engine, consumer, &asks, interest("/a/2", 2));
     assert_eq!((begun.borrow().sent.len(), there.borrow().sent.len()), (1, 1));
 }
@@ -255,29 +256,29 @@ fn a_permanent_face_that_cannot_connect_is_never_up_and_one_that_can_is() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = FaceUri::Tcp(listener.local_addr().unwrap().into());
     let options = crate::config::FaceOptions::default();
-    let place = engine.open(&remote, None, FacePersistency::Permanent, options, false, None).unwrap();
-    assert!(!face(&engine, place).up, "it has begun to connect");
-    engine.ready(Token(FACES + place as usize));
-    assert!(face(&engine, place).up);
+    let slot = engine.open(&remote, None, FacePersistency::Permanent, options, false, None).unwrap();
+    assert!(!face(&engine, slot).up, "it has begun to connect");
+    engine.ready(EventSource::Face(slot).token());
+    assert!(face(&engine, slot).up);
     drop(listener);
     for attempt in 1..=3 {
-        engine.fail(place, &io::ErrorKind::ConnectionReset.into());
-        engine.reconnect(place);
-        engine.ready(Token(FACES + place as usize));
-        assert_eq!((face(&engine, place).up, face(&engine, place).attempts), (false, attempt));
+        engine.fail(slot, &io::ErrorKind::ConnectionReset.into());
+        engine.reconnect(slot);
+        engine.ready(EventSource::Face(slot).token());
+        assert_eq!((face(&engine, slot).up, face(&engine, slot).attempts), (false, attempt));
     }
 }
 
 #[test]
 fn fragments_are_forgotten_also_where_no_more_come() {
     let mut engine = engine("");
-    let (place, script) = add(&mut engine, Script::default());
+    let (slot, script) = add(&mut engine, Script::default());
     let link = weir_packet::lp::LinkHeader { sequence: Some(1), frag_count: 2, ..Default::default() };
     let piece = LpPacket { link, ..LpPacket::new(LpHeader::NONE, b"piece") };
-    come(&mut engine, place, &script, piece.to_vec());
-    engine.now += SWEEP;
+    come(&mut engine, slot, &script, piece.to_vec());
+    engine.now += timers::SWEEP;
     engine.sweep();
-    assert_eq!(face(&engine, place).link.reassembly().timed_out, 1);
+    assert_eq!(face(&engine, slot).link.reassembly().timed_out, 1);
 }
 
 #[test]
@@ -285,8 +286,8 @@ fn only_faces_on_udp_end_when_they_are_idle() {
     let mut engine = engine("");
     let (stream, _) = add(&mut engine, Script::default());
     let datagrams = datagram(&mut engine, 7, &interest("/a", 1)).unwrap();
-    for (place, expires) in [(stream, false), (datagrams, true)] {
-        let number = face(&engine, place).number;
+    for (slot, expires) in [(stream, false), (datagrams, true)] {
+        let number = face(&engine, slot).number;
         let change = FaceChange { persistency: Some(FacePersistency::OnDemand), ..FaceChange::default() };
         assert_eq!(engine.update_face(number, &change).unwrap().expires_in_ms.is_some(), expires);
     }
@@ -317,11 +318,11 @@ fn only_faces_that_wait_for_something_are_looked_at() {
         ..FaceChange::default()
     };
     let faces: Vec<_> = (0..5).map(|_| add(&mut engine, Script::default())).collect();
-    for (place, _) in &faces {
-        let number = face(&engine, *place).number;
+    for (slot, _) in &faces {
+        let number = face(&engine, *slot).number;
         engine.update_face(number, &reliable).unwrap();
     }
-    assert!(engine.timed.is_empty(), "{:?}", engine.timed);
+    assert_eq!(engine.timers.faces(), []);
     let (hop, script) = &faces[1];
     let number = face(&engine, *hop).number;
     engine.add_next_hop(&name("/a"), number, 0).unwrap();
@@ -329,14 +330,14 @@ fn only_faces_that_wait_for_something_are_looked_at() {
     let (consumer, asks) = add(&mut engine, Script::default());
     come(&mut engine, consumer, &asks, interest("/a/1", 1));
     let due = face(&engine, *hop).link.next_deadline();
-    assert_eq!(engine.timed.iter().copied().collect::<Vec<_>>(), [(due, *hop)]);
+    assert_eq!(engine.timers.faces(), [(due, *hop)]);
     // Nobody acknowledges it: it is sent again, once each time.
     for times in 2..4 {
         assert!(engine.next_deadline() <= face(&engine, *hop).link.next_deadline());
         engine.now = face(&engine, *hop).link.next_deadline();
-        engine.link_deadlines();
+        engine.run_faces();
         assert_eq!(script.borrow().sent.len(), times);
     }
     engine.close(*hop);
-    assert!(engine.timed.is_empty(), "{:?}", engine.timed);
+    assert_eq!(engine.timers.faces(), []);
 }

@@ -1,0 +1,436 @@
+//! Faces made and closed.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tracing::{debug, info, warn};
+use weir_core::ids::FaceId;
+use weir_core::units::{Span, Time};
+use weir_management::status::{
+    FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType,
+};
+use weir_net::clock::wall_ms;
+use weir_net::link_service::{LinkOptions, LinkService, Marking};
+use weir_net::transport::Transport;
+use weir_net::transport::udp::{Batch, Source};
+use weir_net::uri::FaceUri;
+use weir_schemes::Resolved;
+
+use super::Engine;
+use super::sockets::{EventSource, udp_uri};
+use crate::config::{FaceOptions, Kind, RouteFace};
+use crate::control::ControlError;
+use crate::face::{Channel, Face, FaceSlot, UdpPeer};
+use crate::node::LinkConfig;
+
+/// NFD's default, and the largest packet: nothing is split, IP may.
+pub(super) const UDP_MTU: usize = 8800;
+/// IPv6 does not split on the way.
+const UDP6_MTU: usize = 1400;
+/// Time between attempts to connect: doubled from one to the next.
+const FIRST_RETRY: Span = Span::from_millis(500);
+const LONGEST_RETRY: Span = Span::from_secs(60);
+
+/// A face to be made.
+struct NewFace<'a> {
+    channel: Channel,
+    remote: String,
+    local: String,
+    persistency: FacePersistency,
+    link_type: LinkType,
+    /// Whether an application of this host is behind it.
+    is_application: bool,
+    options: FaceOptions,
+    idle_timeout: Option<Span>,
+    local_fields: bool,
+    mtu: Option<usize>,
+    scheme: Option<&'a Resolved>,
+}
+
+impl Engine {
+    pub(crate) fn add_internal_face(&mut self) {
+        let options = FaceOptions { congestion_marking: false, ..FaceOptions::default() };
+        let face = self.face(1, self.management, Channel::Internal, &options, None);
+        self.faces.insert(Face {
+            remote: "internal://".to_owned(),
+            local: "internal://".to_owned(),
+            scope: FaceScope::Local,
+            persistency: FacePersistency::Permanent,
+            local_fields: true,
+            ..face
+        });
+    }
+
+    /// A face with what its options say; the rest is to be filled in.
+    fn face(
+        &self,
+        number: FaceNumber,
+        core: FaceId,
+        channel: Channel,
+        options: &FaceOptions,
+        mtu: Option<usize>,
+    ) -> Face {
+        let link = LinkOptions {
+            mtu,
+            reassembly_bytes: self.limits.reassembly_bytes,
+            reliability: options.reliability,
+            marking: marking(options),
+        };
+        Face {
+            number,
+            core,
+            channel,
+            link: LinkService::new(link, first_sequence()),
+            remote: String::new(),
+            local: String::new(),
+            scope: FaceScope::NonLocal,
+            persistency: FacePersistency::OnDemand,
+            link_type: LinkType::PointToPoint,
+            local_fields: false,
+            send_rate: options.rate,
+            own_mtu: None,
+            up: true,
+            idle_timeout: None,
+            last_used: self.now,
+            counters: FaceCounters::default(),
+            is_unsent: false,
+            attempts: 0,
+            reconnect_at: Time::NEVER,
+        }
+    }
+
+    /// Makes room for a stranger: the one on UDP that has been silent longest has to go. Says whether there is
+    /// such a one.
+    fn replace_idle(&mut self) -> bool {
+        let Some(slot) = self.admission.longest_idle(self.now, &self.faces) else { return false };
+        // What is under way to it is not for the one that comes.
+        self.perform();
+        self.close(slot);
+        self.perform();
+        true
+    }
+
+    fn has_room(&self, is_stranger: bool) -> bool {
+        self.admission.has_room(self.faces.len(), is_stranger)
+    }
+
+    /// Adds a face; `None` if there are too many.
+    fn add(&mut self, new: NewFace<'_>) -> Option<FaceSlot> {
+        if !self.has_room(false) {
+            return None;
+        }
+        let mut options = new.options;
+        if new.is_application {
+            // There is no link to pace, and nobody is told that there is.
+            (options.rate, options.receive_rate) = (None, None);
+        }
+        let core = if new.is_application {
+            self.node.add_application(self.now)
+        } else {
+            let (send_rate, receive_rate) = (options.rate, options.receive_rate);
+            let config = LinkConfig { send_rate, receive_rate, limit: options.queue };
+            self.node.add_link(self.now, config, new.scheme)
+        };
+        let number = self.faces.next_number();
+        let mtu = options.mtu.map(|mtu| mtu as usize).or(new.mtu);
+        let up = new.channel.is_connected();
+        if !up {
+            self.node.set_up(self.now, core, false);
+        }
+        let face = self.face(number, core, new.channel, &options, mtu);
+        let slot = self.faces.insert(Face {
+            remote: new.remote,
+            local: new.local,
+            scope: if new.is_application { FaceScope::Local } else { FaceScope::NonLocal },
+            persistency: new.persistency,
+            link_type: new.link_type,
+            local_fields: new.local_fields,
+            idle_timeout: new.idle_timeout,
+            own_mtu: new.mtu,
+            up,
+            ..face
+        });
+        self.notify(FaceEventKind::Created, slot);
+        Some(slot)
+    }
+
+    /// Tells of what happened to a face: in the log, to those who subscribe to it, and in the capture.
+    fn notify(&mut self, kind: FaceEventKind, slot: FaceSlot) {
+        let Some(status) = self.status_at(slot) else { return };
+        if status.persistency == FacePersistency::OnDemand {
+            debug!(face = status.number, remote = %status.remote, "face {}", words(kind));
+        } else {
+            info!(face = status.number, remote = %status.remote, "face {}", words(kind));
+        }
+        self.observation.face_event(kind, &status);
+        self.inbox.notify(kind, status);
+    }
+
+    /// A peer has connected.
+    pub(crate) fn add_accepted(&mut self, mut transport: Box<dyn Transport>) {
+        let (remote, local) = (transport.uris().remote.to_owned(), transport.uris().local.to_owned());
+        let kind = Kind::of_uri(&remote).unwrap_or(Kind::Unix);
+        let (is_application, link_type) = (transport.scope() == FaceScope::Local, transport.link_type());
+        let mtu = transport.mtu();
+        if !self.has_room(!is_application) {
+            return info!(%remote, "refused a connection: there are {} faces", self.faces.len());
+        }
+        let slot = self.faces.next_slot();
+        if let Err(error) = self.sockets.watch(&mut *transport, slot) {
+            return warn!(%error, %remote, "cannot watch a connection");
+        }
+        let added = self.add(NewFace {
+            channel: Channel::Transport(transport),
+            remote,
+            local,
+            persistency: FacePersistency::OnDemand,
+            link_type,
+            is_application,
+            options: self.config.options(kind),
+            idle_timeout: None,
+            local_fields: false,
+            mtu,
+            scheme: None,
+        });
+        debug_assert_eq!(added, Some(slot));
+        // Edge-triggered: what came before it was watched is not told again.
+        self.ready(EventSource::Face(slot).token());
+    }
+
+    pub(crate) fn add_udp_peer(
+        &mut self,
+        socket: usize,
+        local: SocketAddr,
+        source: Source,
+    ) -> Option<FaceSlot> {
+        let Source { from: peer, to } = source;
+        // As ndnd has it: applications of this host may speak UDP.
+        let is_application = peer.ip().is_loopback();
+        if !self.has_room(!is_application) && (is_application || !self.replace_idle()) {
+            return None;
+        }
+        let from = to.filter(|_| local.ip().is_unspecified());
+        let udp = UdpPeer { socket, peer, from, batch: Batch::default() };
+        let local_addr = SocketAddr::new(from.unwrap_or(local.ip()), local.port());
+        self.add(NewFace {
+            remote: udp_uri(peer),
+            local: udp_uri(local_addr),
+            channel: Channel::Udp(udp),
+            persistency: FacePersistency::OnDemand,
+            link_type: LinkType::PointToPoint,
+            is_application,
+            options: self.config.options(Kind::Udp),
+            idle_timeout: Some(self.config.udp.idle_timeout),
+            local_fields: false,
+            mtu: Some(udp_mtu(peer)),
+            scheme: None,
+        })
+    }
+
+    /// Makes a face to a canonical URI. It is down until a connection that takes time is there.
+    pub(crate) fn open(
+        &mut self,
+        remote: &FaceUri,
+        local: Option<&str>,
+        persistency: FacePersistency,
+        options: FaceOptions,
+        local_fields: bool,
+        scheme: Option<&Resolved>,
+    ) -> Result<FaceSlot, ControlError> {
+        if !self.has_room(false) {
+            return Err(ControlError::Full("table of faces"));
+        }
+        let uri = remote.to_string();
+        // What is on an interface is another face on another one.
+        let is_on_interface = match remote {
+            FaceUri::Ethernet(_) => true,
+            FaceUri::Udp(end) => end.ip().is_multicast() && end.zone().is_none(),
+            _ => false,
+        };
+        let is_same =
+            |face: &Face| face.remote == uri && local.map_or(!is_on_interface, |local| face.local == local);
+        if let Some((slot, _)) = self.faces.iter().find(|(_, face)| is_same(face)) {
+            let status = self.status_at(slot).ok_or(ControlError::NoSuchFace)?;
+            return Err(ControlError::FaceExists(Box::new(status)));
+        }
+        let slot = self.faces.next_slot();
+        let (channel, local, link_type, mtu) = match remote {
+            FaceUri::Udp(end) if !end.ip().is_multicast() => {
+                let peer = end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string()))?;
+                let buffer = self.config.udp.kernel_buffer.as_u64();
+                let socket = self.sockets.udp_towards(peer, local, buffer)?;
+                let udp = UdpPeer { socket, peer, from: None, batch: Batch::default() };
+                let local = udp_uri(self.sockets.udp_local(socket));
+                (Channel::Udp(udp), local, LinkType::PointToPoint, Some(udp_mtu(peer)))
+            }
+            _ => {
+                let transport =
+                    self.sockets.connect(remote, local, slot).map_err(|error| refused(remote, &error))?;
+                let (local, link_type) = (transport.uris().local.to_owned(), transport.link_type());
+                let mtu = transport.mtu();
+                (Channel::Transport(transport), local, link_type, mtu)
+            }
+        };
+        let new = NewFace {
+            channel,
+            remote: uri,
+            local,
+            persistency,
+            link_type,
+            // What we connect to is a neighbour, wherever it runs.
+            is_application: false,
+            options,
+            idle_timeout: None,
+            local_fields,
+            mtu,
+            scheme,
+        };
+        self.add(new).ok_or(ControlError::Full("table of faces"))
+    }
+
+    /// A face's socket has failed.
+    pub(crate) fn fail(&mut self, slot: FaceSlot, error: &io::Error) {
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        debug!(face = face.number, remote = %face.remote, %error, "face failed");
+        if face.persistency != FacePersistency::Permanent {
+            return self.close(slot);
+        }
+        face.channel = Channel::Down;
+        face.attempts += 1;
+        let wait = FIRST_RETRY.as_nanos().saturating_mul(1 << face.attempts.min(10));
+        face.reconnect_at = self.now + Span::from_nanos(wait.min(LONGEST_RETRY.as_nanos()));
+        if core::mem::replace(&mut face.up, false) {
+            let core = face.core;
+            self.node.set_up(self.now, core, false);
+            self.notify(FaceEventKind::Down, slot);
+        }
+        self.note_deadline(slot);
+    }
+
+    /// Connects a permanent face again.
+    pub(crate) fn reconnect(&mut self, slot: FaceSlot) {
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        face.reconnect_at = Time::NEVER;
+        let Ok(remote) = face.remote.parse::<FaceUri>() else { return };
+        // Where there was a choice it was an interface.
+        let local = face.local.starts_with("dev://").then_some(face.local.as_str());
+        match self.sockets.connect(&remote, local, slot) {
+            Ok(transport) => {
+                face.local = transport.uris().local.to_owned();
+                face.channel = Channel::Transport(transport);
+                self.note_connected(slot);
+            }
+            Err(error) => self.fail(slot, &error),
+        }
+    }
+
+    /// A connection that was begun may be there: then packets go by its face.
+    pub(crate) fn note_connected(&mut self, slot: FaceSlot) {
+        let Some(face) = self.faces.get_mut(slot).filter(|face| !face.up && face.channel.is_connected())
+        else {
+            return;
+        };
+        face.up = true;
+        face.attempts = 0;
+        let core = face.core;
+        self.node.set_up(self.now, core, true);
+        self.notify(FaceEventKind::Up, slot);
+    }
+
+    /// Closes a face.
+    pub(crate) fn close(&mut self, slot: FaceSlot) {
+        self.notify(FaceEventKind::Destroyed, slot);
+        let Some(face) = self.faces.remove(slot) else { return };
+        // The next face may be put there.
+        self.timers.forget_face(slot);
+        self.round.forget(slot);
+        self.observation.keep(face.counters);
+        self.node.remove_face(self.now, face.core);
+        self.inbox.add_closed(face.number);
+    }
+
+    /// Sums over all faces, also those that are gone.
+    pub(crate) fn totals(&self) -> FaceCounters {
+        self.observation.totals(self.faces.iter().map(|(_, face)| face.counters))
+    }
+
+    /// What management says of a face.
+    pub(crate) fn status_at(&self, slot: FaceSlot) -> Option<FaceStatus> {
+        let face = self.faces.get(slot)?;
+        Some(face.status(self.now, self.node.core().backlog(face.core)))
+    }
+
+    /// Gives a face the options that the configuration has for it.
+    pub(crate) fn change_options(
+        &mut self,
+        number: FaceNumber,
+        persistency: FacePersistency,
+        options: &FaceOptions,
+    ) {
+        let Some(slot) = self.faces.of_number(number) else { return };
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        face.persistency = persistency;
+        face.idle_timeout = None;
+        face.send_rate = options.rate;
+        let link = LinkOptions {
+            mtu: options.mtu.map(|mtu| mtu as usize).or(face.own_mtu),
+            reliability: options.reliability,
+            marking: marking(options),
+            ..face.link.options()
+        };
+        face.link.set_options(link, first_sequence());
+        let core = face.core;
+        self.node.set_rates(self.now, core, options.rate, options.receive_rate);
+    }
+
+    /// The faces of the groups that the file means, if it means any: a route is by the first.
+    pub(crate) fn group_faces(&self, face: &RouteFace) -> impl Iterator<Item = FaceNumber> {
+        let local = match face {
+            RouteFace::Multicast(interface) | RouteFace::Ethernet(interface) => {
+                Some(format!("dev://{interface}"))
+            }
+            RouteFace::Face { .. } => None,
+        };
+        let is_ethernet = matches!(face, RouteFace::Ethernet(_));
+        let is_it = move |face: &Face| {
+            face.link_type == LinkType::MultiAccess
+                && Some(&face.local) == local.as_ref()
+                && face.remote.starts_with("ether://") == is_ethernet
+        };
+        self.faces.iter().filter(move |(_, face)| is_it(face)).map(|(_, face)| face.number)
+    }
+}
+
+fn marking(options: &FaceOptions) -> Option<Marking> {
+    options.congestion_marking.then_some(Marking {
+        threshold: options.marking_threshold.as_u64(),
+        interval: options.marking_interval,
+    })
+}
+
+/// Numbers of fragments differ from start to start, so that a peer does not confuse them.
+pub(super) fn first_sequence() -> u64 {
+    wall_ms() << 20
+}
+
+fn udp_mtu(peer: SocketAddr) -> usize {
+    if peer.is_ipv4() { UDP_MTU } else { UDP6_MTU }
+}
+
+fn refused(remote: &FaceUri, error: &io::Error) -> ControlError {
+    let why = format!("{remote}: {error}");
+    match error.kind() {
+        io::ErrorKind::Unsupported => ControlError::Unsupported(why),
+        io::ErrorKind::InvalidInput => ControlError::BadUri(why),
+        _ => ControlError::Failed(why),
+    }
+}
+
+fn words(kind: FaceEventKind) -> &'static str {
+    match kind {
+        FaceEventKind::Created => "created",
+        FaceEventKind::Destroyed => "destroyed",
+        FaceEventKind::Up => "up",
+        FaceEventKind::Down => "down",
+    }
+}

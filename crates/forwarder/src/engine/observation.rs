@@ -1,0 +1,131 @@
+//! What is counted and written of the packets that pass; it changes nothing of what is done with them.
+
+use weir_core::seam::DropReason;
+use weir_core::units::{Span, Time};
+use weir_management::status::{FaceCounters, FaceEventKind, FaceNumber, FaceStatus};
+use weir_packet::{LpPacket, ServiceClass};
+
+use crate::capture::{Capture, Direction};
+use crate::metrics::Delays;
+
+/// Counters that belong to no open face, and the capture.
+pub(super) struct Observation {
+    /// When the clock of the engine was zero, ns since 1970.
+    start_unix_ns: u64,
+    /// Counters of faces that are gone, and of datagrams that made none.
+    closed: FaceCounters,
+    /// In the order of [`DropReason::ALL`].
+    drops: [u64; DropReason::ALL.len()],
+    /// How long packets were queued in front of faces with a rate, by service class.
+    delays: [Delays; ServiceClass::ALL.len()],
+    capture: Option<Box<Capture>>,
+}
+
+impl Observation {
+    pub(super) fn new(start_unix_ns: u64) -> Observation {
+        Observation {
+            start_unix_ns,
+            closed: FaceCounters::default(),
+            drops: [0; DropReason::ALL.len()],
+            delays: Default::default(),
+            capture: None,
+        }
+    }
+
+    pub(super) fn capture_to(&mut self, capture: Capture) {
+        self.capture = Some(Box::new(capture));
+    }
+
+    #[inline]
+    pub(super) fn count_drop(&mut self, reason: DropReason) {
+        self.drops[reason as usize] += 1;
+    }
+
+    #[inline]
+    pub(super) fn count_delay(&mut self, class: ServiceClass, queued: Span) {
+        self.delays[class as usize].add(queued);
+    }
+
+    /// A datagram of a stranger carried no packet, so that it has no face to be counted at.
+    pub(super) fn count_malformed(&mut self) {
+        self.closed.in_malformed += 1;
+    }
+
+    /// What a face that is closed has counted stays in the totals.
+    pub(super) fn keep(&mut self, counters: FaceCounters) {
+        self.closed = self.closed + counters;
+    }
+
+    /// Sums over the faces that are gone and these.
+    pub(super) fn totals(&self, open: impl Iterator<Item = FaceCounters>) -> FaceCounters {
+        open.fold(self.closed, |total, counters| total + counters)
+    }
+
+    pub(super) fn drops(&self) -> [u64; DropReason::ALL.len()] {
+        self.drops
+    }
+
+    /// Queueing delays of the classes that had a packet.
+    pub(super) fn delays(&self) -> Vec<(ServiceClass, Delays)> {
+        let each = ServiceClass::ALL.into_iter().zip(self.delays);
+        each.filter(|(_, delays)| delays.count() > 0).collect()
+    }
+
+    /// Captures a frame that arrived.
+    #[inline]
+    pub(super) fn received(&mut self, now: Time, face: FaceNumber, frame: &[u8]) {
+        if let Some(capture) = &mut self.capture {
+            capture.frame(self.start_unix_ns + now.as_nanos(), face, Direction::Received, frame);
+        }
+    }
+
+    /// Captures a frame that leaves.
+    #[inline]
+    pub(super) fn sent(&mut self, now: Time, face: FaceNumber, frame: &LpPacket<'_>) {
+        if let Some(capture) = &mut self.capture {
+            capture.frame(self.start_unix_ns + now.as_nanos(), face, Direction::Sent, &frame.to_vec());
+        }
+    }
+
+    /// Faces are the interfaces of the capture's file.
+    pub(super) fn face_event(&mut self, kind: FaceEventKind, face: &FaceStatus) {
+        let Some(capture) = &mut self.capture else { return };
+        match kind {
+            FaceEventKind::Created => capture.add_face(face.number, &face.remote),
+            FaceEventKind::Destroyed => capture.remove_face(face.number),
+            FaceEventKind::Up | FaceEventKind::Down => {}
+        }
+    }
+
+    /// Writes what of the capture is kept in memory.
+    pub(super) fn flush(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_have_faces_that_are_gone_and_datagrams_that_made_none() {
+        let mut observation = Observation::new(0);
+        let counters = |in_data| FaceCounters { in_data, ..FaceCounters::default() };
+        observation.keep(counters(5));
+        observation.keep(counters(6));
+        observation.count_malformed();
+        let totals = observation.totals([counters(7), counters(8)].into_iter());
+        assert_eq!(totals, FaceCounters { in_malformed: 1, ..counters(26) });
+    }
+
+    #[test]
+    fn only_classes_that_had_a_packet_have_delays() {
+        let mut observation = Observation::new(0);
+        assert!(observation.delays().is_empty());
+        observation.count_delay(ServiceClass::Be, Span::from_millis(3));
+        let classes: Vec<_> = observation.delays().into_iter().map(|(class, _)| class).collect();
+        assert_eq!(classes, [ServiceClass::Be]);
+    }
+}

@@ -1,0 +1,282 @@
+//! Frames in, frames out: between a face's channel, its link service, and the core.
+
+use std::io;
+use std::net::SocketAddr;
+
+use weir_core::ids::FaceId;
+use weir_core::node::Action;
+use weir_core::packet::{Kind, PacketId};
+use weir_core::units::{Span, Time};
+use weir_management::status::{FaceNumber, LinkType};
+use weir_net::codec::{net_packet, trusted};
+use weir_net::transport::Sent;
+use weir_net::transport::udp::Source;
+use weir_packet::{Data, Interest, LpHeader, LpPacket};
+
+use super::Engine;
+use super::observation::Observation;
+use crate::face::{Channel, Face, FaceSlot, UdpPeer};
+
+/// Reused between packets.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    packet: Vec<u8>,
+    frame: Vec<u8>,
+}
+
+/// What takes the frames of one packet: a face's channel, with the capture beside it.
+struct FrameWriter<'a> {
+    channel: &'a mut Channel,
+    buffer: &'a mut Vec<u8>,
+    observation: &'a mut Observation,
+    now: Time,
+    face: FaceNumber,
+    /// Bytes that the channel took.
+    bytes: u64,
+    /// Whether it had no room for a frame.
+    is_full: bool,
+    failure: Option<io::Error>,
+}
+
+impl FrameWriter<'_> {
+    fn write(&mut self, frame: &LpPacket<'_>) {
+        let bytes = match self.channel {
+            Channel::Udp(udp) => udp.batch.push(|out| frame.encode(out)),
+            Channel::Transport(transport) => {
+                self.buffer.clear();
+                frame.encode(self.buffer);
+                match transport.send(self.buffer) {
+                    Ok(Sent::Taken) => self.buffer.len(),
+                    Ok(Sent::Full | Sent::TooLong) => {
+                        self.is_full = true;
+                        return;
+                    }
+                    Err(error) => {
+                        self.failure = Some(error);
+                        return;
+                    }
+                }
+            }
+            Channel::Internal | Channel::Down => return,
+        };
+        self.bytes += bytes as u64;
+        self.observation.sent(self.now, self.face, frame);
+    }
+}
+
+impl Engine {
+    /// A frame came by a face.
+    #[inline]
+    pub(super) fn receive(&mut self, slot: FaceSlot, peer: u64, frame: &[u8]) {
+        let Some((face, numbers)) = self.faces.get_mut_and_numbers(slot) else { return };
+        let Face { number, link, counters, core, local_fields, last_used, link_type, .. } = face;
+        counters.in_bytes += frame.len() as u64;
+        self.observation.received(self.now, *number, frame);
+        *last_used = self.now;
+        let (node, now) = (&mut self.node, self.now);
+        let mut malformed = 0;
+        let taken = link.receive(now, peer, frame, &mut |header, packet| {
+            // Whose Interest one of several neighbours means, nobody can say; NFD has it so too.
+            if header.nack().is_some() && *link_type != LinkType::PointToPoint {
+                malformed += 1;
+                return;
+            }
+            let mut header = trusted(*header, *local_fields);
+            // From here on it is what the core calls the face; one that does not exist stays one.
+            let chosen = |number| numbers.core(number).map_or(u64::MAX, |core| u64::from(core.0));
+            header.set_next_hop_face_id(header.next_hop_face_id().map(chosen));
+            match node.receive(now, *core, &header, packet) {
+                Ok(Kind::Interest) => counters.in_interests += 1,
+                Ok(Kind::Data) => counters.in_data += 1,
+                Ok(Kind::Nack) => counters.in_nacks += 1,
+                Err(_) => malformed += 1,
+            }
+        });
+        counters.in_malformed += malformed + u64::from(taken.is_err());
+        self.note_deadline(slot);
+    }
+
+    /// The face of a UDP peer, made if it is new and sends a packet; `None` if it does not, or if there are
+    /// too many.
+    pub(super) fn udp_face(
+        &mut self,
+        socket: usize,
+        local: SocketAddr,
+        source: Source,
+        frame: &[u8],
+    ) -> Option<FaceSlot> {
+        let known = self.faces.of_peer(socket, source.from);
+        if known.is_some() {
+            return known;
+        }
+        if !carries_packet(frame) {
+            self.observation.count_malformed();
+            return None;
+        }
+        self.add_udp_peer(socket, local, source)
+    }
+
+    /// Gives a packet of management's to the core.
+    pub fn inject(&mut self, packet: &[u8]) {
+        let taken = self.node.receive(self.now, self.management, &LpHeader::NONE, packet);
+        debug_assert!(taken.is_ok(), "{taken:?}");
+        self.perform();
+    }
+
+    /// Does what the core wants done.
+    pub(crate) fn perform(&mut self) {
+        loop {
+            let actions = self.node.take_actions();
+            if actions.is_empty() {
+                return self.node.recycle(actions);
+            }
+            for action in &actions {
+                match *action {
+                    Action::Transmit { face, packet, waited, .. } => {
+                        self.note_delay(face, packet, waited);
+                        self.send(face, packet);
+                        self.node.free(packet);
+                    }
+                    Action::Deliver { face, packet } => {
+                        self.send(face, packet);
+                        self.node.free(packet);
+                    }
+                    Action::Drop { packet, reason, .. } => {
+                        self.observation.count_drop(reason);
+                        self.node.free(packet);
+                    }
+                }
+            }
+            self.node.recycle(actions);
+        }
+    }
+
+    /// A packet was queued for so long: counts where a face has a rate, others queue nothing.
+    #[inline]
+    fn note_delay(&mut self, core: FaceId, id: PacketId, waited: Span) {
+        let face = self.faces.of_core(core).and_then(|slot| self.faces.get(slot));
+        if face.is_some_and(|face| face.send_rate.is_some()) {
+            self.observation.count_delay(self.node.packet(id).flow.class, waited);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, core: FaceId, id: PacketId) {
+        if core == self.management {
+            return self.ask_management(id);
+        }
+        let Some(slot) = self.faces.of_core(core) else { return };
+        let packet = self.node.packet(id);
+        let incoming = self.faces.of_core(packet.arrived_on).and_then(|slot| self.faces.get(slot));
+        let incoming = incoming.map(|face| face.number);
+        let mut header = *packet.header();
+        header.set_next_hop_face_id(None);
+        header.set_cache_policy(None);
+        let queued = self.node.core().backlog(core).bytes;
+        let kind = packet.kind;
+        let Buffers { packet: net, frame } = &mut self.buffers;
+        let net = net_packet(packet, net);
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        let has_one_peer = face.link_type == LinkType::PointToPoint;
+        if matches!(face.channel, Channel::Internal | Channel::Down) || (kind == Kind::Nack && !has_one_peer)
+        {
+            face.counters.out_dropped += 1;
+            return;
+        }
+        header.set_incoming_face_id(incoming.filter(|_| face.local_fields));
+        let queued = queued + face.channel.waiting();
+        let Face { number, link, channel, counters, .. } = face;
+        let mut writer = FrameWriter {
+            channel,
+            buffer: frame,
+            observation: &mut self.observation,
+            now: self.now,
+            face: *number,
+            bytes: 0,
+            is_full: false,
+            failure: None,
+        };
+        let sent = link.send(self.now, &header, net, queued, &mut |frame| writer.write(frame));
+        let FrameWriter { bytes, is_full, failure, .. } = writer;
+        counters.out_bytes += bytes;
+        if sent.is_err() || is_full || failure.is_some() {
+            counters.out_dropped += 1;
+        } else {
+            match kind {
+                Kind::Interest => counters.out_interests += 1,
+                Kind::Data => counters.out_data += 1,
+                Kind::Nack => counters.out_nacks += 1,
+            }
+        }
+        self.note_sent(slot, failure);
+    }
+
+    /// Frames were given to a face: they leave at the end of the round, or its socket has failed.
+    #[inline]
+    fn note_sent(&mut self, slot: FaceSlot, failure: Option<io::Error>) {
+        if let Some(face) = self.faces.get_mut(slot) {
+            self.round.note_unsent(slot, face);
+        }
+        if let Some(error) = failure {
+            self.round.note_failed(slot, error);
+        }
+        self.note_deadline(slot);
+    }
+
+    fn ask_management(&mut self, id: PacketId) {
+        let packet = self.node.packet(id);
+        if packet.kind != Kind::Interest {
+            return;
+        }
+        let wire = packet.wire.clone();
+        let slot = self.faces.of_core(packet.arrived_on);
+        if let Some(incoming) = slot.and_then(|slot| self.status_at(slot)) {
+            self.inbox.add_interest(wire, incoming);
+        }
+    }
+
+    /// Writes what has gathered in front of sockets.
+    pub(super) fn send_batches(&mut self) {
+        for slot in self.round.take_unsent() {
+            let Some(face) = self.faces.get_mut(slot) else { continue };
+            face.is_unsent = false;
+            match &mut face.channel {
+                Channel::Udp(UdpPeer { socket, peer, from, batch }) => {
+                    face.counters.out_dropped += self.sockets.send_udp(*socket, batch, *peer, *from);
+                }
+                Channel::Transport(transport) => {
+                    if let Err(error) = transport.flush() {
+                        self.round.note_failed(slot, error);
+                    }
+                }
+                Channel::Internal | Channel::Down => {}
+            }
+        }
+    }
+
+    /// Sends what the link service of a face has to send by now: acknowledgements, and frames that were lost.
+    pub(super) fn run_link(&mut self, slot: FaceSlot) {
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        let Face { number, link, channel, counters, .. } = face;
+        let mut writer = FrameWriter {
+            channel,
+            buffer: &mut self.buffers.frame,
+            observation: &mut self.observation,
+            now: self.now,
+            face: *number,
+            bytes: 0,
+            is_full: false,
+            failure: None,
+        };
+        link.on_deadline(self.now, &mut |frame| writer.write(frame));
+        let FrameWriter { bytes, failure, .. } = writer;
+        counters.out_bytes += bytes;
+        self.note_sent(slot, failure);
+    }
+}
+
+/// Whether a frame carries a packet, or a piece of one.
+fn carries_packet(frame: &[u8]) -> bool {
+    let Ok(LpPacket { link, fragment: Some(packet), .. }) = LpPacket::decode(frame) else { return false };
+    link.is_piece() || Interest::decode(packet).is_ok() || Data::decode(packet).is_ok()
+}

@@ -1,0 +1,220 @@
+//! The sockets that the engine watches: UDP sockets, which faces share, listeners, and how events find their faces.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use mio::{Registry, Token};
+use weir_net::transport::udp::{Batch, Socket};
+use weir_net::transport::{self, Listener, Transport};
+use weir_net::uri::{Endpoint, FaceUri};
+
+use crate::control::ControlError;
+use crate::face::FaceSlot;
+
+/// The engine's tokens are from this number on.
+pub(crate) const FIRST_TOKEN: usize = 1 << 16;
+const FIRST_LISTENER: usize = 1 << 17;
+const FIRST_FACE: usize = 1 << 20;
+
+/// What an event of the loop is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventSource {
+    /// A UDP socket, by its index.
+    Udp(usize),
+    /// A listener, by its index.
+    Listener(usize),
+    /// A face with a socket of its own.
+    Face(FaceSlot),
+}
+
+impl EventSource {
+    /// `None`: the token is not the engine's.
+    pub(super) fn of(token: Token) -> Option<EventSource> {
+        match token.0 {
+            at if at >= FIRST_FACE => Some(EventSource::Face((at - FIRST_FACE) as FaceSlot)),
+            at if at >= FIRST_LISTENER => Some(EventSource::Listener(at - FIRST_LISTENER)),
+            at if at >= FIRST_TOKEN => Some(EventSource::Udp(at - FIRST_TOKEN)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn token(self) -> Token {
+        Token(match self {
+            EventSource::Udp(at) => FIRST_TOKEN + at,
+            EventSource::Listener(at) => FIRST_LISTENER + at,
+            EventSource::Face(slot) => FIRST_FACE + slot as usize,
+        })
+    }
+}
+
+/// UDP sockets and listeners.
+pub(crate) struct Sockets {
+    registry: Registry,
+    udp: Vec<Socket>,
+    listeners: Vec<Box<dyn Listener>>,
+}
+
+impl Sockets {
+    pub(super) fn new(registry: Registry) -> Sockets {
+        Sockets { registry, udp: Vec::new(), listeners: Vec::new() }
+    }
+
+    /// Watches a listener from now on.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub(crate) fn listen(&mut self, mut listener: Box<dyn Listener>) -> io::Result<()> {
+        let token = EventSource::Listener(self.listeners.len()).token();
+        listener.register(&self.registry, token)?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    /// The next peer that has connected to a listener, if there is one more.
+    pub(super) fn accept(&mut self, listener: usize) -> io::Result<Option<Box<dyn Transport>>> {
+        self.listeners[listener].accept()
+    }
+
+    pub(super) fn listener_uri(&self, listener: usize) -> &str {
+        self.listeners[listener].uri()
+    }
+
+    /// Connects a face to a canonical URI, and watches it. It may take a while until the connection is there.
+    pub(super) fn connect(
+        &self,
+        remote: &FaceUri,
+        local: Option<&str>,
+        slot: FaceSlot,
+    ) -> io::Result<Box<dyn Transport>> {
+        let mut transport = transport::connect(remote, local, transport::Options::default())?;
+        self.watch(&mut *transport, slot)?;
+        Ok(transport)
+    }
+
+    /// Watches the socket of a face.
+    pub(super) fn watch(&self, transport: &mut dyn Transport, slot: FaceSlot) -> io::Result<()> {
+        transport.register(&self.registry, EventSource::Face(slot).token())
+    }
+
+    /// Binds a UDP socket; its index. It keeps `kernel_buffer` bytes in the kernel each way.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub(crate) fn bind_udp(&mut self, local: SocketAddr, kernel_buffer: u64) -> io::Result<usize> {
+        let socket = Socket::bind(local, kernel_buffer as usize)?;
+        let at = self.udp.len();
+        socket.register(&self.registry, EventSource::Udp(at).token())?;
+        self.udp.push(socket);
+        Ok(at)
+    }
+
+    /// The UDP socket that reaches a peer from `local`, a face URI: one that listens, or one for all that we connect
+    /// to ourselves, which is bound if it is not there yet.
+    pub(super) fn udp_towards(
+        &mut self,
+        peer: SocketAddr,
+        local: Option<&str>,
+        kernel_buffer: u64,
+    ) -> Result<usize, ControlError> {
+        if let Some(at) = self.bound_towards(peer, local) {
+            return Ok(at);
+        }
+        let local = match (local, peer) {
+            (Some(local), _) => udp_address(local)?,
+            (None, peer) => any_address(peer),
+        };
+        self.bind_udp(local, kernel_buffer).map_err(|error| ControlError::Failed(format!("{local}: {error}")))
+    }
+
+    /// A socket that is bound and reaches a peer.
+    fn bound_towards(&self, peer: SocketAddr, local: Option<&str>) -> Option<usize> {
+        let reaches = |socket: &Socket| {
+            let ours = socket.local();
+            let is_named = local.is_none_or(|local| FaceUri::Udp(Endpoint::from(ours)).to_string() == local);
+            let may = ours.ip().is_unspecified() || ours.ip().is_loopback() == peer.ip().is_loopback();
+            is_named && may && ours.is_ipv4() == peer.is_ipv4()
+        };
+        // Of several, the one with the address that we have towards the peer: it answers to that.
+        let here = address_towards(peer);
+        let is_on_the_way = |socket: &Socket| {
+            let ip = socket.local().ip();
+            reaches(socket) && (ip.is_unspecified() || Some(ip) == here)
+        };
+        self.udp.iter().position(is_on_the_way).or_else(|| self.udp.iter().position(reaches))
+    }
+
+    /// The address of a UDP socket.
+    pub(super) fn udp_local(&self, at: usize) -> SocketAddr {
+        self.udp[at].local()
+    }
+
+    /// Sends a batch of frames; how many of them the operating system refused.
+    pub(super) fn send_udp(&self, at: usize, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> u64 {
+        self.udp[at].send(batch, to, from)
+    }
+
+    /// The UDP sockets, apart from the rest: what comes in may make faces meanwhile.
+    pub(super) fn take_udp(&mut self) -> Vec<Socket> {
+        core::mem::take(&mut self.udp)
+    }
+
+    /// Puts back what [`Sockets::take_udp`] took.
+    pub(super) fn restore_udp(&mut self, sockets: Vec<Socket>) {
+        self.udp = sockets;
+    }
+
+    /// Addresses of the UDP sockets.
+    pub(crate) fn udp_addresses(&self) -> Vec<SocketAddr> {
+        self.udp.iter().map(Socket::local).collect()
+    }
+
+    /// Face URIs of what listens for new faces.
+    pub(super) fn uris(&self) -> Vec<String> {
+        let udp = self.udp.iter().map(|socket| udp_uri(socket.local()));
+        udp.chain(self.listeners.iter().map(|listener| listener.uri().to_owned())).collect()
+    }
+}
+
+/// The face URI of a UDP address.
+pub(super) fn udp_uri(address: SocketAddr) -> String {
+    FaceUri::Udp(Endpoint::from(address)).to_string()
+}
+
+/// The address that a face URI of UDP gives.
+fn udp_address(local: &str) -> Result<SocketAddr, ControlError> {
+    match local.parse::<FaceUri>() {
+        Ok(FaceUri::Udp(end)) => end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string())),
+        _ => Err(ControlError::BadUri(format!("{local} is no address of UDP: udp4://10.0.0.1:6363"))),
+    }
+}
+
+/// Any address of ours and any port, of the version of a peer's.
+fn any_address(peer: SocketAddr) -> SocketAddr {
+    if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
+}
+
+/// Our address on the way to a peer, as the host routes; nothing is sent.
+fn address_towards(peer: SocketAddr) -> Option<IpAddr> {
+    let probe = UdpSocket::bind(any_address(peer)).ok()?;
+    probe.connect(peer).ok()?;
+    probe.local_addr().ok().map(|address| address.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_says_what_it_is_of() {
+        for source in [EventSource::Udp(3), EventSource::Listener(0), EventSource::Face(70_000)] {
+            assert_eq!(EventSource::of(source.token()), Some(source));
+        }
+        assert_eq!(EventSource::of(Token(FIRST_TOKEN - 1)), None);
+    }
+
+    #[test]
+    fn a_local_end_must_be_an_address_of_udp() {
+        assert_eq!(udp_address("udp4://10.0.0.1:7000").unwrap().to_string(), "10.0.0.1:7000");
+        assert!(matches!(udp_address("tcp4://10.0.0.1:7000"), Err(ControlError::BadUri(_))));
+    }
+}
