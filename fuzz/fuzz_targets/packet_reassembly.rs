@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weir_fuzz::packet::reassembly(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weir_fuzz::link::reassembly(bytes));

@@ -4,6 +4,7 @@ pub mod forwarder;
 pub mod get;
 mod input;
 pub mod keychain;
+pub mod link;
 pub mod node;
 pub mod observation;
 pub mod packet;

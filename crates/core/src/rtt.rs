@@ -1,12 +1,12 @@
-//! Round-trip time and retransmission timeout (RFC 6298 with the constants of the NDN consumers
-//! that the papers use).
+//! Round-trip time and retransmission timeout (RFC 6298): of a consumer's Interests, and of the frames of a link.
 //!
 //! SRTT gain 1/8, variance gain 1/4; first sample m: SRTT = m, RTTVAR = m/2;
-//! RTO = min(200 s, k · max(200 ms, SRTT + max(G, 4 RTTVAR))); k doubles at each timeout up to 64 and
-//! returns to 1 at the next sample.
+//! RTO = min(max, k · max(min, SRTT + max(G, 4 RTTVAR))); k doubles at each timeout up to a bound and
+//! returns to 1 at the next sample. [`RtoConfig`] has the constants.
 //!
-//! G = 50 ms is how often those consumers look at their timers: without it, on a path of a constant 200 ms
-//! or more, RTO would come to be the round trip itself, and every Interest would time out as its Data comes.
+//! For consumers they are those of the NDN consumers that the papers use. G = 50 ms is how often these look at
+//! their timers: without it, on a path of a constant 200 ms or more, RTO would come to be the round trip itself, and
+//! every Interest would time out as its Data comes.
 //!
 //! Each Interest has its own timer, as with ndncatchunks, where RFC 6298 has one: what is pending when an
 //! Interest times out keeps the timeout that it was sent with, and does not double it again. Else a burst
@@ -18,17 +18,39 @@
 use crate::ids::{NO_PREFIX, PrefixId};
 use crate::units::Span;
 
-const MIN_RTO: Span = Span::from_millis(200);
-const MAX_RTO: Span = Span::from_secs(200);
-const GRANULARITY: Span = Span::from_millis(50);
 /// What a host's own timing puts out of order.
 const LEAST_DISORDER: Span = Span::from_millis(1);
-const FIRST_RTO: Span = Span::from_secs(1);
-const MAX_BACKOFF: u64 = 64;
 
-/// The estimate of one flow.
+/// Bounds of a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// RTO before the first sample.
+    pub initial: Span,
+    /// The least RTO once there is a sample.
+    pub min: Span,
+    /// The longest RTO, also after timeouts.
+    pub max: Span,
+    /// How finely timers run: what RTO is beyond SRTT at least (G of RFC 6298).
+    pub granularity: Span,
+    /// How many times the RTO of the samples it is after timeouts, at most; a power of two.
+    pub max_backoff: u64,
+}
+
+impl RtoConfig {
+    /// Of consumers: 1 s at first, 200 ms to 200 s, granularity 50 ms, up to 64 times.
+    pub const CONSUMER: RtoConfig = RtoConfig {
+        initial: Span::from_secs(1),
+        min: Span::from_millis(200),
+        max: Span::from_secs(200),
+        granularity: Span::from_millis(50),
+        max_backoff: 64,
+    };
+}
+
+/// The estimate of one flow, or of one link.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimate {
+    config: RtoConfig,
     /// Smoothed round-trip time and its mean deviation, once there is a sample.
     smoothed: Option<(Span, Span)>,
     backoff: u64,
@@ -36,14 +58,20 @@ pub struct RttEstimate {
     earlier: u64,
 }
 
+/// That of a consumer.
 impl Default for RttEstimate {
     fn default() -> RttEstimate {
-        RttEstimate { smoothed: None, backoff: 1, earlier: 1 }
+        RttEstimate::new(RtoConfig::CONSUMER)
     }
 }
 
 impl RttEstimate {
-    /// Takes a sample.
+    /// One without a sample.
+    pub const fn new(config: RtoConfig) -> RttEstimate {
+        RttEstimate { config, smoothed: None, backoff: 1, earlier: 1 }
+    }
+
+    /// Takes a sample: the round trip of what was sent once only.
     #[inline]
     pub fn sample(&mut self, rtt: Span) {
         (self.backoff, self.earlier) = (1, 1);
@@ -58,10 +86,10 @@ impl RttEstimate {
         });
     }
 
-    /// An Interest timed out.
+    /// An Interest, or a frame, timed out.
     pub fn back_off(&mut self) {
         self.earlier = self.backoff;
-        self.backoff = (2 * self.backoff).min(MAX_BACKOFF);
+        self.backoff = (2 * self.backoff).min(self.config.max_backoff);
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -79,12 +107,13 @@ impl RttEstimate {
     /// How long an answer may take after the answer to a later Interest came: it is no more out of order than round
     /// trips vary (RFC 8985 waits a quarter of one, RFC 9002 an eighth).
     pub fn overtaken(&self) -> Span {
-        self.smoothed.map_or(FIRST_RTO, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
+        self.smoothed
+            .map_or(self.config.initial, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
     }
 
     /// How long nothing has to come until all that is pending may be lost: RFC 8985 waits two round trips.
     pub fn silence(&self) -> Span {
-        self.smoothed.map_or(FIRST_RTO, |(srtt, _)| (srtt * 2).max(self.overtaken()))
+        self.smoothed.map_or(self.config.initial, |(srtt, _)| (srtt * 2).max(self.overtaken()))
     }
 
     /// Whether an Interest has timed out since the last sample.
@@ -100,9 +129,9 @@ impl RttEstimate {
 
     #[inline]
     fn backed_off(&self, by: u64) -> Span {
-        let base =
-            self.smoothed.map_or(FIRST_RTO, |(srtt, var)| (srtt + (var * 4).max(GRANULARITY)).max(MIN_RTO));
-        (base * by).min(MAX_RTO)
+        let RtoConfig { initial, min, max, granularity, .. } = self.config;
+        let base = self.smoothed.map_or(initial, |(srtt, var)| (srtt + (var * 4).max(granularity)).max(min));
+        (base * by).min(max)
     }
 }
 
@@ -145,6 +174,9 @@ impl RoundTrips {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FIRST_RTO: Span = RtoConfig::CONSUMER.initial;
+    const MIN_RTO: Span = RtoConfig::CONSUMER.min;
 
     #[test]
     fn first_sample_sets_rto_to_three_times_itself() {
@@ -211,5 +243,23 @@ mod tests {
         assert_eq!(rtt.rto(), Span::from_millis(200 * 64));
         rtt.sample(Span::from_millis(100));
         assert_eq!((rtt.earlier_rto(), rtt.rto()), (MIN_RTO, MIN_RTO));
+    }
+
+    #[test]
+    fn a_link_without_granularity_comes_down_to_its_round_trip_and_backs_off_to_its_bound() {
+        let [min, max] = [Span::from_millis(10), Span::from_secs(60)];
+        let config =
+            RtoConfig { min, max, granularity: Span::ZERO, max_backoff: 1 << 16, ..RtoConfig::CONSUMER };
+        let mut rtt = RttEstimate::new(config);
+        rtt.sample(Span::from_millis(20));
+        assert_eq!(rtt.rto(), Span::from_millis(60));
+        for _ in 0..100 {
+            rtt.sample(Span::from_millis(20));
+        }
+        assert_eq!(rtt.rto(), Span::from_millis(20));
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), max);
     }
 }

@@ -11,11 +11,13 @@ pub use weir_core::link::marking::Marking;
 
 use weir_core::link::marking::Marker;
 use weir_core::units::Time;
-use weir_packet::fragment::{FragmentError, Fragmenter, Reassembler, ReassemblerConfig, ReassemblerCounters};
+use weir_packet::fragment::{FragmentError, Fragmenter};
 use weir_packet::lp::{Acks, LinkHeader, LpPacket, TX_SEQUENCE_LEN};
-use weir_packet::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
 use weir_packet::tlv::MAX_PACKET_SIZE;
 use weir_packet::{DecodeError, LpHeader};
+
+use crate::reassembly::{Reassembler, ReassemblerConfig, ReassemblerCounters};
+use crate::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
 
 /// What a face's link service is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +72,8 @@ impl LinkService {
             ReassemblerConfig { max_bytes: options.reassembly_bytes, ..ReassemblerConfig::default() };
         // A fragment may be sent again and again, a retransmission timeout later each time; what is kept
         // meanwhile is bounded in bytes.
-        let SenderConfig { max_rto, max_retransmissions, .. } = SenderConfig::default();
-        let longest = max_rto * u64::from(max_retransmissions);
+        let SenderConfig { rto, max_retransmissions, .. } = SenderConfig::default();
+        let longest = rto.max * u64::from(max_retransmissions);
         let timeout = if options.reliability { longest } else { bounds.timeout };
         LinkService {
             options,
@@ -115,14 +117,13 @@ impl LinkService {
         packet: &mut dyn FnMut(&LpHeader, &[u8]),
     ) -> Result<(), DecodeError> {
         let frame = LpPacket::decode(frame)?;
-        let nanos = now.as_nanos();
         if let Some(reliability) = &mut self.reliability {
             for ack in frame.acks.iter() {
-                reliability.sender.handle_ack(nanos, ack);
+                reliability.sender.handle_ack(now, ack);
             }
             let LinkHeader { tx_sequence, sequence, .. } = frame.link;
             let is_new = frame.fragment.is_none()
-                || reliability.receiver.handle(nanos, tx_sequence, sequence) == Arrival::New;
+                || reliability.receiver.handle(now, tx_sequence, sequence) == Arrival::New;
             if !is_new {
                 return Ok(());
             }
@@ -130,7 +131,7 @@ impl LinkService {
         match frame.fragment {
             None => {}
             Some(_) if frame.link.is_piece() => {
-                if let Some(whole) = self.reassembler.handle(nanos, peer, &frame) {
+                if let Some(whole) = self.reassembler.handle(now, peer, &frame) {
                     packet(&whole.header, &whole.packet);
                 }
             }
@@ -173,8 +174,7 @@ impl LinkService {
     /// When to call [`LinkService::on_deadline`].
     pub fn next_deadline(&self) -> Time {
         let Some(reliability) = &self.reliability else { return Time::NEVER };
-        let next = [reliability.sender.next_deadline(), reliability.receiver.next_deadline()];
-        next.into_iter().flatten().min().map_or(Time::NEVER, Time::from_nanos)
+        reliability.sender.next_deadline().min(reliability.receiver.next_deadline())
     }
 
     /// Sends again what was lost, and acknowledgements that have waited.
@@ -187,7 +187,7 @@ impl LinkService {
 
     /// Gives up packets whose fragments have not come in time. It is enough to do so now and then.
     pub fn expire_fragments(&mut self, now: Time) {
-        self.reassembler.expire(now.as_nanos());
+        self.reassembler.expire(now);
     }
 
     /// What became of fragments.
@@ -209,7 +209,7 @@ impl Reliability {
             piece: piece.fragment.unwrap_or_default().to_vec(),
         };
         // With too many unacknowledged it goes unreliably.
-        let tx_sequence = self.sender.transmit(now.as_nanos(), sending).ok();
+        let tx_sequence = self.sender.transmit(now, sending).ok();
         let piece = LpPacket { link: LinkHeader { tx_sequence, ..piece.link }, ..piece };
         let mut numbers = [0; ACKS_PER_FRAME];
         // The lengths of the frame and of its fields may each take two bytes more.
@@ -219,8 +219,7 @@ impl Reliability {
     }
 
     fn on_deadline(&mut self, now: Time, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
-        let nanos = now.as_nanos();
-        while let Some(event) = self.sender.poll(nanos) {
+        while let Some(event) = self.sender.poll(now) {
             match event {
                 SenderEvent::Retransmit { tx_sequence, frame: sending } => {
                     let link = LinkHeader { tx_sequence: Some(tx_sequence), ..sending.link };
@@ -229,7 +228,7 @@ impl Reliability {
                 SenderEvent::Lost(_) => self.lost += 1,
             }
         }
-        while self.receiver.next_deadline().is_some_and(|due| due <= nanos) {
+        while self.receiver.next_deadline() <= now {
             let mut numbers = [0; ACKS_PER_FRAME];
             let count = self.receiver.take_acks(mtu.saturating_sub(8), &mut numbers);
             if count == 0 {

@@ -1,8 +1,10 @@
-//! Replays the corpus of the transports' fuzz targets, and gives the same harnesses random bytes.
+//! Replays the corpus of the fuzz targets of transports and link service, and gives the same harnesses random bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../fuzz/src/transport.rs"]
 mod harness;
+#[path = "../../../fuzz/src/link.rs"]
+mod link;
 
 use proptest::prelude::*;
 use std::fs;
@@ -38,6 +40,11 @@ fn the_corpus_of_websockets_breaks_no_promise() {
 #[test]
 fn the_corpus_of_face_uris_breaks_no_promise() {
     replay("forwarder_face_uri", harness::face_uri, 14);
+}
+
+#[test]
+fn the_corpus_of_reassembly_breaks_no_promise() {
+    replay("packet_reassembly", link::reassembly, 3);
 }
 
 fn element(typ: u8, len: u16) -> Vec<u8> {
@@ -91,5 +98,10 @@ proptest! {
     fn arbitrary_texts_break_no_promise(bytes: Vec<u8>, text in "[a-z46]{2,8}://[\\[\\]a-f0-9:.%/]{0,24}") {
         harness::face_uri(&bytes);
         harness::face_uri(text.as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_operations_on_a_link_break_no_promise(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        link::reassembly(&bytes);
     }
 }

@@ -14,7 +14,6 @@ pub mod interest;
 pub mod lp;
 pub mod name;
 pub mod packet;
-pub mod reliability;
 #[cfg(feature = "crypto")]
 pub mod sign;
 pub mod signal;

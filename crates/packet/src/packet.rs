@@ -40,7 +40,7 @@ impl<'a> NetPacket<'a> {
 pub enum Payload<'a> {
     /// Nothing but header fields.
     Idle,
-    /// A piece of a packet, for a reassembler: [`crate::fragment::Reassembler`].
+    /// A piece of a packet, for a reassembler.
     Piece(&'a [u8]),
     /// A whole packet.
     Packet(NetPacket<'a>),

@@ -28,11 +28,6 @@ fn the_corpus_of_names_breaks_no_promise() {
     replay("packet_name_uri", harness::name_uri, 5);
 }
 
-#[test]
-fn the_corpus_of_reassembly_breaks_no_promise() {
-    replay("packet_reassembly", harness::reassembly, 3);
-}
-
 /// Bytes that are nearly TLV: types that mean something, short lengths.
 fn nearly_tlv() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
@@ -60,10 +55,5 @@ proptest! {
     fn arbitrary_names_break_no_promise(bytes in nearly_tlv(), text in "(/|(/[a-z.%=0-9]{0,6}){0,4})") {
         harness::name_uri(&bytes);
         harness::name_uri(text.as_bytes());
-    }
-
-    #[test]
-    fn arbitrary_operations_break_no_promise(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        harness::reassembly(&bytes);
     }
 }

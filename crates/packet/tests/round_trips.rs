@@ -6,7 +6,6 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use weir_packet::data::{ContentType, DataLengths, MetaInfo};
-use weir_packet::fragment::{Fragmenter, Reassembler, ReassemblerConfig};
 use weir_packet::interest::InterestLengths;
 use weir_packet::lp::{CachePolicy, LinkHeader};
 use weir_packet::{
@@ -246,39 +245,6 @@ proptest! {
         prop_assert_eq!(wire.len(), frame.wire_len());
         prop_assert_eq!(LpPacket::decode(&wire), Ok(frame));
         check_wire(&wire, seed);
-    }
-
-    #[test]
-    fn fragments_in_any_order_with_duplicates_come_out_as_they_went_in(
-        len in 1..=8800usize,
-        mtu in 200..=8800usize,
-        base in any::<u64>(),
-        picks in vec(any::<prop::sample::Index>(), 0..60),
-        mark in 0..3u64,
-    ) {
-        let packet: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
-        let mut header = LpHeader::NONE;
-        header.congestion_mark = mark;
-        let frames: Vec<_> =
-            Fragmenter::new(mtu, base).split(LpPacket::new(header, &packet), 0).unwrap().collect();
-        prop_assume!(frames.len() > 1);
-        let mut reassembler = Reassembler::new(ReassemblerConfig::default());
-        let mut left: Vec<bool> = vec![true; frames.len()];
-        let mut done = None;
-        let order = picks.iter().map(|pick| pick.index(frames.len())).chain(0..frames.len());
-        for index in order {
-            // A piece behind the last one would begin a new packet.
-            if done.is_some() {
-                break;
-            }
-            left[index] = false;
-            prop_assert!(frames[index].wire_len() <= mtu);
-            done = reassembler.handle(0, 0, &frames[index]);
-            prop_assert_eq!(done.is_some(), !left.contains(&true));
-        }
-        let done = done.unwrap();
-        prop_assert_eq!((done.header, done.packet), (header, packet));
-        prop_assert_eq!((reassembler.len(), reassembler.bytes()), (0, 0));
     }
 }
 
