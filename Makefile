@@ -1,5 +1,5 @@
-# make run | test | golden | interop | apps | qos | bench | lint | fuzz | comparison
-.PHONY: run test golden interop apps qos bench lint fuzz comparison web-tools
+# make run | test | golden | records | interop | apps | qos | bench | lint | fuzz | comparison
+.PHONY: run test golden records interop apps qos bench lint fuzz comparison web-tools
 
 run:
 	cargo run --release -- run qsccp/dumbbell
@@ -19,6 +19,13 @@ test:
 # The main figures of every scheme on every built-in scenario, written anew; half a minute.
 golden:
 	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test golden
+
+# What weir reproduce says of QSCCP, into a table that its page is made of; takes some minutes.
+SEEDS = 10
+RECORDED = dumbbell tree diamond-bandwidth diamond-latency cache multiaccess abilene-single abilene-multipath geant
+records:
+	cargo run --release -- reproduce $(RECORDED:%=qsccp/%) --scheme qsccp --seeds $(SEEDS) --json > target/reproduce.json
+	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test records
 
 # The forwarder among other people's software.
 interop:

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use weir_core::seam::params::{Parameter, ParameterKind};
@@ -653,8 +654,10 @@ fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
 }
 
 /// Outputs that pages show, and numbers that they give, are those of the runs they name: a comment
-/// before a block names its command (`output of`), one before a paragraph its command and what the
-/// output must contain (`numbers of`). If a change of the code moves them, run the command and mend
+/// before a block names its command (`output of`), one in a section its command and what the output
+/// must contain (`numbers of`); the first number of each such part must stand in the section too,
+/// maybe rounded, or in another unit. `the comparison of` a scenario stands for a command where the
+/// numbers are of the comparison. If a change of the code moves them, run the command and mend
 /// the page.
 #[test]
 fn outputs_and_numbers_are_those_of_the_runs() {
@@ -663,31 +666,30 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     fs::create_dir_all(&folder).expect("the folder is made");
     let minimal = root().join("scenarios/examples/minimal.toml");
     fs::copy(minimal, folder.join("my.toml")).expect("the smallest scenario is copied");
-    let mut outputs: BTreeMap<String, String> = BTreeMap::new();
+    let pages = pages();
+    for (file, rest) in pages.values().flat_map(|text| marked(text, "file")) {
+        fs::write(folder.join(file), &blocks(rest, "toml")[0]).expect("the file is written");
+    }
+    let mut outputs = outputs_of_simulations(&pages, &folder);
     let mut wrong = Vec::new();
-    for (path, text) in pages() {
-        for (file, rest) in marked(&text, "file") {
-            fs::write(folder.join(file), &blocks(rest, "toml")[0]).expect("the file is written");
-        }
+    for (path, text) in pages {
         let blocks = marked(&text, "output of").into_iter().map(|(command, rest)| {
             let block = blocks(rest, "text").swap_remove(0);
             let lines = block.lines().filter(|line| !matches!(line.trim(), "" | "..."));
             (command.to_owned(), lines.map(str::to_owned).collect::<Vec<_>>())
         });
-        let numbers = marked(&text, "numbers of").into_iter().map(|(said, _)| {
-            let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
-            (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
+        let numbers = marked(&text, "numbers of").into_iter().map(|(said, rest)| {
+            let (command, parts) = numbers_said(said);
+            let section = section_of(&text, text.len() - rest.len());
+            for part in parts.iter().filter(|part| !is_shown(part, &section)) {
+                wrong.push(format!("{}: {command}: {part:?} is not on the page", path.display()));
+            }
+            (command, parts)
         });
+        let wanted: Vec<(String, Vec<String>)> = blocks.chain(numbers).collect();
         let _forwarder = Forwarder::start(&text, &folder);
-        for (command, wanted) in blocks.chain(numbers) {
-            let output = outputs.entry(command.clone()).or_insert_with(|| {
-                let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
-                let mut command = weir();
-                command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
-                let output = command.current_dir(&folder).args(arguments).output().expect("weir runs");
-                // Thousands stand apart by a narrow blank.
-                String::from_utf8(output.stdout).expect("output is text").replace('\u{202f}', " ")
-            });
+        for (command, wanted) in wanted {
+            let output = outputs.entry(command.clone()).or_insert_with(|| output_of(&command, &folder));
             for part in wanted.iter().filter(|part| !output.contains(part.as_str())) {
                 wrong.push(format!("{}: {command}: no {part:?}", path.display()));
             }
@@ -696,6 +698,131 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     let _ = fs::remove_dir_all(&folder);
     assert!(outputs.len() > 3, "commands are found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The command of a `numbers of` and its parts.
+fn numbers_said(said: &str) -> (String, Vec<String>) {
+    let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
+    (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
+}
+
+/// What a command prints, or the tables of a scenario in the comparison, a record of runs of half an hour.
+fn output_of(command: &str, folder: &Path) -> String {
+    if let Some(scenario) = command.strip_prefix("the comparison of ") {
+        return section(&tables_of_comparison(), scenario).replace('\u{202f}', " ");
+    }
+    let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
+    let mut command = weir();
+    command.env(TRANSPORT_VARIABLE, Forwarder::socket(folder));
+    let output = command.current_dir(folder).args(arguments).output().expect("weir runs");
+    // Thousands stand apart by a narrow blank.
+    String::from_utf8(output.stdout).expect("output is text").replace('\u{202f}', " ")
+}
+
+/// What all `weir run` of the pages print, each run once, on all processors.
+fn outputs_of_simulations(pages: &BTreeMap<PathBuf, String>, folder: &Path) -> BTreeMap<String, String> {
+    let commands = pages.values().flat_map(|text| {
+        let blocks = marked(text, "output of").into_iter().map(|(command, _)| command.to_owned());
+        let numbers = marked(text, "numbers of").into_iter().map(|(said, _)| numbers_said(said).0);
+        blocks.chain(numbers).collect::<Vec<_>>()
+    });
+    let mut commands: Vec<String> = commands.filter(|command| command.starts_with("weir run ")).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    let (outputs, next) = (Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for lane in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (commands, outputs, next) = (&commands, &outputs, &next);
+            // Runs write reports, so those at the same time are in folders of their own.
+            let lane = folder.join(format!("lane-{lane}"));
+            scope.spawn(move || {
+                copy_files(folder, &lane);
+                while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let output = output_of(command, &lane);
+                    outputs.lock().expect("no run panics").insert(command.clone(), output);
+                }
+            });
+        }
+    });
+    outputs.into_inner().expect("no run panics")
+}
+
+/// Copies the files of a folder, not its folders, into a new one.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder is made");
+    for entry in fs::read_dir(from).expect("the folder is read") {
+        let path = entry.expect("the entry is read").path();
+        if path.is_file() {
+            fs::copy(&path, to.join(path.file_name().expect("a file has a name")))
+                .expect("the file is copied");
+        }
+    }
+}
+
+/// The section of a page around a place, without comments.
+fn section_of(page: &str, at: usize) -> String {
+    let from = page[..at].rfind("\n#").unwrap_or(0);
+    let to = page[at..].find("\n#").map_or(page.len(), |to| at + to);
+    let lines = page[from..to].lines().filter(|line| !line.starts_with("<!--"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The numbers of a text, each with half a unit of its last digit. Thousands may stand apart by blanks.
+fn numbers_in(text: &str) -> Vec<(f64, f64)> {
+    let chars: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
+    let are_thousands = |at: usize| {
+        (1..4).all(|next| is_digit(at + next)) && !is_digit(at + 4) && is_digit(at.wrapping_sub(1))
+    };
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        if !is_digit(at) {
+            at += 1;
+            continue;
+        }
+        let (mut digits, mut decimals, mut has_point) = (String::new(), 0, false);
+        loop {
+            if is_digit(at) {
+                digits.push(chars[at]);
+                decimals += i32::from(has_point);
+            } else if !has_point && chars.get(at) == Some(&'.') && is_digit(at + 1) {
+                digits.push('.');
+                has_point = true;
+            } else if has_point || chars.get(at) != Some(&' ') || !are_thousands(at) {
+                break;
+            }
+            at += 1;
+        }
+        let number: f64 = digits.parse().expect("digits");
+        numbers.push((number, 0.5 * 10f64.powi(-decimals)));
+    }
+    numbers
+}
+
+/// Whether the first number of what a run prints is in a section: exactly, or rounded to what leaves no
+/// more than 5 % open, there or in a unit that is a thousand times as much or as little, or in percent.
+fn is_shown(part: &str, section: &str) -> bool {
+    let Some(&(figure, _)) = numbers_in(part).first() else {
+        return section.contains(part);
+    };
+    let scales = [1.0, 1e3, 1e-3, 1e6, 1e-6, 100.0];
+    numbers_in(section).into_iter().any(|(shown, half)| {
+        scales.iter().any(|scale| {
+            let off = (figure * scale - shown).abs();
+            off <= 1e-9 * shown || (off <= half * 1.0001 && half <= 0.05 * shown)
+        })
+    })
+}
+
+#[test]
+fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
+    let section = "It has 922 kb/s, 1451 timeouts in 70 s, 20 700 Data, 0.32 ms and 29 %.";
+    for part in ["922.4 kb/s", "1 451", "20 700", "0.321", "0.2881", "922419.2"] {
+        assert!(is_shown(part, section), "{part}");
+    }
+    for part in ["925 kb/s", "1 452", "0.4", "0.31", "0.301", "20 701"] {
+        assert!(!is_shown(part, section), "{part}");
+    }
 }
 
 fn capital(text: &str) -> String {
