@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use weir_core::units::{Span, Time};
-use weir_results::{Report, grouped};
+use weir_measure::Report;
+use weir_results::grouped;
 use weir_scenario::Scenario;
 use weir_sim::{Progress, Setup, World};
 

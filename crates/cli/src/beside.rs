@@ -1,8 +1,8 @@
 //! The optimum of a scenario beside what its runs measure.
 
 use weir_core::units::Span;
+use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
 use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Policy, Theory};
-use weir_results::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };

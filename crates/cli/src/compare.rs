@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use weir_core::units::Span;
-use weir_results::{
-    ComparisonDocument, Report, RunDocument, terminal_width, to_json, write_all, write_comparison,
-    write_comparisons,
-};
+use weir_measure::to_json;
+use weir_measure::{Report, RunDocument};
+use weir_results::{ComparisonDocument, terminal_width, write_all, write_comparison, write_comparisons};
 use weir_scenario::Scenario;
 use weir_schemes::SCHEMES;
 use weir_sim::{Setup, scheme_for};

@@ -15,8 +15,9 @@ use weir_core::seam::{Gauge, Scheme};
 use weir_core::units::{Bytes, Span};
 use weir_keychain::form::{self, Item};
 use weir_keychain::{Algorithm, Certificate, Key, KeyChain, KeyName, Trust};
+use weir_measure::DelayMs;
+use weir_measure::to_json;
 use weir_packet::{Name, ServiceClass, SignatureType};
-use weir_results::{DelayMs, to_json};
 use weir_schemes::SchemeError;
 
 use crate::app::{Connection, Stop};

@@ -11,9 +11,10 @@ use weir_keychain::form::{self, FormError, Item};
 use weir_keychain::{
     Algorithm, Certificate, Key, KeyChain, KeyName, Moment, SafeBag, SafeBagError, StoreError, Validity,
 };
+use weir_measure::to_json;
 use weir_net::clock::wall_ms;
 use weir_packet::{Component, Name};
-use weir_results::{table, terminal_width, to_json};
+use weir_results::{table, terminal_width};
 use zeroize::Zeroizing;
 
 use crate::manage::text;

@@ -8,8 +8,8 @@ use weir_core::units::Span;
 use weir_management::client::{Client, ClientError, Endpoint};
 use weir_management::status::{FaceNumber, FaceStatus};
 use weir_management::{ControlParameters, Module};
+use weir_measure::to_json;
 use weir_net::uri::FaceUri;
-use weir_results::to_json;
 
 use crate::{Failure, terminal};
 

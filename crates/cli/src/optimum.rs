@@ -1,10 +1,11 @@
 //! `weir optimum`: the best allocation for a scenario, whatever the scheme.
 
 use weir_core::units::Span;
+use weir_measure::to_json;
 use weir_optimum::{Bottleneck, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
-    OptimumWindowRow, ShareRow, terminal_width, to_json,
+    OptimumWindowRow, ShareRow, terminal_width,
 };
 use weir_scenario::{DirectedLink, Scenario};
 

@@ -11,10 +11,11 @@ use serde::Serialize;
 use weir_app::{Answer, App, Event, Question, QuestionId, Reply};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};
+use weir_measure::DelayMs;
+use weir_measure::to_json;
 use weir_packet::{
     Component, Data, MetaInfo, NackReason, Name, NameRef, ServiceClass, SignatureInfo, SignatureType, Signer,
 };
-use weir_results::{DelayMs, to_json};
 
 use crate::app::{Connection, LOOK_AROUND, Stop};
 use crate::{Failure, terminal};

@@ -1,7 +1,7 @@
 //! Which program made a result, and with which command.
 
 use weir_core::units::Span;
-use weir_results::RunDocument;
+use weir_measure::RunDocument;
 
 /// The version, with the commit that was checked out when the program was built.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_COMMIT"), ")");

@@ -8,7 +8,8 @@ use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_forwarder::record::Recording;
 use weir_forwarder::replay::{Replayed, replay};
-use weir_results::{table, terminal_width, to_json};
+use weir_measure::to_json;
+use weir_results::{table, terminal_width};
 
 use crate::manage::{count, text};
 use crate::{Failure, terminal};

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use weir_core::units::Span;
+use weir_measure::to_json;
+use weir_measure::{Bound, DistanceRow, ExpectationRow, OptimumRow, RunDocument};
 use weir_results::{
-    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, OptimumRow,
-    ReproductionDocument, RunDocument, StatementRow, TheoryRow, WindowDistanceRow, kind_of_source,
-    terminal_width, to_json, write_all, write_reproduction,
+    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
+    kind_of_source, terminal_width, write_all, write_reproduction,
 };
 use weir_scenario::{self as scenario, Expectation, Scenario};
 use weir_sim::{Setup, scheme_for};

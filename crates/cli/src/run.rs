@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use weir_results::{
-    ComparisonDocument, Report, RunDocument, Series, summary, terminal_width, to_json, write_all,
-};
+use weir_measure::to_json;
+use weir_measure::{Report, RunDocument, Series};
+use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
 use weir_sim::{Setup, scheme_for};
 

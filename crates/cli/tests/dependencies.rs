@@ -35,10 +35,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "weir-app",
         &["weir-core", "weir-keychain", "weir-management", "weir-net", "weir-packet", "weir-schemes"],
     ),
-    ("weir-results", &["weir-core", "weir-packet"]),
+    ("weir-measure", &["weir-core", "weir-packet"]),
+    ("weir-results", &["weir-measure"]),
     (
         "weir-sim",
-        &["weir-core", "weir-medium", "weir-packet", "weir-schemes", "weir-scenario", "weir-results"],
+        &["weir-core", "weir-measure", "weir-medium", "weir-packet", "weir-schemes", "weir-scenario"],
     ),
 ];
 
@@ -53,6 +54,7 @@ const SANS_IO: &[&str] = &[
     "weir-packet",
     "weir-core",
     "weir-medium",
+    "weir-measure",
     "weir-schemes",
     "weir-document",
     "weir-scenario",

@@ -385,17 +385,21 @@ fn the_reference_of_tables_is_their_schema() {
     generated("docs/reference/results.md", "tables", &text);
 }
 
-/// A struct of `crates/results/src/model.rs`: its comment, and its fields with type and comment.
+/// A struct of the documents' models: its comment, and its fields with type and comment.
 struct Shape {
     name: String,
     about: String,
     fields: Vec<[String; 3]>,
 }
 
+/// The structs of a run's document, then those of many runs'. The fields of a struct that others have flattened in them
+/// are theirs.
 fn shapes() -> Vec<Shape> {
-    let code = read(&root().join("crates/results/src/model.rs"));
+    let code =
+        ["measure", "results"].map(|of| read(&root().join(format!("crates/{of}/src/model.rs")))).concat();
     let mut shapes: Vec<Shape> = Vec::new();
-    let mut comment = Vec::new();
+    let mut flattened = Vec::new();
+    let (mut comment, mut is_flattened) = (Vec::new(), false);
     for line in code.lines().map(str::trim) {
         if let Some(text) = line.strip_prefix("///") {
             comment.push(text.trim().to_owned());
@@ -405,12 +409,26 @@ fn shapes() -> Vec<Shape> {
             comment.clear();
         } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|field| field.split_once(": "))
         {
-            let field = [name.to_owned(), kind.trim_end_matches(',').to_owned(), comment.join(" ")];
+            let kind = kind.trim_end_matches(',').to_owned();
+            if is_flattened {
+                flattened.push(kind.clone());
+            }
+            let field = [name.to_owned(), kind, comment.join(" ")];
             shapes.last_mut().expect("a field is in a struct").fields.push(field);
-            comment.clear();
-        } else if !line.starts_with("#[") {
+            (comment, is_flattened) = (Vec::new(), false);
+        } else if line.starts_with("#[") {
+            is_flattened |= line == "#[serde(flatten)]";
+        } else {
             comment.clear();
         }
+    }
+    let (parts, mut shapes): (Vec<_>, Vec<_>) =
+        shapes.into_iter().partition(|shape| flattened.contains(&shape.name));
+    for shape in &mut shapes {
+        let own = std::mem::take(&mut shape.fields);
+        let of_part =
+            |kind: &str| parts.iter().find(|part| part.name == kind).map(|part| part.fields.clone());
+        shape.fields = own.into_iter().flat_map(|field| of_part(&field[1]).unwrap_or(vec![field])).collect();
     }
     shapes
 }

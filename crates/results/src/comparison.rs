@@ -2,14 +2,17 @@
 
 use crate::format::{self, Quantity, rate};
 use crate::model::{
-    ClassRow, ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceRow, Estimate,
-    FlowRow, GroupRow, LinkComparison, LinkRow, OptimumRow, PeriodRow, RunDocument, TrafficComparison,
-    WindowRow,
+    ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, LinkComparison, PeriodRow,
+    TrafficComparison,
 };
 use crate::overlay;
-use crate::series::Report;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
-use crate::stats::jain;
+use weir_measure::Report;
+use weir_measure::jain;
+use weir_measure::{
+    ClassRow, DistanceRow, Estimate, FlowRow, GroupRow, LinkRow, OptimumRow, RunDocument, TrafficFigures,
+    WindowRow,
+};
 
 /// Links that a terminal shows.
 const LINKS_IN_TEXT: usize = 6;
@@ -93,11 +96,15 @@ fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
     };
     let classes = each(first.classes.len()).map(|(at, scheme, runs)| {
         traffic(&first.classes[at].class, scheme, runs, |run| {
-            figures_of_class(run.classes.get(at)?, run.flows)
+            let row = run.classes.get(at)?;
+            Some((&row.figures, fairness(run.flows, |flow| flow.class == row.class)))
         })
     });
     let groups = each(first.groups.len()).map(|(at, scheme, runs)| {
-        traffic(&first.groups[at].group, scheme, runs, |run| figures_of_group(run.groups.get(at)?, run.flows))
+        traffic(&first.groups[at].group, scheme, runs, |run| {
+            let row = run.groups.get(at)?;
+            Some((&row.figures, fairness(run.flows, |flow| flow.group == row.group)))
+        })
     });
     let links = each(first.links.len())
         .map(|(at, scheme, runs)| link(scheme, runs.iter().filter_map(|run| run.links.get(at))));
@@ -126,44 +133,6 @@ fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
     })
 }
 
-/// The figures of a class or a group in one run.
-struct Figures {
-    goodput_bps: f64,
-    delay_mean_ms: Option<f64>,
-    delay_p99_ms: Option<f64>,
-    lost: u64,
-    retransmitted: u64,
-    jain: Option<f64>,
-    completion_s: Option<f64>,
-    completion_mean_s: Option<f64>,
-}
-
-fn figures_of_class(row: &ClassRow, flows: &[FlowRow]) -> Option<Figures> {
-    Some(Figures {
-        goodput_bps: row.goodput_bps,
-        delay_mean_ms: row.delay_ms.mean,
-        delay_p99_ms: row.delay_ms.p99,
-        lost: row.lost,
-        retransmitted: row.retransmitted,
-        jain: fairness(flows, |flow| flow.class == row.class),
-        completion_s: row.completion_s,
-        completion_mean_s: row.completion_mean_s,
-    })
-}
-
-fn figures_of_group(row: &GroupRow, flows: &[FlowRow]) -> Option<Figures> {
-    Some(Figures {
-        goodput_bps: row.goodput_bps,
-        delay_mean_ms: row.delay_ms.mean,
-        delay_p99_ms: row.delay_ms.p99,
-        lost: row.lost,
-        retransmitted: row.retransmitted,
-        jain: fairness(flows, |flow| flow.group == row.group),
-        completion_s: row.completion_s,
-        completion_mean_s: row.completion_mean_s,
-    })
-}
-
 /// Jain's index of the flows that took part; one flow is not fair or unfair.
 fn fairness(flows: &[FlowRow], is_of: impl Fn(&FlowRow) -> bool) -> Option<f64> {
     let taking_part = flows.iter().filter(|flow| is_of(flow) && takes_part(flow));
@@ -176,22 +145,23 @@ fn takes_part(flow: &FlowRow) -> bool {
     flow.goodput_bps > 0.0 || flow.lost + flow.retransmitted + flow.timeouts > 0
 }
 
-fn traffic(
+fn traffic<'a>(
     name: &str,
     scheme: &str,
-    runs: &[Part<'_>],
-    figures: impl Fn(&Part<'_>) -> Option<Figures>,
+    runs: &'a [Part<'a>],
+    // With Jain's index.
+    figures: impl Fn(&'a Part<'a>) -> Option<(&'a TrafficFigures, Option<f64>)>,
 ) -> TrafficComparison {
-    let runs: Vec<Figures> = runs.iter().filter_map(figures).collect();
-    let mean = |of: fn(&Figures) -> Option<f64>| estimate(runs.iter().map(of));
+    let runs: Vec<_> = runs.iter().filter_map(figures).collect();
+    let mean = |of: fn(&TrafficFigures) -> Option<f64>| estimate(runs.iter().map(|(run, _)| of(run)));
     TrafficComparison {
         name: name.to_owned(),
         scheme: scheme.to_owned(),
         goodput_bps: mean(|run| Some(run.goodput_bps)),
-        delay_ms: DelayEstimates { mean: mean(|run| run.delay_mean_ms), p99: mean(|run| run.delay_p99_ms) },
+        delay_ms: DelayEstimates { mean: mean(|run| run.delay_ms.mean), p99: mean(|run| run.delay_ms.p99) },
         lost: mean(|run| Some(run.lost as f64)),
         retransmitted: mean(|run| Some(run.retransmitted as f64)),
-        jain: mean(|run| run.jain),
+        jain: estimate(runs.iter().map(|(_, jain)| *jain)),
         completion_s: mean(|run| run.completion_s),
         completion_mean_s: mean(|run| run.completion_mean_s),
     }
@@ -445,13 +415,13 @@ mod tests {
         let classes = &document.periods[0].classes;
         let heads: Vec<(&str, &str)> = classes.iter().map(|row| (&*row.name, &*row.scheme)).collect();
         assert_eq!(heads[..3], [("EF", "qsccp"), ("EF", "fixed"), ("AF2", "qsccp")]);
-        let goodput = report.document.classes[0].goodput_bps * 0.98;
+        let goodput = report.document.classes[0].figures.goodput_bps * 0.98;
         let measured = classes[0].goodput_bps.unwrap();
         assert!((measured.mean - 1.02 * goodput).abs() < 1e-6 * goodput);
         // Three values, 1 % apart: t with 2 degrees of freedom times 0.01 / sqrt(3).
         let wanted = 4.30265 * 0.01 / 3.0_f64.sqrt() * goodput;
         assert!((measured.ci95.unwrap() - wanted).abs() < 1e-4 * wanted);
-        let lost = report.document.classes[0].lost as f64;
+        let lost = report.document.classes[0].figures.lost as f64;
         assert_eq!(classes[1].lost.unwrap().mean, lost + 200.0);
         assert_eq!(document.periods[0].links.len(), 2 * report.document.links.len());
     }
@@ -475,7 +445,7 @@ mod tests {
         let text = ComparisonDocument::of("", &runs).text(None);
         assert!(text.contains("\nClasses\n") && !text.contains("Flow groups"), "{text}");
         for run in runs.iter_mut().flatten() {
-            run.groups[0].goodput_bps /= 2.0;
+            run.groups[0].figures.goodput_bps /= 2.0;
         }
         let text = ComparisonDocument::of("", &runs).text(None);
         assert!(text.contains("\nFlow groups\n"), "{text}");
@@ -485,8 +455,8 @@ mod tests {
     fn a_completion_that_some_seeds_do_not_come_to_says_how_many_do() {
         let mut runs = samples::runs(&sample::dumbbell(8, 50));
         for (at, run) in runs[0].iter_mut().enumerate() {
-            run.classes[0].completion_s = [Some(4.0), None, Some(6.0)][at];
-            run.classes[0].completion_mean_s = [Some(3.0), None, Some(4.0)][at];
+            run.classes[0].figures.completion_s = [Some(4.0), None, Some(6.0)][at];
+            run.classes[0].figures.completion_mean_s = [Some(3.0), None, Some(4.0)][at];
         }
         let text = ComparisonDocument::of("", &runs).text(None);
         let line = text.lines().find(|line| line.starts_with(" EF")).unwrap();

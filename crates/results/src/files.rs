@@ -1,9 +1,8 @@
 //! Writing results: JSON, Parquet, and everything at once.
 
 use crate::html::report_html;
-use crate::model::{ComparisonDocument, ReproductionDocument, RunDocument, SummaryDocument};
+use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
 use crate::schema::{self, Kind, METADATA, Table};
-use crate::series::{Report, Series};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type};
 use parquet::errors::ParquetError;
@@ -11,13 +10,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use weir_measure::RunDocument;
+use weir_measure::{Report, Series, to_json};
 
 /// A file of results that could not be written.
 #[derive(Debug)]
@@ -102,13 +102,6 @@ fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), W
         fs::write(&path, text).map_err(WriteError::file(&path))?;
     }
     Ok(())
-}
-
-/// A document as JSON text, with a line break at its end.
-pub fn to_json(document: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(document).expect("a document has only text keys");
-    text.push('\n');
-    text
 }
 
 /// Writes the document as JSON.

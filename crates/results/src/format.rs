@@ -1,6 +1,6 @@
 //! Numbers as a person reads them, in the terminal and in the report.
 
-use crate::model::{Bound, Estimate, ExpectationRow};
+use weir_measure::{Bound, Estimate, ExpectationRow};
 
 /// What a number counts, to choose its unit and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,13 +13,14 @@
 
 use crate::format::{self, NONE, Quantity};
 use crate::layout;
-use crate::model::{ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
+use crate::optimum;
 use crate::page;
 use crate::provenance;
-use crate::series::{Report, Series, Topology, TopologyLink};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
+use weir_measure::{ExpectationRow, FlowRow, LinkRow, OptimumRow, RunDocument, WindowRow};
+use weir_measure::{Report, Series, Topology, TopologyLink};
 
 /// Steps shown at most.
 pub const POINTS: usize = 600;
@@ -286,10 +287,11 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
 fn notes(report: &Report) -> Vec<String> {
     let sentence = |window: &WindowRow| {
         let optimum = window.optimum.as_ref()?;
-        Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum.sentence()))
+        Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum::sentence(optimum)))
     };
     let document = &report.document;
-    let whole = document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum.sentence()));
+    let whole =
+        document.optimum.as_ref().map(|optimum| format!("Whole run: {}.", optimum::sentence(optimum)));
     let windows = document.windows.iter().filter_map(sentence);
     whole.into_iter().chain(windows).chain(report.notes.iter().cloned()).collect()
 }

@@ -7,8 +7,8 @@
 //!
 //! A shared medium is a place of its own, between its stations.
 
-use crate::series::{Role, Topology, TopologyMedium};
 use std::collections::{BTreeMap, VecDeque};
+use weir_measure::{Role, Topology, TopologyMedium};
 
 /// A part of the links between routers that may run inside a layer of a layered drawing.
 const WITHIN_LAYER: f64 = 0.34;
@@ -367,7 +367,7 @@ fn majorize(distance: &[f64], places: &mut [(f64, f64)]) {
 mod tests {
     use super::*;
     use crate::sample;
-    use crate::series::{TopologyLink, TopologyNode};
+    use weir_measure::{TopologyLink, TopologyNode};
 
     fn network(nodes: &[(&str, Role)], links: &[(usize, usize)]) -> Topology {
         Topology {

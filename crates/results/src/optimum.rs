@@ -2,13 +2,11 @@
 
 use crate::format::{NONE, Quantity, rate};
 use crate::model::{
-    BestFlowRow, BestLinkRow, BottleneckRow, DistanceRow, FlowRow, OptimumCompletionRow, OptimumDocument,
-    OptimumFlowRow, OptimumRow, OptimumWindowRow,
+    BestFlowRow, BestLinkRow, BottleneckRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
 };
 use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
+use weir_measure::{DistanceRow, OptimumRow};
 
-/// Within this part of the optimum a flow is near it.
-const NEAR: f64 = 0.05;
 /// Rows of flows, links and bottlenecks that a terminal shows.
 const FLOWS_IN_TEXT: usize = 40;
 const LINKS_IN_TEXT: usize = 12;
@@ -16,47 +14,23 @@ const BOTTLENECKS_IN_TEXT: usize = 12;
 /// Flows whose gains stand in a row.
 const GAINS_SHOWN: usize = 3;
 
-impl OptimumRow {
-    /// The optimum beside what was measured of the same flows, in the same order.
-    pub fn new(
-        objective: &str,
-        utilisation: f64,
-        flows: Vec<OptimumFlowRow>,
-        measured: &[FlowRow],
-    ) -> OptimumRow {
-        let pairs = flows.iter().zip(measured).filter(|(best, _)| best.goodput_bps > 0.0);
-        let signed: Vec<f64> = pairs.map(|(best, flow)| flow.goodput_bps / best.goodput_bps - 1.0).collect();
-        let apart: Vec<f64> = signed.iter().map(|apart| apart.abs()).collect();
-        let mean = |values: f64| (!apart.is_empty()).then(|| values / apart.len() as f64);
-        let distance = DistanceRow {
-            mean: mean(apart.iter().sum()),
-            largest: apart.iter().copied().reduce(f64::max),
-            lowest: signed.iter().copied().reduce(f64::min),
-            highest: signed.iter().copied().reduce(f64::max),
-            within_5_percent: mean(apart.iter().filter(|apart| **apart <= NEAR).count() as f64),
-        };
-        OptimumRow { objective: objective.to_owned(), utilisation, flows, distance }
-    }
-
-    /// The distance in words.
-    pub(crate) fn sentence(&self) -> String {
-        let percent =
-            |value: Option<f64>| value.map_or(NONE.to_owned(), |value| Quantity::Percent.format(value));
-        let signed = |value: Option<f64>| {
-            let side = if value.is_some_and(|value| value > 0.0) { "above" } else { "below" };
-            format!("{} {side}", percent(value.map(f64::abs)))
-        };
-        let DistanceRow { mean, lowest, highest, within_5_percent, .. } = self.distance;
-        format!(
-            "Distance from the optimum ({}, {} of links): mean {}, flows from {} to {}; {} of them within 5 %",
-            self.objective,
-            Quantity::Percent.format(self.utilisation),
-            percent(mean),
-            signed(lowest),
-            signed(highest),
-            percent(within_5_percent),
-        )
-    }
+/// How far a run is from the optimum, in words.
+pub(crate) fn sentence(row: &OptimumRow) -> String {
+    let percent = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| Quantity::Percent.format(value));
+    let signed = |value: Option<f64>| {
+        let side = if value.is_some_and(|value| value > 0.0) { "above" } else { "below" };
+        format!("{} {side}", percent(value.map(f64::abs)))
+    };
+    let DistanceRow { mean, lowest, highest, within_5_percent, .. } = row.distance;
+    format!(
+        "Distance from the optimum ({}, {} of links): mean {}, flows from {} to {}; {} of them within 5 %",
+        row.objective,
+        Quantity::Percent.format(row.utilisation),
+        percent(mean),
+        signed(lowest),
+        signed(highest),
+        percent(within_5_percent),
+    )
 }
 
 impl OptimumDocument {
@@ -246,6 +220,7 @@ fn grid(
 mod tests {
     use super::*;
     use crate::model::{GainRow, HeldRow, ShareRow};
+    use weir_measure::{FlowRow, OptimumFlowRow};
 
     fn flows(goodputs: &[f64]) -> (Vec<OptimumFlowRow>, Vec<FlowRow>) {
         let best = |_: &f64| OptimumFlowRow { goodput_bps: 1e6, ..OptimumFlowRow::default() };
@@ -263,7 +238,7 @@ mod tests {
         assert!((mean.unwrap() - 0.25 / 3.0).abs() < 1e-9 && (largest.unwrap() - 0.2).abs() < 1e-9);
         assert!((within_5_percent.unwrap() - 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(
-            row.sentence(),
+            sentence(&row),
             "Distance from the optimum (link-fair, 99 % of links): mean 8.333 %, flows from 2 % below to 20 % \
              above; 66.67 % of them within 5 %"
         );

@@ -3,8 +3,8 @@
 //! Of many flows the page has those that tell most in the first scheme's run, the same for all schemes.
 
 use crate::html::{Steps, Thinning, Traffic, VALUES, flow_orders, most_telling, script_data};
-use crate::series::Report;
 use serde::Serialize;
+use weir_measure::Report;
 
 /// What the page knows; `web/src/compare.ts` has the same shape.
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ pub(crate) fn data(reports: &[Report]) -> String {
         name: document.classes[at].class.clone(),
         class: &document.classes[at].class,
         is_flow: false,
-        goodput_bps: best(&|report| Some(report.document.classes.get(at)?.goodput_bps)),
+        goodput_bps: best(&|report| Some(report.document.classes.get(at)?.figures.goodput_bps)),
     };
     let flow = |&at: &usize| Row {
         name: format!("{} {}", document.flows[at].consumer, document.flows[at].prefix),
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn without_series_there_is_nothing_to_plot() {
         let mut report = sample::dumbbell(4, 30);
-        report.series = crate::Series::default();
+        report.series = weir_measure::Series::default();
         assert_eq!(super::data(&[report]), "");
         assert_eq!(super::data(&[]), "");
     }

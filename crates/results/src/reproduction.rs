@@ -3,10 +3,10 @@
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};
 use crate::model::{
-    CaseOptimumRow, CaseRow, DistanceRow, Estimate, ExpectationRow, ExperimentRow, ReproductionDocument,
-    StatementRow, TheoryRow, WindowDistanceRow,
+    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use weir_measure::{DistanceRow, Estimate, ExpectationRow};
 
 /// Who states what a reproduction is about.
 const PAPER: &str = "paper";
@@ -366,8 +366,8 @@ fn name_of(case: &CaseRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Bound;
     use crate::{sample, samples};
+    use weir_measure::Bound;
 
     fn row(measured: Option<f64>, holds: bool) -> ExpectationRow {
         ExpectationRow {

@@ -3,18 +3,6 @@
 //! One row a step and flow (class, direction of a link), all steps of one after the other. Each
 //! file carries the facts of its run as key-value metadata, see [`METADATA`].
 
-use crate::model::RunDocument;
-
-impl RunDocument {
-    /// The shape of the document that this code writes.
-    pub const SCHEMA: u64 = 1;
-
-    /// The version that made it; this code's own, where the document does not say.
-    pub(crate) fn made_by(&self) -> &str {
-        if self.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.version }
-    }
-}
-
 /// How a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -3,11 +3,11 @@
 use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
 use crate::format::{NONE, Quantity};
 use crate::model::{
-    DelayEstimates, Estimate, RunDocument, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow,
-    SummaryScenario,
+    DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
-use crate::stats::jain;
+use weir_measure::jain;
+use weir_measure::{Estimate, RunDocument};
 
 /// What a scenario says that its runs do not.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl SummaryPoint {
         };
         let document = first.document;
         let is_whole =
-            |window: &&crate::WindowRow| (window.from_s, window.to_s) == (0.0, document.simulated_s);
+            |window: &&weir_measure::WindowRow| (window.from_s, window.to_s) == (0.0, document.simulated_s);
         let skipped = usize::from(document.windows.iter().find(is_whole).is_some());
         let period = |at: usize| period(at, context, schemes);
         SummaryPoint {
@@ -63,9 +63,9 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
             utilisation: mean(&|part| utilisation(part, limits)),
             jain: mean(&fairness),
             delay_ms: DelayEstimates { mean: mean(&delay_mean), p99: mean(&delay_p99) },
-            lost: mean(&|part| Some(part.classes.iter().map(|class| class.lost).sum::<u64>() as f64)),
+            lost: mean(&|part| Some(part.classes.iter().map(|class| class.figures.lost).sum::<u64>() as f64)),
             retransmitted: mean(&|part| {
-                Some(part.classes.iter().map(|class| class.retransmitted).sum::<u64>() as f64)
+                Some(part.classes.iter().map(|class| class.figures.retransmitted).sum::<u64>() as f64)
             }),
             completion_mean_s: mean(&|part| {
                 completions(part).map(|times| times.iter().sum::<f64>() / times.len() as f64)
@@ -86,7 +86,7 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
 }
 
 fn goodput(part: &Part<'_>) -> f64 {
-    part.classes.iter().map(|class| class.goodput_bps).sum()
+    part.classes.iter().map(|class| class.figures.goodput_bps).sum()
 }
 
 fn ratio(part: &Part<'_>, has_own_scheme: &[bool]) -> Option<f64> {
@@ -111,14 +111,17 @@ fn fairness(part: &Part<'_>) -> Option<f64> {
 }
 
 fn delay_mean(part: &Part<'_>) -> Option<f64> {
-    let known = part.classes.iter().filter_map(|class| Some((class.delay_ms.mean?, class.goodput_bps)));
+    let known = part
+        .classes
+        .iter()
+        .filter_map(|class| Some((class.figures.delay_ms.mean?, class.figures.goodput_bps)));
     let (sum, weights) =
         known.fold((0.0, 0.0), |(sum, weights), (delay, goodput)| (sum + delay * goodput, weights + goodput));
     (weights > 0.0).then(|| sum / weights)
 }
 
 fn delay_p99(part: &Part<'_>) -> Option<f64> {
-    part.classes.iter().filter_map(|class| class.delay_ms.p99).reduce(f64::max)
+    part.classes.iter().filter_map(|class| class.figures.delay_ms.p99).reduce(f64::max)
 }
 
 /// What each flow took, if all are done.
@@ -327,14 +330,15 @@ fn only_axis(points: &[SummaryPoint]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LeftOutRow, OptimumFlowRow, OptimumRow, WindowRow};
+    use crate::model::LeftOutRow;
     use crate::{sample, samples};
+    use weir_measure::{OptimumFlowRow, OptimumRow, WindowRow};
 
     /// Two schemes with three seeds each on a scenario, with an optimum in its last window.
     fn runs() -> Vec<Vec<RunDocument>> {
         let mut runs = samples::runs(&sample::dumbbell(8, 50));
         for window in runs.iter_mut().flatten().filter_map(|run| run.windows.last_mut()) {
-            let best = |(at, _): (usize, &crate::FlowRow)| OptimumFlowRow {
+            let best = |(at, _): (usize, &weir_measure::FlowRow)| OptimumFlowRow {
                 goodput_bps: if at < 2 { 1e6 * (at + 1) as f64 } else { 0.0 },
                 ..OptimumFlowRow::default()
             };
@@ -379,6 +383,7 @@ mod tests {
             for (class, (goodput, mean, p99, lost)) in
                 run.classes.iter_mut().zip([(1e6, 10.0, 20.0, 1), (3e6, 50.0, 15.0, 2 * run.seed)])
             {
+                let class = &mut class.figures;
                 (class.goodput_bps, class.lost) = (goodput, lost);
                 (class.delay_ms.mean, class.delay_ms.p99) = (Some(mean), Some(p99));
             }

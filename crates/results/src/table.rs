@@ -2,8 +2,9 @@
 //! the same text goes to a terminal, a pipe and a file.
 
 use crate::format::{self, NONE, Quantity, grouped, millis_or_none, rate};
-use crate::model::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
+use crate::optimum;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use weir_measure::{ClassRow, ExpectationRow, FlowRow, LinkRow, RunDocument};
 
 /// Rows of links shown; the others are counted.
 const LINKS_SHOWN: usize = 12;
@@ -39,14 +40,14 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     }
     text += &section("Classes, whole run", classes(&document.classes, width));
     if let Some(optimum) = &document.optimum {
-        text.push_str(&format!("{}\n", wrapped(&optimum.sentence(), width)));
+        text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
     }
     text += &completions(document, width);
     for window in &document.windows {
         let title = format!("Classes, {} s to {} s", window.from_s, window.to_s);
         text += &section(&title, classes(&window.classes, width));
         if let Some(optimum) = &window.optimum {
-            text.push_str(&format!("{}\n", wrapped(&optimum.sentence(), width)));
+            text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));
         }
     }
     let (shown, hidden) = busiest(&document.links);
@@ -118,9 +119,9 @@ fn classes(rows: &[ClassRow], width: Option<u16>) -> Option<Table> {
     let header =
         ["class", "goodput", "delay mean ms", "p95 ms", "p99 ms", "lost", "retransmitted", "timeouts"];
     let mut table = table(&header, 1..header.len(), width);
-    for row in rows {
+    for ClassRow { class, figures: row } in rows {
         table.add_row(vec![
-            row.class.clone(),
+            class.clone(),
             rate(row.goodput_bps),
             millis_or_none(row.delay_ms.mean),
             millis_or_none(row.delay_ms.p95),
@@ -218,8 +219,8 @@ fn verdict(holds: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Bound;
     use crate::sample;
+    use weir_measure::Bound;
 
     #[test]
     fn the_summary_has_every_class_and_every_verdict() {
@@ -301,7 +302,7 @@ mod tests {
     #[test]
     fn a_delay_without_samples_is_a_dash() {
         let mut report = sample::dumbbell(4, 50);
-        report.document.classes[0].delay_ms = Default::default();
+        report.document.classes[0].figures.delay_ms = Default::default();
         report.document.expectations[0].measured = None;
         assert!(summary(&report.document, None).contains(NONE));
     }

@@ -13,9 +13,9 @@ use weir_core::seam::params::Value;
 use weir_core::seam::{FaceConfig, FlowConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Span, Time};
+use weir_measure::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
-use weir_results::{Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
 use weir_scenario::{self as scenario, CachePolicy, Event, Location, Scenario, ScenarioError};
 use weir_schemes::{Entry, Resolved, UnknownScheme};
 

@@ -1,7 +1,7 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
 use weir_core::units::{Span, Time};
-use weir_results::{
+use weir_measure::{
     Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, jain, unfairness,
 };
 use weir_scenario::{self as scenario, Expectation, FlowId, Metric, Scenario};

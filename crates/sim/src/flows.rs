@@ -6,8 +6,8 @@ use weir_core::name::{HashedName, TYPE_GENERIC};
 use weir_core::packet::Packet;
 use weir_core::packet::wire;
 use weir_core::units::{Bytes, Span, Time};
+use weir_measure::FlowInfo;
 use weir_packet::Name;
-use weir_results::FlowInfo;
 use weir_scenario::{Flow, Scenario, SourceRate};
 
 use crate::build::BuildError;

@@ -8,7 +8,7 @@ use weir_core::consumer::Delivery;
 use weir_core::packet::Packet;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
-use weir_results::{
+use weir_measure::{
     DelayHistogram, Extent, FlowAccounts, FlowInfo, Interval, LinkRow, LinkSample, LinkSeries, Report,
     RunDocument, Series, Topology, WindowRow,
 };

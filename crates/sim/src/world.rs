@@ -94,7 +94,7 @@ pub struct Progress {
 pub struct Outcome {
     /// Everything measured, as the report wants it; its `wall_s` is zero, since no clock is read
     /// here.
-    pub report: weir_results::Report,
+    pub report: weir_measure::Report,
     /// Packets that were checked against the codec.
     pub wire_checks: u64,
 }

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{in_parallel, run, scenario};
-use weir_results::{Report, to_json};
+use weir_measure::Report;
+use weir_measure::to_json;
 use weir_sim::Setup;
 
 fn with_seed(seed: u64) -> Setup {

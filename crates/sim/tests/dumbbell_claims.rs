@@ -8,7 +8,7 @@ mod common;
 use std::fmt::Write;
 
 use common::{class, in_parallel, parse, run, scenario, window};
-use weir_results::RunDocument;
+use weir_measure::RunDocument;
 use weir_sim::Setup;
 
 const ETA: f64 = 0.99;

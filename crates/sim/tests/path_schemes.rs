@@ -5,7 +5,7 @@
 mod common;
 
 use common::{parse, run, scenario, window};
-use weir_results::Report;
+use weir_measure::Report;
 use weir_sim::Setup;
 
 /// R - S by two ways of these rates, over U with 10 ms and over V with 20 ms.

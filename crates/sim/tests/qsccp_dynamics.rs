@@ -6,7 +6,7 @@
 mod common;
 
 use common::{parse, run, window};
-use weir_results::{Report, WindowRow};
+use weir_measure::{Report, WindowRow};
 use weir_sim::Setup;
 
 const ETA: f64 = 0.99;
@@ -146,7 +146,7 @@ fn a_thousand_flows_on_one_link_have_equal_shares() {
     let report = measured(&text, &[(5, 20)]);
     let window = &report.document.windows[0];
     let expected = ETA * 100e6 * CONTENT / 1000.0;
-    let near = |flow: &&weir_results::FlowRow| (flow.goodput_bps / expected - 1.0).abs() < 0.05;
+    let near = |flow: &&weir_measure::FlowRow| (flow.goodput_bps / expected - 1.0).abs() < 0.05;
     assert_eq!(window.flows.iter().filter(near).count(), 1000);
     assert_eq!(lost(&report), 0);
 }

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write;
 
 use common::{parse, run, window};
-use weir_results::WindowRow;
+use weir_measure::WindowRow;
 use weir_sim::Setup;
 
 const ETA: f64 = 0.99;
@@ -48,7 +48,7 @@ fn flow(window: &WindowRow, prefix: &str) -> f64 {
 }
 
 fn class(window: &WindowRow, name: &str) -> f64 {
-    window.classes.iter().find(|class| class.class == name).unwrap().goodput_bps
+    window.classes.iter().find(|class| class.class == name).unwrap().figures.goodput_bps
 }
 
 #[track_caller]

@@ -5,8 +5,9 @@ mod common;
 
 use common::{at, in_parallel, parse, run, scenario, window};
 use weir_core::units::{Bytes, Rate};
+use weir_measure::to_json;
+use weir_measure::{Report, WindowRow, jain};
 use weir_medium::{Saturation, phy};
-use weir_results::{Report, WindowRow, jain, to_json};
 use weir_sim::{BuildError, Setup, World};
 
 /// A station and its access point, which has a server behind it.

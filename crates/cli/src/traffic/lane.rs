@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use weir_app::{App, AppError, Event, Fetch, FlowId, Segments};
 use weir_core::consumer::{Consumer, Delivery};
 use weir_core::units::Time;
+use weir_measure::{Extent, FlowAccounts, FlowInfo};
 use weir_net::clock::Clock;
-use weir_results::{Extent, FlowAccounts, FlowInfo};
 use weir_scenario::{Flow, Scenario};
 use weir_sim::{flows, scheme_for};
 

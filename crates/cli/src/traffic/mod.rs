@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use weir_core::units::Time;
-use weir_results::{
-    Extent, FlowAccounts, Report, RunDocument, Series, WindowRow, figures, rate, terminal_width, to_json,
-    write_all,
-};
+use weir_measure::to_json;
+use weir_measure::{Extent, FlowAccounts, Report, RunDocument, Series, WindowRow};
+use weir_results::{figures, rate, terminal_width, write_all};
 use weir_sim::{Probes, flows, scheme_for};
 
 use crate::app::Stop;

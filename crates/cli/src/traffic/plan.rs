@@ -7,7 +7,7 @@ use std::str::FromStr;
 use weir_core::consumer::Source;
 use weir_core::units::Time;
 use weir_management::client::Endpoint;
-use weir_results::FlowInfo;
+use weir_measure::FlowInfo;
 use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean};
 use weir_sim::flows;
 

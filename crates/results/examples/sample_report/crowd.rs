@@ -1,9 +1,9 @@
 //! A run that never was over a large random network: many nodes, links and flows, and long lists
 //! in what is said about them.
 
-use super::results::{
+use weir_measure::{
     ClassRow, DelayMs, FlowRow, FlowSample, LinkRow, LinkSample, QueueMs, Report, Role, RunDocument, Series,
-    Topology, TopologyLink, TopologyNode, WindowRow,
+    Topology, TopologyLink, TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -80,9 +80,11 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
     }
     let class_row = |class: &&str| ClassRow {
         class: (*class).to_owned(),
-        goodput_bps: rows.iter().filter(|row| row.class == **class).map(|row| row.goodput_bps).sum(),
-        delay_ms: delay(),
-        ..ClassRow::default()
+        figures: TrafficFigures {
+            goodput_bps: rows.iter().filter(|row| row.class == **class).map(|row| row.goodput_bps).sum(),
+            delay_ms: delay(),
+            ..TrafficFigures::default()
+        },
     };
     let classes: Vec<ClassRow> = CLASSES.iter().map(class_row).collect();
     let simulated_s = samples as f64 * STEP_S;

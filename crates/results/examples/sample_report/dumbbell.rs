@@ -1,10 +1,10 @@
 //! A run that never was: four classes over a dumbbell with a bottleneck of 10 Mb/s, with a
 //! transient at the start, a greedy flow in the middle, and losses where it pushes too hard.
 
-use super::results::{
+use weir_measure::{
     Bound, ClassRow, DelayHistogram, ExpectationRow, FlowRow, FlowSample, GroupRow, LinkRow, LinkSample,
     OptimumFlowRow, OptimumRow, Report, Role, RunDocument, Series, Topology, TopologyLink, TopologyMedium,
-    TopologyNode, WindowRow,
+    TopologyNode, TrafficFigures, WindowRow,
 };
 
 const STEP_S: f64 = 0.1;
@@ -139,8 +139,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             let members = || flow_rows.iter().filter(|row| row.class == *class);
             let mut all = DelayHistogram::new();
             class_of.iter().zip(&delays).filter(|(of, _)| *of == class).for_each(|(_, own)| all.merge(own));
-            ClassRow {
-                class: (*class).to_owned(),
+            let figures = TrafficFigures {
                 goodput_bps: members().map(|row| row.goodput_bps).sum(),
                 delay_ms: all.delay_ms(),
                 lost: members().map(|row| row.lost).sum(),
@@ -148,17 +147,18 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
                 timeouts: members().map(|row| row.timeouts).sum(),
                 completion_s: None,
                 completion_mean_s: None,
-            }
+            };
+            ClassRow { class: (*class).to_owned(), figures }
         })
         .collect();
-    let lost: u64 = class_rows.iter().map(|row| row.lost).sum();
+    let lost: u64 = class_rows.iter().map(|row| row.figures.lost).sum();
     let simulated_s = samples as f64 * STEP_S;
     let goodput = |class: usize, stated: f64| {
         expectation(
             &format!("goodput of class {}, 20 s to {simulated_s} s", CLASSES[class].0),
             "bit/s",
             stated,
-            class_rows[class].goodput_bps,
+            class_rows[class].figures.goodput_bps,
             0.05,
         )
     };
@@ -167,7 +167,13 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
         goodput(1, 4.5e6),
         goodput(2, 3e6),
         goodput(3, 1.5e6),
-        expectation("mean delay of class EF", "ms", 100.0, class_rows[0].delay_ms.mean.unwrap_or(0.0), 0.02),
+        expectation(
+            "mean delay of class EF",
+            "ms",
+            100.0,
+            class_rows[0].figures.delay_ms.mean.unwrap_or(0.0),
+            0.02,
+        ),
         expectation("lost Data packets", "packets", 0.0, lost as f64, 0.0),
         ExpectationRow {
             what: "time to settle of class EF".to_owned(),
@@ -321,14 +327,5 @@ fn topology() -> Topology {
 }
 
 fn group_row(row: &ClassRow) -> GroupRow {
-    GroupRow {
-        group: row.class.clone(),
-        goodput_bps: row.goodput_bps,
-        delay_ms: row.delay_ms,
-        lost: row.lost,
-        retransmitted: row.retransmitted,
-        timeouts: row.timeouts,
-        completion_s: row.completion_s,
-        completion_mean_s: row.completion_mean_s,
-    }
+    GroupRow { group: row.class.clone(), figures: row.figures.clone() }
 }

@@ -1,9 +1,9 @@
 //! Pages over runs that never were: variations of one.
 
 use super::results::{
-    Bound, CaseOptimumRow, CaseRow, DistanceRow, ExpectationRow, ExperimentRow, Report, ReproductionDocument,
-    RunDocument, StatementRow, TheoryRow, WindowDistanceRow,
+    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
 };
+use weir_measure::{Bound, DistanceRow, ExpectationRow, Report, RunDocument};
 
 /// Two schemes with three seeds each, the second scheme with less goodput and more losses.
 pub fn runs(report: &Report) -> Vec<Vec<RunDocument>> {
@@ -17,11 +17,10 @@ pub fn runs(report: &Report) -> Vec<Vec<RunDocument>> {
 /// The run under another name, with so much of its goodput and more losses.
 fn varied(report: &Report, scheme: &str, seed: u64, part: f64, lost: u64) -> RunDocument {
     let mut run = RunDocument { scheme: scheme.to_owned(), seed, ..report.document.clone() };
-    for row in &mut run.classes {
-        (row.goodput_bps, row.lost) = (row.goodput_bps * part, row.lost + lost);
-    }
-    for row in &mut run.groups {
-        (row.goodput_bps, row.lost) = (row.goodput_bps * part, row.lost + lost);
+    let classes = run.classes.iter_mut().map(|row| &mut row.figures);
+    for figures in classes.chain(run.groups.iter_mut().map(|row| &mut row.figures)) {
+        figures.goodput_bps *= part;
+        figures.lost += lost;
     }
     for row in &mut run.expectations {
         row.measured = row.measured.map(|value| value * part);

@@ -4,7 +4,7 @@
 use std::thread;
 
 use weir_core::units::{Span, Time};
-use weir_results::{ClassRow, Report};
+use weir_measure::{ClassRow, Report, TrafficFigures};
 use weir_scenario::{Override, Scenario, builtin};
 use weir_sim::{Setup, World};
 
@@ -43,9 +43,10 @@ pub fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) 
     results
 }
 
-/// A class in the rows of a window.
-pub fn class<'a>(rows: &'a [ClassRow], name: &str) -> &'a ClassRow {
-    rows.iter().find(|row| row.class == name).unwrap_or_else(|| panic!("class {name}"))
+/// What a class got, from the rows of a window.
+pub fn class<'a>(rows: &'a [ClassRow], name: &str) -> &'a TrafficFigures {
+    let row = rows.iter().find(|row| row.class == name).unwrap_or_else(|| panic!("class {name}"));
+    &row.figures
 }
 
 /// A time in seconds.

@@ -8,7 +8,7 @@ use weir_core::consumer::{ConsumerCounters, Delivery};
 use weir_core::units::{Span, Time};
 use weir_packet::ServiceClass;
 
-use crate::model::{ClassRow, FlowRow, GroupRow};
+use crate::model::{ClassRow, FlowRow, GroupRow, TrafficFigures};
 use crate::series::{ClassSeries, FlowSample, FlowSeries};
 use crate::stats::DelayHistogram;
 
@@ -461,7 +461,7 @@ impl FlowAccounts {
         let row = |&class: &ServiceClass| {
             let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
             let delays = interval.class_delays(class, &flows);
-            ClassRow { class: class.name().to_owned(), ..self.sum(interval, &flows, &delays) }
+            ClassRow { class: class.name().to_owned(), figures: self.sum(interval, &flows, &delays) }
         };
         self.classes.iter().map(row).collect()
     }
@@ -471,31 +471,20 @@ impl FlowAccounts {
         let indices: Vec<usize> = (0..self.flows.len()).collect();
         let group = |flow: usize| &self.flows[flow].group;
         let row = |flows: &[usize]| {
-            let sum = self.sum(interval, flows, &interval.delays_of(flows));
-            GroupRow {
-                group: group(flows[0]).clone(),
-                goodput_bps: sum.goodput_bps,
-                delay_ms: sum.delay_ms,
-                lost: sum.lost,
-                retransmitted: sum.retransmitted,
-                timeouts: sum.timeouts,
-                completion_s: sum.completion_s,
-                completion_mean_s: sum.completion_mean_s,
-            }
+            let figures = self.sum(interval, flows, &interval.delays_of(flows));
+            GroupRow { group: group(flows[0]).clone(), figures }
         };
         indices.chunk_by(|&a, &b| group(a) == group(b)).map(row).collect()
     }
 
-    /// What some flows did together in an interval; they need not be of one class, so the row has no
-    /// name.
-    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> ClassRow {
+    /// What some flows got together in an interval.
+    fn sum(&self, interval: &Interval, flows: &[usize], delays: &DelayHistogram) -> TrafficFigures {
         let sum = |of: fn(&FlowTotals) -> u64| flows.iter().map(|&f| of(&interval.flow(f))).sum::<u64>();
         let completions: Option<Vec<_>> =
             flows.iter().map(|&f| self.completion[f].map(|c| c.after)).collect();
         let seconds = |all: &[Span]| all.iter().map(|after| after.as_secs_f64()).sum::<f64>();
         let mean = |all: &Vec<Span>| (!all.is_empty()).then(|| seconds(all) / all.len() as f64);
-        ClassRow {
-            class: String::new(),
+        TrafficFigures {
             goodput_bps: (8 * sum(|t| t.content)) as f64 / interval.seconds(),
             delay_ms: delays.delay_ms(),
             lost: sum(|t| t.lost),
@@ -593,7 +582,7 @@ mod tests {
         assert_eq!((row.delay_ms.mean, row.completion_s), (Some(10.0), Some(1.4)));
         let rows = accounts.class_rows(&windows[1].1);
         assert_eq!(rows.iter().map(|row| row.class.as_str()).collect::<Vec<_>>(), ["EF", "BE"]);
-        assert_eq!((rows[1].goodput_bps, rows[1].lost), (8.0 * 5_000.0 * 4.0 / 0.4, 0));
+        assert_eq!((rows[1].figures.goodput_bps, rows[1].figures.lost), (8.0 * 5_000.0 * 4.0 / 0.4, 0));
         assert!(accounts.between((Time::ZERO, at(1_000))).is_some());
         assert!(accounts.between((Time::ZERO, at(1_001))).is_none());
     }

@@ -1,0 +1,276 @@
+//! The document of one run: what `weir run --json` prints and `run.json` holds.
+//!
+//! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything a run has measured, over the whole run and over its windows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunDocument {
+    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
+    /// one is added.
+    #[serde(default)]
+    pub schema: u64,
+    /// The version of Weir that made it, with the commit that it was built from.
+    #[serde(default)]
+    pub version: String,
+    /// The command that makes this run, without what says where results go.
+    #[serde(default)]
+    pub command: String,
+    /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
+    pub scenario: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// The variant of its parameters that the scenario names; left out for the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// The seed all random streams come from.
+    pub seed: u64,
+    /// What was changed with `--set`, as given and in that order.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Simulated time, s.
+    pub simulated_s: f64,
+    /// Time the run took, s.
+    pub wall_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets put on links: each packet counts once on every link it crosses.
+    pub packet_hops: u64,
+    /// A row a flow.
+    pub flows: Vec<FlowRow>,
+    /// A row a class.
+    pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
+    /// A row a link and direction.
+    pub links: Vec<LinkRow>,
+    /// The same rows over parts of the run.
+    pub windows: Vec<WindowRow>,
+    /// What theory says is best over the whole run, where the run has no window; `None` where that is not known.
+    #[serde(default)]
+    pub optimum: Option<OptimumRow>,
+    /// What the scenario states should come out, beside what did.
+    pub expectations: Vec<ExpectationRow>,
+}
+
+/// One flow: one consumer fetching under one prefix.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// The group it is of: the name of its `[[flow]]` table.
+    #[serde(default)]
+    pub group: String,
+    /// Its service class.
+    pub class: String,
+    /// Data content delivered to the application, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// From the flow's start to its last Data, s; `None` while unfinished, or without an end.
+    pub completion_s: Option<f64>,
+}
+
+/// One service class: its flows together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassRow {
+    /// The class.
+    pub class: String,
+    /// What its flows got.
+    #[serde(flatten)]
+    pub figures: TrafficFigures,
+}
+
+/// One group of flows, those of one `[[flow]]` table, together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupRow {
+    /// The group.
+    pub group: String,
+    /// What its flows got; without a delay where there are too many flows for percentiles of each.
+    #[serde(flatten)]
+    pub figures: TrafficFigures,
+}
+
+/// What some flows got together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrafficFigures {
+    /// Data content delivered to applications, bit/s.
+    pub goodput_bps: f64,
+    /// From the first sending of an Interest to its Data, over all their Data.
+    pub delay_ms: DelayMs,
+    /// Data packets dropped in the network.
+    pub lost: u64,
+    /// Interests sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// When the last of the flows was done, s after its start; `None` unless all are.
+    pub completion_s: Option<f64>,
+    /// Mean over the flows of the time that each took, s; `None` unless all are done.
+    #[serde(default)]
+    pub completion_mean_s: Option<f64>,
+}
+
+/// Mean and percentiles of a delay, ms; `None` without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelayMs {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// One direction of one link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkRow {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Its rate, bit/s.
+    pub rate_bps: f64,
+    /// The part of its time it was sending, 0 to 1.
+    pub utilisation: f64,
+    /// Packets dropped in front of it.
+    pub drops: u64,
+    /// Queueing delay in front of it.
+    pub queue_ms: QueueMs,
+}
+
+/// Mean and 99th percentile of a queueing delay, ms; `None` without samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueMs {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// The rows over one measuring window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowRow {
+    /// Its beginning, s.
+    pub from_s: f64,
+    /// Its end, s.
+    pub to_s: f64,
+    /// A row a flow.
+    pub flows: Vec<FlowRow>,
+    /// A row a class.
+    pub classes: Vec<ClassRow>,
+    /// A row a group of flows.
+    #[serde(default)]
+    pub groups: Vec<GroupRow>,
+    /// A row a link and direction.
+    pub links: Vec<LinkRow>,
+    /// What theory says is best, and how far the flows are from it; `None` where that is not known.
+    #[serde(default)]
+    pub optimum: Option<OptimumRow>,
+}
+
+/// The best allocation over a window, whatever the scheme, and how far the flows are from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumRow {
+    /// Which allocation is best, such as `link-fair`.
+    pub objective: String,
+    /// The part of links' rates that it may use, 0 to 1.
+    pub utilisation: f64,
+    /// A row a flow, in the order of the window's flows.
+    pub flows: Vec<OptimumFlowRow>,
+    /// How far from it the flows are.
+    pub distance: DistanceRow,
+}
+
+/// What one flow would get.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OptimumFlowRow {
+    /// The consumer's node.
+    pub consumer: String,
+    /// The prefix it fetches under.
+    pub prefix: String,
+    /// Its service class.
+    pub class: String,
+    /// Data content delivered to the application, bit/s.
+    pub goodput_bps: f64,
+}
+
+/// How far the goodputs of flows are from those of the optimum, each as a part of the latter; `None` where no
+/// flow should get anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistanceRow {
+    /// Mean of their absolute values.
+    pub mean: Option<f64>,
+    /// The largest of these.
+    pub largest: Option<f64>,
+    /// Of the flow that is furthest below its optimum, or least above: negative below.
+    #[serde(default)]
+    pub lowest: Option<f64>,
+    /// Of the flow that is furthest above, or least below.
+    #[serde(default)]
+    pub highest: Option<f64>,
+    /// The part of the flows that are within 5 %.
+    pub within_5_percent: Option<f64>,
+}
+
+/// One statement of the scenario's source, checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExpectationRow {
+    /// What is measured, in words, such as `goodput of class EF, 20 s to 120 s`.
+    pub what: String,
+    /// Where it is stated, such as `paper, section V-B`.
+    pub source: String,
+    /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
+    #[serde(default)]
+    pub unit: String,
+    /// What is stated there.
+    pub stated: f64,
+    /// What this run measured; `None` if there was nothing to measure.
+    pub measured: Option<f64>,
+    /// How far `measured` may be from `stated`, or beyond it where that is a bound; a part of
+    /// `stated`, and absolute where that is zero.
+    pub tolerance: f64,
+    /// How the two should relate: `measured` is near `stated`, not above it, or not below it, by
+    /// no more than the tolerance.
+    #[serde(default)]
+    pub bound: Bound,
+    /// Whether they do.
+    pub holds: bool,
+}
+
+/// How a measured value should relate to the stated one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Near it.
+    #[default]
+    About,
+    /// Not above it.
+    AtMost,
+    /// Not below it.
+    AtLeast,
+}
+
+/// The mean of a figure over several seeds, and how far the mean of many more may be from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
+    /// the seed changes nothing.
+    pub ci95: Option<f64>,
+    /// In how many seeds there was something to measure.
+    pub n: u64,
+}
