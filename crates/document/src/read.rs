@@ -49,6 +49,11 @@ impl<'a> Item<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
+    /// Where the value of `key` stands; the table's header without the key.
+    pub fn origin_of(&self, key: &str) -> Origin {
+        self.given(key).map_or(self.origin, |value| value.origin)
+    }
+
     /// An error about `key`, at the value `at`.
     pub fn error(
         &self,

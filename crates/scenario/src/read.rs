@@ -23,6 +23,8 @@ pub trait ScenarioItem {
     fn source_rate(&self) -> Result<SourceRate>;
     /// `window = ["20 s", "120 s"]`, in order; none if the key is missing or is no list of two.
     fn window_times(&self) -> Result<Option<(Span, Span)>>;
+    /// The name of a flow group, window, event, medium or axis.
+    fn label(&self, key: &str) -> Result<String>;
     /// Refuses what is not a name prefix; `empty`: whether `/` alone is one.
     fn check_prefix(&self, key: &str, uri: &str, at: Origin, empty: bool) -> Result<()>;
     /// The names that a text with ranges such as `C{1..4}` stands for.
@@ -78,6 +80,13 @@ impl ScenarioItem for Item<'_> {
         }
         let rate = self.rate("source_rate")?;
         Ok(if unresponsive { SourceRate::Unresponsive(rate) } else { SourceRate::Limited(rate) })
+    }
+
+    fn label(&self, key: &str) -> Result<String> {
+        let label = self.text(key)?;
+        let wrong = |message| self.doc.error(self.origin_of(key), self.path_of(key), message, "");
+        names::check_label(&label).map_err(wrong)?;
+        Ok(label)
     }
 
     fn check_prefix(&self, key: &str, uri: &str, at: Origin, empty: bool) -> Result<()> {

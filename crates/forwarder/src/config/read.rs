@@ -479,8 +479,7 @@ const LARGEST_KERNEL_BUFFER: Bytes = Bytes::new(1_000_000_000);
 
 /// An error at a key that may not have been given.
 fn error(item: &Item<'_>, key: &str, message: impl Into<String>, help: impl Into<String>) -> DocumentError {
-    let origin = item.given(key).map_or(item.origin, |value| value.origin);
-    item.doc.error(origin, item.path_of(key), message, help)
+    item.doc.error(item.origin_of(key), item.path_of(key), message, help)
 }
 
 /// That a value is not what its key wants.

@@ -1,0 +1,126 @@
+//! `[[axis]]`: what is varied, and at which of its values each axis stands.
+
+use std::collections::BTreeSet;
+
+use weir_core::units::{Bytes, Rate, Span};
+use weir_document::{Item, Shape, Value, list, nearest};
+
+use super::{Listed, Loader, Result};
+use crate::model::{Axis, Setting};
+use crate::names;
+use crate::read::ScenarioItem;
+
+impl Loader<'_> {
+    /// The axes; where each stands is not known yet.
+    pub(super) fn axes(&self) -> Result<Vec<Axis>> {
+        let mut axes: Vec<Axis> = Vec::new();
+        for listed in &self.all("axis") {
+            let item = self.item(listed);
+            item.check_keys()?;
+            let name = item.label("name")?;
+            if axes.iter().any(|a| a.name == name) {
+                return Err(item.error_here(format!("there are two axes `{name}`"), ""));
+            }
+            let set: Vec<String> = item.texts("set")?.into_iter().map(|(t, _)| t.to_string()).collect();
+            let value = item.value("values")?;
+            let Some(values) = value.as_list().filter(|l| !l.is_empty()) else {
+                let message = format!("{value} is not {}", Shape::Values.wanted());
+                return Err(item.error("values", &value, message, ""));
+            };
+            let values = values.iter().map(Value::to_string).collect();
+            axes.push(Axis { name, set, values, current: None });
+        }
+        Ok(axes)
+    }
+
+    /// Finds where each axis stands.
+    pub(super) fn current(&self, mut axes: Vec<Axis>, settings: &[Setting]) -> Result<Vec<Axis>> {
+        for (axis, listed) in axes.iter_mut().zip(&self.all("axis")) {
+            let mut now: BTreeSet<String> = BTreeSet::new();
+            for path in &axis.set {
+                let of_path = || settings.iter().filter(|s| names::fits(path, &s.path));
+                if of_path().next().is_none() && !may_have_no_setting(path) {
+                    return Err(self.nothing_to_set(listed, path, settings)?);
+                }
+                now.extend(of_path().map(|s| canonical(&s.value)));
+            }
+            if let [one] = now.iter().collect::<Vec<_>>()[..] {
+                axis.current = axis.values.iter().position(|v| canonical(v) == *one);
+            }
+        }
+        Ok(axes)
+    }
+
+    fn nothing_to_set(
+        &self,
+        listed: &Listed<'_>,
+        path: &str,
+        settings: &[Setting],
+    ) -> Result<weir_document::DocumentError> {
+        let item = self.item(listed);
+        let value = item.value("set")?;
+        let meant = nearest(path, settings.iter().map(|s| s.path.as_str()));
+        let help = meant.map_or(String::new(), |m| format!("did you mean `{m}`?"));
+        Ok(item.error("set", &value, format!("there is no `{path}` to set"), help))
+    }
+
+    /// Notes the axes that overrides moved to none of their values.
+    pub(super) fn note_axes_off_their_values(&mut self, axes: &[Axis]) {
+        for axis in axes.iter().filter(|axis| axis.current.is_none()) {
+            if self.changed.iter().any(|changed| axis.set.iter().any(|path| path == changed)) {
+                let values = list(axis.values.iter().map(String::as_str));
+                self.notes.push(format!(
+                    "the axis {} stands at none of its values ({values}): nothing is stated for this point of it",
+                    axis.name
+                ));
+            }
+        }
+    }
+}
+
+/// Whether a path may be set though no value is known for it: a parameter that only the scheme knows, or
+/// what is gone after expansion.
+fn may_have_no_setting(path: &str) -> bool {
+    let is_parameter = path.starts_with("scheme.") && path.split('.').count() > 2;
+    is_parameter || path.starts_with("generate.") || path.starts_with("defaults.")
+}
+
+/// Whether the axes stand where the table `when` says.
+pub(super) fn holds_here(item: &Item<'_>, when: &Value, axes: &[Axis]) -> Result<bool> {
+    let Some(table) = when.as_table() else {
+        return Err(item.error("when", when, format!("{when} is not {}", Shape::Map.wanted()), ""));
+    };
+    let wrong = |at, message, help| item.doc.error(at, item.path_of("when"), message, help);
+    let mut here = true;
+    for entry in &table.0 {
+        let Some(axis) = axes.iter().find(|a| a.name == *entry.key) else {
+            let help = format!("axes: {}", list(axes.iter().map(|a| a.name.as_str())));
+            return Err(wrong(entry.key_origin, format!("there is no axis `{}`", entry.key), help));
+        };
+        let wanted = canonical(&entry.value.to_string());
+        let Some(at) = axis.values.iter().position(|v| canonical(v) == wanted) else {
+            let message = format!("the axis `{}` has no value {}", entry.key, entry.value);
+            let help = format!("its values: {}", axis.values.join(", "));
+            return Err(wrong(entry.value.origin, message, help));
+        };
+        here &= axis.current == Some(at);
+    }
+    Ok(here)
+}
+
+/// A value in a form in which equal ones are equal texts: `0.40` and `0.4`, `1 s` and `1000 ms`.
+fn canonical(text: &str) -> String {
+    if let Ok(number) = text.parse::<f64>() {
+        return format!("{number:?}");
+    }
+    if let Ok(span) = text.parse::<Span>() {
+        return format!("{} ns", span.as_nanos());
+    }
+    if let Ok(rate) = text.parse::<Rate>() {
+        return format!("{} b/s", rate.as_bps());
+    }
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        return format!("{} B", bytes.as_u64());
+    }
+    text.to_owned()
+}

@@ -1,0 +1,210 @@
+//! `[[event]]`: what happens to flows, links and nodes during a run.
+
+use weir_core::units::{Rate, Span};
+use weir_document::Item;
+use weir_medium::phy::RATES;
+
+use super::flows::{Group, no_group};
+use super::links::link_text;
+use super::nodes::Network;
+use super::{Listed, Loader, Result};
+use crate::keys;
+use crate::model::{DirectedLink, Event, FlowId, Link, TimedEvent};
+use crate::names;
+use crate::read::ScenarioItem;
+
+/// What events happen to, with rates and delays as they are when each event comes: an event may change
+/// only one direction of a link.
+struct Targets<'s> {
+    network: &'s Network,
+    groups: &'s [Group],
+    links: &'s [Link],
+    rates: Vec<[Rate; 2]>,
+    delays: Vec<[Span; 2]>,
+}
+
+impl Loader<'_> {
+    /// The events in the order in which they happen.
+    pub(super) fn events(
+        &mut self,
+        network: &Network,
+        links: &[Link],
+        groups: &[Group],
+    ) -> Result<Vec<TimedEvent>> {
+        let all = self.all("event");
+        let times = self.event_times(&all)?;
+        let mut targets = Targets {
+            network,
+            groups,
+            links,
+            rates: links.iter().map(|l| l.rate).collect(),
+            delays: links.iter().map(|l| l.delay).collect(),
+        };
+        let mut events = Vec::new();
+        for (at, i) in times {
+            let item = self.item(&all[i]);
+            let name = all[i].name();
+            let event = |what| TimedEvent { at, name: name.to_owned(), what };
+            events.extend(targets.happen(&item)?.into_iter().map(event));
+        }
+        Ok(events)
+    }
+
+    /// When the events happen, in order, each with its number; those after the run's end are left out.
+    fn event_times(&mut self, all: &[Listed<'_>]) -> Result<Vec<(Span, usize)>> {
+        let (mut times, mut late) = (Vec::new(), Vec::new());
+        for (i, listed) in all.iter().enumerate() {
+            let item = self.item(listed);
+            item.check_keys()?;
+            if item.given("name").is_some() {
+                item.label("name")?;
+            }
+            let at = item.span("at")?;
+            if at <= self.duration {
+                times.push((at, i));
+            } else if self.shortened {
+                late.push((listed.path.clone(), format!("the run ends before {at}")));
+            } else {
+                let value = item.value("at")?;
+                return Err(item.error("at", &value, format!("the run ends at {}", self.duration), ""));
+            }
+        }
+        if late.len() > 1 {
+            late.iter_mut().for_each(|(_, why)| *why = format!("the run ends at {}", self.duration));
+        }
+        self.leave_out("events", &late, |name| name.to_owned());
+        times.sort_unstable();
+        Ok(times)
+    }
+}
+
+/// What the key of an event happens to.
+fn happens_to(key: &str) -> Option<&'static str> {
+    match key {
+        "source_rate" | "unresponsive" => Some("flow"),
+        "rate" | "delay" | "loss" | "up" => Some("link"),
+        "cache_ratio" => Some("node"),
+        _ => None,
+    }
+}
+
+/// Which of flow, link and node the event happens to.
+fn target(item: &Item<'_>) -> Result<&'static str> {
+    let targets: Vec<&str> =
+        ["flow", "link", "node"].into_iter().filter(|k| item.given(k).is_some()).collect();
+    let [target] = targets[..] else {
+        let message = match targets[..] {
+            [] => "it does not say what it happens to".to_owned(),
+            _ => format!("it has {}", targets.join(" and ")),
+        };
+        return Err(item.error_here(message, "an event happens to one of: flow, link, node"));
+    };
+    for entry in &item.table.0 {
+        if let Some(of) = happens_to(&entry.key).filter(|of| *of != target) {
+            let message = format!("`{}` is something that happens to a {of}, not to a {target}", entry.key);
+            return Err(item.doc.error(entry.key_origin, item.path_of(&entry.key), message, ""));
+        }
+    }
+    Ok(target)
+}
+
+impl Targets<'_> {
+    /// What one `[[event]]` does.
+    fn happen(&mut self, item: &Item<'_>) -> Result<Vec<Event>> {
+        let target = target(item)?;
+        let name = item.text(target)?;
+        let events = match target {
+            "flow" => self.to_flows(item, &name)?,
+            "link" => self.to_link(item, &name)?,
+            _ => self.to_node(item, &name)?,
+        };
+        if events.is_empty() {
+            let keys = keys::of("event").into_iter().map(|k| k.key);
+            let keys: Vec<&str> = keys.filter(|k| happens_to(k) == Some(target)).collect();
+            let help = format!("to a {target} can happen: {}", keys.join(", "));
+            return Err(item.error_here("it does not say what happens", help));
+        }
+        Ok(events)
+    }
+
+    fn to_flows(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+        let hit: Vec<&Group> = self.groups.iter().filter(|g| names::fits(name, &g.name)).collect();
+        if hit.is_empty() {
+            return Err(no_group(item, "flow", name, self.groups));
+        }
+        if item.given("source_rate").is_none() {
+            return Ok(Vec::new());
+        }
+        let flows = hit.iter().flat_map(|g| g.flows.clone().map(FlowId)).collect();
+        Ok(vec![Event::FlowSource { flows, source: item.source_rate()? }])
+    }
+
+    fn to_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+        let (directed, one_way) = link_text(item, "link", name, item.origin_of("link"), self.network)?;
+        let link = directed.link;
+        let mut events = Vec::new();
+        if item.given("rate").is_some() {
+            let rate = self.rate(item, name, directed, one_way)?;
+            events.push(Event::LinkRate { link, rate });
+        }
+        if item.given("delay").is_some() {
+            let delay = self.delay(item, name, directed, one_way)?;
+            events.push(Event::LinkDelay { link, delay });
+        }
+        if let Some(loss) = item.opt_number("loss")? {
+            events.push(Event::LinkLoss { link, loss });
+        }
+        match item.opt_switch("up")? {
+            Some(true) => events.push(Event::LinkUp { link }),
+            Some(false) => events.push(Event::LinkDown { link }),
+            None => {}
+        }
+        Ok(events)
+    }
+
+    /// The link's rates from this event on.
+    fn rate(&mut self, item: &Item<'_>, name: &str, of: DirectedLink, one_way: bool) -> Result<[Rate; 2]> {
+        check_directions(item, "rate", name, one_way)?;
+        let on_medium = self.links[of.link.index()].medium.is_some();
+        let new = if on_medium { item.rates_of("rate", &RATES, "802.11a")? } else { item.rates("rate")? };
+        Ok(change(&mut self.rates[of.link.index()], new, of.direction, one_way))
+    }
+
+    /// The link's delays from this event on.
+    fn delay(&mut self, item: &Item<'_>, name: &str, of: DirectedLink, one_way: bool) -> Result<[Span; 2]> {
+        if self.links[of.link.index()].medium.is_some() {
+            let value = item.value("delay")?;
+            let message = format!("{name} is on a medium, which has no delay of its own");
+            return Err(item.error("delay", &value, message, ""));
+        }
+        check_directions(item, "delay", name, one_way)?;
+        let new = item.spans("delay")?;
+        Ok(change(&mut self.delays[of.link.index()], new, of.direction, one_way))
+    }
+
+    fn to_node(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+        let node = self.network.node(item, "node", name, item.origin_of("node"))?;
+        let ratio = item.opt_number("cache_ratio")?;
+        Ok(ratio.map(|ratio| Event::NodeCacheRatio { node, ratio }).into_iter().collect())
+    }
+}
+
+/// Refuses two values for one direction.
+fn check_directions(item: &Item<'_>, key: &str, name: &str, one_way: bool) -> Result<()> {
+    match item.given(key).filter(|v| one_way && v.as_list().is_some()) {
+        None => Ok(()),
+        Some(value) => {
+            let message = format!("two values, but \"{name}\" is one direction");
+            Err(item.error(key, value, message, ""))
+        }
+    }
+}
+
+/// Changes the value of one direction, the first that the event's text names, or of both.
+fn change<T: Copy>(values: &mut [T; 2], new: [T; 2], direction: usize, one_way: bool) -> [T; 2] {
+    values[direction] = new[0];
+    if !one_way {
+        values[1 - direction] = new[1];
+    }
+    *values
+}

@@ -1,0 +1,264 @@
+//! `[[expectation]]`: what a source states of a scenario.
+
+use weir_core::units::{Rate, Span};
+use weir_document::{Item, Kind, Shape, Value, list};
+
+use super::axes::holds_here;
+use super::flows::{Group, no_group};
+use super::links::link_text;
+use super::nodes::Network;
+use super::{Loader, Result};
+use crate::model::{Axis, Bound, Expectation, Flow, FlowId, Metric, Select, Window};
+use crate::read::ScenarioItem;
+
+/// What an expectation may speak of.
+pub(super) struct Subjects<'s> {
+    pub(super) network: &'s Network,
+    pub(super) flows: &'s [Flow],
+    pub(super) groups: &'s [Group],
+    /// In the order of the file; none where a shortened run does not come to a window.
+    pub(super) windows: &'s [Option<Window>],
+    pub(super) axes: &'s [Axis],
+    /// The scenario's default scheme.
+    pub(super) scheme: &'s str,
+}
+
+/// An expectation, or why a changed scenario cannot have it: what it is about, and the reason.
+enum Read {
+    Holds(Expectation),
+    LeftOut(String, String),
+    /// The axes stand at another point than its `when`.
+    Elsewhere,
+}
+
+impl Loader<'_> {
+    pub(super) fn expectations(&mut self, subjects: &Subjects<'_>) -> Result<Vec<Expectation>> {
+        let mut expectations = Vec::new();
+        let mut without = Vec::new();
+        for listed in &self.all("expectation") {
+            let item = self.item(listed);
+            item.check_keys()?;
+            match self.expectation(&item, subjects)? {
+                Read::Holds(expectation) => expectations.push(expectation),
+                Read::LeftOut(what, why) => without.push((what, why)),
+                Read::Elsewhere => {}
+            }
+        }
+        self.leave_out("expectations", &without, |what| format!("expectation ({what})"));
+        Ok(expectations)
+    }
+
+    fn expectation(&self, item: &Item<'_>, subjects: &Subjects<'_>) -> Result<Read> {
+        let metric_name = item.choice("metric")?;
+        let metric = Metric::ALL.iter().find(|m| m.1 == metric_name).map_or(Metric::Goodput, |m| m.0);
+        let source = item.text("source")?;
+        let (kind, stated) = stated(item, metric)?;
+        let tolerance = match item.opt_number("tolerance")? {
+            Some(tolerance) => tolerance,
+            None if kind == Bound::About => 0.05,
+            None => 0.0,
+        };
+        let (select, described) = self.select(item, metric, subjects)?;
+        let window = self.measured(item, subjects)?;
+        let mut left_out = None;
+        if window.1 > self.duration {
+            let why = format!("the run ends at {}", self.duration);
+            if !self.shortened {
+                return Err(item.error("window", &*item.value("window")?, why, ""));
+            }
+            left_out = Some(why);
+        }
+        let what = match item.opt_text("what")? {
+            Some(what) => what,
+            None => format!("{}{described}, {} to {}", words(metric), seconds(window.0), seconds(window.1)),
+        };
+        if let Some(when) = item.given("when")
+            && !holds_here(item, when, subjects.axes)?
+        {
+            return Ok(Read::Elsewhere);
+        }
+        if select.flows.is_empty() && is_about_flows(metric, &select) {
+            left_out = Some("there are no such flows".to_owned());
+        }
+        if let Some(why) = left_out {
+            return Ok(Read::LeftOut(what, why));
+        }
+        let scheme = item.opt_text("scheme")?.unwrap_or_else(|| subjects.scheme.to_owned());
+        let expectation =
+            Expectation { what, source, scheme, window, metric, select, stated, tolerance, kind };
+        Ok(Read::Holds(expectation))
+    }
+
+    /// From when to when it is measured; a window as the file has it, not cut.
+    fn measured(&self, item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Span, Span)> {
+        let Some(value) = item.given("window") else { return Ok((Span::ZERO, self.duration)) };
+        if let Kind::Text(name) = &value.kind {
+            return self.named_window(item, value, name, subjects);
+        }
+        item.window_times()?.ok_or_else(|| {
+            item.error("window", value, format!("{value} is not {}", Shape::Window.wanted()), "")
+        })
+    }
+
+    fn named_window(
+        &self,
+        item: &Item<'_>,
+        value: &Value,
+        name: &str,
+        subjects: &Subjects<'_>,
+    ) -> Result<(Span, Span)> {
+        let all = self.all("window");
+        let found = all.iter().zip(subjects.windows).find(|(listed, window)| {
+            listed.name() == name || window.as_ref().is_some_and(|w| w.name == name)
+        });
+        let Some((listed, _)) = found else {
+            let help = format!("windows: {}", list(all.iter().map(|listed| listed.name())));
+            return Err(item.error("window", value, format!("there is no window `{name}`"), help));
+        };
+        let window = self.item(listed);
+        Ok((window.span("from")?, window.span("to")?))
+    }
+
+    /// What is measured, and that in words.
+    fn select(&self, item: &Item<'_>, metric: Metric, subjects: &Subjects<'_>) -> Result<(Select, String)> {
+        let (mut select, words) = select_flows(item, subjects)?;
+        let links = select_links(item, metric, subjects.network, &mut select)?;
+        let fits = |f: &Flow| {
+            select.class.is_none_or(|c| c == f.class)
+                && select.flow.as_ref().is_none_or(|g| *g == f.name)
+                && select.consumer.is_none_or(|c| c == f.consumer)
+                && select.prefix.as_ref().is_none_or(|p| *p == f.prefix)
+        };
+        let flows = subjects.flows;
+        select.flows = (0..flows.len()).filter(|&i| fits(&flows[i])).map(FlowId).collect();
+        // An override may take flows away; the file itself may not speak of none.
+        let may_be_none = self.changed.iter().any(|p| p.starts_with("flow.") || p.starts_with("generate"));
+        if select.flows.is_empty() && is_about_flows(metric, &select) && !may_be_none {
+            return Err(item.error_here(format!("there is no flow of {}", words.join(", ")), ""));
+        }
+        let mut chosen = select.flows.iter().map(|f| &flows[f.index()]);
+        if metric.needs_amount()
+            && let Some(endless) = chosen.find(|flow| flow.amount.is_none())
+        {
+            let message = format!("flow {} is never complete: it has no `amount`", endless.name);
+            return Err(item.error_here(message, ""));
+        }
+        let of = if words.is_empty() { String::new() } else { format!(" of {}", words.join(", ")) };
+        Ok((select, of + &links))
+    }
+}
+
+/// What the keys about flows choose, and that in words.
+fn select_flows(item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Select, Vec<String>)> {
+    let mut words = Vec::new();
+    let mut select = Select::default();
+    if let Some(class) = item.opt_class("class")? {
+        select.class = Some(class);
+        words.push(format!("class {class}"));
+    }
+    if let Some(flow) = item.opt_text("flow")? {
+        if !subjects.groups.iter().any(|g| g.name == flow) {
+            return Err(no_group(item, "flow", &flow, subjects.groups));
+        }
+        words.push(format!("flow {flow}"));
+        select.flow = Some(flow);
+    }
+    if let Some(consumer) = item.opt_text("consumer")? {
+        let at = item.origin_of("consumer");
+        select.consumer = Some(subjects.network.node(item, "consumer", &consumer, at)?);
+        words.push(format!("consumer {consumer}"));
+    }
+    if let Some(prefix) = item.opt_text("prefix")? {
+        words.push(format!("prefix {prefix}"));
+        select.prefix = Some(prefix);
+    }
+    Ok((select, words))
+}
+
+/// Adds the directions of links to what is measured, and gives them in words.
+fn select_links(item: &Item<'_>, metric: Metric, network: &Network, select: &mut Select) -> Result<String> {
+    let given = item.given("link");
+    if let Some(value) = given.filter(|_| !metric.needs_link()) {
+        let message = format!("{} is not measured on links", metric.name());
+        return Err(item.error("link", value, message, ""));
+    }
+    let mut texts = Vec::new();
+    for (text, at) in if given.is_some() { item.texts("link")? } else { Vec::new() } {
+        let (link, one_way) = link_text(item, "link", &text, at, network)?;
+        if !one_way {
+            let (a, b) = text.split_once('-').unwrap_or((&text, ""));
+            let help = format!("write \"{a}->{b}\" or \"{b}->{a}\": Data goes towards the consumer");
+            let message = format!("`{text}` has two directions");
+            return Err(item.doc.error(at, item.path_of("link"), message, help));
+        }
+        select.links.push(link);
+        texts.push(text.to_string());
+    }
+    if metric.needs_link() && texts.is_empty() {
+        let message = format!("{} is measured on a link, and the key `link` is missing", metric.name());
+        return Err(item.error_here(message, "write link = \"R3->R2\""));
+    }
+    Ok(if texts.is_empty() { String::new() } else { format!(" on {}", texts.join(" and ")) })
+}
+
+/// The bound and the value stated, in the metric's unit.
+fn stated(item: &Item<'_>, metric: Metric) -> Result<(Bound, f64)> {
+    let kinds = [("about", Bound::About), ("at_most", Bound::AtMost), ("at_least", Bound::AtLeast)];
+    let given: Vec<_> =
+        kinds.iter().filter_map(|(key, kind)| item.given(key).map(|v| (*key, *kind, v))).collect();
+    let [(key, kind, value)] = given[..] else {
+        let message = if given.is_empty() { "it states no value" } else { "it states more than one value" };
+        return Err(item.error_here(message, "give exactly one of: about, at_most, at_least"));
+    };
+    let wrong = |message: String| item.error(key, value, message, "");
+    let stated = match &value.kind {
+        Kind::Int(n) => *n as f64,
+        Kind::Float(x) if x.is_finite() => *x,
+        Kind::Text(text) => match metric.unit() {
+            "bit/s" => text.parse::<Rate>().map_err(|e| wrong(e.to_string()))?.as_bps_f64(),
+            "ms" => text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_millis_f64(),
+            "s" => text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_secs_f64(),
+            _ => return Err(wrong(format!("`{text}` is not a number, which {} is", metric.name()))),
+        },
+        _ => return Err(wrong(format!("{value} is not {}", Shape::Quantity.wanted()))),
+    };
+    Ok((kind, stated))
+}
+
+/// Whether an expectation is about flows: one about a link alone is not, and stands without any.
+fn is_about_flows(metric: Metric, select: &Select) -> bool {
+    let chosen = select.class.is_some()
+        || select.flow.is_some()
+        || select.consumer.is_some()
+        || select.prefix.is_some();
+    !metric.needs_link() || metric == Metric::DataRate || chosen
+}
+
+fn words(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Goodput => "goodput",
+        Metric::DataRate => "rate of Data",
+        Metric::DelayMean => "mean delay",
+        Metric::DelayP50 => "median delay",
+        Metric::DelayP95 => "95th percentile of the delay",
+        Metric::DelayP99 => "99th percentile of the delay",
+        Metric::Lost => "Data packets lost",
+        Metric::Retransmitted => "Interests retransmitted",
+        Metric::Timeouts => "Interests timed out",
+        Metric::Completion => "time to completion",
+        Metric::CompletionMean => "mean time to completion",
+        Metric::Unfinished => "unfinished flows",
+        Metric::Utilisation => "utilisation",
+        Metric::QueueMean => "mean queueing delay",
+        Metric::QueueP99 => "99th percentile of the queueing delay",
+        Metric::QueuePackets => "mean queue length",
+        Metric::Jain => "Jain's index over the flows",
+        Metric::Unfairness => "largest deviation from equal shares",
+        Metric::Settle => "time to settle",
+    }
+}
+
+/// A time in seconds, as people write windows.
+fn seconds(span: Span) -> String {
+    format!("{} s", span.as_secs_f64())
+}

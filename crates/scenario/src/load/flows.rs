@@ -1,0 +1,240 @@
+//! `[[flow]]`: groups of flows, whose lists and ranges step together.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Range;
+
+use weir_core::units::{Bytes, Span};
+use weir_document::{DocumentError, Item, did_you_mean, list};
+
+use super::nodes::Network;
+use super::{Loader, Result};
+use crate::model::{Flow, NodeId};
+use crate::read::ScenarioItem;
+
+pub(super) const MAX_FLOWS: usize = 100_000;
+
+/// The flows of one `[[flow]]`.
+pub(super) struct Group {
+    pub(super) name: String,
+    /// Where they stand among all flows.
+    pub(super) flows: Range<usize>,
+}
+
+impl Loader<'_> {
+    pub(super) fn flows(&self, network: &Network) -> Result<(Vec<Flow>, Vec<Group>)> {
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
+        // The first flow of each prefix: all of them fetch the same Data.
+        let mut first_of_prefix: BTreeMap<String, usize> = BTreeMap::new();
+        for listed in &self.all("flow") {
+            let item = self.item(listed);
+            item.check_keys()?;
+            let name = item.label("name")?;
+            if groups.iter().any(|g| g.name == name) {
+                let message = format!("there are two flow groups `{name}`");
+                let help = "give each [[flow]] its own name";
+                return Err(self.doc.error(item.origin_of("name"), item.path_of("name"), message, help));
+            }
+            let begin = flows.len();
+            add_group(&item, &name, network, &mut flows)?;
+            for (i, flow) in flows.iter().enumerate().skip(begin) {
+                self.check_times(&item, flow)?;
+                match first_of_prefix.entry(flow.prefix.clone()) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(i);
+                    }
+                    Entry::Occupied(entry) => check_same_data(&item, flow, &flows[*entry.get()])?,
+                }
+            }
+            groups.push(Group { name, flows: begin..flows.len() });
+        }
+        Ok((flows, groups))
+    }
+
+    fn check_times(&self, item: &Item<'_>, flow: &Flow) -> Result<()> {
+        if flow.start >= self.duration && !self.shortened {
+            let value = item.value("start")?;
+            let message = format!("starts at {}, but the run ends at {}", flow.start, self.duration);
+            return Err(item.error("start", &value, message, ""));
+        }
+        if let Some(stop) = flow.stop.filter(|&stop| stop <= flow.start) {
+            let value = item.value("stop")?;
+            let message = format!("stops at {stop}, but starts at {}", flow.start);
+            return Err(item.error("stop", &value, message, ""));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses two flows of one prefix whose Data would differ.
+fn check_same_data(item: &Item<'_>, flow: &Flow, other: &Flow) -> Result<()> {
+    let key = match (other.payload == flow.payload, other.freshness == flow.freshness) {
+        (true, true) => return Ok(()),
+        (false, _) => "payload",
+        (true, false) => "freshness",
+    };
+    let message = format!(
+        "flow {} and flow {} fetch the same {}, but with another {key}",
+        flow.name, other.name, flow.prefix
+    );
+    let help = format!("give both the same {key}, or different prefixes");
+    Err(item.doc.error(item.origin_of(key), item.path_of(key), message, help))
+}
+
+/// What steps from flow to flow of a group: one value for all of them, or one for each.
+struct Steps {
+    consumers: Vec<String>,
+    prefixes: Vec<String>,
+    /// For each producer of a flow, its names.
+    producers: Vec<Vec<String>>,
+    starts: Vec<Span>,
+    stops: Option<Vec<Span>>,
+    amounts: Option<Vec<u64>>,
+}
+
+/// The value for the `i`th flow.
+fn nth<T>(values: &[T], i: usize) -> &T {
+    &values[i.min(values.len() - 1)]
+}
+
+impl Steps {
+    fn read(item: &Item<'_>, count: Option<usize>) -> Result<Steps> {
+        let expanded = |key: &str| -> Result<Vec<String>> {
+            let mut all = Vec::new();
+            for (text, at) in item.texts(key)? {
+                all.extend(item.expand(key, &text, at, count)?);
+            }
+            Ok(all)
+        };
+        let consumers = expanded("consumer")?;
+        let prefixes = expanded("prefix")?;
+        let producers = item.texts("producer")?;
+        let producers = producers.iter().map(|(text, at)| item.expand("producer", text, *at, count));
+        Ok(Steps {
+            consumers,
+            prefixes,
+            producers: producers.collect::<Result<_>>()?,
+            starts: item.spans_each("start")?.unwrap_or_default(),
+            stops: item.spans_each("stop")?,
+            amounts: item.wholes_each("amount")?,
+        })
+    }
+
+    /// How many values each key has.
+    fn lengths(&self) -> Vec<(&'static str, usize)> {
+        let mut lengths = vec![
+            ("consumer", self.consumers.len()),
+            ("prefix", self.prefixes.len()),
+            ("start", self.starts.len()),
+        ];
+        lengths.extend(self.producers.iter().map(|p| ("producer", p.len())));
+        lengths.extend(self.stops.iter().map(|s| ("stop", s.len())));
+        lengths.extend(self.amounts.iter().map(|a| ("amount", a.len())));
+        lengths
+    }
+
+    /// How many flows the group has: `count`, or the longest of its lists.
+    fn flows(&self, item: &Item<'_>, count: Option<usize>) -> Result<usize> {
+        let lengths = self.lengths();
+        let n = count.unwrap_or_else(|| lengths.iter().map(|l| l.1).max().unwrap_or(1));
+        // With a count of 0 there is nothing to step through.
+        let wrong = lengths.iter().find(|&&(_, length)| length != n && length != 1 && n != 0);
+        let Some(&(key, length)) = wrong else { return Ok(n) };
+        let message = match (length, count) {
+            (0, _) => "an empty list".to_owned(),
+            (_, Some(n)) => format!("{length} values, but `count` is {n}"),
+            (_, None) => {
+                let longest = lengths.iter().find(|l| l.1 == n).map_or("", |l| l.0);
+                format!("{length} values, but `{longest}` has {n}")
+            }
+        };
+        let help = "ranges and lists step together: one value for all flows, or one for each";
+        let value = item.value(key)?;
+        Err(item.error(key, &value, message, help))
+    }
+
+    /// Consumer, prefix and producers of the `i`th flow.
+    fn ends(&self, item: &Item<'_>, network: &Network, i: usize) -> Result<(NodeId, String, Vec<NodeId>)> {
+        let node = |key, names: &[String]| {
+            let name: &String = nth(names, i);
+            network.node(item, key, name, item.origin_of(key))
+        };
+        let consumer = node("consumer", &self.consumers)?;
+        let prefix = nth(&self.prefixes, i);
+        item.check_prefix("prefix", prefix, item.origin_of("prefix"), false)?;
+        let mut producers = Vec::with_capacity(self.producers.len());
+        for names in &self.producers {
+            let producer = node("producer", names)?;
+            if producer == consumer {
+                let name = network.name(producer);
+                let message = format!("{name} is the consumer of {prefix} and its producer");
+                let help = "a flow crosses at least one link";
+                let at = item.origin_of("producer");
+                return Err(item.doc.error(at, item.path_of("producer"), message, help));
+            }
+            if !producers.contains(&producer) {
+                producers.push(producer);
+            }
+        }
+        Ok((consumer, prefix.clone(), producers))
+    }
+}
+
+/// Appends the flows of one `[[flow]]`.
+fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flow>) -> Result<()> {
+    let count = item.opt_whole("count")?.map(|n| n as usize);
+    let steps = Steps::read(item, count)?;
+    let n = steps.flows(item, count)?;
+    if steps.producers.is_empty() && n > 0 {
+        let value = item.value("producer")?;
+        return Err(item.error("producer", &value, "an empty list", "a flow has at least one producer"));
+    }
+    if flows.len() + n > MAX_FLOWS {
+        return Err(item.error_here(format!("there are more than {MAX_FLOWS} flows"), ""));
+    }
+    let class = item.class("class")?;
+    let spread = item.span("start_spread")?;
+    let source = item.source_rate()?;
+    let payload = payload(item)?;
+    let lifetime = item.positive_span("lifetime")?;
+    let freshness = item.opt_span("freshness")?;
+    let scheme = item.opt_text("scheme")?;
+    for i in 0..n {
+        let (consumer, prefix, producers) = steps.ends(item, network, i)?;
+        let later = Span::from_nanos((spread.as_nanos() as u128 * i as u128 / n as u128) as u64);
+        flows.push(Flow {
+            name: name.to_owned(),
+            consumer,
+            producers,
+            prefix,
+            class,
+            start: *nth(&steps.starts, i) + later,
+            stop: steps.stops.as_ref().map(|stops| *nth(stops, i)),
+            amount: steps.amounts.as_ref().map(|amounts| *nth(amounts, i)),
+            source,
+            payload,
+            lifetime,
+            freshness,
+            scheme: scheme.clone(),
+        });
+    }
+    Ok(())
+}
+
+fn payload(item: &Item<'_>) -> Result<Bytes> {
+    let payload = item.size("payload")?;
+    if (1..=8192).contains(&payload.as_u64()) {
+        return Ok(payload);
+    }
+    let value = item.value("payload")?;
+    Err(item.error("payload", &value, format!("{payload} is not 1 B to 8192 B"), ""))
+}
+
+/// The error that `key` names a group of flows that is not there.
+pub(super) fn no_group(item: &Item<'_>, key: &str, name: &str, groups: &[Group]) -> DocumentError {
+    let known = || groups.iter().map(|g| g.name.as_str());
+    let message = format!("there is no flow group `{name}`{}", did_you_mean(name, known()));
+    let help = format!("flow groups: {}", list(known()));
+    item.doc.error(item.origin_of(key), item.path_of(key), message, help)
+}

@@ -1,0 +1,243 @@
+//! From the tree to a checked [`Scenario`]: a module for each section of the file.
+
+mod axes;
+mod events;
+mod expectations;
+mod flows;
+mod links;
+mod nodes;
+mod routes;
+mod sample;
+mod scheme;
+mod settings;
+mod windows;
+
+use std::sync::Arc;
+
+use weir_core::units::Span;
+use weir_document::{Document, DocumentError, Item, Location, Origin, Param, Table, annotate};
+
+use crate::error::ScenarioError;
+use crate::expand::{check_sections, expand, items};
+use crate::generate::generate;
+use crate::keys;
+use crate::model::*;
+use crate::set::{Override, apply, changes, item_name};
+
+type Result<T> = core::result::Result<T, DocumentError>;
+
+impl Scenario {
+    /// Reads a scenario from its text: `name` is what it is called in results, `file` the label of
+    /// the text in messages.
+    ///
+    /// # Errors
+    /// The first mistake found in the text or the overrides, with its place and what would be right.
+    pub fn parse(
+        name: &str,
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+    ) -> core::result::Result<Scenario, ScenarioError> {
+        let read = Scenario::read(name, file, text, overrides);
+        let scenario = read.map_err(|error| blame_overrides(error, name, file, text, overrides))?;
+        Ok(scenario)
+    }
+
+    fn read(name: &str, file: &str, text: &str, overrides: &[Override]) -> Result<Scenario> {
+        let mut doc = Document::new(keys::FORMAT, file, text);
+        let mut root = doc.tree()?;
+        check_sections(&doc, &root)?;
+        annotate(&doc, &mut root)?;
+        let changes = changes(&mut doc, &root, overrides)?;
+        for change in &changes {
+            apply(&doc, &mut root, change, true)?;
+        }
+        generate(&doc, &mut root)?;
+        expand(&doc, &mut root)?;
+        for change in &changes {
+            apply(&doc, &mut root, change, false)?;
+        }
+        let changed = changes.iter().map(|c| c.path.as_str()).collect();
+        Loader::new(&doc, &root, changed)?.scenario(name)
+    }
+
+    /// An error at a place of this scenario, for what others check: a scheme's name or parameter.
+    pub fn error_at(
+        &self,
+        location: &Location,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ScenarioError {
+        DocumentError::new(location.clone(), key, message, help, &self.text).into()
+    }
+
+    /// An error at a parameter of a scheme.
+    pub fn param_error(
+        &self,
+        scheme: &str,
+        param: &Param,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ScenarioError {
+        self.error_at(&param.location, format!("scheme.{scheme}.{}", param.key), message, help)
+    }
+}
+
+/// An error in the file that shows only with some of the overrides is an error of these.
+fn blame_overrides(
+    error: DocumentError,
+    name: &str,
+    file: &str,
+    text: &str,
+    overrides: &[Override],
+) -> DocumentError {
+    if !matches!(error.location(), Location::File { .. }) {
+        return error;
+    }
+    let without = |left_out: usize| {
+        let mut rest = overrides.to_vec();
+        rest.remove(left_out);
+        Scenario::read(name, file, text, &rest)
+    };
+    let at_fault = |i: &usize| without(*i).err().is_none_or(|other| !other.is_same(&error));
+    let labels: Vec<String> = (0..overrides.len()).filter(at_fault).map(|i| overrides[i].label()).collect();
+    if labels.is_empty() { error } else { error.made_by(&labels.join(" ")) }
+}
+
+/// Reads the tree of one scenario, after overrides and expansion.
+struct Loader<'a> {
+    doc: &'a Document,
+    root: &'a Table,
+    /// Paths of the overrides.
+    changed: Vec<&'a str>,
+    /// Length of the run.
+    duration: Span,
+    /// Whether an override gives the length of the run: what the file has after it is then left out with
+    /// a note, and else a mistake.
+    shortened: bool,
+    /// What was left out or cut, and why.
+    notes: Vec<String>,
+}
+
+/// One of the tables of a section such as `[[link]]`.
+struct Listed<'a> {
+    section: &'static str,
+    /// Its path for `--set`: `link.R2-R3`.
+    path: String,
+    /// Where its header stands.
+    origin: Origin,
+    table: &'a Table,
+}
+
+impl Listed<'_> {
+    /// The path without its section: `R2-R3`.
+    fn name(&self) -> &str {
+        self.path.strip_prefix(self.section).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&self.path)
+    }
+}
+
+impl<'a> Loader<'a> {
+    fn new(doc: &'a Document, root: &'a Table, changed: Vec<&'a str>) -> Result<Loader<'a>> {
+        let top = Item { doc, section: "", path: "", table: root, origin: Origin::Default };
+        let duration = top.positive_span("duration")?;
+        let shortened = matches!(top.given("duration").map(|v| v.origin), Some(Origin::Set(_)));
+        Ok(Loader { doc, root, changed, duration, shortened, notes: Vec::new() })
+    }
+
+    /// The tables of a section, in the order of the file.
+    fn all(&self, section: &'static str) -> Vec<Listed<'a>> {
+        let listed = |(i, value, table): (usize, &'a weir_document::Value, &'a Table)| Listed {
+            section,
+            path: format!("{section}.{}", item_name(section, i, value)),
+            origin: value.origin,
+            table,
+        };
+        items(self.root, section).map(listed).collect()
+    }
+
+    /// One of these tables, to read from.
+    fn item<'i>(&'i self, listed: &'i Listed<'a>) -> Item<'i> {
+        let Listed { section, path, origin, table } = listed;
+        Item { doc: self.doc, section, path, table, origin: *origin }
+    }
+
+    fn scenario(mut self, name: &str) -> Result<Scenario> {
+        let top = Item { doc: self.doc, section: "", path: "", table: self.root, origin: Origin::Default };
+        let title = top.text("title")?;
+        let source = top.opt_text("source")?.unwrap_or_default();
+        let (scheme, scheme_params, mut schemes) = self.scheme()?;
+        let (mut nodes, mut network) = self.nodes()?;
+        let mut links = self.links(&mut network)?;
+        let media = self.media(&mut network, &mut links)?;
+        let (flows, groups) = self.flows(&network)?;
+        let sample = sample::step(&top, self.duration, flows.len() + 2 * links.len())?;
+        schemes.extend(self.schemes_of_flows_and_expectations());
+        let routes = self.routes(&network, &links, &flows)?;
+        let events = self.events(&network, &links, &groups)?;
+        let windows = self.windows()?;
+        let axes = self.axes()?;
+        let settings = self.settings(&scheme_params);
+        let axes = self.current(axes, &settings)?;
+        self.note_axes_off_their_values(&axes);
+        let (network, flows_of, groups) = (&network, &flows[..], &groups[..]);
+        let subjects = expectations::Subjects {
+            network,
+            flows: flows_of,
+            groups,
+            windows: &windows,
+            axes: &axes,
+            scheme: &scheme,
+        };
+        let expectations = self.expectations(&subjects)?;
+        nodes::set_roles(&mut nodes, &flows);
+        Ok(Scenario {
+            name: name.to_owned(),
+            title,
+            source,
+            duration: self.duration,
+            scheme,
+            sample,
+            nodes,
+            links,
+            media,
+            flows,
+            routes,
+            events,
+            windows: windows.into_iter().flatten().collect(),
+            expectations,
+            axes,
+            settings,
+            notes: self.notes,
+            scheme_params,
+            schemes,
+            text: Arc::clone(&self.doc.text),
+        })
+    }
+
+    /// Notes what was left out and why: a line for each reason.
+    fn leave_out(&mut self, many: &str, out: &[(String, String)], one: impl Fn(&str) -> String) {
+        let mut reasons: Vec<&str> = Vec::new();
+        for (_, why) in out {
+            if !reasons.contains(&why.as_str()) {
+                reasons.push(why);
+            }
+        }
+        for why in reasons {
+            let of: Vec<String> = out.iter().filter(|o| o.1 == why).map(|o| o.0.clone()).collect();
+            self.notes.push(match &of[..] {
+                [only] => format!("{} left out: {why}", one(only)),
+                _ => format!("{} {many} left out ({}): {why}", of.len(), first_of(&of)),
+            });
+        }
+    }
+}
+
+/// The first few of many, for a note of one line.
+fn first_of(names: &[String]) -> String {
+    let shown = names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match names.len().saturating_sub(3) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}

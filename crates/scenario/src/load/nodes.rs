@@ -1,0 +1,136 @@
+//! `[[node]]`: the nodes, and the network's names.
+
+use std::collections::BTreeMap;
+
+use weir_core::units::Bytes;
+use weir_document::{Item, Limit, Origin, did_you_mean, list};
+
+use super::{Loader, Result};
+use crate::model::{CachePolicy, DirectedLink, Flow, Node, NodeId, Role};
+use crate::names;
+use crate::read::ScenarioItem;
+
+const MAX_NODES: usize = 20_000;
+
+/// Nodes by name, and links by the nodes at their ends.
+pub(super) struct Network {
+    nodes: BTreeMap<String, NodeId>,
+    /// Names of the nodes, by their number.
+    pub(super) names: Vec<String>,
+    /// Each link twice, once for each direction.
+    pub(super) links: BTreeMap<(NodeId, NodeId), DirectedLink>,
+}
+
+impl Network {
+    /// The node of this name, which `key` gives at `at`.
+    pub(super) fn node(&self, item: &Item<'_>, key: &str, name: &str, at: Origin) -> Result<NodeId> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            let known = || self.names.iter().map(String::as_str);
+            let meant = did_you_mean(name, known());
+            let help = if self.names.is_empty() {
+                "there are no nodes: write [[node]] and below it name = \"R1\"".to_owned()
+            } else {
+                format!("nodes: {}", list(known()))
+            };
+            item.doc.error(at, item.path_of(key), format!("there is no node `{name}`{meant}"), help)
+        })
+    }
+
+    pub(super) fn name(&self, node: NodeId) -> &str {
+        &self.names[node.index()]
+    }
+
+    /// The direction from `a` to `b` of the link between them, which `key` names at `at`.
+    pub(super) fn link(
+        &self,
+        item: &Item<'_>,
+        key: &str,
+        a: NodeId,
+        b: NodeId,
+        at: Origin,
+    ) -> Result<DirectedLink> {
+        self.links.get(&(a, b)).copied().ok_or_else(|| {
+            let (a_name, b_name) = (self.name(a), self.name(b));
+            let of_a = self.links.range((a, NodeId(0))..=(a, NodeId(usize::MAX)));
+            let message = format!("there is no link between {a_name} and {b_name}");
+            let help = format!("{a_name} has links to: {}", list(of_a.map(|(ends, _)| self.name(ends.1))));
+            item.doc.error(at, item.path_of(key), message, help)
+        })
+    }
+}
+
+impl Loader<'_> {
+    pub(super) fn nodes(&self) -> Result<(Vec<Node>, Network)> {
+        let mut network = Network { nodes: BTreeMap::new(), names: Vec::new(), links: BTreeMap::new() };
+        let mut nodes = Vec::new();
+        let all = self.all("node");
+        if all.is_empty() {
+            let help = "write [[node]] and below it name = \"R1\", or a range: name = \"R{1..4}\"";
+            return Err(self.doc.error(Origin::Default, "node", "there are no nodes", help));
+        }
+        for listed in &all {
+            let item = self.item(listed);
+            item.check_keys()?;
+            let name = item.text("name")?;
+            let wrong = |message| self.doc.error(item.origin_of("name"), item.path_of("name"), message, "");
+            names::check_node(&name).map_err(wrong)?;
+            if nodes.len() >= MAX_NODES {
+                return Err(item.error_here(format!("there are more than {MAX_NODES} nodes"), ""));
+            }
+            if network.nodes.insert(name.clone(), NodeId(nodes.len())).is_some() {
+                return Err(wrong(format!("there are two nodes `{name}`")));
+            }
+            network.names.push(name.clone());
+            nodes.push(node(&item, name)?);
+        }
+        Ok((nodes, network))
+    }
+}
+
+fn node(item: &Item<'_>, name: String) -> Result<Node> {
+    let (cache_packets, cache_bytes) = match item.limit("cache")? {
+        Limit::Packets(n) => (n, None),
+        Limit::Bytes(bytes) if bytes == Bytes::ZERO => (0, None),
+        Limit::Bytes(bytes) => (u64::MAX, Some(bytes)),
+        Limit::Unlimited => (u64::MAX, None),
+    };
+    let is_fifo = item.choice("cache_policy")? == "fifo";
+    let cache_ratio_prefixes = cache_ratio_prefixes(item)?;
+    Ok(Node {
+        name,
+        cache_packets,
+        cache_bytes,
+        cache_policy: if is_fifo { CachePolicy::Fifo } else { CachePolicy::Lru },
+        cache_ratio: item.number("cache_ratio")?,
+        cache_ratio_prefixes,
+        active: item.switch("active")?,
+        position: item.position()?,
+        role: Role::Router,
+    })
+}
+
+fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {
+    let key = "cache_ratio_for";
+    let mut prefixes = Vec::new();
+    if item.given(key).is_none() {
+        return Ok(prefixes);
+    }
+    for (text, at) in item.texts(key)? {
+        for prefix in item.expand(key, &text, at, None)? {
+            item.check_prefix(key, &prefix, at, true)?;
+            prefixes.push(prefix);
+        }
+    }
+    Ok(prefixes)
+}
+
+/// Gives each node the role that its flows make of it.
+pub(super) fn set_roles(nodes: &mut [Node], flows: &[Flow]) {
+    for flow in flows {
+        let producers = flow.producers.iter().map(|&p| (p, Role::Producer));
+        for (node, role) in producers.chain([(flow.consumer, Role::Consumer)]) {
+            let now = &mut nodes[node.index()].role;
+            *now = if *now == Role::Router || *now == role { role } else { Role::Peer };
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! `[routing]` and `[[route]]`: the next hops of each node for each prefix.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+
+use weir_document::{DocumentError, Item, Origin, Table, Value, list};
+
+use super::flows::MAX_FLOWS;
+use super::nodes::Network;
+use super::{Loader, Result};
+use crate::expand::zip;
+use crate::model::{Flow, Link, NodeId, Route};
+use crate::names;
+use crate::read::ScenarioItem;
+use crate::routing::{FAR, Given, Graph, Policy, Search, lookup};
+
+/// The routes that `[[route]]` may give in all.
+const MAX_ROUTES: usize = 20 * MAX_FLOWS;
+
+/// A prefix and its flows.
+struct Prefix<'f> {
+    name: &'f str,
+    /// Numbers of the flows that fetch it.
+    flows: Vec<usize>,
+}
+
+/// The prefixes in the order in which flows first fetch them.
+fn prefixes(flows: &[Flow]) -> Vec<Prefix<'_>> {
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut prefixes: Vec<Prefix<'_>> = Vec::new();
+    for (i, flow) in flows.iter().enumerate() {
+        let number = *numbers.entry(&flow.prefix).or_insert(prefixes.len());
+        if number == prefixes.len() {
+            prefixes.push(Prefix { name: &flow.prefix, flows: Vec::new() });
+        }
+        prefixes[number].flows.push(i);
+    }
+    prefixes
+}
+
+/// Next hops of some nodes, as a hop `R6->R7|R5` of a `[[route]]` gives them, and where it stands.
+struct Hop {
+    node: NodeId,
+    next_hops: Vec<NodeId>,
+    at: Origin,
+}
+
+impl Loader<'_> {
+    /// Given routes, then those that the policy makes for prefixes without.
+    pub(super) fn routes(&self, network: &Network, links: &[Link], flows: &[Flow]) -> Result<Vec<Route>> {
+        let empty = Table::default();
+        let value = self.root.value("routing");
+        let item = Item {
+            doc: self.doc,
+            section: "routing",
+            path: "routing",
+            table: value.and_then(Value::as_table).unwrap_or(&empty),
+            origin: value.map_or(Origin::Default, |v| v.origin),
+        };
+        item.check_keys()?;
+        let policy = match item.choice("policy")? {
+            "shortest-path" => Some(Policy::ShortestPath),
+            "equal-cost" => Some(Policy::EqualCost),
+            "multipath" => Some(Policy::Multipath),
+            _ => None,
+        };
+        let graph = Graph::new(network.names.len(), links, item.choice("metric")? == "delay");
+        let given = self.given(network)?;
+        let prefixes = prefixes(flows);
+        // Those to search routes for, by their producers: there is one search for each set of these.
+        let mut by_producers: BTreeMap<Vec<NodeId>, Vec<usize>> = BTreeMap::new();
+        for (number, prefix) in prefixes.iter().enumerate() {
+            let producers = prefix.flows.iter().flat_map(|&i| flows[i].producers.iter().copied());
+            let producers: BTreeSet<NodeId> = producers.collect();
+            let producers: Vec<NodeId> = producers.into_iter().collect();
+            if given.keys().any(|g| names::covers(g, prefix.name)) {
+                for &i in &prefix.flows {
+                    self.check_given(network, &given, &flows[i], &producers)?;
+                }
+            } else if policy.is_some() {
+                by_producers.entry(producers).or_default().push(number);
+            } else {
+                return Err(self.not_given(&flows[prefix.flows[0]], &given));
+            }
+        }
+        let policy = policy.unwrap_or(Policy::ShortestPath);
+        let made = self.search(network, &graph, policy, flows, &prefixes, by_producers)?;
+        let mut routes = given_routes(&given);
+        routes.extend(made.into_iter().flatten());
+        Ok(routes)
+    }
+
+    /// The routes of each prefix by the policy, in the order of the nodes.
+    fn search(
+        &self,
+        network: &Network,
+        graph: &Graph,
+        policy: Policy,
+        flows: &[Flow],
+        prefixes: &[Prefix<'_>],
+        by_producers: BTreeMap<Vec<NodeId>, Vec<usize>>,
+    ) -> Result<Vec<Vec<Route>>> {
+        let mut made: Vec<Vec<Route>> = vec![Vec::new(); prefixes.len()];
+        let mut search = Search::new(graph);
+        // The last prefix, from 1, that an Interest for it can bring to each node.
+        let mut seen = vec![0usize; network.names.len()];
+        for (producers, numbers) in by_producers {
+            let of = numbers.iter().flat_map(|&number| &prefixes[number].flows);
+            let consumers: Vec<usize> = of.map(|&i| flows[i].consumer.index()).collect();
+            let distance = search.distances(&producers, Some(&consumers));
+            for number in numbers {
+                let prefix = &prefixes[number];
+                let mut first_visit = |node: usize| mem::replace(&mut seen[node], number + 1) != number + 1;
+                let mut to_visit = Vec::new();
+                for &i in &prefix.flows {
+                    let consumer = flows[i].consumer.index();
+                    if distance[consumer] == FAR {
+                        return Err(self.unreachable(network, graph, &flows[i]));
+                    }
+                    if first_visit(consumer) {
+                        to_visit.push(consumer);
+                    }
+                }
+                // Only the nodes that an Interest can come to have an entry.
+                while let Some(node) = to_visit.pop() {
+                    let next_hops = graph.next_hops(node, distance, policy);
+                    to_visit
+                        .extend(next_hops.iter().map(|(next, _)| next.index()).filter(|&n| first_visit(n)));
+                    if !next_hops.is_empty() {
+                        made[number].push(Route {
+                            node: NodeId(node),
+                            prefix: prefix.name.to_owned(),
+                            next_hops,
+                        });
+                    }
+                }
+                made[number].sort_by_key(|r| r.node);
+            }
+        }
+        Ok(made)
+    }
+
+    /// What the tables `[[route]]` give.
+    fn given(&self, network: &Network) -> Result<Given> {
+        let mut given = Given::new();
+        let mut routes = 0;
+        for listed in &self.all("route") {
+            let item = self.item(listed);
+            item.check_keys()?;
+            let mut hops = Vec::new();
+            for (text, at) in item.texts("hops")? {
+                add_hops(&item, network, &text, at, &mut hops)?;
+            }
+            for (text, at) in item.texts("prefix")? {
+                for prefix in item.expand("prefix", &text, at, None)? {
+                    item.check_prefix("prefix", &prefix, at, true)?;
+                    routes += hops.len();
+                    if routes > MAX_ROUTES {
+                        return Err(item.error_here("too many routes", ""));
+                    }
+                    let nodes = given.entry(prefix.clone()).or_default();
+                    for Hop { node, next_hops, at } in &hops {
+                        if nodes.insert(*node, next_hops.clone()).is_some() {
+                            let name = network.name(*node);
+                            let message = format!("{name} has its next hops for {prefix} already");
+                            let help = "write them in one: \"R6->R7|R5\"";
+                            return Err(self.doc.error(*at, item.path_of("hops"), message, help));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(given)
+    }
+
+    /// Whether given routes lead from the consumer to a producer, and nowhere to an end.
+    fn check_given(&self, network: &Network, given: &Given, flow: &Flow, producers: &[NodeId]) -> Result<()> {
+        let mut seen = vec![false; network.names.len()];
+        let mut to_visit = vec![(flow.consumer, flow.consumer)];
+        seen[flow.consumer.index()] = true;
+        let mut reached = false;
+        while let Some((node, before)) = to_visit.pop() {
+            if producers.contains(&node) {
+                reached = true;
+                continue;
+            }
+            let Some(next_hops) = lookup(given, &flow.prefix, node) else {
+                return Err(self.dead_end(network, flow, node, before));
+            };
+            for &next in next_hops {
+                if !mem::replace(&mut seen[next.index()], true) {
+                    to_visit.push((next, node));
+                }
+            }
+        }
+        if reached {
+            return Ok(());
+        }
+        let message = format!("{}: its routes run in a circle", cannot_reach(network, flow));
+        Err(self.flow_error(flow, message, String::new()))
+    }
+
+    /// The error that given routes lead a flow's Interests from `before` to `node` and no further.
+    fn dead_end(&self, network: &Network, flow: &Flow, node: NodeId, before: NodeId) -> DocumentError {
+        let (name, prefix) = (network.name(node), &flow.prefix);
+        let message = if node == flow.consumer {
+            format!("its consumer {name} has no route for {prefix}")
+        } else {
+            let before = network.name(before);
+            format!(
+                "the routes for {prefix} lead from {before} to {name}, which has no route for it and is no producer"
+            )
+        };
+        let producers = list(flow.producers.iter().map(|&p| network.name(p)));
+        let help = format!("producers: {producers}; add a hop \"{name}->…\" to the [[route]]");
+        self.flow_error(flow, message, help)
+    }
+
+    fn not_given(&self, flow: &Flow, given: &Given) -> DocumentError {
+        let message =
+            format!("no [[route]] covers {}, and the policy of [routing] is \"given\"", flow.prefix);
+        let help = format!("prefixes with routes: {}", list(given.keys().map(String::as_str)));
+        self.flow_error(flow, message, help)
+    }
+
+    fn unreachable(&self, network: &Network, graph: &Graph, flow: &Flow) -> DocumentError {
+        let near = graph.reachable(flow.consumer);
+        let near = near.iter().filter(|&&n| n != flow.consumer.index()).map(|&n| network.name(NodeId(n)));
+        let message = format!("{}: no links join them", cannot_reach(network, flow));
+        let consumer = network.name(flow.consumer);
+        let help = format!("nodes that {consumer} reaches: {}; add a [[link]]", list(near));
+        self.flow_error(flow, message, help)
+    }
+
+    /// An error at the group of a flow.
+    fn flow_error(&self, flow: &Flow, message: String, help: String) -> DocumentError {
+        let path = format!("flow.{}", flow.name);
+        let all = self.all("flow");
+        let found = all.iter().find(|listed| listed.path == path);
+        let at = found.map_or(Origin::Default, |listed| self.item(listed).origin_of("producer"));
+        self.doc.error(at, path, message, help)
+    }
+}
+
+fn cannot_reach(network: &Network, flow: &Flow) -> String {
+    let producers: Vec<&str> = flow.producers.iter().map(|&p| network.name(p)).collect();
+    let consumer = network.name(flow.consumer);
+    format!("{consumer} cannot reach {} for {}", producers.join(" or "), flow.prefix)
+}
+
+/// Adds what a text such as `R6->R7|R5` gives: a hop for each node that stands before the arrow.
+fn add_hops(item: &Item<'_>, network: &Network, text: &str, at: Origin, hops: &mut Vec<Hop>) -> Result<()> {
+    let wrong = |m: String| item.doc.error(at, item.path_of("hops"), m, "");
+    let Some((from, to)) = text.split_once("->") else {
+        return Err(wrong(format!("`{text}` is not a node and its next hops, such as \"R6->R7|R5\"")));
+    };
+    let from = item.expand("hops", from.trim(), at, None)?;
+    let mut next_hops = vec![Vec::new(); from.len()];
+    for to in to.split('|') {
+        let to = item.expand("hops", to.trim(), at, None)?;
+        let pairs: Vec<_> = zip(&from, &to).map_err(wrong)?.collect();
+        if pairs.len() != from.len() {
+            return Err(wrong(format!("`{text}` has {} nodes, but {} next hops", from.len(), pairs.len())));
+        }
+        for (i, (a, b)) in pairs.into_iter().enumerate() {
+            let (a, b) = (network.node(item, "hops", a, at)?, network.node(item, "hops", b, at)?);
+            network.link(item, "hops", a, b, at)?;
+            next_hops[i].push(b);
+        }
+    }
+    for (node, next_hops) in from.iter().zip(next_hops) {
+        hops.push(Hop { node: network.node(item, "hops", node, at)?, next_hops, at });
+    }
+    Ok(())
+}
+
+/// The routes that are given, the next hops of a node in the order in which they are written.
+fn given_routes(given: &Given) -> Vec<Route> {
+    let mut routes = Vec::new();
+    for (prefix, nodes) in given {
+        for (&node, next_hops) in nodes {
+            let next_hops = next_hops.iter().enumerate().map(|(i, &n)| (n, i as u64 + 1)).collect();
+            routes.push(Route { node, prefix: prefix.clone(), next_hops });
+        }
+    }
+    routes
+}
