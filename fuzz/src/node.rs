@@ -17,7 +17,7 @@ use weir_core::seam::{
 };
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
-use weir_packet::{NackReason, PitToken, Signal};
+use weir_packet::{NackReason, PitToken};
 
 use super::input::Choices;
 
@@ -219,9 +219,9 @@ impl Bench {
         packet.content_len = choices.of(&[100, 0, u32::MAX]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 1 << 20]);
         packet.header_mut().congestion_mark = choices.of(&[0, 0, 1, u64::MAX]);
-        for signal in [Signal::ServiceClass, Signal::DownstreamRate, Signal::TargetRate] {
+        for typ in [900, 904, 908] {
             if choices.below(4) == 1 {
-                packet.header_mut().signals.set(signal, choices.number());
+                packet.header_mut().signals.set_type(typ, choices.number());
             }
         }
         if choices.below(3) == 1 {

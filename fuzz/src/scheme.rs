@@ -13,7 +13,7 @@ use weir_core::seam::{
     Next, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
 };
 use weir_core::units::{Bytes, Rate, Span, Time};
-use weir_packet::{NackReason, ServiceClass, Signal, Signals};
+use weir_packet::{NackReason, ServiceClass, Signals};
 use weir_schemes::SCHEMES;
 
 use super::input::Choices;
@@ -29,9 +29,9 @@ fn schemes() -> impl Iterator<Item = (&'static str, Box<dyn Scheme>)> {
 }
 
 fn write_signals(choices: &mut Choices<'_>, signals: &mut Signals) {
-    for signal in Signal::ALL {
+    for (signal, _) in weir_schemes::registry::signals() {
         if choices.below(3) == 1 {
-            signals.set(signal, choices.number());
+            signals.set(&signal, choices.number());
         }
     }
 }

@@ -439,7 +439,7 @@ impl App {
                 Due::Send(class) => {
                     let mut header = LpHeader::NONE;
                     if class != ServiceClass::Be {
-                        header.signals.set(Signal::ServiceClass, class as u64);
+                        header.signals.set(&Signal::SERVICE_CLASS, class as u64);
                     }
                     self.uplink.send(now, &header, &self.wire)?;
                     self.wire.clear();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use weir_core::seam::params::{Parameter, ParameterKind};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
-use weir_packet::{ServiceClass, Signal};
+use weir_packet::ServiceClass;
 use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_schemes::SCHEMES;
@@ -63,9 +63,11 @@ fn the_table_of_signals_is_that_of_the_code() {
         classes += &format!("| {class} | {} | {is_urgent} |\n", class as u8);
     }
     generated("docs/reference/signals.md", "classes", &classes);
-    let mut signals = "| field | TLV-TYPE | meaning |\n|---|---|---|\n".to_owned();
-    for signal in Signal::ALL {
-        signals += &format!("| {signal:?} | {} | {} |\n", signal.type_number(), signal.words());
+    let mut signals = "| field | TLV-TYPE | bits | meaning | schemes |\n|---|---|---|---|---|\n".to_owned();
+    for (signal, schemes) in weir_schemes::registry::signals() {
+        let schemes = if schemes.is_empty() { "any".to_owned() } else { schemes.join(", ") };
+        let (typ, bits) = (signal.type_number(), signal.bits);
+        signals += &format!("| {} | {typ} | {bits} | {} | {schemes} |\n", signal.name, signal.meaning);
     }
     generated("docs/reference/signals.md", "signals", &signals);
 }

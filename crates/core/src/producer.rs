@@ -18,8 +18,8 @@ pub struct Producer {
 /// (QSCCP, section IV-B); no other signal.
 pub fn answer_header(interest: &LpHeader) -> LpHeader {
     let mut header = LpHeader::with_token(interest.pit_token);
-    if let Some(class) = interest.signals.value(Signal::ServiceClass) {
-        header.signals.set(Signal::ServiceClass, class);
+    if let Some(class) = interest.signals.value(&Signal::SERVICE_CLASS) {
+        header.signals.set(&Signal::SERVICE_CLASS, class);
     }
     header
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use weir_packet::lp::LinkHeader;
+use weir_packet::signal;
 use weir_packet::{
-    Data, Interest, LpHeader, LpPacket, NackReason, Name, PitToken, Signal, SignatureInfo, SignatureType,
+    Data, Interest, LpHeader, LpPacket, NackReason, Name, PitToken, SignatureInfo, SignatureType,
 };
 
 fn some_name() -> impl Strategy<Value = Name> {
@@ -42,7 +43,7 @@ fn packet() -> impl Strategy<Value = Vec<u8>> {
 fn header() -> impl Strategy<Value = LpHeader> {
     let nack = prop::option::weighted(0.2, 0..4usize);
     let token = prop::collection::vec(0..3u8, 0..9);
-    (nack, token, any::<(bool, u64)>(), prop::option::of((0..Signal::ALL.len(), any::<u64>()))).prop_map(
+    (nack, token, any::<(bool, u64)>(), prop::option::of((0..signal::TYPES as u32, any::<u64>()))).prop_map(
         |(nack, token, (non_discovery, number), signal)| {
             let reasons =
                 [NackReason::None, NackReason::Duplicate, NackReason::NoRoute, NackReason::Other(number)];
@@ -51,7 +52,7 @@ fn header() -> impl Strategy<Value = LpHeader> {
             header.non_discovery = non_discovery;
             header.congestion_mark = number % 3;
             if let Some((at, value)) = signal {
-                header.signals.set(Signal::ALL[at], value);
+                header.signals.set_type(signal::FIRST_TYPE + 4 * at, value);
             }
             header
         },

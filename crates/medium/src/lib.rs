@@ -232,7 +232,7 @@ impl Medium {
     pub fn offer(&mut self, now: Time, link: u32, packet: PacketId, pool: &PacketPool) {
         let MediumLink { from, rate, .. } = self.links[link as usize];
         if pool[packet].is_interest() {
-            let declared = pool[packet].header().signals.value(Signal::ExpectedSize);
+            let declared = pool[packet].header().signals.value(&Signal::EXPECTED_SIZE);
             self.shares.on_interest(now, link, declared);
         }
         let is_busy = !self.sending.is_empty();

@@ -299,7 +299,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
     use weir_packet::fragment::Fragmenter;
-    use weir_packet::{PitToken, Signal};
+    use weir_packet::{PitToken};
 
     fn bytes(len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 31 % 251) as u8).collect()
@@ -308,7 +308,7 @@ mod tests {
     fn header() -> LpHeader {
         let mut header = LpHeader::with_token(PitToken::from_u48(9));
         header.congestion_mark = 1;
-        header.signals.set(Signal::TargetRate, 10_000_000);
+        header.signals.set_type(908, 10_000_000);
         header
     }
 

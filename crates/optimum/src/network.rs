@@ -251,7 +251,7 @@ fn sizes(flow: &Flow) -> [Bytes; 2] {
     packet.must_be_fresh = flow.freshness.is_some();
     packet.header_mut().pit_token = PitToken::from_u48(0);
     if flow.class != ServiceClass::Be {
-        packet.header_mut().signals.set(Signal::ServiceClass, flow.class as u64);
+        packet.header_mut().signals.set(&Signal::SERVICE_CLASS, flow.class as u64);
     }
     packet.net_len = wire::interest_len(&packet);
     let interest = wire::frame_len(&packet);

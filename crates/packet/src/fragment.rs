@@ -175,7 +175,6 @@ impl ExactSizeIterator for Fragments<'_> {}
 mod tests {
     use super::*;
     use crate::lp::{LpHeader, PitToken, TX_SEQUENCE_LEN};
-    use crate::signal::Signal;
 
     fn bytes(len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 31 % 251) as u8).collect()
@@ -184,7 +183,7 @@ mod tests {
     fn header() -> LpHeader {
         let mut header = LpHeader::with_token(PitToken::from_u48(9));
         header.congestion_mark = 1;
-        header.signals.set(Signal::TargetRate, 10_000_000);
+        header.signals.set_type(908, 10_000_000);
         header
     }
 

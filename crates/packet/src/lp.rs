@@ -10,7 +10,7 @@
 //! and makes the frame invalid otherwise. A bare Interest or Data is a frame without a header, and
 //! that is how one is sent.
 
-use crate::signal::{Signal, Signals};
+use crate::signal::{self, Signals};
 use crate::tlv::{
     self, DecodeError, DecodeErrorKind, Element, Reader, element_len, nni_element_len, put_element,
     put_header, put_nni_element, types as packet_types,
@@ -18,7 +18,7 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::fmt;
 
-/// TLV-TYPE numbers of NDNLPv2; the signals' numbers are in [`Signal::type_number`].
+/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`signal`](crate::signal)).
 pub mod types {
     /// LpPacket.
     pub const LP_PACKET: u32 = 100;
@@ -567,11 +567,9 @@ impl<'a> LpPacket<'a> {
                     header.non_discovery = true;
                 }
                 types::PREFIX_ANNOUNCEMENT => packet.prefix_announcement = Some(element.value),
-                _ => match Signal::from_type_number(typ) {
-                    Some(signal) => header.signals.set(signal, element.nni()?),
-                    None if is_ignorable(typ) => {}
-                    None => return Err(DecodeErrorKind::Critical(typ).at(element.start)),
-                },
+                _ if signal::is_signal(typ) => header.signals.set_type(typ, element.nni()?),
+                _ if is_ignorable(typ) => {}
+                _ => return Err(DecodeErrorKind::Critical(typ).at(element.start)),
             }
         }
         let link = &mut packet.link;
@@ -672,8 +670,8 @@ impl<'a> LpPacket<'a> {
         if let Some(data) = self.prefix_announcement {
             put_element(out, types::PREFIX_ANNOUNCEMENT, data);
         }
-        for (signal, value) in header.signals.iter() {
-            put_nni_element(out, signal.type_number(), value);
+        for (typ, value) in header.signals.iter() {
+            put_nni_element(out, typ, value);
         }
         if let Some(fragment) = self.fragment {
             put_header(out, types::FRAGMENT, fragment.len());
@@ -706,7 +704,7 @@ fn is_known(typ: u32) -> bool {
             | types::TX_SEQUENCE
             | types::NON_DISCOVERY
             | types::PREFIX_ANNOUNCEMENT
-    ) || Signal::from_type_number(typ).is_some()
+    ) || signal::is_signal(typ)
 }
 
 /// The number in the element of type `typ` in a field that holds at most this one.

@@ -2,141 +2,185 @@
 //!
 //! Each signal is an NDNLPv2 header field with a NonNegativeInteger value: outside the signed
 //! packet, rewritable by every router. Their type numbers lie in 800 to 959 and are multiples of
-//! 4, so that a node which does not know them ignores them. They start at 900, clear of the
+//! 4, so that a node which does not know them ignores them. They start at [`FIRST_TYPE`], clear of the
 //! numbers that published simulators squat on (84, 85, 852, 856, 860, 890, 894).
 //!
-//! A packet carries few of them, so they are kept as a bit set and an array: no allocation, and
-//! every scheme's fields go through the one codec.
+//! The set is open: a scheme declares its fields in its own folder, as constants of type [`Signal`], and
+//! lists them beside its entry in the registry of schemes. The codec carries every field of this number
+//! space, whoever has declared it. Here are only the fields that belong to no scheme.
 
 use crate::tlv::{nni_len, var_len};
 
-/// One hop-by-hop signal. The discriminant is its bit in [`Signals`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Signal {
-    /// Service class of an Interest or Data (QSCCP, section IV-B): a value of [`ServiceClass`].
-    ServiceClass = 0,
-    /// Bottleneck rate between this node and the consumer, bit/s, on Interests (QSCCP, IV-D).
-    DownstreamRate = 1,
-    /// Suggested rate of the flow, bit/s, on Data (QSCCP, IV-D).
-    TargetRate = 2,
-    /// Size of the Data that an Interest will bring back, bytes on the wire.
-    ExpectedSize = 3,
-    /// Path label: which next hops an Interest takes, or which faces a Data came by.
-    PathLabel = 4,
-    /// Hops from the node that answered (DPCCP, section VI-C), on Data.
-    HopCount = 5,
-    /// Round-trip time from the sending node to the content source, nanoseconds, on Data (HbHCM).
-    HopRtt = 6,
-    /// Length of the sender's queue for this prefix, packets, on Data (NDN-QSF, section 4).
-    QueueSize = 7,
-    /// Per-flow rate of the primary class, bit/s, on Data (MIRCC).
-    PrimaryRate = 8,
-    /// Per-flow rate of the secondary class, bit/s, on Data (MIRCC).
-    SecondaryRate = 9,
-    /// Class of an Interest's sub-flow: 1 primary, 2 secondary (MIRCC).
-    RateClass = 10,
-    /// Bit 0: RTT probe, on Interests; bit 1: drain, on Data (DPCCP, section VI-E).
-    Flags = 11,
+/// TLV-TYPE of the first signal.
+pub const FIRST_TYPE: u32 = 900;
+
+/// TLV-TYPE of the last signal: beyond 959 a node must not ignore what it does not know.
+pub const LAST_TYPE: u32 = 956;
+
+/// How many type numbers there are for signals: every fourth.
+pub const TYPES: usize = ((LAST_TYPE - FIRST_TYPE) / 4 + 1) as usize;
+
+/// How many signals a packet carries at most. One more is not kept, as if this node did not know it.
+pub const MOST: usize = 12;
+
+/// The place of a signal's bit in [`Signals`]; `None` if this is not the type number of a signal.
+#[inline]
+const fn bit_of(type_number: u32) -> Option<u16> {
+    if type_number < FIRST_TYPE || type_number > LAST_TYPE || !type_number.is_multiple_of(4) {
+        return None;
+    }
+    Some(1 << ((type_number - FIRST_TYPE) / 4))
+}
+
+/// Whether this is the TLV-TYPE of a signal.
+#[inline]
+pub const fn is_signal(type_number: u32) -> bool {
+    bit_of(type_number).is_some()
+}
+
+/// The declaration of a hop-by-hop signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// Its bit in [`Signals`].
+    bit: u16,
+    /// Name of the header field, for documents.
+    pub name: &'static str,
+    /// Width of the largest value in use: 8, 16, 32 or 64 bits. On the wire a value takes as few bytes
+    /// as it needs.
+    pub bits: u8,
+    /// The value's unit, and on which packets it travels.
+    pub meaning: &'static str,
 }
 
 impl Signal {
-    /// Every signal, in ascending order of type number.
-    pub const ALL: [Signal; 12] = [
-        Signal::ServiceClass,
-        Signal::DownstreamRate,
-        Signal::TargetRate,
-        Signal::ExpectedSize,
-        Signal::PathLabel,
-        Signal::HopCount,
-        Signal::HopRtt,
-        Signal::QueueSize,
-        Signal::PrimaryRate,
-        Signal::SecondaryRate,
-        Signal::RateClass,
-        Signal::Flags,
-    ];
+    /// Service class of an Interest or Data: a value of [`ServiceClass`].
+    pub const SERVICE_CLASS: Signal =
+        Signal::new(900, "ServiceClass", 8, "service class, on Interests; what has none is best effort");
 
-    /// TLV-TYPE of the NDNLPv2 header field: 900, 904, 908, …
-    pub const fn type_number(self) -> u32 {
-        900 + 4 * self as u32
-    }
+    /// Size of the Data that an Interest will bring back, bytes on the wire.
+    pub const EXPECTED_SIZE: Signal =
+        Signal::new(912, "ExpectedSize", 64, "bytes of the Data that is expected, on Interests");
 
-    /// What it is, in a few words.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Signal::ServiceClass => "service class (QSCCP), on Interests; what has none is best effort",
-            Signal::DownstreamRate => "rate that the way to the consumer bears, bit/s (QSCCP), on Interests",
-            Signal::TargetRate => "rate that the consumer shall ask for, bit/s (QSCCP), on Data",
-            Signal::ExpectedSize => "bytes of the Data that is expected, on Interests",
-            Signal::PathLabel => "path: next hops that an Interest is to take, or faces that a Data came by",
-            Signal::HopCount => "hops from the node that answered (DPCCP), on Data",
-            Signal::HopRtt => "round-trip time from the sending node to the source, ns (HbHCM), on Data",
-            Signal::QueueSize => "packets in the sender's queue for the prefix (NDN-QSF), on Data",
-            Signal::PrimaryRate => "rate of a flow of the primary class, bit/s (MIRCC), on Data",
-            Signal::SecondaryRate => "rate of a flow of the secondary class, bit/s (MIRCC), on Data",
-            Signal::RateClass => "1: primary, 2: secondary (MIRCC), on Interests",
-            Signal::Flags => "bit 0: probe, on Interests; bit 1: drain, on Data (DPCCP)",
+    /// The signals that belong to no scheme: the core reads or writes them.
+    pub const COMMON: &[Signal] = &[Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE];
+
+    /// Declares a signal.
+    ///
+    /// # Panics
+    /// If `type_number` is not one of [`FIRST_TYPE`] to [`LAST_TYPE`] and a multiple of 4, or `bits` is no
+    /// width of a NonNegativeInteger. Of a constant the compiler says so.
+    pub const fn new(type_number: u32, name: &'static str, bits: u8, meaning: &'static str) -> Signal {
+        assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
+        match bit_of(type_number) {
+            Some(bit) => Signal { bit, name, bits, meaning },
+            None => panic!("signals have type numbers from 900 to 956 that are multiples of 4"),
         }
     }
 
-    /// Its place in [`Signals`].
+    /// TLV-TYPE of the NDNLPv2 header field.
     #[inline]
-    const fn place(self) -> usize {
-        PLACES[self as usize] as usize
-    }
-
-    /// The signal with this TLV-TYPE, if it is one of ours.
-    pub const fn from_type_number(number: u32) -> Option<Signal> {
-        if number < 900 || !number.is_multiple_of(4) {
-            return None;
-        }
-        let index = ((number - 900) / 4) as usize;
-        if index < Self::ALL.len() { Some(Self::ALL[index]) } else { None }
+    pub const fn type_number(&self) -> u32 {
+        type_of(self.bit)
     }
 }
 
-/// Where the value of each signal is: those of one scheme side by side, the ones that every router
-/// reads first, so that a hop touches few cache lines.
-const PLACES: [u8; Signal::ALL.len()] = [0, 1, 2, 7, 3, 8, 9, 10, 4, 5, 6, 11];
+#[inline]
+const fn type_of(bit: u16) -> u32 {
+    FIRST_TYPE + 4 * bit.trailing_zeros()
+}
 
 /// The signals that a packet carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// A packet carries few of them, and each hop touches it: so values stand side by side, in the order of
+/// their type numbers, and a bit set says whose they are. There is no allocation.
+#[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct Signals {
+    /// Bit `i` for the signal of type [`FIRST_TYPE`] `+ 4 i`.
     present: u16,
-    values: [u64; Signal::ALL.len()],
+    /// How many bits are set.
+    count: u8,
+    /// Their values; anything beyond `count`.
+    values: [u64; MOST],
 }
 
 impl Signals {
     /// No signal.
-    pub const NONE: Signals = Signals { present: 0, values: [0; Signal::ALL.len()] };
+    pub const NONE: Signals = Signals { present: 0, count: 0, values: [0; MOST] };
+
+    /// Where the value of a signal is, or would be.
+    #[inline]
+    fn place(&self, bit: u16) -> usize {
+        (self.present & (bit - 1)).count_ones() as usize
+    }
 
     /// The value of a signal, if the packet carries it.
     #[inline]
-    pub fn value(&self, signal: Signal) -> Option<u64> {
-        (self.present & (1 << signal as u16) != 0).then(|| self.values[signal.place()])
+    pub fn value(&self, signal: &Signal) -> Option<u64> {
+        if self.present & signal.bit == 0 {
+            return None;
+        }
+        self.values.get(self.place(signal.bit)).copied()
     }
 
     /// Sets a signal.
     #[inline]
-    pub fn set(&mut self, signal: Signal, value: u64) {
-        self.present |= 1 << signal as u16;
-        self.values[signal.place()] = value;
+    pub fn set(&mut self, signal: &Signal, value: u64) {
+        self.set_bit(signal.bit, value);
+    }
+
+    /// Sets the signal of this TLV-TYPE; one of another type is ignored.
+    #[inline]
+    pub fn set_type(&mut self, type_number: u32, value: u64) {
+        if let Some(bit) = bit_of(type_number) {
+            self.set_bit(bit, value);
+        }
+    }
+
+    #[inline]
+    fn set_bit(&mut self, bit: u16, value: u64) {
+        let place = self.place(bit);
+        if self.present & bit == 0 {
+            let count = usize::from(self.count);
+            if count == MOST {
+                return;
+            }
+            if place < count {
+                self.values.copy_within(place..count, place + 1);
+            }
+            self.present |= bit;
+            self.count += 1;
+        }
+        if let Some(slot) = self.values.get_mut(place) {
+            *slot = value;
+        }
     }
 
     /// Removes a signal.
-    #[inline]
-    pub fn clear(&mut self, signal: Signal) {
-        self.present &= !(1 << signal as u16);
-        self.values[signal.place()] = 0;
+    pub fn clear(&mut self, signal: &Signal) {
+        if self.present & signal.bit == 0 {
+            return;
+        }
+        let (place, count) = (self.place(signal.bit), usize::from(self.count));
+        self.values.copy_within(place + 1..count, place);
+        self.present &= !signal.bit;
+        self.count -= 1;
     }
 
     /// Lowers a signal to at most `bound`; an absent signal counts as infinite.
     #[inline]
-    pub fn lower(&mut self, signal: Signal, bound: u64) {
+    pub fn lower(&mut self, signal: &Signal, bound: u64) {
         let value = self.value(signal).map_or(bound, |v| v.min(bound));
         self.set(signal, value);
+    }
+
+    /// Makes these the signals of `other`: for tables of them, since it touches only the values that there are.
+    #[inline]
+    pub fn copy_from(&mut self, other: &Signals) {
+        (self.present, self.count) = (other.present, other.count);
+        for (slot, value) in self.values.iter_mut().zip(other.values()) {
+            *slot = *value;
+        }
     }
 
     /// Whether there is no signal at all.
@@ -145,24 +189,42 @@ impl Signals {
         self.present == 0
     }
 
-    /// The signals present with their values, in ascending order of type number.
-    pub fn iter(&self) -> impl Iterator<Item = (Signal, u64)> + '_ {
-        Signal::ALL.into_iter().filter_map(|s| self.value(s).map(|v| (s, v)))
+    /// The TLV-TYPEs of the signals present with their values, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let mut rest = self.present;
+        self.values().iter().map(move |value| {
+            let bit = rest & rest.wrapping_neg();
+            rest &= !bit;
+            (type_of(bit), *value)
+        })
+    }
+
+    #[inline]
+    fn values(&self) -> &[u64] {
+        &self.values[..usize::from(self.count).min(MOST)]
     }
 
     /// Length on the wire of the header fields, bytes.
     #[inline]
     pub fn wire_len(&self) -> usize {
-        let mut len = 0;
-        let mut rest = self.present;
-        while rest != 0 {
-            let index = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            // TYPE takes 3 bytes (0xFD and two), LENGTH one.
-            len += 4 + nni_len(self.values[usize::from(PLACES[index])]);
-        }
-        debug_assert_eq!(var_len(900), 3);
-        len
+        debug_assert_eq!(var_len(FIRST_TYPE.into()), 3);
+        // TYPE takes 3 bytes (0xFD and two), LENGTH one.
+        self.values().iter().map(|value| 4 + nni_len(*value)).sum()
+    }
+}
+
+impl PartialEq for Signals {
+    fn eq(&self, other: &Signals) -> bool {
+        self.present == other.present && self.values() == other.values()
+    }
+}
+
+impl Eq for Signals {}
+
+/// Type numbers and values.
+impl core::fmt::Debug for Signals {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
@@ -246,3 +308,74 @@ impl core::fmt::Display for UnknownClass {
 }
 
 impl core::error::Error for UnknownClass {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    fn all() -> Vec<Signal> {
+        (0..TYPES as u32).map(|i| Signal::new(FIRST_TYPE + 4 * i, "any", 64, "")).collect()
+    }
+
+    #[test]
+    fn the_numbers_are_those_that_a_node_may_ignore_and_nobody_squats_on() {
+        let types: Vec<u32> = all().iter().map(Signal::type_number).collect();
+        assert!(types.iter().all(|typ| crate::lp::is_ignorable(*typ) && is_signal(*typ)));
+        assert_eq!((types.len(), types[0], types[TYPES - 1]), (TYPES, FIRST_TYPE, LAST_TYPE));
+        assert!(![896, 898, 899, 901, 902, 955, 958, 960, 964].into_iter().any(is_signal));
+        assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [900, 912]);
+    }
+
+    #[test]
+    fn one_signal_too_many_is_not_kept() {
+        let mut signals = Signals::NONE;
+        for (i, signal) in all().iter().rev().enumerate() {
+            signals.set(signal, i as u64);
+        }
+        assert_eq!(signals.iter().count(), MOST);
+        assert_eq!((signals.value(&all()[0]), signals.value(&all()[TYPES - 1])), (None, Some(0)));
+        // What is there can be changed, and gives room when it goes.
+        signals.set(&all()[TYPES - 1], 70);
+        signals.clear(&all()[TYPES - 2]);
+        signals.set(&all()[0], 80);
+        assert_eq!((signals.value(&all()[0]), signals.value(&all()[TYPES - 1])), (Some(80), Some(70)));
+    }
+
+    proptest! {
+        #[test]
+        fn signals_are_a_map_from_type_numbers(
+            steps in prop::collection::vec((0..TYPES, prop::option::weighted(0.7, any::<u64>())), 0..40),
+        ) {
+            let (mut signals, mut map) = (Signals::NONE, BTreeMap::new());
+            for (at, value) in steps {
+                let signal = all()[at];
+                match value {
+                    Some(value) if map.len() < MOST || map.contains_key(&signal.type_number()) => {
+                        signals.set(&signal, value);
+                        map.insert(signal.type_number(), value);
+                    }
+                    Some(_) => {}
+                    None => {
+                        signals.clear(&signal);
+                        map.remove(&signal.type_number());
+                    }
+                }
+                for signal in all() {
+                    prop_assert_eq!(signals.value(&signal), map.get(&signal.type_number()).copied());
+                }
+                prop_assert!(signals.iter().eq(map.iter().map(|(typ, value)| (*typ, *value))));
+                let mut anew = Signals::NONE;
+                signals.iter().for_each(|(typ, value)| anew.set_type(typ, value));
+                prop_assert_eq!(anew, signals);
+                let mut copy = Signals::NONE;
+                all().iter().skip(at % 5).take(MOST).for_each(|signal| copy.set(signal, 1));
+                copy.copy_from(&signals);
+                prop_assert_eq!(copy, signals);
+                prop_assert_eq!(signals.is_empty(), map.is_empty());
+            }
+        }
+    }
+}

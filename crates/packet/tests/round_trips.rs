@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use weir_packet::data::{ContentType, DataLengths, MetaInfo};
 use weir_packet::interest::InterestLengths;
 use weir_packet::lp::{CachePolicy, LinkHeader};
+use weir_packet::signal;
 use weir_packet::{
     Acks, Component, Data, ForwardingHint, Interest, KeyLocator, LpHeader, LpPacket, NackReason, Name,
-    NameRef, PitToken, Signal, Signature, SignatureInfo, SignatureType, ValidityPeriod, decode_frame,
+    NameRef, PitToken, Signature, SignatureInfo, SignatureType, ValidityPeriod, decode_frame,
 };
 
 fn bytes(max: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -220,7 +221,7 @@ proptest! {
         mark in option::of(number()),
         non_discovery in any::<bool>(),
         acks in vec(any::<u64>(), 0..5),
-        signals in vec((0..12usize, number()), 0..4),
+        signals in vec((0..signal::TYPES as u32, number()), 0..4),
         name in name(1),
         seed in any::<usize>(),
     ) {
@@ -232,7 +233,7 @@ proptest! {
         header.congestion_mark = mark.unwrap_or(0);
         header.non_discovery = non_discovery;
         for (index, value) in signals {
-            header.signals.set(Signal::ALL[index], value);
+            header.signals.set_type(signal::FIRST_TYPE + 4 * index, value);
         }
         let interest = Interest::new(name.view()).to_vec();
         let simple = LpPacket::new(header, &interest);

@@ -48,7 +48,7 @@ fn nanoseconds_per_packet(flows: u32) -> f64 {
     };
     for flow in 0..2 * flows {
         let interest = face.pool.take();
-        face.pool[interest].header_mut().signals.set(Signal::ExpectedSize, 1078);
+        face.pool[interest].header_mut().signals.set(&Signal::EXPECTED_SIZE, 1078);
         face.pool[interest].lifetime = Span::from_secs(1_000);
         face.enqueue(interest, key(flow % flows));
     }

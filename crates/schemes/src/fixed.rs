@@ -30,6 +30,7 @@ pub const ENTRY: Entry = Entry {
             from: "assumed: off",
         },
     ],
+    signals: &[],
     build: |params| Box::new(Fixed::new(params)),
 };
 

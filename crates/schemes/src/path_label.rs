@@ -26,6 +26,14 @@ use weir_core::seam::{
 };
 use weir_packet::Signal;
 
+/// Path label: which next hops an Interest takes, or which faces a Data came by.
+pub(crate) const PATH_LABEL: Signal = Signal::new(
+    916,
+    "PathLabel",
+    32,
+    "path: next hops that an Interest is to take, or faces that a Data came by",
+);
+
 /// Which way a Data came: equal for the same faces in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PathLabel(u32);
@@ -39,7 +47,7 @@ impl PathLabel {
     #[inline]
     pub(crate) fn of(data: &Packet) -> PathLabel {
         // A neighbour may write more than 32 bits: what is beyond tells paths apart as well.
-        let value = data.header().signals.value(Signal::PathLabel).unwrap_or(0);
+        let value = data.header().signals.value(&PATH_LABEL).unwrap_or(0);
         PathLabel(value as u32 ^ (value >> 32) as u32)
     }
 
@@ -58,17 +66,17 @@ impl PathLabel {
 #[inline]
 pub(crate) fn note_arrival(data: &mut Packet, face: FaceId) {
     let label = PathLabel::of(data).extended(face);
-    data.header_mut().signals.set(Signal::PathLabel, u64::from(label.0));
+    data.header_mut().signals.set(&PATH_LABEL, u64::from(label.0));
 }
 
 /// Which of `next_hops` (at least one) an Interest takes, by its label; the first without one. What is
 /// used up of the label is taken off.
 #[inline]
 pub(crate) fn steer(interest: &mut Packet, next_hops: usize) -> usize {
-    match interest.header().signals.value(Signal::PathLabel) {
+    match interest.header().signals.value(&PATH_LABEL) {
         Some(label) if next_hops > 1 => {
             let next_hops = next_hops as u64;
-            interest.header_mut().signals.set(Signal::PathLabel, label / next_hops);
+            interest.header_mut().signals.set(&PATH_LABEL, label / next_hops);
             (label % next_hops) as usize
         }
         _ => 0,
@@ -126,7 +134,7 @@ mod tests {
 
     fn steered(label: u64, next_hops: &[usize]) -> Vec<usize> {
         let mut interest = Packet::default();
-        interest.header_mut().signals.set(Signal::PathLabel, label);
+        interest.header_mut().signals.set(&PATH_LABEL, label);
         next_hops.iter().map(|&n| steer(&mut interest, n)).collect()
     }
 

@@ -76,8 +76,8 @@ impl Face {
         packet.nonce = prefix;
         packet.lifetime = self.lifetime;
         packet.net_len = 50;
-        packet.header_mut().signals.set(Signal::ServiceClass, class as u64);
-        packet.header_mut().signals.set(Signal::ExpectedSize, size);
+        packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class as u64);
+        packet.header_mut().signals.set(&Signal::EXPECTED_SIZE, size);
         packet.queued_at = self.now;
         let (now, pool) = (self.now, &mut self.pool);
         let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
@@ -102,7 +102,7 @@ impl Face {
         match self.queue.dequeue(&mut ev) {
             Next::Packet(id) => {
                 let packet = &self.pool[id];
-                let size = packet.header().signals.value(Signal::ExpectedSize).unwrap();
+                let size = packet.header().signals.value(&Signal::EXPECTED_SIZE).unwrap();
                 let flow = (packet.nonce, packet.class(), size);
                 *self.served.entry((flow.1, flow.0)).or_default() += 8 * size;
                 self.left = packet.pit;

@@ -356,7 +356,7 @@ impl Consumer {
         interest.lifetime = self.config.lifetime;
         interest.must_be_fresh = self.config.must_be_fresh;
         if self.config.class != ServiceClass::Be {
-            interest.header_mut().signals.set(Signal::ServiceClass, self.config.class as u64);
+            interest.header_mut().signals.set(&Signal::SERVICE_CLASS, self.config.class as u64);
         }
         // The Data comes back with it: as long as on the links, so its size tells what a link carries.
         interest.header_mut().pit_token = PitToken::from_u48(segment & 0xFFFF_FFFF_FFFF);

@@ -180,7 +180,7 @@ fn signals_that_the_queue_writes_count_in_the_length_of_what_leaves() {
         }
         fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
             let Some(packet) = self.0.take() else { return Next::Empty };
-            ev.pool[packet].header_mut().signals.set(weir_packet::Signal::TargetRate, u64::MAX);
+            ev.pool[packet].header_mut().signals.set_type(908, u64::MAX);
             Next::Packet(packet)
         }
         fn clear(&mut self, _ev: &mut ClearEvent<'_>) {}

@@ -184,6 +184,7 @@ impl Forwarder {
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.hop_limit = interest.hop_limit;
+        self.sent_signals.keep(pit, &interest.header().signals);
         if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {
             self.dead_nonces.add(interest.name.hash(), earlier, out.now);
         }

@@ -19,6 +19,7 @@ mod links;
 mod manage;
 mod nack;
 mod scope;
+mod sent_signals;
 mod store;
 mod strategy_choice;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use scope::{Scope, scope_of};
+use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
 
 use crate::deadline::Deadlines;
@@ -176,6 +178,7 @@ pub struct Forwarder {
     pit: Pit,
     cs: ContentStore<PacketId>,
     dead_nonces: DeadNonceList,
+    sent_signals: SentSignals,
     strategies: StrategyChoice,
     random: Random,
     deadlines: Deadlines,
@@ -251,6 +254,7 @@ impl Forwarder {
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),
+            sent_signals: SentSignals::default(),
             strategies: StrategyChoice::new(strategy),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),

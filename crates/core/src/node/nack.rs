@@ -1,7 +1,7 @@
 //! Nacks: those that come back, and those that are sent.
 
 use smallvec::SmallVec;
-use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
+use weir_packet::{LpHeader, NackReason};
 
 use super::expiry::give_up_downed;
 use super::flow::entry_flow;
@@ -52,16 +52,15 @@ impl Forwarder {
             return out.pool.free(id);
         }
         // The Interest again as it was sent: the neighbour has lowered its hop limit, and the signals
-        // are the neighbour's.
+        // that the Nack has are the neighbour's.
         let interest = &mut out.pool[id];
         interest.kind = Kind::Interest;
         interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
         *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
         interest.flow = entry_flow(entry);
-        let class = interest.flow.class;
-        if class != ServiceClass::Be {
-            interest.header_mut().signals.set(Signal::ServiceClass, class as u64);
+        if let Some(signals) = self.sent_signals.of(pit) {
+            interest.header_mut().signals.copy_from(signals);
         }
         self.carry_out(decision, pit, face, id, out);
     }

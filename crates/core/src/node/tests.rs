@@ -10,6 +10,9 @@ use crate::tables::cs::CsPolicy;
 use crate::units::Rate;
 use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
+/// A header field of some scheme.
+const FEEDBACK: Signal = Signal::new(908, "Feedback", 64, "a number");
+
 /// A node with an application and four neighbours, whose links take no time.
 struct Bench {
     node: Forwarder,
@@ -509,7 +512,7 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
     let [down, _, up, other] = bench.neighbours;
     bench.node.add_route(&name("/first"), other, 0);
     let packet = bench.packet(Kind::Interest, "/a/1", 1);
-    bench.pool[packet].header_mut().signals.set(Signal::ServiceClass, ServiceClass::Ef as u64);
+    bench.pool[packet].header_mut().signals.set(&Signal::SERVICE_CLASS, ServiceClass::Ef as u64);
     let first = bench.give(down, packet)[0].1;
     let (flow, pit) = (bench.pool[first].flow, bench.pool[first].pit);
     assert_eq!(flow.class, ServiceClass::Ef);
@@ -521,7 +524,7 @@ fn an_interest_that_is_sent_again_after_a_nack_keeps_its_class_its_flow_and_its_
 }
 
 #[test]
-fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_with_and_no_signals() {
+fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_with_and_nothing_of_the_nack() {
     let mut bench = Bench::new().routed();
     let [down, _, up, other] = bench.neighbours;
     let packet = bench.packet(Kind::Interest, "/a/1", 1);
@@ -532,13 +535,34 @@ fn an_interest_that_is_sent_again_after_a_nack_has_the_hop_limit_it_was_sent_wit
     let header = bench.pool[nack].header_mut();
     header.set_nack(Some(NackReason::Congestion));
     header.congestion_mark = 1;
-    header.signals.set(Signal::TargetRate, 5);
+    header.signals.set(&FEEDBACK, 5);
     let again = bench.give(up, nack);
     assert_eq!(again[0].0, Seen::Interest(other));
     let again = &bench.pool[again[0].1];
     assert_eq!(again.hop_limit, Some(8));
     let ours = LpHeader::with_token(again.header().pit_token);
     assert_eq!(*again.header(), ours);
+}
+
+#[test]
+fn an_interest_that_is_sent_again_after_a_nack_carries_the_signals_it_was_sent_with() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, other] = bench.neighbours;
+    // The second entry has the place of the first, which carried more.
+    for (uri, nonce, signals) in [("/a/1", 1, &[(904, 7), (916, 8)][..]), ("/a/2", 2, &[(904, 9)])] {
+        let packet = bench.packet(Kind::Interest, uri, nonce);
+        for (typ, value) in signals {
+            bench.pool[packet].header_mut().signals.set_type(*typ, *value);
+        }
+        bench.give(down, packet);
+        let nack = bench.packet(Kind::Nack, uri, nonce);
+        bench.pool[nack].header_mut().set_nack(Some(NackReason::Congestion));
+        bench.pool[nack].header_mut().signals.set_type(904, 1);
+        let again = bench.give(up, nack);
+        assert_eq!(again[0].0, Seen::Interest(other));
+        assert!(bench.pool[again[0].1].header().signals.iter().eq(signals.iter().copied()));
+        bench.data(other, uri);
+    }
 }
 
 #[test]
@@ -598,10 +622,10 @@ fn the_content_store_answers_without_the_signals_of_the_hop_before() {
     let [down, second, up, _] = bench.neighbours;
     bench.interest(down, "/a/1", 1);
     let data = bench.packet(Kind::Data, "/a/1", 0);
-    bench.pool[data].header_mut().signals.set(Signal::TargetRate, 5);
+    bench.pool[data].header_mut().signals.set(&FEEDBACK, 5);
     bench.pool[data].header_mut().congestion_mark = 1;
     let passed = bench.give(up, data)[0].1;
-    assert_eq!(bench.pool[passed].header().signals.value(Signal::TargetRate), Some(5));
+    assert_eq!(bench.pool[passed].header().signals.value(&FEEDBACK), Some(5));
     let ask = bench.packet(Kind::Interest, "/a/1", 2);
     let token = PitToken::new(b"own").unwrap();
     bench.pool[ask].header_mut().pit_token = token;

@@ -122,7 +122,7 @@ impl Packet {
     /// The service class that its signals name; Best Effort without one.
     #[inline]
     pub fn class(&self) -> ServiceClass {
-        self.header.signals.value(Signal::ServiceClass).map_or(ServiceClass::Be, ServiceClass::from_value)
+        self.header.signals.value(&Signal::SERVICE_CLASS).map_or(ServiceClass::Be, ServiceClass::from_value)
     }
 
     /// Turns an Interest into the Nack of it.
@@ -335,7 +335,7 @@ mod tests {
         let mut pool = PacketPool::new();
         let id = pool.take();
         pool[id].nonce = 7;
-        pool[id].header_mut().signals.set(Signal::TargetRate, 9);
+        pool[id].header_mut().signals.set_type(908, 9);
         pool[id].content_len = 1024;
         let copy = pool.duplicate(id);
         assert_eq!((pool[copy].nonce, pool[copy].content_len), (7, 1024));

@@ -181,7 +181,7 @@ mod tests {
     use crate::name::testing::{HASHER, name};
     use crate::producer::Producer;
     use crate::units::Bytes;
-    use weir_packet::{NackReason, PitToken, Signal};
+    use weir_packet::{NackReason, PitToken};
 
     fn interest() -> Packet {
         let mut packet = Packet::default();
@@ -191,7 +191,7 @@ mod tests {
         packet.hop_limit = Some(9);
         packet.must_be_fresh = true;
         packet.net_len = interest_len(&packet);
-        packet.header_mut().signals.set(Signal::DownstreamRate, 1_000_000);
+        packet.header_mut().signals.set_type(904, 1_000_000);
         packet.header_mut().pit_token = PitToken::from_u48(300);
         packet
     }

@@ -30,7 +30,7 @@ use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Time;
-use weir_packet::{LpHeader, LpPacket, NameRef, Signal};
+use weir_packet::{LpHeader, LpPacket, NameRef};
 
 pub use decode::{Entries, RecordError, Recorded, Recording};
 pub use encode::encode;
@@ -367,9 +367,11 @@ impl ActionsHash {
         self.optional(header.cache_policy().map(|policy| policy.value()));
         let token = header.pit_token.bytes();
         self.bytes(token);
-        for signal in Signal::ALL {
-            self.optional(header.signals.value(signal));
+        for (typ, value) in header.signals.iter() {
+            self.words([u64::from(typ), value]);
         }
+        // The end of the signals, of which there may be any number.
+        self.words([0]);
         self.bytes(&packet.wire);
     }
 

@@ -9,6 +9,7 @@ use weir_core::units::{Bytes, Span};
 use weir_packet::{NackReason, Name, PitToken};
 
 use super::*;
+use weir_packet::Signal;
 
 fn header() -> Header {
     let params = vec![
@@ -237,7 +238,7 @@ fn the_hash_tells_every_difference() {
         packet(&mut pool, "/a", |p| p.header_mut().congestion_mark = 1),
         packet(&mut pool, "/a", |p| p.header_mut().set_nack(Some(NackReason::NoRoute))),
         packet(&mut pool, "/a", |p| p.header_mut().pit_token = PitToken::new(&[0]).unwrap()),
-        packet(&mut pool, "/a", |p| p.header_mut().signals.set(Signal::ServiceClass, 0)),
+        packet(&mut pool, "/a", |p| p.header_mut().signals.set(&Signal::SERVICE_CLASS, 0)),
     ];
     let (face, until, waited) = (FaceId(0), Time::ZERO, Span::ZERO);
     let mut actions = vec![

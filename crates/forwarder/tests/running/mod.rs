@@ -287,7 +287,7 @@ pub fn name(uri: &str) -> Name {
 pub fn with_class(class: Option<ServiceClass>) -> LpHeader {
     let mut header = LpHeader::NONE;
     if let Some(class) = class {
-        header.signals.set(Signal::ServiceClass, class as u64);
+        header.signals.set(&Signal::SERVICE_CLASS, class as u64);
     }
     header
 }

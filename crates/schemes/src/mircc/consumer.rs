@@ -11,12 +11,12 @@
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
-use weir_packet::Signal;
 
 use super::Settings;
 use super::rates::Class;
+use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
 use super::untold::Untold;
-use crate::path_label::PathLabel;
+use crate::path_label::{PATH_LABEL, PathLabel};
 
 /// More paths are not kept: the one not heard of for longest makes room.
 const PATHS: usize = 32;
@@ -201,20 +201,20 @@ impl FlowControl for Consumer {
             }
         };
         let signals = &mut ev.interest.header_mut().signals;
-        signals.set(Signal::PathLabel, u64::from(steering));
-        signals.set(Signal::RateClass, class.value());
+        signals.set(&PATH_LABEL, u64::from(steering));
+        signals.set(&RATE_CLASS, class.value());
         steering
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         let signals = &ev.data.header().signals;
-        let Some(primary) = signals.value(Signal::PrimaryRate) else {
+        let Some(primary) = signals.value(&PRIMARY_RATE) else {
             if self.paths.is_empty() {
                 self.untold.on_data(ev, self.size(ev.expected_size));
             }
             return;
         };
-        let secondary = signals.value(Signal::SecondaryRate).unwrap_or(0);
+        let secondary = signals.value(&SECONDARY_RATE).unwrap_or(0);
         let told = [primary, secondary].map(|rate| rate.min(LARGEST_RATE));
         let Some(path) = self.path_of(PathLabel::of(ev.data), ev.tag, ev.now) else { return };
         path.heard_at = ev.now;
@@ -290,16 +290,16 @@ mod tests {
             });
             self.pending += 1;
             let signals = &interest.header().signals;
-            assert_eq!(signals.value(Signal::PathLabel), Some(u64::from(tag)));
-            (tag, signals.value(Signal::RateClass).unwrap())
+            assert_eq!(signals.value(&PATH_LABEL), Some(u64::from(tag)));
+            (tag, signals.value(&RATE_CLASS).unwrap())
         }
 
         /// A Data of these rates that came by a path.
         fn data(&mut self, face: u32, tag: u32, (primary, secondary): (u64, u64)) {
             let mut data = Packet::default();
             crate::path_label::note_arrival(&mut data, FaceId(face));
-            data.header_mut().signals.set(Signal::PrimaryRate, primary);
-            data.header_mut().signals.set(Signal::SecondaryRate, secondary);
+            data.header_mut().signals.set(&PRIMARY_RATE, primary);
+            data.header_mut().signals.set(&SECONDARY_RATE, secondary);
             self.receive(&data, tag, Span::ZERO);
         }
 

@@ -49,6 +49,7 @@
 mod consumer;
 mod rates;
 mod shaper;
+mod signals;
 mod steering;
 mod untold;
 
@@ -65,6 +66,7 @@ pub const ENTRY: Entry = Entry {
     title: "explicit rates of two classes, Interests steered over known paths",
     citation: "M. Mahdian et al., MIRCC: Multipath-aware ICN Rate-based Congestion Control, ICN 2016",
     parameters: PARAMETERS,
+    signals: signals::SIGNALS,
     build: |params| Box::new(Mircc { settings: Settings::new(params) }),
 };
 

@@ -17,10 +17,10 @@ use weir_core::seam::{
     ReceiveEvent,
 };
 use weir_core::units::{Rate, Span, Time};
-use weir_packet::Signal;
 
 use super::Settings;
 use super::rates::{Class, LinkRates};
+use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
 use crate::meter::Meter;
 use crate::path_label;
 use std::collections::VecDeque;
@@ -133,13 +133,13 @@ impl Shaper {
         path_label::note_arrival(data, self.face);
         let (primary, secondary) = self.rates.rates();
         let signals = &mut data.header_mut().signals;
-        signals.lower(Signal::PrimaryRate, primary);
-        signals.lower(Signal::SecondaryRate, secondary);
+        signals.lower(&PRIMARY_RATE, primary);
+        signals.lower(&SECONDARY_RATE, secondary);
     }
 }
 
 fn class_of(interest: &Packet) -> Class {
-    Class::from_value(interest.header().signals.value(Signal::RateClass))
+    Class::from_value(interest.header().signals.value(&RATE_CLASS))
 }
 
 impl Queue for Shaper {
@@ -248,7 +248,7 @@ mod tests {
             let id = self.pool.take();
             (self.pool[id].kind, self.pool[id].net_len, self.pool[id].queued_at) = (kind, 60, now);
             if let Some(class) = class {
-                self.pool[id].header_mut().signals.set(Signal::RateClass, class.value());
+                self.pool[id].header_mut().signals.set(&RATE_CLASS, class.value());
             }
             let Bench { shaper, pool, random, dropped } = self;
             shaper.enqueue(&mut EnqueueEvent { now, pool, dropped, random }, id);
@@ -430,8 +430,8 @@ mod tests {
         let mut bench = Bench::new();
         let data = bench.receive(NOW, 1100);
         let signals = &data.header().signals;
-        assert_eq!(signals.value(Signal::PrimaryRate), Some(9_500_000));
-        assert_eq!(signals.value(Signal::SecondaryRate), Some(0));
+        assert_eq!(signals.value(&PRIMARY_RATE), Some(9_500_000));
+        assert_eq!(signals.value(&SECONDARY_RATE), Some(0));
         assert!(path_label::PathLabel::of(&data) != path_label::PathLabel::HERE);
     }
 

@@ -32,10 +32,11 @@ mod tests {
     use weir_core::node::{Action, Forwarder, Input, TableLimits};
     use weir_core::packet::{Kind, PacketPool};
     use weir_core::random::Random;
-    use weir_core::seam::DropTail;
-    use weir_core::seam::QueueLimit;
+    use weir_core::seam::{BestRoute, DropTail, QueueLimit};
     use weir_core::units::{Span, Time};
-    use weir_packet::{Name, Signal};
+    use weir_packet::Name;
+
+    use crate::path_label::PATH_LABEL;
 
     const HASHER: NameHasher = NameHasher::new(1);
 
@@ -53,8 +54,12 @@ mod tests {
 
     impl Bench {
         fn new() -> Bench {
+            Bench::with(Box::new(Steering {}))
+        }
+
+        fn with(strategy: Box<dyn Strategy>) -> Bench {
             let limits = TableLimits::default();
-            let mut node = Forwarder::new(Box::new(Steering {}), &limits, HASHER, Random::named(1, "node"));
+            let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
             for _ in 0..3 {
                 let queue = Box::new(DropTail::new(QueueLimit::Packets(9)));
                 node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "link")));
@@ -66,19 +71,35 @@ mod tests {
 
         /// Where an Interest of this label goes, what is left of its label, and as what.
         fn interest(&mut self, uri: &str, label: u64) -> Option<(u32, Option<u64>, Kind)> {
-            let id = self.pool.take();
             self.nonce += 1;
-            let interest = &mut self.pool[id];
-            (interest.kind, interest.name, interest.nonce) = (Kind::Interest, name(uri), self.nonce);
-            (interest.lifetime, interest.net_len) = (Span::from_secs(2), 60);
-            interest.header_mut().signals.set(Signal::PathLabel, label);
+            self.packet(FaceId(0), Kind::Interest, uri, Some(label))
+        }
+
+        /// What becomes of a packet with the last nonce: as above.
+        fn packet(
+            &mut self,
+            from: FaceId,
+            kind: Kind,
+            uri: &str,
+            label: Option<u64>,
+        ) -> Option<(u32, Option<u64>, Kind)> {
+            let id = self.pool.take();
+            let packet = &mut self.pool[id];
+            (packet.kind, packet.name, packet.nonce) = (kind, name(uri), self.nonce);
+            (packet.lifetime, packet.net_len) = (Span::from_secs(2), 60);
+            if kind == Kind::Nack {
+                packet.header_mut().set_nack(Some(NackReason::Congestion));
+            }
+            if let Some(label) = label {
+                packet.header_mut().signals.set(&PATH_LABEL, label);
+            }
             let mut actions = Vec::new();
-            let input = Input::Packet { face: FaceId(0), packet: id };
+            let input = Input::Packet { face: from, packet: id };
             self.node.handle(self.now, input, &mut self.pool, &mut actions);
             actions.iter().find_map(|action| match action {
                 Action::Transmit { face, packet, .. } => {
                     let packet = &self.pool[*packet];
-                    Some((face.0, packet.header().signals.value(Signal::PathLabel), packet.kind))
+                    Some((face.0, packet.header().signals.value(&PATH_LABEL), packet.kind))
                 }
                 _ => None,
             })
@@ -90,6 +111,14 @@ mod tests {
         let mut bench = Bench::new();
         assert_eq!(bench.interest("/a/1", 6), Some((1, Some(3), Kind::Interest)));
         assert_eq!(bench.interest("/a/2", 7), Some((2, Some(3), Kind::Interest)));
+    }
+
+    #[test]
+    fn an_interest_that_a_node_of_another_strategy_sends_again_after_a_nack_keeps_its_label() {
+        let mut bench = Bench::with(Box::new(BestRoute::default()));
+        assert_eq!(bench.interest("/a/1", 6), Some((1, Some(6), Kind::Interest)));
+        let again = bench.packet(FaceId(1), Kind::Nack, "/a/1", None);
+        assert_eq!(again, Some((2, Some(6), Kind::Interest)));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) mod rfa;
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 
-use crate::path_label::LabellingQueue;
+use crate::path_label::{LabellingQueue, PATH_LABEL};
 use crate::registry::Entry;
 use raaqm::{Law, Raaqm};
 use rfa::{Choice, RequestForwarding};
@@ -48,6 +48,7 @@ pub const ENTRY: Entry = Entry {
     title: "a window lowered by chance as a route's delay grows, Interests where fewest are pending",
     citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
     parameters: PARAMETERS,
+    signals: &[PATH_LABEL],
     build: |params| Box::new(OmccRf::new(params)),
 };
 

@@ -192,6 +192,7 @@ pub const ENTRY: Entry = Entry {
             "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
         ),
     ],
+    signals: &[],
     build: |params| Box::new(Pcon::new(params)),
 };
 

@@ -16,6 +16,7 @@ use weir_packet::{NackReason, ServiceClass, Signal};
 use super::Settings;
 use super::greedy;
 use super::index::FlowIndex;
+use super::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 use super::tables::{FlowTables, News};
 
 /// A node's strategy: the tables of every flow that passes it.
@@ -60,7 +61,7 @@ impl AdaptiveForwarding {
 
     /// d_i of the face that an Interest came from.
     fn note_interest(&mut self, now: Time, interest: &Packet) {
-        let rate = rate_in(interest, Signal::DownstreamRate);
+        let rate = rate_in(interest, &DOWNSTREAM_RATE);
         self.tables(interest.flow).note_interest(now, interest.arrived_on, rate);
     }
 
@@ -73,7 +74,7 @@ impl AdaptiveForwarding {
         let tables = self.tables(ev.interest.flow);
         let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
         let (face, probability) = tables.choose(next_hops, probe);
-        write_rate(ev.interest, Signal::DownstreamRate, tables.downstream_rate(ev.now, probability));
+        write_rate(ev.interest, &DOWNSTREAM_RATE, tables.downstream_rate(ev.now, probability));
         if tables.is_greedy() {
             greedy::mark(ev.interest);
         }
@@ -104,7 +105,7 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        let rate = rate_in(ev.data, Signal::TargetRate);
+        let rate = rate_in(ev.data, &TARGET_RATE);
         let news = News { rate, is_greedy: greedy::take_mark(ev.data), rtt: ev.rtt };
         let shared_retrieval = self.shared_retrieval;
         let tables = self.tables(ev.flow);
@@ -131,7 +132,7 @@ impl Strategy for AdaptiveForwarding {
             }
         };
         let rate = rate.min(tables.shared_bound(ev.face, room_bits));
-        write_rate(ev.data, Signal::TargetRate, rate);
+        write_rate(ev.data, &TARGET_RATE, rate);
     }
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
@@ -183,7 +184,7 @@ fn flow_of(entry: &PitEntry) -> FlowKey {
 }
 
 /// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.
-fn rate_in(packet: &Packet, signal: Signal) -> f64 {
+fn rate_in(packet: &Packet, signal: &Signal) -> f64 {
     match packet.header().signals.value(signal) {
         None | Some(u64::MAX) => f64::INFINITY,
         Some(rate) => rate as f64,
@@ -191,7 +192,7 @@ fn rate_in(packet: &Packet, signal: Signal) -> f64 {
 }
 
 /// What is infinite is left out: nobody limits it.
-fn write_rate(packet: &mut Packet, signal: Signal, rate: f64) {
+fn write_rate(packet: &mut Packet, signal: &Signal, rate: f64) {
     let signals = &mut packet.header_mut().signals;
     if rate.is_finite() { signals.set(signal, rate as u64) } else { signals.clear(signal) }
 }

@@ -38,6 +38,7 @@ use super::index::{CLASSES, FlowIndex};
 use super::ledger::Ledger;
 use super::outgoing::Outgoing;
 use super::pecn::{self, Claim, ClassShare, FlowLoad, RateMeasure, Told};
+use super::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 use crate::meter::Meter;
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
@@ -413,7 +414,7 @@ impl Cds {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, id: PacketId) {
         let interest = &ev.pool[id];
         let (key, bytes) = (interest.flow, interest.wire_len());
-        let declared = interest.header().signals.value(Signal::ExpectedSize);
+        let declared = interest.header().signals.value(&Signal::EXPECTED_SIZE);
         let is_marked = greedy::is_marked(interest);
         // Nobody has seen its Data: to declare less than usual is no way to pass the limiters.
         let declared_bits = declared
@@ -614,7 +615,7 @@ impl Cds {
             }
             // (10), first argument of the minimum; the second is the strategy's.
             let rate = self.suggested_rate(interest.flow);
-            interest.header_mut().signals.lower(Signal::DownstreamRate, rate);
+            interest.header_mut().signals.lower(&DOWNSTREAM_RATE, rate);
             if self.flows[head.flow as usize].greed.is_greedy {
                 greedy::mark(interest);
             }
@@ -864,7 +865,7 @@ impl Cds {
         greedy::take_mark(data);
         self.note_data(now, data, bits);
         let rate = self.suggested_rate(data.flow);
-        data.header_mut().signals.lower(Signal::TargetRate, rate);
+        data.header_mut().signals.lower(&TARGET_RATE, rate);
         if self.index.find(data.flow).is_some_and(|id| self.flows[id as usize].greed.is_greedy) {
             greedy::mark(data);
         }

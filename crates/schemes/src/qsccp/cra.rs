@@ -5,6 +5,8 @@ use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, Permi
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 
+use super::signals::TARGET_RATE;
+
 /// Where nothing says what the rate is: what it is at least, and at most, bit/s.
 const FIRST_RATE: f64 = 10_000.0;
 const LARGEST_RATE: f64 = 1e11;
@@ -91,7 +93,7 @@ impl FlowControl for Cra {
         }
         self.last_sent = Some(ev.now);
         if ev.expected_size > Bytes::ZERO {
-            ev.interest.header_mut().signals.set(Signal::ExpectedSize, ev.expected_size.as_u64());
+            ev.interest.header_mut().signals.set(&Signal::EXPECTED_SIZE, ev.expected_size.as_u64());
         }
         0
     }
@@ -102,7 +104,7 @@ impl FlowControl for Cra {
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.heard_at = ev.now;
         let delivered = self.measure(ev.now, 8 * ev.data.wire_len());
-        match ev.data.header().signals.value(Signal::TargetRate) {
+        match ev.data.header().signals.value(&TARGET_RATE) {
             Some(target) if target < u64::MAX => {
                 self.adjust(target as f64);
                 self.told_at = ev.now;

@@ -21,13 +21,13 @@ const MARK: u64 = ServiceClass::ALL.len() as u64;
 /// Marks a packet.
 pub(super) fn mark(packet: &mut Packet) {
     let class = packet.flow.class as u64;
-    packet.header_mut().signals.set(Signal::ServiceClass, class + MARK);
+    packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class + MARK);
 }
 
 /// Whether a packet is marked.
 #[inline]
 pub(super) fn is_marked(packet: &Packet) -> bool {
-    packet.header().signals.value(Signal::ServiceClass).is_some_and(|class| class >= MARK)
+    packet.header().signals.value(&Signal::SERVICE_CLASS).is_some_and(|class| class >= MARK)
 }
 
 /// Takes the mark from a packet, if it has one.
@@ -36,7 +36,7 @@ pub(super) fn take_mark(packet: &mut Packet) -> bool {
     let is_marked = is_marked(packet);
     if is_marked {
         let class = packet.flow.class as u64;
-        packet.header_mut().signals.set(Signal::ServiceClass, class);
+        packet.header_mut().signals.set(&Signal::SERVICE_CLASS, class);
     }
     is_marked
 }
@@ -142,8 +142,8 @@ mod tests {
         let mut packet = Packet::default();
         packet.flow.class = ServiceClass::Be;
         mark(&mut packet);
-        assert!(is_marked(&packet) && packet.header().signals.value(Signal::ServiceClass) == Some(15));
+        assert!(is_marked(&packet) && packet.header().signals.value(&Signal::SERVICE_CLASS) == Some(15));
         assert!(take_mark(&mut packet) && !take_mark(&mut packet));
-        assert_eq!(packet.header().signals.value(Signal::ServiceClass), Some(7));
+        assert_eq!(packet.header().signals.value(&Signal::SERVICE_CLASS), Some(7));
     }
 }

@@ -134,6 +134,7 @@ mod ledger;
 mod outgoing;
 mod pecn;
 mod policy;
+mod signals;
 mod tables;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
@@ -150,6 +151,7 @@ pub const ENTRY: Entry = Entry {
     title: "service classes, Interest scheduling, explicit rates",
     citation: "H. Bai et al., QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking",
     parameters: PARAMETERS,
+    signals: signals::SIGNALS,
     build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
 };
 

@@ -104,6 +104,7 @@ pub const ENTRY: Entry = Entry {
         initial_window("10", "paper: RFC 6928, InitialCwnd of the draft"),
         min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
     ],
+    signals: &[],
     build: |params| Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction: REACTION }),
 };
 

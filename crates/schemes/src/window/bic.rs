@@ -125,6 +125,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[2],
         REACTION[3],
     ],
+    signals: &[],
     build: |params| {
         Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })
     },

@@ -98,6 +98,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[2],
         REACTION[3],
     ],
+    signals: &[],
     build: |params| {
         Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })
     },

@@ -61,6 +61,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[2],
         REACTION[3],
     ],
+    signals: &[],
     build: |params| {
         let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
         Box::new(WindowScheme::<Reno> { law, reaction: Reaction::new(params) })

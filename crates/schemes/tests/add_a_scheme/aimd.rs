@@ -35,6 +35,7 @@ pub const ENTRY: Entry = Entry {
             "assumed: as Reno",
         ),
     ],
+    signals: &[],
     build: |params| Box::new(Aimd::new(params)),
 };
 
