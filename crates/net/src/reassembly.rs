@@ -298,8 +298,8 @@ mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use weir_packet::PitToken;
     use weir_packet::fragment::Fragmenter;
-    use weir_packet::{PitToken};
 
     fn bytes(len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 31 % 251) as u8).collect()
