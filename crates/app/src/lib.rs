@@ -4,7 +4,7 @@
 //! waiting. Nothing of it knows how many flows there are beforehand, and one thread serves all of them.
 //!
 //! ```text
-//!   Consumer ..  ----Interests---->  Uplink  <--- socket --->  forwarder
+//!   Consumer ..  ----Interests---->  PacketIo <-- socket --->  forwarder
 //!   Question ..                        |
 //!   Answer   ..  <---Interests---------+
 //! ```
@@ -18,12 +18,12 @@
 mod error;
 mod flows;
 pub mod get;
+mod packet_io;
 mod producers;
 pub mod publish;
 mod questions;
 pub mod rdr;
 mod registrations;
-mod uplink;
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -36,10 +36,9 @@ use weir_core::packet::{Kind, Packet, PacketId};
 use weir_core::random::Random;
 use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
-use weir_management::ControlResponse;
-use weir_management::client::{ClientError, Endpoint};
+use weir_management::client::{ClientError, Connection, Endpoint, accepted};
 use weir_net::clock::{Clock, Timer, random_seed};
-use weir_packet::{Data, LpHeader, NackReason, Name, ServiceClass, Signal};
+use weir_packet::{LpHeader, NackReason, Name, ServiceClass, Signal};
 
 pub use error::AppError;
 pub use flows::{Fetch, FlowId};
@@ -47,13 +46,13 @@ pub use producers::{Answer, Segments, TooLong};
 pub use questions::{Answered, Question, QuestionId, Reply};
 
 use flows::Flows;
+use packet_io::PacketIo;
 use producers::Producers;
 use questions::{Due, Questions};
 use registrations::Registrations;
-use uplink::Uplink;
 
 const TIMER: Token = Token(0);
-const UPLINK: Token = Token(1);
+const CONNECTION: Token = Token(1);
 
 /// Frames that are taken in at once.
 const FRAMES_A_TURN: usize = 64;
@@ -117,7 +116,7 @@ pub struct App {
     seed: u64,
     random: Random,
     endpoint: Endpoint,
-    uplink: Uplink,
+    io: PacketIo,
     /// The socket may have more to read.
     more: bool,
     link: Link,
@@ -147,14 +146,13 @@ impl App {
     /// # Errors
     /// Nobody listens there, or it does not answer within 4 s.
     pub fn connect(endpoint: &Endpoint) -> Result<App, AppError> {
-        let unreachable = |error| ClientError::Unreachable(endpoint.clone(), error);
-        let poll = Poll::new()?;
+        let mut poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
         let seed = random_seed();
         let hasher = NameHasher::new(seed);
-        let uplink =
-            Uplink::connect(endpoint, hasher, seed, (poll.registry(), UPLINK)).map_err(unreachable)?;
-        let mut app = App {
+        let connection = Connection::connect(endpoint, &mut poll, CONNECTION, CONNECT_TIMEOUT)
+            .map_err(|error| ClientError::Unreachable(endpoint.clone(), error))?;
+        Ok(App {
             poll,
             events: Events::with_capacity(16),
             timer,
@@ -163,7 +161,7 @@ impl App {
             seed,
             random: Random::named(seed, "questions"),
             endpoint: endpoint.clone(),
-            uplink,
+            io: PacketIo::new(connection, hasher, seed),
             more: true,
             link: Link::Up,
             flows: Flows::new(),
@@ -172,26 +170,7 @@ impl App {
             registrations: Registrations::default(),
             wire: Vec::new(),
             received: Vec::new(),
-        };
-        while let Err(error) = app.await_connection() {
-            let next = app.uplink.connect_next(endpoint, (app.poll.registry(), UPLINK), error);
-            next.map_err(unreachable)?;
-        }
-        Ok(app)
-    }
-
-    /// Waits until the connection is there.
-    fn await_connection(&mut self) -> io::Result<()> {
-        let until = self.clock.now() + CONNECT_TIMEOUT;
-        while !self.uplink.is_connected()? {
-            let now = self.clock.now();
-            if now >= until {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));
-            }
-            let wait = self.timer.wait(now, until)?;
-            self.poll(wait)?;
-        }
-        Ok(())
+        })
     }
 
     /// The time since it was made.
@@ -250,7 +229,7 @@ impl App {
 
     /// Frames that the connection had no room for.
     pub fn refused(&self) -> u64 {
-        self.uplink.refused()
+        self.io.connection.refused()
     }
 
     /// Whether the connection to the forwarder is there.
@@ -338,7 +317,7 @@ impl App {
     pub fn run(&mut self, until: Time, each: &mut OnEvent<'_>) -> Result<(), AppError> {
         while self.turn(until, each)?.is_continue() && self.clock.now() < until {}
         // What it has no room for now is written in the next turn, or lost with the connection.
-        let _ = self.uplink.flush();
+        let _ = self.io.connection.flush();
         Ok(())
     }
 
@@ -349,7 +328,7 @@ impl App {
             Link::Connecting(at_most) => return self.wait_for_connection(at_most, until, each),
             Link::Down(at) => return self.reconnect(at, until),
         }
-        let outcome = match self.uplink.flush() {
+        let outcome = match self.io.connection.flush() {
             Ok(()) => {
                 self.wait(until)?;
                 self.work(each)
@@ -371,7 +350,7 @@ impl App {
         let due = if self.more { now } else { next.min(until) };
         let wait = self.timer.wait(now, due)?;
         self.poll(wait)?;
-        self.more |= self.events.iter().any(|event| event.token() == UPLINK);
+        self.more |= self.events.iter().any(|event| event.token() == CONNECTION);
         Ok(())
     }
 
@@ -408,7 +387,7 @@ impl App {
     /// Takes in some of what has come.
     fn take_in(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let mut received = core::mem::take(&mut self.received);
-        let more = self.uplink.receive(self.clock.now(), FRAMES_A_TURN, &mut received);
+        let more = self.io.receive(self.clock.now(), FRAMES_A_TURN, &mut received);
         let now = self.clock.now();
         let (mut outcome, mut flow) = (Ok(()), ControlFlow::Continue(()));
         for id in received.drain(..) {
@@ -417,7 +396,7 @@ impl App {
                 Ok(ControlFlow::Continue(())) => {}
                 Err(error) => outcome = Err(error),
             }
-            self.uplink.pool.free(id);
+            self.io.pool.free(id);
         }
         self.received = received;
         outcome?;
@@ -441,7 +420,7 @@ impl App {
                     if class != ServiceClass::Be {
                         header.signals.set(&Signal::SERVICE_CLASS, class as u64);
                     }
-                    self.uplink.send(now, &header, &self.wire)?;
+                    self.io.connection.send(now, &header, &self.wire)?;
                     self.wire.clear();
                 }
                 Due::Ended(question, nack) => {
@@ -456,19 +435,19 @@ impl App {
     }
 
     fn send_interests(&mut self, now: Time, id: FlowId) -> io::Result<()> {
-        while let Some(interest) = self.flows.poll_send(now, id, &mut self.uplink.pool) {
-            self.uplink.send_interest(now, interest)?;
+        while let Some(interest) = self.flows.poll_send(now, id, &mut self.io.pool) {
+            self.io.send_interest(now, interest)?;
         }
         Ok(())
     }
 
     /// A packet came.
     fn take(&mut self, now: Time, id: PacketId, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
-        let packet = &self.uplink.pool[id];
+        let packet = &self.io.pool[id];
         match packet.kind {
             Kind::Interest => {
                 if let Some(answer) = self.producers.of(&packet.name) {
-                    self.uplink.answer(now, id, answer)?;
+                    self.io.answer(now, id, answer)?;
                 }
             }
             Kind::Data | Kind::Nack => {
@@ -495,7 +474,7 @@ impl App {
         id: PacketId,
         each: &mut OnEvent<'_>,
     ) -> io::Result<ControlFlow<()>> {
-        let data = &self.uplink.pool[id];
+        let data = &self.io.pool[id];
         let (now, delivery) = self.flows.take(now, flow, data);
         let told = match (&delivery, data.header().nack()) {
             (Some(delivery), _) => each(now, Event::Segment { flow, data, delivery }),
@@ -532,9 +511,7 @@ impl App {
                 _ => ClientError::Timeout(self.endpoint.clone(), span(registrations::TIMEOUT)),
             });
         };
-        let data = Data::decode(&data.wire).map_err(|error| ClientError::BadReply(error.to_string()))?;
-        let response = ControlResponse::decode(data.payload())?;
-        if response.code == 200 { Ok(()) } else { Err(ClientError::Refused(Box::new(response))) }
+        accepted(&data.wire).map(drop)
     }
 
     /// Waits until the connection is to be made again, and begins to.
@@ -545,7 +522,7 @@ impl App {
             self.poll(wait)?;
             return Ok(ControlFlow::Continue(()));
         }
-        let begun = self.uplink.reconnect(&self.endpoint, (self.poll.registry(), UPLINK));
+        let begun = self.io.connection.reconnect(&self.endpoint, self.poll.registry(), CONNECTION);
         if begun.is_ok() {
             self.link = Link::Connecting(now + CONNECT_TIMEOUT);
         } else {
@@ -555,7 +532,7 @@ impl App {
     }
 
     fn fail_to_connect(&mut self, now: Time) {
-        self.uplink.leave_place();
+        self.io.connection.leave_address();
         self.link = Link::Down(now + RECONNECT_EVERY);
     }
 
@@ -566,7 +543,7 @@ impl App {
         until: Time,
         each: &mut OnEvent<'_>,
     ) -> Result<ControlFlow<()>, AppError> {
-        let is_connected = self.uplink.is_connected();
+        let is_connected = self.io.connection.is_connected();
         let now = self.clock.now();
         match is_connected {
             Ok(true) => {}

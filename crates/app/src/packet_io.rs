@@ -1,0 +1,67 @@
+//! The core's packets on the connection to the forwarder.
+
+use std::io;
+
+use weir_core::name::NameHasher;
+use weir_core::packet::wire;
+use weir_core::packet::{PacketId, PacketPool};
+use weir_core::producer;
+use weir_core::random::Random;
+use weir_core::units::Time;
+use weir_management::client::Connection;
+use weir_net::codec::Decoder;
+
+use super::Answer;
+
+/// Packets of a pool, decoded and encoded.
+pub(super) struct PacketIo {
+    pub(super) connection: Connection,
+    decoder: Decoder,
+    /// Where packets live.
+    pub(super) pool: PacketPool,
+    /// Reused between packets.
+    packet: Vec<u8>,
+}
+
+impl PacketIo {
+    pub(super) fn new(connection: Connection, hasher: NameHasher, seed: u64) -> PacketIo {
+        let decoder = Decoder::new(hasher, Random::named(seed, "nonces"));
+        PacketIo { connection, decoder, pool: PacketPool::new(), packet: Vec::new() }
+    }
+
+    /// Writes what waits, and appends what has come; says whether there may be more. What is no packet is left
+    /// out.
+    pub(super) fn receive(&mut self, now: Time, frames: usize, to: &mut Vec<PacketId>) -> io::Result<bool> {
+        let PacketIo { connection, decoder, pool, .. } = self;
+        connection.receive(now, frames, &mut |header, packet| {
+            to.extend(decoder.decode(header, packet, pool).ok());
+        })
+    }
+
+    /// Sends an Interest of the pool, and frees it.
+    pub(super) fn send_interest(&mut self, now: Time, id: PacketId) -> io::Result<()> {
+        let mut bare = core::mem::take(&mut self.packet);
+        bare.clear();
+        let encoded = wire::encode_packet(&self.pool[id], &mut bare);
+        let header = *self.pool[id].header();
+        self.pool.free(id);
+        let sent = if encoded.is_ok() { self.connection.send(now, &header, &bare) } else { Ok(()) };
+        self.packet = bare;
+        sent
+    }
+
+    /// Sends what answers an Interest of the pool, if there is something.
+    pub(super) fn answer(&mut self, now: Time, id: PacketId, answer: &mut dyn Answer) -> io::Result<()> {
+        let mut bare = core::mem::take(&mut self.packet);
+        bare.clear();
+        let interest = &self.pool[id];
+        let header = producer::answer_header(interest.header());
+        let sent = if answer.answer(interest, &mut bare) {
+            self.connection.send(now, &header, &bare)
+        } else {
+            Ok(())
+        };
+        self.packet = bare;
+        sent
+    }
+}

@@ -1,0 +1,186 @@
+//! The connection of an application to its forwarder: packets with their link headers on one side, a socket on the
+//! other.
+
+use std::io;
+use std::time::Duration;
+
+use mio::{Events, Poll, Registry, Token};
+use weir_core::units::{Span, Time};
+use weir_net::clock::Clock;
+use weir_net::link_service::{LinkOptions, LinkService};
+use weir_net::transport::{self, Options, Received, Sent, Transport};
+use weir_net::uri::FaceUri;
+use weir_packet::LpHeader;
+
+use super::Endpoint;
+
+/// Memory for packets of which fragments are missing, bytes.
+const REASSEMBLY: usize = 256 << 10;
+
+/// A connection to a forwarder, which an event loop watches.
+pub struct Connection {
+    transport: Box<dyn Transport>,
+    /// To which of the forwarder's addresses it is made, or will be: an index, modulo their number.
+    address: usize,
+    link: LinkService,
+    refused: u64,
+    /// Reused between frames.
+    frame: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects to the first address of a forwarder that answers, each within `timeout`; blocks until then.
+    ///
+    /// # Errors
+    /// There is none: what became of the last.
+    pub fn connect(
+        endpoint: &Endpoint,
+        poll: &mut Poll,
+        token: Token,
+        timeout: Span,
+    ) -> io::Result<Connection> {
+        let mut failure = io::ErrorKind::NotFound.into();
+        for (address, uri) in endpoint.face_uris()?.iter().enumerate() {
+            match connect_to(uri, poll, token, timeout) {
+                Ok(transport) => {
+                    return Ok(Connection {
+                        transport,
+                        address,
+                        link: link(),
+                        refused: 0,
+                        frame: Vec::new(),
+                    });
+                }
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Begins to make the connection again, where it was; packets in pieces are forgotten.
+    ///
+    /// # Errors
+    /// It cannot be begun.
+    pub fn reconnect(&mut self, endpoint: &Endpoint, registry: &Registry, token: Token) -> io::Result<()> {
+        let uris = endpoint.face_uris()?;
+        let uri = uris.get(self.address % uris.len().max(1)).ok_or(io::ErrorKind::NotFound)?;
+        self.transport = begin(uri, registry, token)?;
+        self.link = link();
+        Ok(())
+    }
+
+    /// Has the connection be made to the next address from now on.
+    pub fn leave_address(&mut self) {
+        self.address = self.address.wrapping_add(1);
+    }
+
+    /// Whether the connection is there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn is_connected(&mut self) -> io::Result<bool> {
+        is_connected(&mut *self.transport)
+    }
+
+    /// Frames that the connection had no room for.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Writes what has gathered.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.transport.flush().map(|_| ())
+    }
+
+    /// Writes what waits, and hands in the packets of this many frames at most; says whether there may be more. What is
+    /// no frame is left out.
+    ///
+    /// # Errors
+    /// The connection is lost, or what comes is no stream of frames.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        frames: usize,
+        each: &mut dyn FnMut(&LpHeader, &[u8]),
+    ) -> io::Result<bool> {
+        self.transport.flush()?;
+        let Connection { transport, link, .. } = self;
+        let received = transport.receive(frames, &mut |peer, frame| {
+            // A forwarder that sends what is no frame has sent nothing.
+            let _ = link.receive(now, peer, frame, each);
+        })?;
+        Ok(received == Received::More)
+    }
+
+    /// Sends a packet with this header; it may wait until [`Connection::flush`].
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub fn send(&mut self, now: Time, header: &LpHeader, packet: &[u8]) -> io::Result<()> {
+        let Connection { transport, link, frame: out, refused, .. } = self;
+        let mut failure = None;
+        let taken = link.send(now, header, packet, 0, &mut |frame| {
+            out.clear();
+            frame.encode(out);
+            match transport.send(out) {
+                Ok(Sent::Taken) => {}
+                Ok(Sent::Full | Sent::TooLong) => *refused += 1,
+                Err(error) => failure = Some(error),
+            }
+        });
+        *refused += u64::from(taken.is_err());
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Connects, and waits until the connection is there.
+fn connect_to(uri: &FaceUri, poll: &mut Poll, token: Token, timeout: Span) -> io::Result<Box<dyn Transport>> {
+    let mut transport = begin(uri, poll.registry(), token)?;
+    let (clock, mut events) = (Clock::start(), Events::with_capacity(4));
+    let until = clock.now() + timeout;
+    while !is_connected(&mut *transport)? {
+        if !wait(poll, &mut events, until.since(clock.now()))? {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));
+        }
+    }
+    Ok(transport)
+}
+
+/// Begins to connect, and has the event loop told of it.
+fn begin(uri: &FaceUri, registry: &Registry, token: Token) -> io::Result<Box<dyn Transport>> {
+    let mut transport = transport::connect(uri, None, Options::default())?;
+    transport.register(registry, token)?;
+    Ok(transport)
+}
+
+fn is_connected(transport: &mut dyn Transport) -> io::Result<bool> {
+    transport.flush()?;
+    Ok(transport.is_connected())
+}
+
+/// Waits until something happens, or so long; whether there was time left.
+pub(super) fn wait(poll: &mut Poll, events: &mut Events, left: Span) -> io::Result<bool> {
+    if left == Span::ZERO {
+        return Ok(false);
+    }
+    match poll.poll(events, Some(Duration::from_nanos(left.as_nanos()))) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        polled => polled?,
+    }
+    Ok(true)
+}
+
+fn link() -> LinkService {
+    let options = LinkOptions { mtu: None, reassembly_bytes: REASSEMBLY, reliability: false, marking: None };
+    // Without an MTU nothing is split, and nothing numbered.
+    LinkService::new(options, 0)
+}
+
+impl core::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Connection({})", self.transport.uris().remote)
+    }
+}
