@@ -1,20 +1,44 @@
-# make run | test | golden | records | interop | apps | qos | bench | lint | fuzz | comparison
-.PHONY: run test golden records interop apps qos bench lint fuzz comparison web-tools
+# make run | quick | test | golden | records | interop | apps | qos | pacing | bench | lint | fuzz | comparison
+.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing bench lint fuzz comparison
+
+TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+# The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
+ifdef WEIR
+binary:
+else
+WEIR := $(TARGET)/release/weir
+binary:
+	cargo build --release -p weir
+endif
+export WEIR
 
 run:
 	cargo run --release -- run qsccp/dumbbell
 
-# Everything that is tested, with what the tests need.
-test:
+# For daily work: target/debug/weir, soon built again after a change, from what the tests are built with. Its runs take a
+# quarter longer than those of the release.
+quick:
+	cargo build --profile test
+
+# Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
+# that checks more than a release does, and nothing is compiled twice.
+test: test-rust tools
+	$(MAKE) web interop apps qos WEIR=$(TARGET)/debug/weir
+
+test-rust:
 	cargo test --workspace --all-features
-	cargo build --release
+
+# Other people's software that the tests need.
+tools:
 	sh web/install-test-tools.sh
-	cd web && npm ci --no-audit --no-fund && npm run check && npm run check-bundle
-	cargo run --release -- run qsccp/dumbbell --out target/report-under-test
+	sh tests/interop/install.sh
+
+# The pages, in a browser.
+web: binary
+	sh web/install-test-tools.sh
+	cd web && npm run check && npm run check-bundle
+	$(WEIR) run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
-	$(MAKE) interop
-	$(MAKE) apps
-	$(MAKE) qos
 
 # The main figures of every scheme on every built-in scenario, written anew; half a minute.
 golden:
@@ -28,20 +52,23 @@ records:
 	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test records
 
 # The forwarder among other people's software.
-interop:
-	cargo build --release -p weir
+interop: binary
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py
 
-# Files over bad, slow and fast links; WEIR_FULL=1 has a gigabyte, and half a minute without a link.
-apps:
-	cargo build --release -p weir
-	python3 tests/apps/run.py
+# Files over bad, slow and fast links; APPS=test_robust is a part of them. WEIR_FULL=1 has a gigabyte, and half a minute without a link.
+apps: binary
+	python3 tests/apps/run.py $(APPS)
 
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
-qos:
-	cargo build --release -p weir
+qos: binary
 	python3 tests/qos/qos.py
+
+# How well faces keep their rates, and window laws on real sockets: what docs/use/forward.md says of them. It wants the
+# processors to itself, and the release.
+pacing: binary
+	python3 tests/qos/pacing.py
+	python3 tests/qos/windows.py
 
 lint:
 	cargo fmt --all --check

@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 AT_ONCE = 4
 # Tests that may run at once, and those that may not.
 WAITING, BUSY = "test_robust", "test_rates"
+PASSED, FAILED, SKIPPED = "ok", "FAILED", "SKIP"
 
 
 def names(suite):
@@ -27,15 +28,15 @@ def names(suite):
 
 
 def run(test):
-    """Runs one test in a process of its own; whether it succeeded."""
+    """Runs one test in a process of its own; how it ended."""
     done = subprocess.run(
         [sys.executable, "-m", "unittest", "--verbose", test], cwd=HERE, capture_output=True, text=True, check=False
     )
     is_skipped = "(skipped=" in done.stderr
-    verdict = "FAILED" if done.returncode else "SKIP" if is_skipped else "ok"
+    verdict = FAILED if done.returncode else SKIPPED if is_skipped else PASSED
     why = done.stderr if done.returncode or is_skipped else ""
     print(f"{verdict:<7}{test}\n{done.stdout}{why}", end="", flush=True)
-    return done.returncode == 0
+    return verdict
 
 
 def main():
@@ -45,10 +46,11 @@ def main():
     waiting = [test for test in tests if test.startswith(WAITING)]
     busy = [test for test in tests if not test.startswith(WAITING)]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        are_right = list(pool.map(run, sorted(waiting, key=is_short)))
-    are_right += [run(test) for test in busy]
-    print(f"{sum(are_right)} of {len(are_right)} tests of applications succeeded")
-    return 0 if all(are_right) else 1
+        verdicts = list(pool.map(run, sorted(waiting, key=is_short)))
+    verdicts += [run(test) for test in busy]
+    passed, failed, skipped = map(verdicts.count, (PASSED, FAILED, SKIPPED))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
 
 
 def is_short(test):

@@ -32,7 +32,9 @@ def enter_namespaces():
 
 
 def skip(why):
+    """None of the tests can run here."""
     print(f"SKIP interoperability: {why}")
+    print(f"0 passed, 0 failed, {suite().countTestCases()} skipped")
     return 0
 
 
@@ -56,19 +58,60 @@ def check_table():
     return False
 
 
+def suite():
+    loader, names = unittest.TestLoader(), sys.argv[1:]
+    return loader.loadTestsFromNames(names) if names else loader.discover(str(HERE))
+
+
+def names_of(tests):
+    """The names of the tests of a suite, before it runs: it forgets them then."""
+    for test in tests:
+        if isinstance(test, unittest.TestSuite):
+            yield from names_of(test)
+        else:
+            yield test.id()
+
+
+class Result(unittest.TextTestResult):
+    """With the names of tests that passed."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.passed = set()
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed.add(test.id())
+
+    def is_skipped(self, name):
+        """Whether the test is skipped, or its class."""
+        ids = (test.id() for test, _ in self.skipped)
+        return any(name == each or each == f"setUpClass ({name.rpartition('.')[0]})" for each in ids)
+
+    def counts(self, names):
+        """How many of these tests passed, failed and were skipped."""
+        left = [name for name in names if name not in self.passed]
+        skipped = sum(map(self.is_skipped, left))
+        return len(names) - len(left), len(left) - skipped, skipped
+
+
 def main():
     if INSIDE not in os.environ:
         enter_namespaces()
     prepare()
     # Its remarks on what took long on a busy machine are not about the peers.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
-    loader, names = unittest.TestLoader(), sys.argv[1:]
-    suite = loader.loadTestsFromNames(names) if names else loader.discover(str(HERE))
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    tests = suite()
+    names = list(names_of(tests))
+    result = unittest.TextTestRunner(verbosity=2, resultclass=Result).run(tests)
     for test, why in result.skipped:
         print(f"SKIP {test}: {why}")
-    is_right = result.wasSuccessful() and (bool(names) or check_table())
-    sys.exit(0 if is_right else 1)
+    passed, failed, skipped = result.counts(names)
+    if len(sys.argv) == 1:
+        is_right = check_table()
+        passed, failed = passed + is_right, failed + (not is_right)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    sys.exit(0 if failed == 0 and result.wasSuccessful() else 1)
 
 
 if __name__ == "__main__":

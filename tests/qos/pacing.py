@@ -60,17 +60,10 @@ policy = "shortest-path"
 
 
 def main():
-    reason = qos.why_not()
-    if reason:
-        print(f"SKIP: {reason}")
-        return 0
     arguments = qos.parse_arguments()
-    failures = 0
     print("face        scheme    simulator, Mb/s    real  off, %   processors busy, %")
-    for rate in RATES:
-        for scheme in SCHEMES:
-            failures += measure(arguments, rate, scheme)
-    return 1 if failures else 0
+    cases = [(rate, scheme) for rate in RATES for scheme in SCHEMES]
+    return qos.run_all([lambda case=case: measure(arguments, *case) for case in cases])
 
 
 def measure(arguments, rate, scheme):
