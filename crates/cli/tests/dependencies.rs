@@ -3,9 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+mod workspace;
 
 use serde_json::Value;
+use workspace::{dependencies, name, packages};
 
 /// Each crate, and the crates of the workspace that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -96,30 +98,6 @@ const NOT_USED: &[&str] = &[
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The workspace's packages, as cargo describes them.
-fn packages() -> Vec<Value> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
-}
-
-/// Names of what a package depends on: to build it, or also to test it.
-fn dependencies(package: &Value, with_tests: bool) -> Vec<&str> {
-    let all = package["dependencies"].as_array().unwrap().iter();
-    let wanted = all.filter(|d| with_tests || d["kind"] != "dev");
-    wanted.map(|d| d["name"].as_str().unwrap()).collect()
-}
-
-fn name(package: &Value) -> &str {
-    package["name"].as_str().unwrap()
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! lead somewhere, and the commands shown are accepted. To write the generated parts anew:
 //! `WEIR_WRITE_REFERENCE=1 cargo test -p weir --test docs`.
 
+mod workspace;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,44 @@ fn generated(page: &str, part: &str, text: &str) {
         fs::write(&path, wanted).expect("the page is written");
     } else {
         assert!(committed == wanted, "{page}, {part}: not that of the code; see the head of this test");
+    }
+}
+
+// ---- Architecture
+
+/// What each crate builds on, without what follows from that: an arrow for each pair that no chain of others joins.
+fn arrows(crates: &BTreeMap<String, BTreeSet<String>>) -> Vec<(&str, &str)> {
+    fn reaches(crates: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+        from == to || crates[from].iter().any(|next| reaches(crates, next, to))
+    }
+    let pairs =
+        crates.iter().flat_map(|(user, used)| used.iter().map(move |one| (user.as_str(), one.as_str())));
+    let is_direct = |&(user, used): &(&str, &str)| {
+        !crates[user].iter().any(|other| other != used && reaches(crates, other, used))
+    };
+    pairs.filter(is_direct).collect()
+}
+
+#[test]
+fn the_picture_of_the_crates_is_that_of_their_dependencies() {
+    let packages = workspace::packages();
+    let short = |name: &str| name.strip_prefix("weir-").map(str::to_owned);
+    let crates: BTreeMap<String, BTreeSet<String>> = packages
+        .iter()
+        .map(|package| {
+            let used = workspace::dependencies(package, false).into_iter().filter_map(short);
+            (short(workspace::name(package)).unwrap_or_else(|| "cli".to_owned()), used.collect())
+        })
+        .collect();
+    let mut picture = "```mermaid\nflowchart BT\n".to_owned();
+    for (user, used) in arrows(&crates) {
+        picture += &format!("  {user} --> {used}\n");
+    }
+    picture += "```";
+    generated("docs/develop/architecture.md", "crates", &picture);
+    let page = read(&root().join("docs/develop/architecture.md"));
+    for name in crates.keys() {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "the table of crates has no row of {name}");
     }
 }
 
