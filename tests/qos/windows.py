@@ -76,11 +76,12 @@ def measure(arguments, law):
         finally:
             lab.stop()
     qos.print_table(simulated, real)
-    failures = list(qos.shares_are_the_simulators(simulated, real)) if real["host_busy"] < BUSY else []
+    failures = list(qos.shares_are_the_simulators(simulated, real))
+    is_host = real["host_busy"] >= BUSY
     for failure in failures:
-        print(f"FAILED: {failure}")
+        print(f"{'SKIP, the processors were busy' if is_host else 'FAILED'}: {failure}")
     print()
-    return len(failures)
+    return None if failures and is_host else len(failures)
 
 
 if __name__ == "__main__":
