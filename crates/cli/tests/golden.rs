@@ -18,7 +18,7 @@ use common::{printed, text, weir};
 use serde_json::Value;
 
 /// What is set to make a scenario short; one that is not named here runs as it is.
-const SHORTENED: [(&str, &[&str]); 14] = [
+const SHORTENED: [(&str, &[&str]); 15] = [
     (
         "examples/random-200",
         &["generate.flows.count=200", "duration=2s", "window.steady.from=1s", "window.steady.to=2s"],
@@ -55,6 +55,7 @@ const SHORTENED: [(&str, &[&str]); 14] = [
     ("qsccp/friendliness-delay", DELAY),
     ("qsccp/fairness", BANDWIDTH),
     ("qsccp/fairness-delay", DELAY),
+    ("examples/early-loss", &["duration=10s", "window.steady.to=10s"]),
     ("examples/minimal", &[]),
 ];
 

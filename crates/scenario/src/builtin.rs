@@ -28,6 +28,7 @@ builtins![
     "qsccp/fairness-delay",
     "examples/minimal",
     "examples/random-200",
+    "examples/early-loss",
 ];
 
 /// The text of a built-in scenario: `qsccp/dumbbell`.

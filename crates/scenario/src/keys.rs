@@ -381,6 +381,15 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "flow",
+        "early_loss",
+        Shape::Switch,
+        "false",
+        "Whether consumers take an Interest for lost about a round trip after it, if a later one was answered, and probe for \
+         losses at the end (RFC 8985), as `weir get` does. `false`: they wait for the timeout, at least 200 ms in most \
+         schemes, as the consumers of the papers do.",
+    ),
+    key(
+        "flow",
         "freshness",
         Shape::Span,
         NONE,
@@ -592,6 +601,7 @@ pub const HANDED_ON: &[&str] = &[
     "unresponsive",
     "payload",
     "lifetime",
+    "early_loss",
     "freshness",
     "scheme",
 ];

@@ -199,6 +199,8 @@ pub struct Flow {
     pub payload: Bytes,
     /// Interest lifetime.
     pub lifetime: Span,
+    /// Whether the consumer takes an Interest for lost before its timeout, and probes for losses at the end (RFC 8985).
+    pub early_loss: bool,
     /// FreshnessPeriod of the Data; without: none, and Interests do not ask for fresh Data.
     pub freshness: Option<Span>,
     /// The scheme of this consumer, if another than that of the run.

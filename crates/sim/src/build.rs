@@ -373,7 +373,7 @@ impl<'a> Builder<'a> {
                 lifetime: flow.lifetime,
                 must_be_fresh: flow.freshness.is_some(),
                 expected_size,
-                early_loss: false,
+                early_loss: flow.early_loss,
             };
             let consumer = Consumer::new(config, control, random);
             flows.push(FlowApp { consumer, node: node as u32, face, event });

@@ -279,8 +279,7 @@ fn fetch(flow: &Flow) -> Result<Fetch, Failure> {
         lifetime: flow.lifetime,
         must_be_fresh: flow.freshness.is_some(),
         expected_size: flows::expected_size(flow),
-        // As in the simulator.
-        early_loss: false,
+        early_loss: flow.early_loss,
         ..Fetch::new(flow.prefix.parse()?)
     })
 }

@@ -198,6 +198,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
     let source = item.source_rate()?;
     let payload = payload(item)?;
     let lifetime = item.positive_span("lifetime")?;
+    let early_loss = item.switch("early_loss")?;
     let freshness = item.opt_span("freshness")?;
     let scheme = item.opt_text("scheme")?;
     for i in 0..n {
@@ -215,6 +216,7 @@ fn add_group(item: &Item<'_>, name: &str, network: &Network, flows: &mut Vec<Flo
             source,
             payload,
             lifetime,
+            early_loss,
             freshness,
             scheme: scheme.clone(),
         });
