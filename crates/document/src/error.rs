@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-/// Where a value stands.
+/// Where a value stands, as errors show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In the file.

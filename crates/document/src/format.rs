@@ -1,42 +1,43 @@
-//! What a file format is: its tables, their keys and what values look like.
+//! The table of keys of a file format, and the shapes that values have.
 
-/// A format: what its files may say.
+/// The table of keys of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Every table, in the order of the reference.
+    /// Every table that a file may have, in the order of the reference.
     pub sections: &'static [Section],
-    /// Every key.
+    /// Every key, those of one section together.
     pub keys: &'static [Key],
-    /// The key of a table, also one that it shares with another.
+    /// Finds a key of a section, also one that the section shares with another.
     pub find: fn(table: &str, key: &str) -> Option<&'static Key>,
-    /// The keys of a table, in order, with those that it shares.
+    /// The keys of a section in the order of messages, with those that it shares.
     pub of: fn(table: &str) -> Vec<&'static Key>,
-    /// A table of which there may be several, for messages.
+    /// A section of which a file may have several tables: the example in a message about `[name]` instead of
+    /// `[[name]]`.
     pub list: &'static str,
 }
 
-/// What the value of a key looks like.
+/// The kinds and bounds of values that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// A text.
+    /// Any text.
     Text,
-    /// A text that is something: what in the reference, and what would be right.
+    /// A text with a form of its own: the form's name for the reference, and what an error says would be right.
     TextOf(&'static str, &'static str),
-    /// Such a text, or a list of them.
+    /// As [`Shape::TextOf`], or a list of such texts.
     TextsOf(&'static str, &'static str),
     /// One of these texts.
     Choice(&'static [&'static str]),
-    /// A service class.
+    /// A service class such as `EF`.
     Class,
     /// `true` or `false`.
     Switch,
-    /// A whole number from .. to.
+    /// A whole number from the first to the second, both included.
     Whole(i64, i64),
-    /// A number from .. to.
+    /// A number from the first to the second, both included.
     Number(f64, f64),
     /// A time with its unit.
     Span,
-    /// A time with its unit, from that many milliseconds.
+    /// A time with its unit, at least so many milliseconds.
     SpanFrom(u64),
     /// A rate with its unit.
     Rate,
@@ -76,36 +77,36 @@ pub enum Shape {
     Map,
 }
 
-/// One key.
+/// A key of a section: what it takes, and what it means.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The table: `""` is the document's top, `link` is `[[link]]`, `generate.flows` is `[generate.flows]`.
+    /// The section that has it: `""` is the document's top, `link` is `[[link]]`, `generate.flows` is `[generate.flows]`.
     pub table: &'static str,
-    /// The key.
+    /// Its name in the file: `rate`.
     pub key: &'static str,
-    /// What its value looks like.
+    /// The kinds and bounds of its values.
     pub shape: Shape,
-    /// What it is without being given, as it would stand in a file; `REQUIRED`, or `NONE`.
+    /// The value of a table without the key, as a file would have it; or [`REQUIRED`], or [`NONE`].
     pub default: &'static str,
     /// Whether `--set` may change it.
     pub settable: bool,
-    /// What it means, one sentence or two.
+    /// One sentence or two for the reference, the JSON Schema and errors.
     pub meaning: &'static str,
 }
 
-/// The key has to be given.
+/// In [`Key::default`]: a table without the key is an error.
 pub const REQUIRED: &str = "required";
-/// Without the key there is no such thing.
+/// In [`Key::default`]: a table without the key has no such value.
 pub const NONE: &str = "";
 
-/// A table of the format.
+/// A table that a file may have, once or several times.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Its path.
+    /// Its path: `link`, `generate.flows`; empty for the top of the file.
     pub name: &'static str,
-    /// How it is written.
+    /// Its header in a file: `[[link]]`.
     pub written: &'static str,
-    /// How `--set` addresses an item, if it does.
+    /// The path that `--set` takes for a key of it: `link.A-B.KEY`; empty if none.
     pub address: &'static str,
     /// What it is.
     pub meaning: &'static str,

@@ -13,10 +13,10 @@
 //! # Ok::<(), weir_scenario::ScenarioError>(())
 //! ```
 //!
-//! The way of a text: [`Scenario::parse`] reads it into a tree that keeps where every value
-//! stands (`tree`), makes the overrides' changes there (`set`), adds what is generated
-//! (`generate`), makes one table of each node and link (`expand`), and reads that tree against the
-//! table of keys (`keys`, `read`, `load`, `routing`). The reference and the JSON Schema come from
+//! [`Scenario::parse`] reads the text into a tree that keeps where every value stands
+//! ([`weir_document`]), makes the overrides' changes there (`set`), adds what is generated
+//! (`generate`), makes one table of each node and link (`expand`), and reads that tree, section by
+//! section, against the table of keys (`keys`, `read`, `load`, `routing`). The reference and the JSON Schema come from
 //! the same table ([`mod@reference`]).
 
 mod builtin;

@@ -14,7 +14,7 @@ macro_rules! index {
         pub struct $name(pub usize);
 
         impl $name {
-            /// The place in the scenario's list.
+            /// Its index in the scenario's list.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0
@@ -24,19 +24,19 @@ macro_rules! index {
 }
 
 index! {
-    /// A node: its place in [`Scenario::nodes`].
+    /// Number of a node: its index in [`Scenario::nodes`].
     NodeId
 }
 index! {
-    /// A link: its place in [`Scenario::links`].
+    /// Number of a link: its index in [`Scenario::links`].
     LinkId
 }
 index! {
-    /// A medium: its place in [`Scenario::media`].
+    /// Number of a medium: its index in [`Scenario::media`].
     MediumId
 }
 index! {
-    /// A flow: its place in [`Scenario::flows`].
+    /// Number of a flow: its index in [`Scenario::flows`].
     FlowId
 }
 
@@ -48,15 +48,15 @@ index! {
 pub struct Scenario {
     /// Short name: that of the built-in, or what the caller gave.
     pub name: String,
-    /// One line that says what it is.
+    /// The file's `title`: the experiment in one line.
     pub title: String,
-    /// Where it comes from; empty if the file does not say.
+    /// The paper or reason that the experiment comes from; empty if the file gives none.
     pub source: String,
-    /// How long it runs.
+    /// Simulated time at which the run ends, from its start at 0.
     pub duration: Span,
     /// The scheme to use when none is named.
     pub scheme: String,
-    /// Step of the time series.
+    /// Step of the time series, simulated time.
     pub sample: Span,
     /// Nodes, in the file's order.
     pub nodes: Vec<Node>,
@@ -71,9 +71,9 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Timed events, in order of time.
     pub events: Vec<TimedEvent>,
-    /// Measuring windows.
+    /// Parts of the run that are measured beside the whole, in the file's order.
     pub windows: Vec<Window>,
-    /// What should come out. Those for one scheme: [`Scenario::expectations_for`].
+    /// Statements about the results. Those for one scheme: [`Scenario::expectations_for`].
     pub expectations: Vec<Expectation>,
     /// Parameters that the experiment sweeps over.
     pub axes: Vec<Axis>,
@@ -81,7 +81,7 @@ pub struct Scenario {
     pub settings: Vec<Setting>,
     /// What was left out because an override shortened the run; a line each, for people.
     pub notes: Vec<String>,
-    /// Every place that names a scheme, so that a caller can check the names.
+    /// Every key that names a scheme, so that a caller can check the names.
     pub schemes: Vec<NamedScheme>,
     pub(crate) scheme_params: Vec<SchemeParams>,
     pub(crate) text: Arc<str>,
@@ -90,7 +90,7 @@ pub struct Scenario {
 /// A node: a forwarder with the applications on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its name, unique.
+    /// Unique; results and routes call the node by it.
     pub name: String,
     /// Capacity of the content store in Data packets; 0 is no store, `u64::MAX` no such bound.
     pub cache_packets: u64,
@@ -106,32 +106,32 @@ pub struct Node {
     /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues
     /// and leaves signals and marks as they are.
     pub active: bool,
-    /// Where to draw it, if the file says so.
+    /// Coordinates in the drawing of the report, if the file gives them.
     pub position: Option<(f64, f64)>,
-    /// What it is, for drawing: from the flows and the number of links.
+    /// Whether flows end at it, for drawing.
     pub role: Role,
 }
 
-/// What a node is, for drawing.
+/// What flows make of a node, for drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Has no flow of its own.
+    /// It only forwards.
     Router,
-    /// Flows end here.
+    /// It has consumers, and no producer.
     Consumer,
-    /// Flows begin here.
+    /// It has producers, and no consumer.
     Producer,
-    /// Both.
+    /// It has consumers and producers.
     Peer,
 }
 
 /// Which packet leaves a full content store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// The least recently used.
+    /// The Data packet that answered no Interest for the longest time.
     #[default]
     Lru,
-    /// The oldest.
+    /// The Data packet that was stored first.
     Fifo,
 }
 
@@ -139,9 +139,9 @@ pub enum CachePolicy {
 /// there is at most one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// First end.
+    /// The end that the file names first; direction 0 leads away from it.
     pub a: NodeId,
-    /// Second end.
+    /// The end that the file names second; direction 1 leads away from it.
     pub b: NodeId,
     /// Rate from `a` to `b`, and from `b` to `a`.
     pub rate: [Rate; 2],
@@ -159,16 +159,16 @@ pub struct Link {
 /// A half-duplex medium that stations share as IEEE 802.11's distributed coordination function says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
-    /// Its name, unique.
+    /// Unique; `--set medium.NAME.KEY` calls the medium by it.
     pub name: String,
-    /// The stations, two or more.
+    /// The nodes that share it, two or more.
     pub stations: Vec<NodeId>,
 }
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectedLink {
-    /// The link.
+    /// Number of the link, both directions of which it may be.
     pub link: LinkId,
     /// 0 from `a` to `b`, 1 from `b` to `a`: the index into [`Link::rate`].
     pub direction: usize,
@@ -179,25 +179,25 @@ pub struct DirectedLink {
 pub struct Flow {
     /// Name of its group: the `[[flow]]` table.
     pub name: String,
-    /// The node that consumes.
+    /// The node that the consumer runs on.
     pub consumer: NodeId,
-    /// The nodes that produce; at least one.
+    /// The nodes with a producer of the prefix, one or more; none of them is `consumer`.
     pub producers: Vec<NodeId>,
     /// URI of the prefix, as `/A0`.
     pub prefix: String,
     /// Service class of its packets.
     pub class: ServiceClass,
-    /// When its first Interest may leave.
+    /// Simulated time at which its first Interest may leave.
     pub start: Span,
-    /// When it ends, at the latest.
+    /// Simulated time from which it sends no more Interests; `None`: the end of the run.
     pub stop: Option<Span>,
-    /// How many segments it fetches; without: as many as it can.
+    /// Segments to fetch, after which the flow is complete; `None`: as many as it can.
     pub amount: Option<u64>,
     /// How much the application asks for.
     pub source: SourceRate,
-    /// Length of a segment's content. The last one is as long as the others.
+    /// Bytes of content in each segment, also in the last one.
     pub payload: Bytes,
-    /// Interest lifetime.
+    /// The Interests' lifetime: how long a node keeps one pending.
     pub lifetime: Span,
     /// Whether the consumer takes an Interest for lost before its timeout, and probes for losses at the end (RFC 8985).
     pub early_loss: bool,
@@ -223,85 +223,85 @@ pub enum SourceRate {
 /// A FIB entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Where it is.
+    /// The node whose FIB has the entry.
     pub node: NodeId,
     /// URI of the prefix.
     pub prefix: String,
     /// Neighbours with their costs, cheapest first (ties by node): hops or nanoseconds, as the
-    /// metric; the place in the list for given routes.
+    /// metric; 1, 2, … for the next hops of a given route.
     pub next_hops: Vec<(NodeId, u64)>,
 }
 
 /// Something that happens during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedEvent {
-    /// When.
+    /// Simulated time at which it happens.
     pub at: Span,
-    /// Its name, or its place in the file.
+    /// The file's name for it, or else its number in the file, from 0.
     pub name: String,
-    /// What.
+    /// The change.
     pub what: Event,
 }
 
-/// What happens.
+/// A change to flows, a link or a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The applications of these flows ask for something else from now on. A flow that turns
     /// greedy is one whose source becomes [`SourceRate::Unresponsive`].
     FlowSource {
-        /// Which flows.
+        /// Numbers of the flows.
         flows: Vec<FlowId>,
-        /// What they ask for.
+        /// Rate at which each of them asks from now on.
         source: SourceRate,
     },
     /// A link's rates change.
     LinkRate {
-        /// Which link.
+        /// Number of the link.
         link: LinkId,
         /// Its rates from now on, as [`Link::rate`].
         rate: [Rate; 2],
     },
     /// A link's propagation delays change, for packets put on it from now on.
     LinkDelay {
-        /// Which link.
+        /// Number of the link.
         link: LinkId,
         /// Its delays from now on, as [`Link::delay`].
         delay: [Span; 2],
     },
     /// A link's random loss changes.
     LinkLoss {
-        /// Which link.
+        /// Number of the link.
         link: LinkId,
-        /// Its loss ratio from now on.
+        /// Its [`Link::loss`] from now on, 0 to 1.
         loss: f64,
     },
     /// A link fails: what is on it is lost.
     LinkDown {
-        /// Which link.
+        /// Number of the link.
         link: LinkId,
     },
     /// A link works again.
     LinkUp {
-        /// Which link.
+        /// Number of the link.
         link: LinkId,
     },
     /// A node's simulated cache answers with another probability.
     NodeCacheRatio {
-        /// Which node.
+        /// Number of the node.
         node: NodeId,
         /// Its [`Node::cache_ratio`] from now on.
         ratio: f64,
     },
 }
 
-/// A measuring window.
+/// A part of the run that is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its name.
+    /// Unique; results and expectations call the window by it.
     pub name: String,
-    /// Its beginning.
+    /// Simulated time of its beginning.
     pub from: Span,
-    /// Its end, after the beginning and not after the scenario's.
+    /// Simulated time of its end, after the beginning and at most [`Scenario::duration`].
     pub to: Span,
 }
 
@@ -310,15 +310,15 @@ pub struct Window {
 pub struct Expectation {
     /// In words: `goodput of class EF, 20 s to 120 s`.
     pub what: String,
-    /// Who says so.
+    /// The paper, section or reason that states it.
     pub source: String,
     /// The scheme that it is about; `*`: any.
     pub scheme: String,
-    /// When it is measured.
+    /// Simulated times from and to which it is measured.
     pub window: (Span, Span),
-    /// What is measured.
+    /// The quantity that is measured, whose unit the stated value has.
     pub metric: Metric,
-    /// Of what.
+    /// The flows and links that it is measured of.
     pub select: Select,
     /// The value stated, in the metric's unit.
     pub stated: f64,
@@ -332,11 +332,11 @@ pub struct Expectation {
 /// How a measured value should relate to the stated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Near it.
+    /// Equal, within the tolerance.
     About,
-    /// Not above it.
+    /// Not above it, but for the tolerance.
     AtMost,
-    /// Not below it.
+    /// Not below it, but for the tolerance.
     AtLeast,
 }
 
@@ -418,7 +418,7 @@ pub struct Axis {
 /// A key that can be set, as `--set PATH=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Its path, as `link.R2-R3.rate`.
+    /// Its path for `--set`, as `link.R2-R3.rate`.
     pub path: String,
     /// Its value now, as it would be written in the file (texts without quotes).
     pub value: String,
@@ -428,14 +428,14 @@ pub struct Setting {
     pub location: Option<Location>,
 }
 
-/// A place that names a scheme.
+/// A key or table that names a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedScheme {
     /// The key, as `scheme.default` or `flow.A.scheme`.
     pub key: String,
-    /// The name.
+    /// The scheme's name as given; nobody has looked it up yet.
     pub name: String,
-    /// Where it stands, for [`Scenario::error_at`].
+    /// Where the name stands, for [`Scenario::error_at`].
     pub location: Location,
 }
 

@@ -9,7 +9,7 @@ use crate::names;
 
 type Result<T> = core::result::Result<T, DocumentError>;
 
-/// What a table of a scenario reads beside what every document has.
+/// Reads from a table that only scenarios need; [`Item`] has those of every document.
 pub trait ScenarioItem {
     /// `position = [x, y]`, in metres, if it is given.
     fn position(&self) -> Result<Option<(f64, f64)>>;

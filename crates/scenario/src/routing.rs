@@ -13,7 +13,7 @@ pub enum Policy {
     Multipath,
 }
 
-/// No way.
+/// The distance of a node from which no links lead to a target.
 pub const FAR: u64 = u64::MAX;
 
 /// The graph: for each node its neighbours, by node, with the cost of the link.

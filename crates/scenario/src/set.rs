@@ -13,14 +13,14 @@ type Result<T> = core::result::Result<T, DocumentError>;
 /// One `--set PATH=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// What is set, as `link.R2-R3.rate`; `*` in a name stands for any text.
+    /// Path of the key or keys, as `link.R2-R3.rate`; `*` in a name stands for any text.
     pub path: String,
-    /// The value: TOML if it reads as that, else text.
+    /// The new value: TOML if it reads as that, else a text.
     pub value: String,
 }
 
 impl Override {
-    /// An override from its two parts.
+    /// An override of the keys at `path`, which stay as they are until [`Scenario::parse`](crate::Scenario::parse).
     pub fn new(path: impl Into<String>, value: impl Into<String>) -> Override {
         Override { path: path.into(), value: value.into() }
     }
@@ -28,7 +28,7 @@ impl Override {
     /// Reads `PATH=VALUE`.
     ///
     /// # Errors
-    /// If there is no `=` or nothing before it.
+    /// There is no `=`, or nothing before it.
     pub fn parse(text: &str) -> core::result::Result<Override, ScenarioError> {
         if let Some((path, value)) = text.split_once('=')
             && !path.trim().is_empty()
@@ -45,10 +45,10 @@ impl Override {
     }
 }
 
-/// The sections whose items have names.
+/// The sections whose tables `--set` calls by a name.
 pub const NAMED: &[&str] = &["node", "link", "medium", "flow", "event", "window"];
 
-/// An override on its way: those of an axis stand for several paths.
+/// One path that an override sets: an override of an axis sets several.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub path: String,
