@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   Consumer ..  ----Interests---->  PacketIo <-- socket --->  forwarder
-//!   Question ..                        |
+//!   SingleInterest ------Interest---->  |
 //!   Answer   ..  <---Interests---------+
 //! ```
 //!
@@ -19,9 +19,9 @@ mod error;
 mod flows;
 pub mod get;
 mod packet_io;
+mod pending;
 mod producers;
 pub mod publish;
-mod questions;
 pub mod rdr;
 mod registrations;
 
@@ -42,13 +42,13 @@ use weir_packet::{LpHeader, NackReason, Name, ServiceClass, Signal};
 
 pub use error::AppError;
 pub use flows::{Fetch, FlowId};
+pub use pending::{OwnedReply, PendingId, Reply, SingleInterest};
 pub use producers::{Answer, Segments, TooLong};
-pub use questions::{Answered, Question, QuestionId, Reply};
 
 use flows::Flows;
 use packet_io::PacketIo;
+use pending::{Due, PendingInterests};
 use producers::Producers;
-use questions::{Due, Questions};
 use registrations::Registrations;
 
 const TIMER: Token = Token(0);
@@ -82,10 +82,10 @@ pub enum Event<'a> {
         /// Why.
         reason: NackReason,
     },
-    /// A question has come to its end.
+    /// A single Interest has come to its end.
     Reply {
         /// Which one.
-        question: QuestionId,
+        id: PendingId,
         /// What became of it.
         reply: Reply<'a>,
     },
@@ -121,10 +121,10 @@ pub struct App {
     more: bool,
     link: Link,
     flows: Flows,
-    questions: Questions,
+    pending: PendingInterests,
     producers: Producers,
     registrations: Registrations,
-    /// Reused between questions.
+    /// Reused between Interests.
     wire: Vec<u8>,
     received: Vec<PacketId>,
 }
@@ -159,13 +159,13 @@ impl App {
             clock: Clock::start(),
             hasher,
             seed,
-            random: Random::named(seed, "questions"),
+            random: Random::named(seed, "single Interests"),
             endpoint: endpoint.clone(),
             io: PacketIo::new(connection, hasher, seed),
             more: true,
             link: Link::Up,
             flows: Flows::new(),
-            questions: Questions::default(),
+            pending: PendingInterests::default(),
             producers: Producers::default(),
             registrations: Registrations::default(),
             wire: Vec::new(),
@@ -237,35 +237,36 @@ impl App {
         matches!(self.link, Link::Up)
     }
 
-    /// Asks a question; [`Event::Reply`] tells what became of it.
-    pub fn ask(&mut self, question: Question) -> QuestionId {
-        self.questions.ask(self.clock.now(), question)
+    /// Expresses a single Interest; [`Event::Reply`] tells what became of it.
+    pub fn express(&mut self, interest: SingleInterest) -> PendingId {
+        self.pending.express(self.clock.now(), interest)
     }
 
-    /// Wants no answer to a question any more.
-    pub fn withdraw(&mut self, question: QuestionId) {
-        self.questions.forget(question);
+    /// Wants no answer to a single Interest any more.
+    pub fn cancel(&mut self, id: PendingId) {
+        self.pending.cancel(id);
     }
 
-    /// Asks a question, and runs until it is answered. Of everything else that happens meanwhile `each` is told, and it may give up: then the answer is `None`.
+    /// Expresses a single Interest, and runs until it is answered. Of everything else that happens meanwhile `each` is
+    /// told, and it may give up: then the answer is `None`.
     ///
     /// # Errors
     /// As [`App::run`].
     pub fn wait_for(
         &mut self,
-        question: Question,
+        interest: SingleInterest,
         each: &mut OnEvent<'_>,
-    ) -> Result<Option<Answered>, AppError> {
-        let asked = self.ask(question);
+    ) -> Result<Option<OwnedReply>, AppError> {
+        let expressed = self.express(interest);
         let mut answer = None;
         self.run(Time::NEVER, &mut |now, event| match event {
-            Event::Reply { question, reply } if question == asked => {
-                answer = Some(Answered::from(reply));
+            Event::Reply { id, reply } if id == expressed => {
+                answer = Some(OwnedReply::from(reply));
                 ControlFlow::Break(())
             }
             other => each(now, other),
         })?;
-        self.questions.forget(asked);
+        self.pending.cancel(expressed);
         Ok(answer)
     }
 
@@ -281,7 +282,7 @@ impl App {
         let registered = self.register_now(&prefix);
         if registered.is_err() {
             self.producers.remove(&prefix);
-            self.registrations.remove(&prefix, &mut self.questions);
+            self.registrations.remove(&prefix, &mut self.pending);
         }
         registered
     }
@@ -292,7 +293,7 @@ impl App {
         if !self.is_connected() {
             return Err(ClientError::Unreachable(endpoint, io::ErrorKind::NotConnected.into()).into());
         }
-        self.registrations.add(self.clock.now(), prefix, &mut self.questions)?;
+        self.registrations.add(self.clock.now(), prefix, &mut self.pending)?;
         let mut outcome = None;
         while outcome.is_none() {
             let _ = self.turn(Time::NEVER, &mut |_, event| {
@@ -346,7 +347,7 @@ impl App {
     fn wait(&mut self, until: Time) -> io::Result<()> {
         let now = self.clock.now();
         let registrations = self.registrations.next_deadline();
-        let next = self.flows.next_deadline().min(self.questions.next_deadline()).min(registrations);
+        let next = self.flows.next_deadline().min(self.pending.next_deadline()).min(registrations);
         let due = if self.more { now } else { next.min(until) };
         let wait = self.timer.wait(now, due)?;
         self.poll(wait)?;
@@ -404,16 +405,16 @@ impl App {
         Ok(flow)
     }
 
-    /// Has consumers do what was due, each thing at its own time, and asks what is to be asked.
+    /// Has consumers do what was due, each thing at its own time, and sends the single Interests that are due.
     fn run_due(&mut self, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let now = self.clock.now();
         while let Some((id, at)) = self.flows.run_due(now) {
             self.send_interests(at, id)?;
         }
-        self.registrations.run_due(now, &mut self.questions);
+        self.registrations.run_due(now, &mut self.pending);
         let mut flow = ControlFlow::Continue(());
         self.wire.clear();
-        while let Some(due) = self.questions.run_due(now, &mut self.random, &mut self.wire) {
+        while let Some(due) = self.pending.run_due(now, &mut self.random, &mut self.wire) {
             match due {
                 Due::Send(class) => {
                     let mut header = LpHeader::NONE;
@@ -423,9 +424,9 @@ impl App {
                     self.io.connection.send(now, &header, &self.wire)?;
                     self.wire.clear();
                 }
-                Due::Ended(question, nack) => {
+                Due::Ended(id, nack) => {
                     let reply = nack.map_or(Reply::Timeout, Reply::Nack);
-                    if self.settle(now, question, reply, each).is_break() {
+                    if self.settle(now, id, reply, each).is_break() {
                         flow = ControlFlow::Break(());
                     }
                 }
@@ -455,11 +456,11 @@ impl App {
                     return self.hand_over(now, flow, id, each);
                 }
                 if packet.kind == Kind::Nack {
-                    self.questions.nacked(now, packet);
-                } else if let Some(question) = self.questions.answered_by(packet) {
+                    self.pending.nacked(now, packet);
+                } else if let Some(id) = self.pending.answered_by(packet) {
                     // Its buffer is shared, not copied.
                     let data = packet.clone();
-                    return Ok(self.settle(now, question, Reply::Data(&data), each));
+                    return Ok(self.settle(now, id, Reply::Data(&data), each));
                 }
             }
         }
@@ -485,16 +486,16 @@ impl App {
         Ok(told)
     }
 
-    /// A question has come to its end: one of the application, or about a prefix.
+    /// A single Interest has come to its end: one of the application, or a command about a prefix.
     fn settle(
         &mut self,
         now: Time,
-        question: QuestionId,
+        id: PendingId,
         reply: Reply<'_>,
         each: &mut OnEvent<'_>,
     ) -> ControlFlow<()> {
-        let Some(registration) = self.registrations.asked_by(question) else {
-            return each(now, Event::Reply { question, reply });
+        let Some(registration) = self.registrations.commanded_by(id) else {
+            return each(now, Event::Reply { id, reply });
         };
         let outcome = self.registered(reply);
         match self.registrations.settle(now, registration, outcome.is_ok()) {
@@ -558,10 +559,10 @@ impl App {
             }
         }
         (self.link, self.more) = (Link::Up, true);
-        self.questions.restart(now);
-        self.registrations.restart(now, &mut self.questions);
+        self.pending.restart(now);
+        self.registrations.restart(now, &mut self.pending);
         let flow = each(now, Event::Connected);
-        // At once: who drops every connection must not have questions wait for ever. What fails is noted in the next
+        // At once: who drops every connection must not have Interests wait for ever. What fails is noted in the next
         // turn.
         match self.run_due(each) {
             Ok(due) if flow.is_continue() => Ok(due),

@@ -4,7 +4,7 @@
 //!             refused or not answered: after 1 s, 2 s, 4 s .. 30 s
 //!                 +-----------+
 //!                 v           |
-//!   add ------> asked --------+---- done ----> due in 5 minutes
+//!   add ----> requested ------+---- done ----> due in 5 minutes
 //!                 ^                                  |
 //!                 +----------------------------------+
 //! ```
@@ -14,7 +14,7 @@ use weir_management::client::{ClientError, Commands};
 use weir_management::{ControlParameters, Module};
 use weir_packet::Name;
 
-use crate::questions::{QuestionId, Questions};
+use crate::pending::{PendingId, PendingInterests};
 
 /// How long the forwarder has to answer a command.
 pub(super) const TIMEOUT: Span = Span::from_secs(4);
@@ -28,7 +28,7 @@ const REFRESH_EVERY: Span = Span::from_secs(300);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The forwarder has been asked.
-    Asked(QuestionId),
+    Requested(PendingId),
     /// It is asked at this time.
     Due(Time),
 }
@@ -51,8 +51,8 @@ pub(super) struct Registrations {
     commands: Commands,
 }
 
-/// Which registration was asked for.
-pub(super) struct Asked(usize);
+/// Which of the registrations.
+pub(super) struct RegistrationIndex(usize);
 
 impl Registrations {
     /// Asks the forwarder to register a prefix.
@@ -63,29 +63,29 @@ impl Registrations {
         &mut self,
         now: Time,
         prefix: &Name,
-        questions: &mut Questions,
+        pending: &mut PendingInterests,
     ) -> Result<(), ClientError> {
-        self.remove(prefix, questions);
-        let asked = ask(&mut self.commands, now, prefix, questions)?;
-        let (prefix, state) = (prefix.clone(), State::Asked(asked));
+        self.remove(prefix, pending);
+        let id = command(&mut self.commands, now, prefix, pending)?;
+        let (prefix, state) = (prefix.clone(), State::Requested(id));
         self.all.push(Registration { prefix, state, again: AGAIN, is_refresh: false });
         Ok(())
     }
 
     /// Registers a prefix no more.
-    pub(super) fn remove(&mut self, prefix: &Name, questions: &mut Questions) {
+    pub(super) fn remove(&mut self, prefix: &Name, pending: &mut PendingInterests) {
         for own in self.all.extract_if(.., |own| own.prefix == *prefix) {
-            if let State::Asked(question) = own.state {
-                questions.forget(question);
+            if let State::Requested(id) = own.state {
+                pending.cancel(id);
             }
         }
     }
 
     /// Asks for everything anew: the forwarder has changed, and knows of nothing.
-    pub(super) fn restart(&mut self, now: Time, questions: &mut Questions) {
+    pub(super) fn restart(&mut self, now: Time, pending: &mut PendingInterests) {
         for own in &mut self.all {
-            if let State::Asked(question) = own.state {
-                questions.forget(question);
+            if let State::Requested(id) = own.state {
+                pending.cancel(id);
             }
             (own.state, own.again, own.is_refresh) = (State::Due(now), AGAIN, false);
         }
@@ -95,30 +95,30 @@ impl Registrations {
     pub(super) fn next_deadline(&self) -> Time {
         let due = self.all.iter().filter_map(|own| match own.state {
             State::Due(at) => Some(at),
-            State::Asked(_) => None,
+            State::Requested(_) => None,
         });
         due.min().unwrap_or(Time::NEVER)
     }
 
     /// Asks for what is due. Commands are made now, not before: a forwarder may want their times in order.
-    pub(super) fn run_due(&mut self, now: Time, questions: &mut Questions) {
+    pub(super) fn run_due(&mut self, now: Time, pending: &mut PendingInterests) {
         for own in &mut self.all {
             if matches!(own.state, State::Due(at) if at <= now) {
                 // It was asked for before: it fits.
-                let asked = ask(&mut self.commands, now, &own.prefix, questions);
-                own.state = asked.map_or(State::Due(Time::NEVER), State::Asked);
+                let id = command(&mut self.commands, now, &own.prefix, pending);
+                own.state = id.map_or(State::Due(Time::NEVER), State::Requested);
             }
         }
     }
 
-    /// Whose question this is.
-    pub(super) fn asked_by(&self, question: QuestionId) -> Option<Asked> {
-        self.all.iter().position(|own| own.state == State::Asked(question)).map(Asked)
+    /// Whose command this is.
+    pub(super) fn commanded_by(&self, id: PendingId) -> Option<RegistrationIndex> {
+        self.all.iter().position(|own| own.state == State::Requested(id)).map(RegistrationIndex)
     }
 
     /// The forwarder has registered a prefix, or has not. The prefix, if that is to be told of.
-    pub(super) fn settle(&mut self, now: Time, asked: Asked, is_done: bool) -> Option<Name> {
-        let own = self.all.get_mut(asked.0)?;
+    pub(super) fn settle(&mut self, now: Time, of: RegistrationIndex, is_done: bool) -> Option<Name> {
+        let own = self.all.get_mut(of.0)?;
         let is_told = !(is_done && own.is_refresh);
         if is_done {
             (own.state, own.again, own.is_refresh) = (State::Due(now + REFRESH_EVERY), AGAIN, true);
@@ -131,22 +131,22 @@ impl Registrations {
 }
 
 /// Asks the forwarder to register a prefix.
-fn ask(
+fn command(
     commands: &mut Commands,
     now: Time,
     prefix: &Name,
-    questions: &mut Questions,
-) -> Result<QuestionId, ClientError> {
+    pending: &mut PendingInterests,
+) -> Result<PendingId, ClientError> {
     let parameters = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
     let (_, wire) = commands.encode(Module::Rib, "register", &parameters, TIMEOUT)?;
-    questions.ask_signed(now, wire).ok_or(ClientError::TooLong)
+    pending.express_signed(now, wire).ok_or(ClientError::TooLong)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::questions::Due;
+    use crate::pending::Due;
     use weir_core::name::{HashedName, NameHasher};
     use weir_core::packet::{Kind, Packet};
     use weir_core::random::Random;
@@ -163,7 +163,7 @@ mod tests {
     /// A forwarder, and time that passes when nothing is due.
     struct Bench {
         now: Time,
-        questions: Questions,
+        pending: PendingInterests,
         registrations: Registrations,
         random: Random,
         /// Of commands: when they came, and the prefix.
@@ -183,18 +183,12 @@ mod tests {
 
     impl Bench {
         fn of(prefixes: &[&str]) -> Bench {
-            let (questions, registrations) = (Questions::default(), Registrations::default());
+            let (pending, registrations) = (PendingInterests::default(), Registrations::default());
             let random = Random::named(1, "test");
-            let mut bench = Bench {
-                now: Time::ZERO,
-                questions,
-                registrations,
-                random,
-                came: Vec::new(),
-                told: Vec::new(),
-            };
+            let mut bench =
+                Bench { now: Time::ZERO, pending, registrations, random, came: Vec::new(), told: Vec::new() };
             for prefix in prefixes {
-                bench.registrations.add(bench.now, &name(prefix), &mut bench.questions).unwrap();
+                bench.registrations.add(bench.now, &name(prefix), &mut bench.pending).unwrap();
             }
             bench
         }
@@ -204,7 +198,7 @@ mod tests {
             let until = self.now + Span::from_secs(span);
             loop {
                 self.run_due(does);
-                let next = self.questions.next_deadline().min(self.registrations.next_deadline());
+                let next = self.pending.next_deadline().min(self.registrations.next_deadline());
                 assert!(next > self.now, "what is due was done");
                 if next > until {
                     self.now = until;
@@ -215,9 +209,9 @@ mod tests {
         }
 
         fn run_due(&mut self, does: Does) {
-            self.registrations.run_due(self.now, &mut self.questions);
+            self.registrations.run_due(self.now, &mut self.pending);
             let mut wire = Vec::new();
-            while let Some(due) = self.questions.run_due(self.now, &mut self.random, &mut wire) {
+            while let Some(due) = self.pending.run_due(self.now, &mut self.random, &mut wire) {
                 match due {
                     Due::Send(_) => {
                         let command = Interest::decode(&wire).unwrap().name.to_name();
@@ -226,18 +220,18 @@ mod tests {
                         let of = ControlParameters::decode(&parameters).unwrap().name.unwrap();
                         self.came.push((self.now, of));
                         if does != Does::Nothing {
-                            let reply = self.questions.answered_by(&data(command.view())).unwrap();
+                            let reply = self.pending.answered_by(&data(command.view())).unwrap();
                             self.settle(reply, does == Does::Registers);
                         }
                     }
-                    Due::Ended(question, _) => self.settle(question, false),
+                    Due::Ended(id, _) => self.settle(id, false),
                 }
             }
         }
 
-        fn settle(&mut self, question: QuestionId, is_done: bool) {
-            let asked = self.registrations.asked_by(question).unwrap();
-            if let Some(prefix) = self.registrations.settle(self.now, asked, is_done) {
+        fn settle(&mut self, id: PendingId, is_done: bool) {
+            let of = self.registrations.commanded_by(id).unwrap();
+            if let Some(prefix) = self.registrations.settle(self.now, of, is_done) {
                 self.told.push((self.now, prefix, is_done));
             }
         }
@@ -297,17 +291,17 @@ mod tests {
     fn a_new_connection_begins_anew_and_what_is_removed_is_not_asked_for() {
         let mut bench = Bench::of(&["/a", "/b"]);
         bench.pass(20, Does::Refuses);
-        bench.registrations.remove(&name("/b"), &mut bench.questions);
+        bench.registrations.remove(&name("/b"), &mut bench.pending);
         bench.came.clear();
-        bench.registrations.restart(bench.now, &mut bench.questions);
+        bench.registrations.restart(bench.now, &mut bench.pending);
         bench.pass(2, Does::Nothing);
         // The answer to the one before comes no more.
-        bench.registrations.restart(bench.now, &mut bench.questions);
+        bench.registrations.restart(bench.now, &mut bench.pending);
         bench.pass(5, Does::Refuses);
         assert_eq!(bench.times(), [20, 22, 23, 25]);
         assert!(bench.came.iter().all(|(_, prefix)| *prefix == name("/a")));
-        bench.registrations.remove(&name("/a"), &mut bench.questions);
+        bench.registrations.remove(&name("/a"), &mut bench.pending);
         assert_eq!(bench.registrations.next_deadline(), Time::NEVER);
-        assert_eq!(bench.questions.next_deadline(), Time::NEVER);
+        assert_eq!(bench.pending.next_deadline(), Time::NEVER);
     }
 }

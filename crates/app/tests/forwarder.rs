@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use running::{Folder, Running};
-use weir_app::{Answer, Answered, App, AppError, Event, Fetch, Question, Segments};
+use weir_app::{Answer, App, AppError, Event, Fetch, OwnedReply, Segments, SingleInterest};
 use weir_core::consumer::Source;
 use weir_core::packet::Packet;
 use weir_core::seam::Scheme;
@@ -217,25 +217,29 @@ fn a_flow_ends_with_the_segment_that_its_data_call_the_last() {
 }
 
 #[test]
-fn a_question_is_answered_or_says_that_it_is_not() {
-    let folder = Folder::new("app-question");
+fn a_single_interest_is_answered_or_says_that_it_is_not() {
+    let folder = Folder::new("app-single");
     let forwarder = Running::start(&folder, "");
     produce(&forwarder, || vec![("/app/a", Box::new(Object(1)))]);
     let mut app = app(&forwarder);
     let ask = |app: &mut App, name: &str, lifetime: Span| {
-        let question =
-            Question { can_be_prefix: true, lifetime, tries: 2, ..Question::new(name.parse().unwrap()) };
-        app.wait_for(question, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
+        let interest = SingleInterest {
+            can_be_prefix: true,
+            lifetime,
+            tries: 2,
+            ..SingleInterest::new(name.parse().unwrap())
+        };
+        app.wait_for(interest, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
     };
-    let Answered::Data(data) = ask(&mut app, "/app/a/seg=0", Span::from_secs(4)) else {
+    let OwnedReply::Data(data) = ask(&mut app, "/app/a/seg=0", Span::from_secs(4)) else {
         panic!("it is served")
     };
     assert_eq!(Data::decode(&data).unwrap().payload(), b"abc");
     let begin = app.now();
-    assert_eq!(ask(&mut app, "/app/a/seg=1", Span::from_millis(300)), Answered::Timeout);
+    assert_eq!(ask(&mut app, "/app/a/seg=1", Span::from_millis(300)), OwnedReply::Timeout);
     let waited = app.now().since(begin);
     assert!(waited >= Span::from_millis(600), "it was asked twice: {waited}");
-    assert!(matches!(ask(&mut app, "/nobody", Span::from_millis(300)), Answered::Nack(_)));
+    assert!(matches!(ask(&mut app, "/nobody", Span::from_millis(300)), OwnedReply::Nack(_)));
 }
 
 #[test]
@@ -336,9 +340,9 @@ fn who_drops_every_connection_makes_nobody_wait_for_ever() {
     let error = app.produce("/a".parse().unwrap(), segments(10)).unwrap_err();
     assert!(matches!(error, AppError::Forwarder(ClientError::Broken(..))), "{error}");
     let mut app = App::connect(&deaf).unwrap();
-    let question = Question { tries: 2, ..Question::new("/a".parse().unwrap()) };
+    let interest = SingleInterest { tries: 2, ..SingleInterest::new("/a".parse().unwrap()) };
     let (begin, mut lost) = (app.now(), 0);
-    let answered = app.wait_for(question, &mut |now, event| {
+    let answered = app.wait_for(interest, &mut |now, event| {
         lost += u32::from(matches!(event, Event::Disconnected(_)));
         if now.since(begin) < Span::from_secs(60) {
             ControlFlow::Continue(())
@@ -346,7 +350,7 @@ fn who_drops_every_connection_makes_nobody_wait_for_ever() {
             ControlFlow::Break(())
         }
     });
-    assert_eq!(answered.unwrap(), Some(Answered::Timeout));
+    assert_eq!(answered.unwrap(), Some(OwnedReply::Timeout));
     assert!((3..=8).contains(&lost), "{lost}");
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use running::{Folder, Running, pause};
 use weir_app::publish::{Certificates, PublishCounters, PublishOptions, Publisher, Signing, Source};
 use weir_app::rdr::{Metadata, metadata_name};
-use weir_app::{Answered, App, Event, Fetch, Question};
+use weir_app::{App, Event, Fetch, OwnedReply, SingleInterest};
 use weir_core::consumer::Source as Demand;
 use weir_core::seam::Scheme;
 use weir_core::seam::params::Params;
@@ -111,14 +111,15 @@ impl Consumer {
         Consumer { app: App::connect(endpoint).unwrap(), segments: BTreeMap::new() }
     }
 
-    fn ask(&mut self, name: Name) -> Answered {
-        let question = Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name) };
-        self.app.wait_for(question, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
+    fn ask(&mut self, name: Name) -> OwnedReply {
+        let interest =
+            SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name) };
+        self.app.wait_for(interest, &mut |_, _| ControlFlow::Continue(())).unwrap().unwrap()
     }
 
     /// The newest version of an object.
     fn newest(&mut self, object: &str) -> Name {
-        let Answered::Data(wire) = self.ask(metadata_name(&name(object))) else { panic!("no metadata") };
+        let OwnedReply::Data(wire) = self.ask(metadata_name(&name(object))) else { panic!("no metadata") };
         Metadata::decode(Data::decode(&wire).unwrap().payload()).unwrap().versioned
     }
 
@@ -293,14 +294,14 @@ fn certificates_are_found_by_the_name_of_the_key() {
     let mut consumer = Consumer::connect(&endpoint);
     for certificate in [&issued[0], &issued[4]] {
         let answered = consumer.ask(certificate.key_name().name().to_name());
-        assert_eq!(answered, Answered::Data(certificate.wire().to_vec()), "the best of its key");
+        assert_eq!(answered, OwnedReply::Data(certificate.wire().to_vec()), "the best of its key");
     }
     for certificate in &issued {
         let digest = implicit_digest(certificate.wire());
         let full = certificate.name().to_name().with(weir_packet::Component::implicit_digest(&digest));
         for asked in [certificate.name().to_name(), full] {
             let answered = consumer.ask(asked.clone());
-            assert_eq!(answered, Answered::Data(certificate.wire().to_vec()), "{asked}");
+            assert_eq!(answered, OwnedReply::Data(certificate.wire().to_vec()), "{asked}");
         }
     }
 }
@@ -325,7 +326,7 @@ fn the_example_serves_bytes_and_files() {
     assert!(line.starts_with("/e/file/v=") && line.ends_with(": 60 kB in 8 segments"), "{line}");
     let mut consumer = Consumer::connect(&endpoint);
     for (object, content) in [("/e/bytes", bytes), ("/e/file", pattern(60_000, 6))] {
-        while !matches!(consumer.ask(metadata_name(&name(object))), Answered::Data(_)) {
+        while !matches!(consumer.ask(metadata_name(&name(object))), OwnedReply::Data(_)) {
             pause(Duration::from_millis(20));
         }
         let versioned = consumer.newest(object);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use weir_app::{Answer, App, Event, Question, QuestionId, Reply};
+use weir_app::{Answer, App, Event, PendingId, Reply, SingleInterest};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};
 use weir_measure::DelayMs;
@@ -111,7 +111,7 @@ struct Pings {
     sent: u64,
     nacks: u64,
     timeouts: u64,
-    pending: BTreeMap<QuestionId, (u64, Time)>,
+    pending: BTreeMap<PendingId, (u64, Time)>,
     /// Round-trip times, ns.
     rtt: Histogram<u64>,
 }
@@ -132,8 +132,8 @@ impl Pings {
     }
 
     /// One has come to its end; a line to print.
-    fn ended(&mut self, now: Time, name: &Name, question: QuestionId, reply: Reply<'_>) -> Option<String> {
-        let (number, sent) = self.pending.remove(&question)?;
+    fn ended(&mut self, now: Time, name: &Name, id: PendingId, reply: Reply<'_>) -> Option<String> {
+        let (number, sent) = self.pending.remove(&id)?;
         Some(match reply {
             Reply::Data(_) => {
                 let rtt = now.since(sent);
@@ -199,8 +199,8 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
         }
         let until = if is_over { app.now() + LOOK_AROUND } else { next.min(app.now() + LOOK_AROUND) };
         app.run(until, &mut |now, event| {
-            if let Event::Reply { question, reply } = event
-                && let Some(line) = pings.ended(now, &args.name, question, reply)
+            if let Event::Reply { id, reply } = event
+                && let Some(line) = pings.ended(now, &args.name, id, reply)
                 && is_told
             {
                 // Whoever does not read has the summary's exit code.
@@ -218,16 +218,16 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
 fn send(app: &mut App, args: &Args, prefix: &Name, first: u64, pings: &mut Pings) {
     let number = first.wrapping_add(pings.sent);
     let name = prefix.clone().with(Component::generic(number.to_string().as_bytes()));
-    let question = Question {
+    let interest = SingleInterest {
         must_be_fresh: true,
         class: args.class,
         lifetime: args.timeout,
         tries: 1,
-        ..Question::new(name)
+        ..SingleInterest::new(name)
     };
     pings.sent += 1;
     let sent = app.now();
-    pings.pending.insert(app.ask(question), (number, sent));
+    pings.pending.insert(app.express(interest), (number, sent));
 }
 
 fn text(summary: &Summary) -> String {

@@ -13,28 +13,31 @@ use std::time::Duration;
 use apps::running::{Folder, Running, pause};
 use apps::{Put, pattern, run, signal, succeeds, weir};
 use weir_app::rdr::{Metadata, metadata_name};
-use weir_app::{Answered, App, Question};
+use weir_app::{App, OwnedReply, SingleInterest};
 use weir_management::client::Endpoint;
 use weir_packet::{Data, KeyLocator, Name};
 
 /// Asks once for each segment of the newest version; the content, and the last Data.
 fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
     let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
-    let mut ask = |question: Question| match app
-        .wait_for(question, &mut |_, _| ControlFlow::Continue(()))
+    let mut ask = |interest: SingleInterest| match app
+        .wait_for(interest, &mut |_, _| ControlFlow::Continue(()))
         .unwrap()
         .unwrap()
     {
-        Answered::Data(wire) => wire,
+        OwnedReply::Data(wire) => wire,
         other => panic!("{other:?}"),
     };
     let object: Name = object.parse().unwrap();
-    let found =
-        Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(metadata_name(&object)) };
+    let found = SingleInterest {
+        can_be_prefix: true,
+        must_be_fresh: true,
+        ..SingleInterest::new(metadata_name(&object))
+    };
     let metadata = Metadata::decode(Data::decode(&ask(found)).unwrap().payload()).unwrap();
     let (mut content, mut wire) = (Vec::new(), Vec::new());
     for segment in 0..=metadata.last_segment.unwrap() {
-        wire = ask(Question::new(metadata.versioned.clone().with_segment(segment)));
+        wire = ask(SingleInterest::new(metadata.versioned.clone().with_segment(segment)));
         content.extend_from_slice(Data::decode(&wire).unwrap().payload());
     }
     (content, wire)
@@ -93,9 +96,10 @@ fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_t
     let locator = Data::decode(&wire).unwrap().signature.info.key_locator;
     assert_eq!(locator, Some(KeyLocator::Name(certificate.view())));
     let mut app = App::connect(&Endpoint::Unix(folder.path("nfd.sock"))).unwrap();
-    let key = Question { can_be_prefix: true, ..Question::new(certificate.view().prefix(3).to_name()) };
+    let key =
+        SingleInterest { can_be_prefix: true, ..SingleInterest::new(certificate.view().prefix(3).to_name()) };
     let answered = app.wait_for(key, &mut |_, _| ControlFlow::Continue(())).unwrap();
-    let Some(Answered::Data(wire)) = answered else { panic!("{answered:?}") };
+    let Some(OwnedReply::Data(wire)) = answered else { panic!("{answered:?}") };
     assert_eq!(Data::decode(&wire).unwrap().name, certificate);
 }
 
@@ -203,7 +207,7 @@ fn in_words_it_says_what_it_serves_and_warns_of_a_key_for_other_names() {
     assert!(lines.next().unwrap().starts_with("/bob is registered at unix://"));
     assert!(lines.next().unwrap().ends_with(": certificate"));
     signal(&child, "-TERM");
-    assert!(lines.next().unwrap().starts_with("Answered 0 of 0 Interests in "));
+    assert!(lines.next().unwrap().starts_with("OwnedReply 0 of 0 Interests in "));
     assert!(child.wait().unwrap().success());
     let mut warnings = String::new();
     child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();

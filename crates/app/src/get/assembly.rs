@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 use weir_keychain::{Moment, Step, Validator};
 use weir_packet::{ContentType, Data, Name, SignatureType};
 
-use super::ends::Ends;
-use super::order::Order;
+use super::final_segment::FinalSegment;
+use super::reorder_buffer::ReorderBuffer;
 use super::{Each, GetError, Progress, weakest};
 
 /// What came of an object. After the first error nothing more is delivered.
 #[derive(Debug)]
 pub struct Assembly {
     object: Name,
-    order: Order,
-    ends: Ends,
+    reorder: ReorderBuffer,
+    end: FinalSegment,
     /// What came before its certificate; of a segment the first.
     unverified: BTreeMap<u64, Vec<u8>>,
     /// A certificate that is wanted or sought.
@@ -40,8 +40,8 @@ impl Assembly {
     pub fn new(object: Name, first: u64, last: Option<u64>) -> Assembly {
         Assembly {
             object,
-            order: Order::new(first),
-            ends: Ends::new(last),
+            reorder: ReorderBuffer::new(first),
+            end: FinalSegment::new(last),
             unverified: BTreeMap::new(),
             wanted: None,
             absent: None,
@@ -59,12 +59,12 @@ impl Assembly {
 
     /// The segment that is to be delivered next.
     pub fn next(&self) -> u64 {
-        self.order.next()
+        self.reorder.next()
     }
 
     /// The last segment, once it is known.
     pub fn last(&self) -> Option<u64> {
-        self.ends.last()
+        self.end.last()
     }
 
     /// Bytes of content that were delivered.
@@ -79,12 +79,12 @@ impl Assembly {
 
     /// Segments that are held: they came before their turn, or before their certificate.
     pub fn held(&self) -> usize {
-        self.order.held() + self.unverified.len()
+        self.reorder.held() + self.unverified.len()
     }
 
     /// Whether everything was delivered.
     pub fn is_complete(&self) -> bool {
-        self.ends.last().is_some_and(|last| self.order.next() > last)
+        self.end.last().is_some_and(|last| self.reorder.next() > last)
     }
 
     /// Whether there was an error.
@@ -141,7 +141,7 @@ impl Assembly {
 
     /// Keeps a Data until its certificate is there, unless its segment came before.
     pub fn keep(&mut self, segment: u64, wire: &[u8]) {
-        if !self.order.has(segment) && !self.has_failed {
+        if !self.reorder.has(segment) && !self.has_failed {
             self.unverified.entry(segment).or_insert_with(|| wire.to_vec());
         }
     }
@@ -168,9 +168,9 @@ impl Assembly {
         }
         let signature = weakest(self.signature, data.signature.info.typ);
         self.signature = Some(signature);
-        self.ends.hear(&self.object, segment, &data)?;
+        self.end.hear(&self.object, segment, &data)?;
         let mut stopped = false;
-        self.order.put(segment, data.payload(), &mut |segment, content| {
+        self.reorder.put(segment, data.payload(), &mut |segment, content| {
             if !stopped {
                 self.bytes += content.len() as u64;
                 stopped = deliver(Progress::Content { segment, content, signature }).is_break();
@@ -183,9 +183,9 @@ impl Assembly {
     /// may have been asked for.
     fn miss_absent(&self) -> Result<(), GetError> {
         let Some(absent) = self.absent else { return Ok(()) };
-        let is_wanted = match self.ends.last() {
+        let is_wanted = match self.end.last() {
             Some(last) => absent <= last,
-            None => absent == self.order.next(),
+            None => absent == self.reorder.next(),
         };
         if is_wanted { Err(GetError::Absent(self.object.clone().with_segment(absent))) } else { Ok(()) }
     }

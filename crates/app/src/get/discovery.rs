@@ -12,31 +12,32 @@
 
 use weir_packet::{ContentType, Data, Name};
 
-use super::asker::Asker;
+use super::requester::Requester;
 use super::{GetError, Object};
-use crate::Question;
+use crate::SingleInterest;
 use crate::rdr::{Metadata, metadata_name};
 
 /// So many times it is asked for the metadata, before any Data will do.
 const METADATA_FIRST: u32 = 2;
 
 /// Finds the object that a name means.
-pub(super) fn find(name: &Name, asker: &mut Asker<'_, '_>) -> Result<Object, GetError> {
+pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Object, GetError> {
     if name.view().last().is_some_and(|last| last.version().is_some()) {
         return Ok(Object::named(name.clone()));
     }
-    let newest = |name| Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name) };
+    let newest =
+        |name| SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name) };
     let (metadata, any) = (newest(metadata_name(name)), newest(name.clone()));
-    let mut tries = asker.tries(name);
+    let mut tries = requester.tries(name);
     loop {
-        if let Some(wire) = asker.again(&mut tries, &metadata, &mut |_, _| {})? {
-            return described(name, &asker.verify(name, wire)?);
+        if let Some(wire) = requester.again(&mut tries, &metadata, &mut |_, _| {})? {
+            return described(name, &requester.verify(name, wire)?);
         }
         if tries.count >= METADATA_FIRST
-            && let Some(wire) = asker.again(&mut tries, &any, &mut |_, _| {})?
+            && let Some(wire) = requester.again(&mut tries, &any, &mut |_, _| {})?
             && is_of(name, &wire)
         {
-            return named(asker.verify(name, wire)?, name);
+            return named(requester.verify(name, wire)?, name);
         }
     }
 }

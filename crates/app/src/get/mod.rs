@@ -23,14 +23,14 @@
 //! ([`Fetcher::into_reader`]) and a file that resumes ([`Fetcher::to_file`]). In each, what was not verified is not
 //! delivered.
 
-mod asker;
 mod assembly;
 mod discovery;
-mod ends;
 mod error;
-mod order;
+mod final_segment;
 mod partial;
 mod reader;
+mod reorder_buffer;
+mod requester;
 mod transfer;
 
 use core::ops::ControlFlow;
@@ -46,9 +46,9 @@ use weir_keychain::{CertificateError, Trust, Validator};
 use weir_packet::sign::sha256;
 use weir_packet::{ContentType, Data, Name, ServiceClass, SignatureType};
 
-use crate::{App, Question};
-use asker::Asker;
+use crate::{App, SingleInterest};
 use partial::PartialFile;
+use requester::Requester;
 use transfer::Transfer;
 
 pub use assembly::Assembly;
@@ -409,11 +409,11 @@ impl<'a> Fetcher<'a> {
         patience: Option<Span>,
         each: &mut Each<'_>,
     ) -> Result<Vec<u8>, GetError> {
-        let question = Question::new(object.name.clone().with_segment(segment));
-        let wire = self.asker(patience, each, |asker| asker.ask_verified(&question))?;
+        let interest = SingleInterest::new(object.name.clone().with_segment(segment));
+        let wire = self.requester(patience, each, |requester| requester.fetch_verified(&interest))?;
         let is_absent =
             Data::decode(&wire).is_ok_and(|data| data.meta.content_type == Some(ContentType::Nack));
-        if is_absent { Err(GetError::Absent(question.name)) } else { Ok(wire) }
+        if is_absent { Err(GetError::Absent(interest.name)) } else { Ok(wire) }
     }
 
     /// Finds the object.
@@ -422,19 +422,25 @@ impl<'a> Fetcher<'a> {
         if !self.get.discovery {
             return Ok(Object::named(name));
         }
-        self.asker(self.get.patience, each, |asker| discovery::find(&name, asker))
+        self.requester(self.get.patience, each, |requester| discovery::find(&name, requester))
     }
 
     /// Asks for single Data; `each` is told that it is being looked for.
-    fn asker<T>(
+    fn requester<T>(
         &mut self,
         patience: Option<Span>,
         each: &mut Each<'_>,
-        ask: impl FnOnce(&mut Asker<'_, '_>) -> Result<T, GetError>,
+        ask: impl FnOnce(&mut Requester<'_, '_>) -> Result<T, GetError>,
     ) -> Result<T, GetError> {
         let mut watch = |_: &App| each(Progress::Searching);
         let class = self.get.class;
-        ask(&mut Asker { app: self.app, validator: &mut self.validator, class, patience, watch: &mut watch })
+        ask(&mut Requester {
+            app: self.app,
+            validator: &mut self.validator,
+            class,
+            patience,
+            watch: &mut watch,
+        })
     }
 
     /// Fetches the segments of an object, from one on.

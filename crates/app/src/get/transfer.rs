@@ -10,8 +10,8 @@ use weir_core::units::{Rate, Span, Time};
 use weir_keychain::{Moment, Validator};
 use weir_packet::{MAX_PACKET_SIZE, NackReason};
 
-use super::asker::{Asker, TICK, Watch, now};
 use super::assembly::Assembly;
+use super::requester::{Requester, TICK, Watch, now};
 use super::{Each, Get, GetError, Object, Report, Status};
 use crate::{App, Event, Fetch, FlowId};
 
@@ -128,8 +128,8 @@ impl Transfer {
         let Some(wanted) = self.assembly.take_wanted() else { return Ok(()) };
         app.pause(self.flow);
         let (class, patience) = (self.get.class, self.get.patience);
-        let mut asker = Asker { app, validator, class, patience, watch };
-        asker.supply(&wanted, &mut |_, event| {
+        let mut requester = Requester { app, validator, class, patience, watch };
+        requester.supply(&wanted, &mut |_, event| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
             {

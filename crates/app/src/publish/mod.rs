@@ -13,13 +13,13 @@
 //!
 //! What cannot be answered is left unanswered: there are no Nacks of producers.
 
-mod asked;
 mod cache;
 mod certificates;
 mod content;
 mod folder;
 mod object;
 mod publisher;
+mod request;
 mod source;
 
 use std::cell::Cell;

@@ -11,10 +11,10 @@ use weir_net::clock::{Clock, wall_us};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Name, NameRef};
 
-use super::asked::{self, Part};
 use super::cache::Cache;
 use super::content::{Content, ReadError};
 use super::object::{NoSegment, Object, Packing};
+use super::request::{self, Part};
 use super::{Notice, PublishCounters, PublishError, PublishOptions, Published, Source, TooLarge};
 use crate::Answer;
 use crate::rdr::{Metadata, metadata_name};
@@ -353,7 +353,7 @@ impl Publisher {
 
     /// Appends what an Interest of this name wants.
     fn find(&mut self, name: NameRef<'_>, can_be_prefix: bool, out: &mut Vec<u8>) -> bool {
-        let Some((own_name, part)) = asked::read(name.suffix(self.prefix_len)) else { return false };
+        let Some((own_name, part)) = request::read(name.suffix(self.prefix_len)) else { return false };
         let place = match part {
             Part::Metadata(version) => {
                 // The Data's name is longer.

@@ -129,7 +129,7 @@ pub struct Faces {
 
 /// A kind of face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FaceKind {
     /// Unix stream.
     Unix,
     /// Unicast UDP.
@@ -144,15 +144,15 @@ pub enum Kind {
     Ethernet,
 }
 
-impl Kind {
+impl FaceKind {
     /// The kind of face that a URI names; `None` if none does.
-    pub fn of_uri(uri: &str) -> Option<Kind> {
+    pub fn of_uri(uri: &str) -> Option<FaceKind> {
         Some(match uri.split_once("://")?.0 {
-            "udp" | "udp4" | "udp6" => Kind::Udp,
-            "tcp" | "tcp4" | "tcp6" => Kind::Tcp,
-            "unix" | "fd" => Kind::Unix,
-            "ws" | "wsclient" => Kind::WebSocket,
-            "ether" => Kind::Ethernet,
+            "udp" | "udp4" | "udp6" => FaceKind::Udp,
+            "tcp" | "tcp4" | "tcp6" => FaceKind::Tcp,
+            "unix" | "fd" => FaceKind::Unix,
+            "ws" | "wsclient" => FaceKind::WebSocket,
+            "ether" => FaceKind::Ethernet,
             _ => return None,
         })
     }
@@ -160,14 +160,14 @@ impl Kind {
 
 impl Faces {
     /// What faces of a kind are like unless their own table says otherwise.
-    pub fn options(&self, kind: Kind) -> FaceOptions {
+    pub fn options(&self, kind: FaceKind) -> FaceOptions {
         match kind {
-            Kind::Unix => self.unix.as_ref().map_or_else(FaceOptions::default, |unix| unix.options),
-            Kind::Udp => self.udp.options,
-            Kind::Tcp => self.tcp.options,
-            Kind::WebSocket => self.websocket.options,
-            Kind::Multicast => self.multicast.options,
-            Kind::Ethernet => self.ethernet.options,
+            FaceKind::Unix => self.unix.as_ref().map_or_else(FaceOptions::default, |unix| unix.options),
+            FaceKind::Udp => self.udp.options,
+            FaceKind::Tcp => self.tcp.options,
+            FaceKind::WebSocket => self.websocket.options,
+            FaceKind::Multicast => self.multicast.options,
+            FaceKind::Ethernet => self.ethernet.options,
         }
     }
 }
@@ -287,8 +287,8 @@ pub struct Face {
 
 impl Face {
     /// Its kind.
-    pub fn kind(&self) -> Kind {
-        Kind::of_uri(&self.remote).expect("checked when read")
+    pub fn kind(&self) -> FaceKind {
+        FaceKind::of_uri(&self.remote).expect("checked when read")
     }
 
     /// What messages and routes call it.

@@ -16,7 +16,7 @@ use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 
 use super::keys::{FORMAT, LISTS};
 use super::{
-    Config, ConfigError, EthernetFaces, Face, FaceOptions, Faces, File, Kind, Log, LogLevel, Management,
+    Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions, Faces, File, Log, LogLevel, Management,
     MulticastFaces, Route, RouteFace, Source, StrategyChoice, StreamFaces, Tables, UdpFaces, UnixFaces,
     strategies,
 };
@@ -601,7 +601,7 @@ fn uri(item: &Item<'_>, key: &str) -> Result<FaceUri> {
 }
 
 /// Whether there can be such a face, and of which kind it is.
-fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Result<Kind> {
+fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Result<FaceKind> {
     let group = match remote {
         FaceUri::Udp(end) if end.ip().is_multicast() => Some("faces.multicast"),
         FaceUri::Ethernet(mac) if mac.is_multicast() => Some("faces.ethernet"),
@@ -611,19 +611,19 @@ fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Res
         let help = format!("give the interface in [{table}]");
         return Err(error(item, "remote", format!("`{remote}` is a group"), help));
     }
-    let kind = Kind::of_uri(&remote.to_string());
-    let Some(kind @ (Kind::Udp | Kind::Tcp | Kind::Ethernet)) = kind else {
+    let kind = FaceKind::of_uri(&remote.to_string());
+    let Some(kind @ (FaceKind::Udp | FaceKind::Tcp | FaceKind::Ethernet)) = kind else {
         let message = format!("no face can be made to `{remote}`");
         return Err(error(item, "remote", message, "faces are made by udp, tcp and ether"));
     };
     match (kind, local) {
-        (Kind::Ethernet, Some(FaceUri::Device(_))) => Ok(kind),
-        (Kind::Ethernet, _) => {
+        (FaceKind::Ethernet, Some(FaceUri::Device(_))) => Ok(kind),
+        (FaceKind::Ethernet, _) => {
             let message = "an Ethernet face needs the interface that it is on";
             Err(error(item, "local", message, "local = \"dev://eth0\""))
         }
         (_, None) => Ok(kind),
-        (_, Some(local)) if Kind::of_uri(&local.to_string()) == Some(kind) => Ok(kind),
+        (_, Some(local)) if FaceKind::of_uri(&local.to_string()) == Some(kind) => Ok(kind),
         _ => {
             let message = "both ends of a face are of one kind";
             Err(error(item, "local", message, format!("`remote` is `{remote}`")))

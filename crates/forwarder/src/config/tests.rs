@@ -42,7 +42,14 @@ fn without_a_file_there_are_the_usual_sockets() {
 #[test]
 fn the_options_of_an_empty_table_are_the_default_ones() {
     let faces = Config::default().faces;
-    for kind in [Kind::Unix, Kind::Udp, Kind::Tcp, Kind::WebSocket, Kind::Multicast, Kind::Ethernet] {
+    for kind in [
+        FaceKind::Unix,
+        FaceKind::Udp,
+        FaceKind::Tcp,
+        FaceKind::WebSocket,
+        FaceKind::Multicast,
+        FaceKind::Ethernet,
+    ] {
         assert_eq!(faces.options(kind), FaceOptions::default(), "{kind:?}");
     }
 }
@@ -115,10 +122,10 @@ format = "json"
 #[test]
 fn everything_is_read() {
     let config = parse(WHOLE);
-    assert_eq!(config.faces.options(Kind::Unix).queue, QueueLimit::Bytes(Bytes::new(64_000)));
+    assert_eq!(config.faces.options(FaceKind::Unix).queue, QueueLimit::Bytes(Bytes::new(64_000)));
     assert_eq!(config.faces.udp.options.rate, Some(Rate::from_mbps(1000)));
     let [uplink, other] = &config.face[..] else { panic!("{:?}", config.face) };
-    assert_eq!((uplink.kind(), other.kind()), (Kind::Udp, Kind::Tcp));
+    assert_eq!((uplink.kind(), other.kind()), (FaceKind::Udp, FaceKind::Tcp));
     assert_eq!(uplink.persistency, FacePersistency::Persistent);
     assert_eq!(other.persistency, FacePersistency::Permanent);
     assert_eq!(uplink.options.rate, Some(Rate::from_mbps(20)));

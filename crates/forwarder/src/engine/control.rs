@@ -13,7 +13,7 @@ use weir_packet::Name;
 
 use super::Engine;
 use super::faces::{UDP_MTU, first_sequence};
-use crate::config::{FaceOptions, Kind, LEAST_MTU};
+use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
 use crate::control::{Control, ControlError};
 use crate::face::{Channel, Face, FaceSlot};
 
@@ -37,7 +37,7 @@ impl Control for Engine {
             let why = "a face that is asked for is persistent or permanent".to_owned();
             return Err(ControlError::BadProperties(why));
         }
-        let kind = Kind::of_uri(&request.remote).unwrap_or(Kind::Unix);
+        let kind = FaceKind::of_uri(&request.remote).unwrap_or(FaceKind::Unix);
         let options = requested_options(self.config.options(kind), request)?;
         if request.flags.is_some_and(|flags| flags.local_fields) {
             let why = "a neighbour is not given local fields".to_owned();

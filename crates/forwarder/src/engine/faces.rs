@@ -18,7 +18,7 @@ use weir_schemes::Resolved;
 
 use super::Engine;
 use super::sockets::{EventSource, udp_uri};
-use crate::config::{FaceOptions, Kind, RouteFace};
+use crate::config::{FaceKind, FaceOptions, RouteFace};
 use crate::control::ControlError;
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 use crate::node::LinkConfig;
@@ -169,7 +169,7 @@ impl Engine {
     /// A peer has connected.
     pub(crate) fn add_accepted(&mut self, mut transport: Box<dyn Transport>) {
         let (remote, local) = (transport.uris().remote.to_owned(), transport.uris().local.to_owned());
-        let kind = Kind::of_uri(&remote).unwrap_or(Kind::Unix);
+        let kind = FaceKind::of_uri(&remote).unwrap_or(FaceKind::Unix);
         let (is_application, link_type) = (transport.scope() == FaceScope::Local, transport.link_type());
         let mtu = transport.mtu();
         if !self.has_room(!is_application) {
@@ -219,7 +219,7 @@ impl Engine {
             persistency: FacePersistency::OnDemand,
             link_type: LinkType::PointToPoint,
             is_application,
-            options: self.config.options(Kind::Udp),
+            options: self.config.options(FaceKind::Udp),
             idle_timeout: Some(self.config.udp.idle_timeout),
             local_fields: false,
             mtu: Some(udp_mtu(peer)),

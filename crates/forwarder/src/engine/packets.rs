@@ -38,7 +38,17 @@ struct FrameWriter<'a> {
     failure: Option<io::Error>,
 }
 
-impl FrameWriter<'_> {
+impl<'a> FrameWriter<'a> {
+    fn new(
+        channel: &'a mut Channel,
+        buffer: &'a mut Vec<u8>,
+        observation: &'a mut Observation,
+        (now, face): (Time, FaceNumber),
+    ) -> FrameWriter<'a> {
+        let (bytes, is_full, failure) = (0, false, None);
+        FrameWriter { channel, buffer, observation, now, face, bytes, is_full, failure }
+    }
+
     fn write(&mut self, frame: &LpPacket<'_>) {
         let bytes = match self.channel {
             Channel::Udp(udp) => udp.batch.push(|out| frame.encode(out)),
@@ -186,16 +196,7 @@ impl Engine {
         header.set_incoming_face_id(incoming.filter(|_| face.local_fields));
         let queued = queued + face.channel.waiting();
         let Face { number, link, channel, counters, .. } = face;
-        let mut writer = FrameWriter {
-            channel,
-            buffer: frame,
-            observation: &mut self.observation,
-            now: self.now,
-            face: *number,
-            bytes: 0,
-            is_full: false,
-            failure: None,
-        };
+        let mut writer = FrameWriter::new(channel, frame, &mut self.observation, (self.now, *number));
         let sent = link.send(self.now, &header, net, queued, &mut |frame| writer.write(frame));
         let FrameWriter { bytes, is_full, failure, .. } = writer;
         counters.out_bytes += bytes;
@@ -258,16 +259,8 @@ impl Engine {
     pub(super) fn run_link(&mut self, slot: FaceSlot) {
         let Some(face) = self.faces.get_mut(slot) else { return };
         let Face { number, link, channel, counters, .. } = face;
-        let mut writer = FrameWriter {
-            channel,
-            buffer: &mut self.buffers.frame,
-            observation: &mut self.observation,
-            now: self.now,
-            face: *number,
-            bytes: 0,
-            is_full: false,
-            failure: None,
-        };
+        let mut writer =
+            FrameWriter::new(channel, &mut self.buffers.frame, &mut self.observation, (self.now, *number));
         link.on_deadline(self.now, &mut |frame| writer.write(frame));
         let FrameWriter { bytes, failure, .. } = writer;
         counters.out_bytes += bytes;

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 /// Segments that came before their turn.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct ReorderBuffer {
     next: u64,
     waiting: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Order {
+impl ReorderBuffer {
     /// Begins with this segment.
-    pub(super) fn new(next: u64) -> Order {
-        Order { next, waiting: BTreeMap::new() }
+    pub(super) fn new(next: u64) -> ReorderBuffer {
+        ReorderBuffer { next, waiting: BTreeMap::new() }
     }
 
     /// The oldest segment that did not come.
@@ -68,7 +68,7 @@ mod tests {
             for (at, segment) in again {
                 arrivals.insert(at, segment);
             }
-            let (mut all, mut bytes, mut seen) = (Order::new(first), Vec::new(), Vec::new());
+            let (mut all, mut bytes, mut seen) = (ReorderBuffer::new(first), Vec::new(), Vec::new());
             for segment in arrivals {
                 all.put(first + segment, &content(first + segment), &mut |segment, content| {
                     seen.push(segment);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_first_content_of_a_segment_counts() {
-        let (mut order, mut bytes) = (Order::new(0), Vec::new());
+        let (mut order, mut bytes) = (ReorderBuffer::new(0), Vec::new());
         for (segment, content) in [(1, b"b"), (1, b"x"), (0, b"a"), (0, b"x"), (1, b"x")] {
             order.put(segment, content, &mut |_, content| bytes.extend_from_slice(content));
         }

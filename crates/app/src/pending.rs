@@ -1,4 +1,4 @@
-//! Single Interests: for metadata, certificates, commands. They are few, and under no flow control.
+//! Single Interests that are pending: for metadata, certificates, commands. They are few, and under no flow control.
 
 use weir_core::name::HashedName;
 use weir_core::packet::{Kind, Packet};
@@ -7,16 +7,16 @@ use weir_core::units::{Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{Component, Interest, NackReason, Name, NameRef, ServiceClass, component_type};
 
-/// A single Interest.
+/// An Interest that is expressed by itself, and again when no answer came.
 #[derive(Clone, Debug)]
-pub struct Question {
-    /// Its name.
+pub struct SingleInterest {
+    /// The name of the Data that is wanted, or the beginning of it.
     pub name: Name,
     /// Whether Data with a longer name will do.
     pub can_be_prefix: bool,
     /// Whether cached Data must be fresh.
     pub must_be_fresh: bool,
-    /// The service class.
+    /// The service class in which it and its Data are forwarded.
     pub class: ServiceClass,
     /// How long to wait for each answer.
     pub lifetime: Span,
@@ -24,10 +24,10 @@ pub struct Question {
     pub tries: u32,
 }
 
-impl Question {
-    /// One that only Data of this very name answers; asked up to four times, for a second each.
-    pub fn new(name: Name) -> Question {
-        Question {
+impl SingleInterest {
+    /// One that only Data of this very name answers; expressed up to four times, for a second each.
+    pub fn new(name: Name) -> SingleInterest {
+        SingleInterest {
             name,
             can_be_prefix: false,
             must_be_fresh: false,
@@ -38,10 +38,10 @@ impl Question {
     }
 }
 
-/// Which question is answered.
-pub type QuestionId = u64;
+/// Which single Interest of an application: given to none other.
+pub type PendingId = u64;
 
-/// What became of a question.
+/// What became of a single Interest.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply<'a> {
     /// This Data.
@@ -52,9 +52,9 @@ pub enum Reply<'a> {
     Timeout,
 }
 
-/// What became of a question, to keep.
+/// What became of a single Interest, to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum OwnedReply {
     /// This Data, without a link header.
     Data(Vec<u8>),
     /// The last try came back as a Nack.
@@ -63,31 +63,31 @@ pub enum Answered {
     Timeout,
 }
 
-impl From<Reply<'_>> for Answered {
-    fn from(reply: Reply<'_>) -> Answered {
+impl From<Reply<'_>> for OwnedReply {
+    fn from(reply: Reply<'_>) -> OwnedReply {
         match reply {
-            Reply::Data(data) => Answered::Data(data.wire.to_vec()),
-            Reply::Nack(reason) => Answered::Nack(reason),
-            Reply::Timeout => Answered::Timeout,
+            Reply::Data(data) => OwnedReply::Data(data.wire.to_vec()),
+            Reply::Nack(reason) => OwnedReply::Nack(reason),
+            Reply::Timeout => OwnedReply::Timeout,
         }
     }
 }
 
-/// What a question waits for.
+/// How an Interest comes to its bytes.
 #[derive(Debug)]
-enum Wanted {
+enum Form {
     /// An Interest that is made anew for each try.
-    Asked(Question),
+    Unsigned(SingleInterest),
     /// An Interest that is sent once, as it is.
     Signed { wire: Vec<u8> },
 }
 
 #[derive(Debug)]
-struct Waiting {
-    id: QuestionId,
+struct PendingInterest {
+    id: PendingId,
     /// TLV-VALUE of its name.
     name: Vec<u8>,
-    wanted: Wanted,
+    form: Form,
     tries_left: u32,
     /// How many more times a try begins anew because the forwarder was away.
     restarts_left: u32,
@@ -96,10 +96,10 @@ struct Waiting {
     nack: Option<NackReason>,
 }
 
-impl Waiting {
+impl PendingInterest {
     fn is_answered_by(&self, data: &Packet) -> bool {
-        let is_it = match &self.wanted {
-            Wanted::Asked(question) if question.can_be_prefix => is_prefix(&self.name, data),
+        let is_it = match &self.form {
+            Form::Unsigned(interest) if interest.can_be_prefix => is_prefix(&self.name, data),
             _ => self.name == data.name.wire(),
         };
         is_it || self.is_full_name_of(data)
@@ -114,11 +114,11 @@ impl Waiting {
     }
 }
 
-/// All questions that wait for an answer.
+/// All pending single Interests of an application.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
-    waiting: Vec<Waiting>,
-    next_id: QuestionId,
+pub(super) struct PendingInterests {
+    waiting: Vec<PendingInterest>,
+    next_id: PendingId,
 }
 
 /// How many times a try begins anew because the forwarder was away: one that takes connections and drops them at once
@@ -127,27 +127,28 @@ const RESTARTS: u32 = 4;
 /// After a Nack the next try waits: the way may be back by then.
 const PAUSE_AFTER_NACK: Span = Span::from_millis(100);
 
-impl Questions {
+impl PendingInterests {
     /// Adds one that is due at once.
-    pub(super) fn ask(&mut self, now: Time, question: Question) -> QuestionId {
-        let (name, tries_left) = (question.name.value().to_vec(), question.tries.max(1));
-        self.add(name, Wanted::Asked(question), tries_left, now)
+    pub(super) fn express(&mut self, now: Time, interest: SingleInterest) -> PendingId {
+        let (name, tries_left) = (interest.name.value().to_vec(), interest.tries.max(1));
+        self.add(name, Form::Unsigned(interest), tries_left, now)
     }
 
     /// Adds an Interest that is sent once, as it is; `None` if it is none.
-    pub(super) fn ask_signed(&mut self, now: Time, wire: Vec<u8>) -> Option<QuestionId> {
+    pub(super) fn express_signed(&mut self, now: Time, wire: Vec<u8>) -> Option<PendingId> {
         let name = Interest::decode(&wire).ok()?.name.value().to_vec();
-        Some(self.add(name, Wanted::Signed { wire }, 1, now))
+        Some(self.add(name, Form::Signed { wire }, 1, now))
     }
 
-    fn add(&mut self, name: Vec<u8>, wanted: Wanted, tries_left: u32, until: Time) -> QuestionId {
+    fn add(&mut self, name: Vec<u8>, form: Form, tries_left: u32, until: Time) -> PendingId {
         self.next_id += 1;
         let (id, restarts_left) = (self.next_id, RESTARTS);
-        self.waiting.push(Waiting { id, name, wanted, tries_left, restarts_left, until, nack: None });
+        self.waiting.push(PendingInterest { id, name, form, tries_left, restarts_left, until, nack: None });
         self.next_id
     }
 
-    pub(super) fn forget(&mut self, id: QuestionId) {
+    /// Wants no answer any more.
+    pub(super) fn cancel(&mut self, id: PendingId) {
         self.waiting.retain(|waiting| waiting.id != id);
     }
 
@@ -159,7 +160,7 @@ impl Questions {
     pub(super) fn restart(&mut self, now: Time) {
         for waiting in &mut self.waiting {
             waiting.until = now;
-            if let Wanted::Asked(_) = waiting.wanted
+            if let Form::Unsigned(_) = waiting.form
                 && waiting.restarts_left > 0
             {
                 waiting.restarts_left -= 1;
@@ -168,7 +169,7 @@ impl Questions {
         }
     }
 
-    /// Appends the Interest of a question whose try begins now to `out`, with its class. Or says that one has ended
+    /// Appends an Interest whose try begins now to `out`, with its class. Or says that one has ended
     /// without an answer.
     pub(super) fn run_due(&mut self, now: Time, random: &mut Random, out: &mut Vec<u8>) -> Option<Due> {
         let at = self.waiting.iter().position(|waiting| waiting.until <= now)?;
@@ -179,20 +180,20 @@ impl Questions {
         }
         waiting.tries_left -= 1;
         waiting.nack = None;
-        let class = match &waiting.wanted {
-            Wanted::Asked(question) => {
-                let interest = Interest {
-                    can_be_prefix: question.can_be_prefix,
-                    must_be_fresh: question.must_be_fresh,
+        let class = match &waiting.form {
+            Form::Unsigned(interest) => {
+                let encoded = Interest {
+                    can_be_prefix: interest.can_be_prefix,
+                    must_be_fresh: interest.must_be_fresh,
                     nonce: Some(random.next_u32()),
-                    lifetime: Some(question.lifetime.as_nanos() / 1_000_000),
-                    ..Interest::new(question.name.view())
+                    lifetime: Some(interest.lifetime.as_nanos() / 1_000_000),
+                    ..Interest::new(interest.name.view())
                 };
-                interest.encode(out);
-                waiting.until = now + question.lifetime;
-                question.class
+                encoded.encode(out);
+                waiting.until = now + interest.lifetime;
+                interest.class
             }
-            Wanted::Signed { wire } => {
+            Form::Signed { wire } => {
                 out.extend_from_slice(wire);
                 let lifetime_ms = Interest::decode(wire).map_or(0, |interest| interest.lifetime_ms());
                 waiting.until = now + Span::from_millis(lifetime_ms.min(60_000));
@@ -202,8 +203,8 @@ impl Questions {
         Some(Due::Send(class))
     }
 
-    /// The question that a Data answers; it is done.
-    pub(super) fn answered_by(&mut self, data: &Packet) -> Option<QuestionId> {
+    /// The Interest that a Data answers; it is pending no more.
+    pub(super) fn answered_by(&mut self, data: &Packet) -> Option<PendingId> {
         let at = self.waiting.iter().position(|waiting| waiting.is_answered_by(data))?;
         Some(self.waiting.remove(at).id)
     }
@@ -224,8 +225,8 @@ impl Questions {
 pub(super) enum Due {
     /// An Interest is to be sent.
     Send(ServiceClass),
-    /// A question has ended without Data.
-    Ended(QuestionId, Option<NackReason>),
+    /// An Interest has ended without Data.
+    Ended(PendingId, Option<NackReason>),
 }
 
 /// Whether a name begins with these components.
@@ -254,38 +255,39 @@ mod tests {
         packet
     }
 
-    /// Whether a question is answered by a Data.
-    fn is_answer(question: Question, data: &Packet) -> bool {
-        let mut questions = Questions::default();
-        let id = questions.ask(Time::ZERO, question);
-        questions.answered_by(data) == Some(id)
+    /// Whether an Interest is answered by a Data.
+    fn is_answer(interest: SingleInterest, data: &Packet) -> bool {
+        let mut pending = PendingInterests::default();
+        let id = pending.express(Time::ZERO, interest);
+        pending.answered_by(data) == Some(id)
     }
 
     #[test]
     fn a_data_answers_by_its_name_or_the_beginning_of_it_or_its_full_name() {
         let data = data("/a/b", b"x");
         let digest = implicit_digest(&data.wire);
-        let ask = |uri: &str| Question::new(name(uri));
-        let prefix = |uri: &str| Question { can_be_prefix: true, ..ask(uri) };
-        let full = |uri: &str, digest| Question::new(name(uri).with(Component::implicit_digest(digest)));
-        assert!(is_answer(ask("/a/b"), &data) && is_answer(prefix("/a"), &data));
-        assert!(!is_answer(ask("/a"), &data) && !is_answer(prefix("/a/b/c"), &data));
+        let exact = |uri: &str| SingleInterest::new(name(uri));
+        let prefix = |uri: &str| SingleInterest { can_be_prefix: true, ..exact(uri) };
+        let full =
+            |uri: &str, digest| SingleInterest::new(name(uri).with(Component::implicit_digest(digest)));
+        assert!(is_answer(exact("/a/b"), &data) && is_answer(prefix("/a"), &data));
+        assert!(!is_answer(exact("/a"), &data) && !is_answer(prefix("/a/b/c"), &data));
         assert!(is_answer(full("/a/b", &digest), &data));
-        let may_be_longer = Question { can_be_prefix: true, ..full("/a/b", &digest) };
+        let may_be_longer = SingleInterest { can_be_prefix: true, ..full("/a/b", &digest) };
         assert!(is_answer(may_be_longer, &data));
         assert!(!is_answer(full("/a", &digest), &data) && !is_answer(full("/a/b", &[0; 32]), &data));
     }
 
     #[test]
     fn a_try_begins_anew_with_a_new_connection_but_not_for_ever() {
-        let (mut questions, mut out) = (Questions::default(), Vec::new());
+        let (mut pending, mut out) = (PendingInterests::default(), Vec::new());
         let mut random = Random::named(1, "test");
-        questions.ask(Time::ZERO, Question { tries: 1, ..Question::new(name("/a")) });
+        pending.express(Time::ZERO, SingleInterest { tries: 1, ..SingleInterest::new(name("/a")) });
         for _ in 0..=RESTARTS {
-            assert!(matches!(questions.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Send(_))));
-            assert!(questions.run_due(Time::ZERO, &mut random, &mut out).is_none());
-            questions.restart(Time::ZERO);
+            assert!(matches!(pending.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Send(_))));
+            assert!(pending.run_due(Time::ZERO, &mut random, &mut out).is_none());
+            pending.restart(Time::ZERO);
         }
-        assert!(matches!(questions.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Ended(_, None))));
+        assert!(matches!(pending.run_due(Time::ZERO, &mut random, &mut out), Some(Due::Ended(_, None))));
     }
 }

@@ -4,18 +4,18 @@ use weir_packet::{Data, Name};
 
 use super::GetError;
 
-/// What is known of the end.
+/// What the Data of an object have said of its final segment.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct FinalSegment {
     last: Option<u64>,
     /// The newest segment that came.
     highest: u64,
 }
 
-impl Ends {
+impl FinalSegment {
     /// Begins with what metadata say.
-    pub(super) fn new(last: Option<u64>) -> Ends {
-        Ends { last, highest: 0 }
+    pub(super) fn new(last: Option<u64>) -> FinalSegment {
+        FinalSegment { last, highest: 0 }
     }
 
     /// The last segment, once it is known.
@@ -47,7 +47,7 @@ mod tests {
     use weir_packet::{Component, MetaInfo, SignatureInfo, SignatureType, component_type};
 
     /// What is known after a segment says this, or the contradiction.
-    fn hear(ends: &mut Ends, segment: u64, says: Option<u64>) -> Result<Option<u64>, (u64, u64)> {
+    fn hear(ends: &mut FinalSegment, segment: u64, says: Option<u64>) -> Result<Option<u64>, (u64, u64)> {
         let object: Name = "/a/v=1".parse().unwrap();
         let name = object.clone().with_segment(segment);
         let mut buffer = [0; 8];
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_end_is_learned_once_and_not_taken_back() {
-        let mut ends = Ends::new(None);
+        let mut ends = FinalSegment::new(None);
         assert_eq!(hear(&mut ends, 3, None), Ok(None));
         assert_eq!(hear(&mut ends, 0, Some(9)), Ok(Some(9)));
         assert_eq!(hear(&mut ends, 1, None), Ok(Some(9)));
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn an_end_before_what_came_already_is_none() {
-        let mut ends = Ends::new(None);
+        let mut ends = FinalSegment::new(None);
         assert_eq!(hear(&mut ends, 5, None), Ok(None));
         assert_eq!(hear(&mut ends, 2, Some(4)), Err((5, 4)));
-        assert_eq!(hear(&mut Ends::new(None), 7, Some(3)), Err((7, 3)));
-        assert_eq!(hear(&mut Ends::new(Some(6)), 0, Some(3)), Err((6, 3)), "as metadata said");
+        assert_eq!(hear(&mut FinalSegment::new(None), 7, Some(3)), Err((7, 3)));
+        assert_eq!(hear(&mut FinalSegment::new(Some(6)), 0, Some(3)), Err((6, 3)), "as metadata said");
     }
 }

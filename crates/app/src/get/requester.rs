@@ -8,7 +8,7 @@ use weir_net::clock::wall_ms;
 use weir_packet::{NackReason, Name, ServiceClass};
 
 use super::GetError;
-use crate::{Answered, App, Event, Question, QuestionId};
+use crate::{App, Event, OwnedReply, PendingId, SingleInterest};
 
 /// How often the user is told how things are, and may stop.
 pub(super) const TICK: Span = Span::from_millis(100);
@@ -16,7 +16,7 @@ pub(super) const TICK: Span = Span::from_millis(100);
 /// Lifetime of the first try for a single Data; it doubles up to the longest.
 const FIRST_TRY: Span = Span::from_secs(1);
 const LONGEST_TRY: Span = Span::from_secs(4);
-/// So many Nacks in a row that there is no route, a tick apart, end a question: there is none, and not only just now.
+/// So many Nacks in a row that there is no route, a tick apart, end it: there is none, and not only just now.
 const NO_ROUTES: u32 = 3;
 /// How long it is asked for a certificate that may not exist: two tries.
 const SOUGHT: Span = Span::from_secs(2);
@@ -31,8 +31,8 @@ pub(super) fn now() -> Moment {
     Moment::from_unix_ms(wall_ms())
 }
 
-/// Who asks.
-pub(super) struct Asker<'a, 'w> {
+/// Fetches single Data for a transfer: in its class, as long as its patience lasts.
+pub(super) struct Requester<'a, 'w> {
     pub(super) app: &'a mut App,
     pub(super) validator: &'a mut Validator,
     pub(super) class: ServiceClass,
@@ -62,21 +62,21 @@ impl Tries {
     }
 }
 
-impl Asker<'_, '_> {
+impl Requester<'_, '_> {
     /// Begins to ask for something: from now on patience counts.
     pub(super) fn tries(&self, name: &Name) -> Tries {
         let until = self.patience.map_or(Time::NEVER, |patience| self.app.now() + patience);
         Tries { name: name.clone(), until, lifetime: FIRST_TRY, count: 0, no_routes: 0, nack: None }
     }
 
-    /// Asks once more; the Data, if one came.
+    /// Expresses an Interest once more; the Data, if one came.
     ///
     /// # Errors
     /// Patience is over, or there is no route.
     pub(super) fn again(
         &mut self,
         tries: &mut Tries,
-        question: &Question,
+        interest: &SingleInterest,
         meanwhile: &mut Meanwhile<'_>,
     ) -> Result<Option<Vec<u8>>, GetError> {
         let now = self.app.now();
@@ -85,16 +85,16 @@ impl Asker<'_, '_> {
         }
         tries.count += 1;
         let lifetime = tries.lifetime.min(tries.until.since(now));
-        let question = Question { lifetime, tries: 1, class: self.class, ..question.clone() };
-        match self.ask(question, meanwhile)? {
-            Answered::Data(wire) => return Ok(Some(wire)),
-            Answered::Nack(reason) => {
+        let interest = SingleInterest { lifetime, tries: 1, class: self.class, ..interest.clone() };
+        match self.express(interest, meanwhile)? {
+            OwnedReply::Data(wire) => return Ok(Some(wire)),
+            OwnedReply::Nack(reason) => {
                 tries.no_routes = if reason == NackReason::NoRoute { tries.no_routes + 1 } else { 0 };
                 tries.nack = Some(reason);
                 let tick = self.app.now() + TICK;
                 self.wait(tick, None, meanwhile)?;
             }
-            Answered::Timeout => {
+            OwnedReply::Timeout => {
                 tries.lifetime = (tries.lifetime * 2).min(LONGEST_TRY);
                 (tries.no_routes, tries.nack) = (0, None);
             }
@@ -102,37 +102,41 @@ impl Asker<'_, '_> {
         Ok(None)
     }
 
-    /// Asks once, and waits for what becomes of it.
-    fn ask(&mut self, question: Question, meanwhile: &mut Meanwhile<'_>) -> Result<Answered, GetError> {
+    /// Expresses an Interest once, and waits for what becomes of it.
+    fn express(
+        &mut self,
+        interest: SingleInterest,
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<OwnedReply, GetError> {
         // Without a forwarder its time does not run out; ours does.
-        let until = self.app.now() + question.lifetime + TICK;
-        let asked = self.app.ask(question);
+        let until = self.app.now() + interest.lifetime + TICK;
+        let id = self.app.express(interest);
         while self.app.now() < until {
             let tick = self.app.now() + TICK;
-            match self.wait(tick, Some(asked), meanwhile) {
+            match self.wait(tick, Some(id), meanwhile) {
                 Ok(None) => {}
                 Ok(Some(answer)) => return Ok(answer),
                 Err(error) => {
-                    self.app.withdraw(asked);
+                    self.app.cancel(id);
                     return Err(error);
                 }
             }
         }
-        self.app.withdraw(asked);
-        Ok(Answered::Timeout)
+        self.app.cancel(id);
+        Ok(OwnedReply::Timeout)
     }
 
-    /// Runs until then, or until a question is answered.
+    /// Runs until then, or until a single Interest is answered.
     fn wait(
         &mut self,
         until: Time,
-        asked: Option<QuestionId>,
+        expressed: Option<PendingId>,
         meanwhile: &mut Meanwhile<'_>,
-    ) -> Result<Option<Answered>, GetError> {
+    ) -> Result<Option<OwnedReply>, GetError> {
         let mut answer = None;
         self.app.run(until, &mut |now, event| match event {
-            Event::Reply { question, reply } if Some(question) == asked => {
-                answer = Some(Answered::from(reply));
+            Event::Reply { id, reply } if Some(id) == expressed => {
+                answer = Some(OwnedReply::from(reply));
                 ControlFlow::Break(())
             }
             other => {
@@ -143,20 +147,24 @@ impl Asker<'_, '_> {
         if (self.watch)(self.app).is_break() { Err(GetError::Stopped) } else { Ok(answer) }
     }
 
-    /// Asks until a Data comes.
-    fn ask_on(&mut self, question: &Question, meanwhile: &mut Meanwhile<'_>) -> Result<Vec<u8>, GetError> {
-        let mut tries = self.tries(&question.name);
+    /// Expresses an Interest until a Data comes.
+    fn fetch(
+        &mut self,
+        interest: &SingleInterest,
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<Vec<u8>, GetError> {
+        let mut tries = self.tries(&interest.name);
         loop {
-            if let Some(wire) = self.again(&mut tries, question, meanwhile)? {
+            if let Some(wire) = self.again(&mut tries, interest, meanwhile)? {
                 return Ok(wire);
             }
         }
     }
 
-    /// Asks until a Data comes; the Data, verified.
-    pub(super) fn ask_verified(&mut self, question: &Question) -> Result<Vec<u8>, GetError> {
-        let wire = self.ask_on(question, &mut |_, _| {})?;
-        self.verify(&question.name, wire)
+    /// Expresses an Interest until a Data comes; the Data, verified.
+    pub(super) fn fetch_verified(&mut self, interest: &SingleInterest) -> Result<Vec<u8>, GetError> {
+        let wire = self.fetch(interest, &mut |_, _| {})?;
+        self.verify(&interest.name, wire)
     }
 
     /// Verifies what came for a name; its certificates are fetched.
@@ -200,8 +208,9 @@ impl Asker<'_, '_> {
 
     /// Fetches a certificate, and hands it in.
     fn certificate(&mut self, name: &Name, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
-        let question = Question { can_be_prefix: true, must_be_fresh: true, ..Question::new(name.clone()) };
-        let wire = self.ask_on(&question, meanwhile)?;
+        let interest =
+            SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name.clone()) };
+        let wire = self.fetch(&interest, meanwhile)?;
         let supplied = self.validator.supply(name.view(), &wire);
         supplied.map_err(|refused| GetError::NoCertificate(name.clone(), refused))
     }
