@@ -61,7 +61,7 @@ impl Fetch {
     }
 }
 
-/// A consumer's place among those of its application; given to another after [`App::forget`](crate::App::forget).
+/// Which consumer of its application; given to another after [`App::forget`](crate::App::forget).
 pub type FlowId = u32;
 
 /// A consumer, and when it was last called: time never goes back for it.
@@ -98,35 +98,24 @@ impl Flows {
         if self.by_prefix.contains_key(prefix.wire()) {
             return Err(AppError::SamePrefix(fetch.prefix));
         }
-        let Fetch {
-            class,
-            first,
-            amount,
-            reorder,
-            source,
-            lifetime,
-            must_be_fresh,
-            expected_size,
-            early_loss,
-            ..
-        } = fetch;
+        let Fetch { class, amount, lifetime, expected_size, .. } = fetch;
         let control = scheme.flow_control(&FlowConfig { class, expected_size, lifetime });
         let random = Random::named(seed, &format!("flow {}", fetch.prefix));
         let config = ConsumerConfig {
             prefix: prefix.clone(),
             hasher,
             class,
-            first,
+            first: fetch.first,
             amount,
-            reorder,
-            source,
+            reorder: fetch.reorder,
+            source: fetch.source,
             lifetime,
-            must_be_fresh,
+            must_be_fresh: fetch.must_be_fresh,
             expected_size,
-            early_loss,
+            early_loss: fetch.early_loss,
         };
         let consumer = Consumer::new(config, control, random);
-        let id = self.free_place();
+        let id = self.free_id();
         self.by_prefix.insert(prefix.wire().to_vec(), id);
         let starts = Some(starts_at);
         let called_at = Time::ZERO;
@@ -136,7 +125,7 @@ impl Flows {
         Ok(id)
     }
 
-    fn free_place(&mut self) -> FlowId {
+    fn free_id(&mut self) -> FlowId {
         match self.flows.iter().position(Option::is_none) {
             Some(free) => free as FlowId,
             None => {

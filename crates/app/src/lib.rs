@@ -70,7 +70,7 @@ pub enum Event<'a> {
     Segment {
         /// Who wanted it.
         flow: FlowId,
-        /// The Data.
+        /// The Data that carries it.
         data: &'a Packet,
         /// What its consumer knows of it.
         delivery: &'a Delivery,
@@ -79,12 +79,12 @@ pub enum Event<'a> {
     Nack {
         /// Who wanted it.
         flow: FlowId,
-        /// Why.
+        /// Why the forwarder sent it back.
         reason: NackReason,
     },
     /// A single Interest has come to its end.
     Reply {
-        /// Which one.
+        /// What [`App::express`] returned.
         id: PendingId,
         /// What became of it.
         reply: Reply<'a>,
@@ -442,7 +442,7 @@ impl App {
         Ok(())
     }
 
-    /// A packet came.
+    /// Hands a packet that came to whom it is for.
     fn take(&mut self, now: Time, id: PacketId, each: &mut OnEvent<'_>) -> io::Result<ControlFlow<()>> {
         let packet = &self.io.pool[id];
         match packet.kind {

@@ -33,7 +33,7 @@ enum State {
     Due(Time),
 }
 
-/// A prefix.
+/// A prefix, and how far its registration is.
 #[derive(Debug)]
 struct Registration {
     prefix: Name,

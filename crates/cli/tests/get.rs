@@ -10,23 +10,12 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use apps::running::{Folder, Peer, Running, SECOND, now, pause};
-use apps::{Put, path, pattern, run, signal, succeeds, text, weir};
+use apps::{Put, fails, path, pattern, run, signal, succeeds, text, weir, written};
 use serde_json::{Value, json};
-
-/// It ends with 2, and says this.
-fn fails(folder: &Folder, arguments: &[&str], words: &str) {
-    let output = run(folder, arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    assert!(said.contains(words), "{arguments:?}: no `{words}` in:\n{said}");
-}
 
 /// `weir put` of a file with a pattern.
 fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
-    let file = path(folder, "file");
-    if !folder.path("file").exists() {
-        fs::write(&file, pattern(len)).unwrap();
-    }
+    let file = written(folder, "file", &pattern(len));
     let mut put = Put::start(folder, &[&[name, &file], more].concat(), Stdio::null());
     while put.wait("registered")["prefix"] != name {}
     put.hang_up();

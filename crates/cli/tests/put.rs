@@ -6,12 +6,12 @@ mod apps;
 
 use core::ops::ControlFlow;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Output, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use apps::running::{Folder, Running, pause};
-use apps::{Put, pattern, run, signal, succeeds, weir};
+use apps::{Put, fails, pattern, signal, succeeds, text, weir, written};
 use weir_app::rdr::{Metadata, metadata_name};
 use weir_app::{App, OwnedReply, SingleInterest};
 use weir_management::client::Endpoint;
@@ -47,10 +47,8 @@ fn get(folder: &Folder, object: &str) -> (Vec<u8>, Vec<u8>) {
 fn a_file_is_served_until_it_is_stopped_and_has_the_same_version_from_standard_input() {
     let folder = Folder::new("put");
     let _forwarder = Running::start(&folder, "");
-    let path = folder.path("file");
-    fs::write(&path, pattern(50_000)).unwrap();
-    let path = path.to_str().unwrap();
-    let mut put = Put::start(&folder, &["/put/a", path], Stdio::null());
+    let file = written(&folder, "file", &pattern(50_000));
+    let mut put = Put::start(&folder, &["/put/a", &file], Stdio::null());
     let serving = put.wait("serving");
     assert_eq!((&serving["bytes"], &serving["segments"]), (&50_000.into(), &7.into()));
     assert_eq!(put.wait("registered")["prefix"], "/put/a");
@@ -61,7 +59,7 @@ fn a_file_is_served_until_it_is_stopped_and_has_the_same_version_from_standard_i
         (&8.into(), &8.into(), &8.into())
     );
     assert!(summary["bytes"].as_u64().unwrap() > 50_000);
-    let mut again = Put::start(&folder, &["/put/a"], File::open(path).unwrap());
+    let mut again = Put::start(&folder, &["/put/a"], File::open(file).unwrap());
     assert_eq!(again.wait("serving"), serving);
     again.wait("registered");
     assert!(get(&folder, "/put/a").0 == pattern(50_000));
@@ -107,9 +105,8 @@ fn the_files_of_a_folder_are_served_and_signed_with_a_key_whose_certificate_is_t
 fn it_waits_for_a_forwarder_that_is_gone() {
     let folder = Folder::new("put-back");
     let forwarder = Running::start(&folder, "");
-    let file = folder.path("file");
-    fs::write(&file, b"abc").unwrap();
-    let mut put = Put::start(&folder, &["/put/back", file.to_str().unwrap()], Stdio::null());
+    let file = written(&folder, "file", b"abc");
+    let mut put = Put::start(&folder, &["/put/back", &file], Stdio::null());
     put.wait("registered");
     forwarder.stop();
     assert!(put.wait("warning")["text"].as_str().unwrap().contains("is gone"));
@@ -149,22 +146,13 @@ fn without_a_forwarder_standard_input_is_not_read() {
     drop(stdin);
 }
 
-/// What a command says that does not do it.
-fn error(folder: &Folder, arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = run(folder, arguments);
-    assert_eq!(status.code(), Some(2), "{arguments:?}");
-    assert!(stdout.is_empty(), "{arguments:?}");
-    String::from_utf8(stderr).unwrap()
-}
-
 #[test]
 fn what_is_wrong_is_said_with_what_would_be_right() {
     let folder = Folder::new("put-errors");
-    let file = folder.path("file");
-    fs::write(&file, b"abc").unwrap();
-    let file = file.to_str().unwrap();
-    let nobody = error(&folder, &["put", "/a", file]);
-    assert!(nobody.contains("no forwarder can be reached") && nobody.contains("--socket"), "{nobody}");
+    let file = &*written(&folder, "file", b"abc");
+    for words in ["no forwarder can be reached", "--socket"] {
+        fails(&folder, &["put", "/a", file], words);
+    }
     let _forwarder = Running::start(&folder, "");
     for (arguments, expected) in [
         (&["/a", "/nothing/there"][..], "/nothing/there: No such file or directory"),
@@ -180,37 +168,41 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (&["/a", "/tmp", "--version", "1"], "each of its files has its own"),
         (&["/a", file, "--hidden"], "--hidden is of a folder"),
     ] {
-        let said = error(&folder, &[&["put"], arguments].concat());
-        assert!(said.contains(expected), "{arguments:?}: {said}");
+        fails(&folder, &[&["put"], arguments].concat(), expected);
     }
     succeeds(&folder, &["key", "new", "/alice"]);
     let (all, keys) = (folder.path(""), folder.path("keys"));
     for path in [&all, &keys] {
-        let said = error(&folder, &["put", "/a", path.to_str().unwrap()]);
-        assert!(said.contains("the private keys in") && said.contains("would be served"), "{said}");
+        for words in ["the private keys in", "would be served"] {
+            fails(&folder, &["put", "/a", path.to_str().unwrap()], words);
+        }
     }
-    let other = error(&folder, &["put", "/a", file, "--key", "/alice", "--sign", "hmac"]);
-    assert!(other.contains("is a key of ed25519, not of hmac"), "{other}");
+    let other = ["put", "/a", file, "--key", "/alice", "--sign", "hmac"];
+    fails(&folder, &other, "is a key of ed25519, not of hmac");
+}
+
+/// What a process has said on standard error, once it has ended well.
+fn warnings_of(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    text(&output.stderr)
 }
 
 #[test]
 fn in_words_it_says_what_it_serves_and_warns_of_a_key_for_other_names() {
     let folder = Folder::new("put-words");
     let _forwarder = Running::start(&folder, "");
-    let file = folder.path("file");
-    fs::write(&file, b"abc").unwrap();
+    let file = written(&folder, "file", b"abc");
     succeeds(&folder, &["key", "new", "/alice"]);
-    let arguments = ["put", "/bob", file.to_str().unwrap(), "--key", "/alice", "--version", "7"];
+    let arguments = ["put", "/bob", &file, "--key", "/alice", "--version", "7"];
     let mut child = weir(&folder, &arguments).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "/bob/v=7: 3 bytes, segments: 1");
     assert!(lines.next().unwrap().starts_with("/bob is registered at unix://"));
     assert!(lines.next().unwrap().ends_with(": certificate"));
     signal(&child, "-TERM");
-    assert!(lines.next().unwrap().starts_with("OwnedReply 0 of 0 Interests in "));
-    assert!(child.wait().unwrap().success());
-    let mut warnings = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();
+    assert!(lines.next().unwrap().starts_with("Answered 0 of 0 Interests in "));
+    let warnings = warnings_of(child);
     assert!(warnings.contains("/bob is not under /alice, whose key signs"), "{warnings}");
 }
 
@@ -227,15 +219,11 @@ fn it_warns_of_what_nobody_can_get() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert!(lines.next().unwrap().contains("is registered at"));
         signal(&child, "-TERM");
-        assert!(child.wait().unwrap().success());
-        let mut warnings = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut warnings).unwrap();
-        warnings
+        warnings_of(child)
     };
     let said = warnings(&["put", "/localhost/a", empty]);
     assert!(said.contains("/localhost/a never leaves this host"), "{said}");
     assert!(said.contains("empty: there are no files in it that are served"), "{said}");
     assert_eq!(warnings(&["put", "/a", empty, "--hidden"]), "");
-    let none = error(&folder, &["ping", "/a", "-c", "0"]);
-    assert!(none.contains("invalid value '0'"), "{none}");
+    fails(&folder, &["ping", "/a", "-c", "0"], "invalid value '0'");
 }

@@ -52,7 +52,7 @@ pub trait Control {
     /// All faces, by ascending number.
     fn faces(&self) -> Vec<FaceStatus>;
 
-    /// One face.
+    /// The state and counters of a face, if it is there.
     fn face(&self, face: FaceNumber) -> Option<FaceStatus>;
 
     /// Makes a face.
@@ -82,7 +82,7 @@ pub trait Control {
     /// Takes a next hop out of the FIB, if it is there.
     fn remove_next_hop(&mut self, prefix: &Name, face: FaceNumber);
 
-    /// The FIB.
+    /// All prefixes with next hops.
     fn fib(&self) -> Vec<FibStatus>;
 
     /// Chooses a strategy for a prefix; a name without a version means the newest. Gives the name with
@@ -95,10 +95,10 @@ pub trait Control {
     /// Takes back the choice for a prefix; that of the empty prefix stays.
     fn unset_strategy(&mut self, prefix: &Name);
 
-    /// What is chosen.
+    /// The prefixes for which a strategy is chosen.
     fn strategies(&self) -> Vec<StrategyStatus>;
 
-    /// The content store.
+    /// Size, settings and hits of the content store.
     fn cs_info(&self) -> CsInfo;
 
     /// Changes the content store; `None` stays.

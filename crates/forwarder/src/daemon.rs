@@ -45,7 +45,7 @@ const METRICS: Token = Token(1 << 10);
 pub enum DaemonError {
     /// The file asks for what cannot be: a port that is in use, for one.
     Config(ConfigError),
-    /// The operating system.
+    /// A socket, the event loop or a timer failed.
     Io(io::Error),
 }
 
@@ -72,7 +72,7 @@ impl From<io::Error> for DaemonError {
     }
 }
 
-/// The forwarder.
+/// The forwarder as a process: event loop, engine, management and metrics.
 pub struct Daemon {
     poll: Poll,
     timer: Timer,

@@ -81,7 +81,7 @@ pub struct Engine {
 /// How much peers and management can make the forwarder keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Faces.
+    /// The most faces, with that of management.
     pub faces: usize,
     /// Prefixes with routes, and so many with strategies.
     pub fib_entries: usize,

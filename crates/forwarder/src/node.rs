@@ -236,7 +236,7 @@ impl Node {
         &self.pool[packet]
     }
 
-    /// The packets.
+    /// Packets that are queued, pending or stored.
     pub(crate) fn pool(&self) -> &PacketPool {
         &self.pool
     }

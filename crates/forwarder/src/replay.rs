@@ -49,7 +49,7 @@ pub struct Replayed {
     pub entries: u64,
     /// Packets that entered the core.
     pub packets: u64,
-    /// Deadlines.
+    /// How many times the core was called because a deadline had come.
     pub deadlines: u64,
     /// Changes of faces, routes, strategies, rates and content store.
     pub changes: u64,
@@ -72,7 +72,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// All actions.
+    /// Actions that the core wanted done: packets transmitted, delivered and dropped.
     pub fn actions(&self) -> u64 {
         self.transmitted + self.delivered + self.drops.iter().sum::<u64>()
     }
@@ -83,13 +83,13 @@ impl Replayed {
 pub struct Difference {
     /// Number of the entry, from 1.
     pub entry: u64,
-    /// Its time.
+    /// When it is, as the recording has the time.
     pub at: Time,
-    /// What differs.
+    /// What the core did, and what the recording says.
     pub kind: DifferenceKind,
 }
 
-/// What differs.
+/// How a run of the recording differs from it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DifferenceKind {
     /// The actions since an entry: up to that one they were the same.

@@ -43,7 +43,7 @@ pub enum ClientError {
     BadEndpoint {
         /// What was said.
         text: String,
-        /// Where.
+        /// The variable, or the file and its line, that says it.
         from: Option<String>,
     },
     /// Nobody listens there.
@@ -164,7 +164,7 @@ impl Client {
         accepted(&reply)
     }
 
-    /// All faces.
+    /// The faces of the forwarder, by ascending number, with their counters.
     ///
     /// # Errors
     /// Those of [`Client::command`].
@@ -191,7 +191,7 @@ impl Client {
         Ok(decode_channels(&self.dataset(&verb_name(Module::Faces, "channels"))?)?)
     }
 
-    /// All routes.
+    /// The RIB: each prefix with its routes of all origins.
     ///
     /// # Errors
     /// Those of [`Client::command`].
@@ -199,7 +199,7 @@ impl Client {
         Ok(decode_rib(&self.dataset(&verb_name(Module::Rib, "list"))?)?)
     }
 
-    /// The FIB.
+    /// Each prefix with its next hops and their costs.
     ///
     /// # Errors
     /// Those of [`Client::command`].
@@ -215,7 +215,7 @@ impl Client {
         Ok(decode_strategy_choices(&self.dataset(&verb_name(Module::StrategyChoice, "list"))?)?)
     }
 
-    /// The content store.
+    /// Size, settings and hits of the content store.
     ///
     /// # Errors
     /// Those of [`Client::command`].

@@ -30,7 +30,7 @@ impl Clock {
         self.start_unix_ns
     }
 
-    /// The time.
+    /// The time since it was started, which only grows.
     #[inline]
     pub fn now(&self) -> Time {
         Time::from_nanos(self.start.elapsed().as_nanos() as u64)

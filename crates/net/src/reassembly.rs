@@ -56,7 +56,7 @@ pub struct Reassembled {
     pub header: LpHeader,
     /// The prefix announcement of fragment 0.
     pub prefix_announcement: Option<Vec<u8>>,
-    /// The network packet.
+    /// The pieces one behind the other: the network packet.
     pub packet: Vec<u8>,
 }
 

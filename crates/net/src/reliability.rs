@@ -82,7 +82,7 @@ pub enum SenderEvent<'a, T> {
     Retransmit {
         /// The new TxSequence.
         tx_sequence: u64,
-        /// The frame.
+        /// What was handed in with the frame.
         frame: &'a T,
     },
     /// This frame has been given up.

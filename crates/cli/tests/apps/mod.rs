@@ -4,6 +4,7 @@
 #[path = "../../../forwarder/tests/running/mod.rs"]
 pub mod running;
 
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -33,6 +34,15 @@ pub fn succeeds(folder: &Folder, arguments: &[&str]) -> Output {
     output
 }
 
+/// It ends with 2, prints nothing, and says this.
+pub fn fails(folder: &Folder, arguments: &[&str], words: &str) {
+    let output = run(folder, arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert!(said.contains(words), "{arguments:?}: no `{words}` in:\n{said}");
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -40,6 +50,15 @@ pub fn text(bytes: &[u8]) -> String {
 /// The path of a file in the folder, as an argument.
 pub fn path(folder: &Folder, file: &str) -> String {
     folder.path(file).to_str().unwrap().to_owned()
+}
+
+/// Writes a file in the folder; its path, as an argument. What is there with this length stays, with its time.
+pub fn written(folder: &Folder, file: &str, content: &[u8]) -> String {
+    let at = folder.path(file);
+    if !fs::metadata(&at).is_ok_and(|there| there.len() == content.len() as u64) {
+        fs::write(&at, content).unwrap();
+    }
+    path(folder, file)
 }
 
 pub fn pattern(len: usize) -> Vec<u8> {

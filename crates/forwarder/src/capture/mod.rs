@@ -82,7 +82,7 @@ const EPB_FLAGS: u16 = 2;
 const NANOSECONDS: u8 = 9;
 const ETHERTYPE_NDN: u16 = 0x8624;
 const ETHERNET_HEADER: usize = 14;
-/// Our address.
+/// The Ethernet address that stands for the forwarder.
 const FORWARDER: [u8; 6] = [2, 0, 0, 0, 0, 0];
 
 impl Capture {

@@ -27,7 +27,7 @@ pub struct Change {
     pub faces_changed: Vec<FaceChanged>,
     /// Groups with other options: those of an interface.
     pub groups_changed: Vec<(RouteFace, FaceOptions)>,
-    /// New faces.
+    /// Faces that the old file does not have.
     pub faces_added: Vec<Face>,
     /// New routes, and those with another cost or other flags.
     pub routes_set: Vec<Route>,

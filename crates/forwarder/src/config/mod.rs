@@ -45,9 +45,9 @@ use weir_net::uri::Mac;
 pub enum ConfigError {
     /// It cannot be read.
     Read {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// Why.
+        /// What the operating system says.
         error: io::Error,
     },
     /// Something in it is wrong: file, line, key, and what would be right.
@@ -84,13 +84,13 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Strategies by prefix.
     pub strategies: Vec<StrategyChoice>,
-    /// The scheme.
+    /// The scheme of every face that has none of its own.
     pub scheme: Resolved,
     /// Parameters of every scheme, in the order of the list of schemes.
     pub schemes: Vec<Resolved>,
-    /// Bounds.
+    /// How large the tables may get.
     pub tables: Tables,
-    /// Commands.
+    /// Who may command the forwarder, and by which names.
     pub management: Management,
     /// Where Prometheus asks, if anywhere.
     pub metrics: Option<SocketAddr>,
@@ -98,7 +98,7 @@ pub struct Config {
     pub capture: Option<File>,
     /// Where the node's inputs are recorded, if anywhere.
     pub record: Option<File>,
-    /// Messages.
+    /// Which messages are written, and in which form.
     pub log: Log,
     source: Arc<Source>,
 }
@@ -117,30 +117,30 @@ pub struct Faces {
     pub unix: Option<UnixFaces>,
     /// Unicast UDP.
     pub udp: UdpFaces,
-    /// TCP.
+    /// Where connections over TCP are accepted, and what their faces are like.
     pub tcp: StreamFaces,
-    /// WebSocket.
+    /// The same over WebSocket.
     pub websocket: StreamFaces,
-    /// UDP multicast.
+    /// Groups of UDP multicast, and the interfaces on which they are joined.
     pub multicast: MulticastFaces,
-    /// Ethernet.
+    /// The group on Ethernet, and the interfaces on which it is joined.
     pub ethernet: EthernetFaces,
 }
 
 /// A kind of face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaceKind {
-    /// Unix stream.
+    /// Unix stream sockets: `unix://`, `fd://`.
     Unix,
     /// Unicast UDP.
     Udp,
-    /// TCP.
+    /// `tcp4://`, `tcp6://`.
     Tcp,
-    /// WebSocket.
+    /// `ws://`, and who has connected: `wsclient://`.
     WebSocket,
-    /// UDP multicast.
+    /// A group of UDP on an interface.
     Multicast,
-    /// Ethernet.
+    /// `ether://`, on an interface.
     Ethernet,
 }
 
@@ -245,7 +245,7 @@ pub struct StreamFaces {
 /// `[faces.multicast]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct MulticastFaces {
-    /// Interfaces.
+    /// Names of interfaces of this host.
     pub interfaces: Vec<String>,
     /// The group on interfaces with an IPv4 address.
     pub group_ipv4: SocketAddrV4,
@@ -258,9 +258,9 @@ pub struct MulticastFaces {
 /// `[faces.ethernet]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EthernetFaces {
-    /// Interfaces.
+    /// Names of interfaces of this host.
     pub interfaces: Vec<String>,
-    /// The group.
+    /// Address of the group, the same on all interfaces.
     pub group: Mac,
     /// When a face that a peer made is closed.
     pub idle_timeout: Span,
@@ -275,7 +275,7 @@ pub struct Face {
     pub name: Option<String>,
     /// The other end, as a face URI with its port: canonical, or with a host's name.
     pub remote: String,
-    /// This end.
+    /// Face URI of this end, where it matters.
     pub local: Option<String>,
     /// Permanent or persistent.
     pub persistency: FacePersistency,
@@ -286,7 +286,7 @@ pub struct Face {
 }
 
 impl Face {
-    /// Its kind.
+    /// The kind that its remote URI says.
     pub fn kind(&self) -> FaceKind {
         FaceKind::of_uri(&self.remote).expect("checked when read")
     }
@@ -316,9 +316,9 @@ impl PartialEq for Face {
 pub enum RouteFace {
     /// A `[[face]]`, by its two ends.
     Face {
-        /// The other end.
+        /// Face URI of the other end, as the file has it.
         remote: String,
-        /// This end.
+        /// Face URI of this end, if the file gives it.
         local: Option<String>,
     },
     /// The groups of UDP multicast on an interface.
@@ -330,7 +330,7 @@ pub enum RouteFace {
 /// `[[route]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The prefix.
+    /// Names that begin with it take this route.
     pub prefix: Name,
     /// Where it leads.
     pub face: RouteFace,
@@ -345,7 +345,7 @@ pub struct Route {
 /// `[[strategy]]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyChoice {
-    /// The prefix.
+    /// Interests whose names begin with it are forwarded by this strategy.
     pub prefix: Name,
     /// One of [`strategies`].
     pub strategy: &'static str,
@@ -359,17 +359,17 @@ pub fn strategies() -> impl Iterator<Item = &'static str> {
 /// `[tables]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// Faces.
+    /// The most faces.
     pub faces: usize,
     /// Pending Interests.
     pub pit_entries: usize,
     /// Prefixes with routes, and so many with strategies.
     pub fib_entries: usize,
-    /// Dead nonces.
+    /// The most nonces of Interests that are gone which are kept to find loops.
     pub dead_nonces: usize,
     /// Data in the content store; 0: there is none.
     pub content_store_packets: usize,
-    /// Their bytes.
+    /// Bytes of Data in the content store, at most.
     pub content_store_bytes: Bytes,
     /// Which leaves a full one.
     pub content_store_policy: CsPolicy,
@@ -393,7 +393,7 @@ pub struct Management {
 /// `[capture]`, `[record]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// The file.
+    /// Where it is written.
     pub path: PathBuf,
     /// How large it gets.
     pub limit: Bytes,
@@ -411,7 +411,7 @@ pub struct Log {
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// What failed.
+    /// Only what failed.
     Error,
     /// And what may be a mistake.
     Warn,

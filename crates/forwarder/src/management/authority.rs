@@ -37,7 +37,7 @@ pub enum Trust {
 pub struct KnownKey {
     /// Name of the key: that in KeyLocators, or a prefix of it.
     pub name: Name,
-    /// The key.
+    /// Verifies what was signed with it.
     pub verifier: Verifier,
     /// The modules that it may command.
     pub modules: Vec<Module>,
@@ -50,7 +50,7 @@ pub struct Policy {
     pub local: Trust,
     /// Who may register routes under `/localhop/nfd`, from neighbours too; `None`: nobody.
     pub localhop: Option<Trust>,
-    /// Known keys.
+    /// Whose commands are obeyed where [`Trust::KnownKeys`] is wanted.
     pub keys: Vec<KnownKey>,
     /// How far the time of a command may be from the forwarder's, either way, ms.
     pub clock_tolerance_ms: u64,
@@ -116,7 +116,7 @@ struct Claim<'a> {
     identity: [u8; 32],
 }
 
-/// Checks commands.
+/// Says whether a command may be given: its signature, its time, and that it is not an old one again.
 #[derive(Debug)]
 pub(super) struct Authority {
     policy: Policy,

@@ -19,7 +19,7 @@ const MAX_AHEAD: u64 = 16;
 /// How long a notification counts as fresh.
 const FRESHNESS_MS: u64 = 1000;
 
-/// The stream.
+/// The notifications of faces that were sent, by their numbers, and who waits for the next.
 #[derive(Debug)]
 pub(super) struct Events {
     prefix: Name,

@@ -217,7 +217,7 @@ impl Management {
         self.rib.remove(prefix, face, origin, control);
     }
 
-    /// The routes.
+    /// The routes of all origins, of which the FIB has the best.
     pub const fn rib(&self) -> &Rib {
         &self.rib
     }

@@ -20,15 +20,15 @@ use weir_management::status::FaceNumber;
 /// A route to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The prefix.
+    /// Names that begin with it take this route.
     pub prefix: Name,
-    /// The next hop.
+    /// The face by which their Interests leave.
     pub face: FaceNumber,
     /// Who made it: see [`weir_management::origin`].
     pub origin: u64,
     /// Cost: less is better.
     pub cost: u64,
-    /// Options.
+    /// What it means for longer prefixes.
     pub flags: RouteFlags,
     /// When it is removed; [`Time::NEVER`] if it stays.
     pub expires: Time,

@@ -43,7 +43,7 @@ pub(super) const COMMANDS: [(Module, &str, Command); 11] = [
 /// The command whose parameters are a prefix announcement.
 pub(super) const ANNOUNCE: (Module, &str) = (Module::Rib, "announce");
 
-/// The notification stream.
+/// What is asked for to be notified of what happens to faces.
 pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
 
 pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [

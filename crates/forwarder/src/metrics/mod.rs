@@ -33,7 +33,7 @@ pub const MAX_FACES: usize = 512;
 pub struct Snapshot {
     /// The forwarder as a whole.
     pub general: GeneralStatus,
-    /// Its content store.
+    /// Use and settings of the content store.
     pub cs: CsInfo,
     /// Its faces, by ascending number.
     pub faces: Vec<FaceStatus>,
@@ -64,7 +64,7 @@ impl Delays {
         self.sum_ns = self.sum_ns.saturating_add(ns);
     }
 
-    /// The packets added.
+    /// How many packets were added.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -94,9 +94,9 @@ impl Header {
 /// Something that the node was told. Faces are the core's, by number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
-    /// A packet arrived.
+    /// A packet arrived by a face.
     Packet {
-        /// The face.
+        /// The face by which it came, as the core numbers them.
         face: u32,
         /// The NDNLPv2 packet with its header, or the bare packet.
         frame: &'a [u8],
@@ -124,11 +124,11 @@ pub enum Entry<'a> {
     AddApplication(u32),
     /// A face is gone.
     RemoveFace(u32),
-    /// A next hop.
+    /// A route is added, or its cost changed.
     AddRoute {
         /// The prefix.
         prefix: NameRef<'a>,
-        /// Where to.
+        /// The next hop, as the core numbers faces.
         face: u32,
         /// The cheapest comes first.
         cost: u64,
@@ -137,7 +137,7 @@ pub enum Entry<'a> {
     RemoveRoute {
         /// The prefix.
         prefix: NameRef<'a>,
-        /// Where it led.
+        /// The next hop that is taken out, as the core numbers faces.
         face: u32,
     },
     /// A strategy is chosen.
@@ -154,9 +154,9 @@ pub enum Entry<'a> {
     },
     /// The content store's bounds and use.
     ConfigureStore {
-        /// Packets.
+        /// The most packets.
         packets: u64,
-        /// Bytes.
+        /// The most bytes.
         bytes: u64,
         /// Whether Data are stored.
         admit: bool,
@@ -193,7 +193,7 @@ pub enum Entry<'a> {
 /// What a recorder has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounters {
-    /// Entries written.
+    /// Entries that were taken, also those that are still in memory.
     pub entries: u64,
     /// Whether it has ended: the file is full, or failed.
     pub ended: bool,

@@ -197,9 +197,9 @@ pub trait Transport {
 /// Both ends of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uris<'a> {
-    /// The peer.
+    /// Face URI of the peer's end.
     pub remote: &'a str,
-    /// This host.
+    /// Face URI of this host's end.
     pub local: &'a str,
 }
 

@@ -36,7 +36,7 @@ pub struct Socket {
 /// Where a datagram came from, and which of our addresses it was sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The peer.
+    /// Where the datagram came from.
     pub from: SocketAddr,
     /// Our address, where the socket has several.
     pub to: Option<IpAddr>,
