@@ -2,13 +2,13 @@
 
 use weir_core::units::Span;
 use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
-use weir_optimum::{FlowOptimum, Objective, Optimum, OptimumError, Options, Policy, Theory};
+use weir_optimum::{FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };
 
 use crate::load::scheme_setting;
-use crate::terminal;
+use crate::{Failure, policy, terminal};
 
 /// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
 /// who wants it names a window.
@@ -45,7 +45,7 @@ impl Beside {
 
     /// Those of some settings that the optimum does not depend on.
     pub fn unread(set: &[String]) -> impl Iterator<Item = &String> {
-        let is_read = |set: &str| scheme_setting(set).is_some_and(|(scheme, key)| Policy::reads(scheme, key));
+        let is_read = |set: &str| scheme_setting(set).is_some_and(|(scheme, key)| policy::reads(scheme, key));
         set.iter().filter(move |set| !is_read(set))
     }
 
@@ -53,7 +53,7 @@ impl Beside {
         scenario: &Scenario,
         further: &[(Span, Span)],
         expectations: &[Expectation],
-    ) -> Result<Beside, OptimumError> {
+    ) -> Result<Beside, Failure> {
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
         let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
         let shown = windows.len();
@@ -66,7 +66,7 @@ impl Beside {
             }
         }
         let options = Options::default();
-        let theory = Theory::new(scenario, &options)?;
+        let theory = Theory::new(scenario, &policy::of(scenario)?, &options)?;
         let optima = theory.windows(&windows)?;
         let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
         let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };

@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The congestion control: one of those that `weir list` shows
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_SCHEME)]
+    #[arg(long, value_name = "NAME", default_value = weir_schemes::FETCHING)]
     scheme: String,
     /// A parameter of the scheme, such as bbr.initial_window=20; may be given several times
     #[arg(long, value_name = "SCHEME.KEY=VALUE")]
@@ -80,9 +80,6 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
-
-/// What fills fast and slow paths without tuning: docs/use/fetch.md has the measurements.
-const DEFAULT_SCHEME: &str = "bbr";
 
 fn lifetime(text: &str) -> Result<Span, String> {
     let lifetime: Span = text.parse().map_err(|error| format!("{error}"))?;

@@ -17,6 +17,7 @@ mod out;
 mod papers;
 mod passphrase;
 mod ping;
+mod policy;
 mod provenance;
 mod put;
 mod replay;

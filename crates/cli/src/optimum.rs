@@ -9,7 +9,7 @@ use weir_results::{
 };
 use weir_scenario::{DirectedLink, Scenario};
 
-use crate::{Failure, load, terminal};
+use crate::{Failure, load, policy, terminal};
 
 /// With more flows than this, what takes long is left out: max-min fairness beside link-fair, and what flows
 /// gain at all bottlenecks but the first.
@@ -35,8 +35,8 @@ pub struct Args {
     #[arg(long, default_value = "link-fair", value_parser = str::parse::<Objective>)]
     #[arg(value_name = "max-min|link-fair|proportional|max-flow")]
     objective: Objective,
-    /// The part of links' rates that may be used, above 0 to 1; by default the scenario's
-    /// scheme.qsccp.target_utilisation, or else 1
+    /// The part of links' rates that may be used, above 0 to 1; by default what the scenario says to
+    /// the scheme whose policy is the measure (docs/use/optimum.md), or else 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     utilisation: Option<f64>,
     /// Print it as one JSON document and nothing else
@@ -64,7 +64,8 @@ fn own_windows(scenario: &Scenario) -> Vec<(Span, Span)> {
 
 fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Result<OptimumDocument, Failure> {
     let options = Options { objective: args.objective, utilisation: args.utilisation };
-    let theory = Theory::new(scenario, &options)?;
+    let policy = policy::of(scenario)?;
+    let theory = Theory::new(scenario, &policy, &options)?;
     let mut notes = Vec::new();
     let has_few = scenario.flows.len() <= FEW_FLOWS;
     let with_gains = match args.objective {
@@ -75,7 +76,7 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
     let max_min = match args.objective {
         Objective::LinkFair if has_few => {
             let options = Options { objective: Objective::MaxMin, ..options };
-            Some(Theory::new(scenario, &options)?.windows(windows)?)
+            Some(Theory::new(scenario, &policy, &options)?.windows(windows)?)
         }
         Objective::LinkFair => {
             notes.push(format!(

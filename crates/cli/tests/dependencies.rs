@@ -48,8 +48,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// The command line stands on all of them.
 const MAY_USE_ALL: &str = "weir";
 
-/// What only the tests of a crate may use beyond that: they run a forwarder.
-const TESTS_MAY_USE: &[(&str, &[&str])] = &[("weir-app", &["weir-forwarder"])];
+/// What only the tests of a crate may use beyond that: they run a forwarder, or ask a scheme for its policy.
+const TESTS_MAY_USE: &[(&str, &[&str])] =
+    &[("weir-app", &["weir-forwarder"]), ("weir-optimum", &["weir-schemes"])];
 
 /// These know no sockets, clocks, threads or files.
 const SANS_IO: &[&str] = &[
@@ -165,4 +166,59 @@ fn below_the_worlds_no_source_names_sockets_clocks_threads_or_files() {
             }
         }
     }
+}
+
+/// The code of a source file: without comments, and without the tests at its end.
+fn code(text: &str) -> String {
+    let (code, _tests) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((text, ""));
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether code names a scheme: as a text, or as a module or a type. `fixed` is a word, and counts as a text alone.
+fn names(code: &str, scheme: &str) -> bool {
+    let quoted = |end: &str| code.contains(&format!("\"{scheme}{end}"));
+    let is_part_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let lower = code.to_lowercase().replace('_', "-");
+    let has_word = lower.match_indices(scheme).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        let after = lower[at + scheme.len()..].chars().next();
+        !before.is_some_and(is_part_of_word) && !after.is_some_and(is_part_of_word)
+    });
+    quoted("\"") || quoted(".") || (scheme != weir_schemes::PLAIN && has_word)
+}
+
+#[test]
+fn no_source_outside_the_schemes_names_one() {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() != "schemes" {
+            sources(&entry.path().join("src"), &mut files);
+        }
+    }
+    assert!(files.len() > 200, "{} sources", files.len());
+    for path in files {
+        let is_test = path.iter().any(|part| part == "tests")
+            || path
+                .file_stem()
+                .is_some_and(|stem| stem == "tests" || stem.to_string_lossy().ends_with("_tests"));
+        // Built-in scenarios have the names of their papers.
+        if is_test || path.ends_with("scenario/src/builtin.rs") {
+            continue;
+        }
+        let code = code(&fs::read_to_string(&path).unwrap());
+        for entry in weir_schemes::SCHEMES {
+            assert!(!names(&code, entry.name), "{} names the scheme {}", path.display(), entry.name);
+        }
+    }
+}
+
+#[test]
+fn a_name_of_a_scheme_is_found_where_it_stands_alone() {
+    for code in ["find(\"bbr\")", "weir_schemes::bbr::X", "\"scheme.bbr.x\"", "Bbr {}", "\"bbr.x\""] {
+        assert!(names(code, "bbr"), "{code}");
+    }
+    assert!(names("omcc_rf::X", "omcc-rf") && names("\"fixed\"", "fixed"));
+    assert!(!names("abbr()", "bbr") && !names("element.fixed()?", "fixed"));
+    assert!(!names(&code("// bbr\nf();\n#[cfg(test)]\nmod tests {\n\"bbr\""), "bbr"));
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use rayon::prelude::*;
+use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_optimum::{Options, steady};
 use weir_scenario::{Override, Scenario, builtin};
@@ -27,6 +28,12 @@ fn network(seed: u64, nodes: u32, flows: u32, classes: &str, policy: &str) -> Sc
     Scenario::parse("random", "random", text, &set).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// That of the scheme with its defaults.
+fn policy() -> SharingPolicy {
+    let (entry, sharing) = weir_schemes::registry::measure("qsccp").unwrap();
+    (sharing.policy)(&entry.resolve([]).unwrap())
+}
+
 struct Outcome {
     /// Goodput of each flow as a part of its optimum.
     ratios: Vec<f64>,
@@ -42,7 +49,7 @@ fn outcome(scenario: &Scenario) -> Outcome {
     let document = world.finish().report.document;
     let measured: Vec<f64> = document.windows.last().unwrap().flows.iter().map(|f| f.goodput_bps).collect();
     let options = Options { utilisation: Some(0.99), ..Options::default() };
-    let optimum = steady(scenario, WINDOW, &options).unwrap_or_else(|error| panic!("{error}"));
+    let optimum = steady(scenario, &policy(), WINDOW, &options).unwrap_or_else(|error| panic!("{error}"));
     let best: Vec<f64> = optimum.flows.iter().map(|flow| flow.goodput_bps).collect();
     let ratios = measured.iter().zip(&best).map(|(m, b)| m / b).collect();
     let total = measured.iter().sum::<f64>() / best.iter().sum::<f64>();

@@ -14,8 +14,8 @@ pub struct Producer {
     pub freshness: Span,
 }
 
-/// What travels with the Data that answers an Interest with this header: its PIT token, and its service class
-/// (QSCCP, section IV-B); no other signal.
+/// What travels with the Data that answers an Interest with this header: its PIT token, and its service class;
+/// no other signal.
 pub fn answer_header(interest: &LpHeader) -> LpHeader {
     let mut header = LpHeader::with_token(interest.pit_token);
     if let Some(class) = interest.signals.value(&Signal::SERVICE_CLASS) {

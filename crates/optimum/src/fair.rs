@@ -20,11 +20,12 @@
 //! fork and join in many places, the split of what a stream has to spare need not come to rest; rates then
 //! still move by a thousandth or so, and the mean of the second half of the rounds is taken.
 
+use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
 use crate::network::{Conditions, Network, Stream};
 use crate::paths::Paths;
-use crate::policy::{Division, Policy};
+use crate::policy::Division;
 
 /// When loads change by no more than this, as a part of their stream's largest, they are settled.
 const SETTLED: f64 = 1e-10;
@@ -57,7 +58,7 @@ pub(crate) struct Fair {
 }
 
 /// The fixed point under these conditions.
-pub(crate) fn fair(network: &Network, policy: &Policy, conditions: &Conditions) -> Fair {
+pub(crate) fn fair(network: &Network, policy: &SharingPolicy, conditions: &Conditions) -> Fair {
     let mut rounds = Rounds::new(network, policy, conditions);
     let (whole, most) =
         if network.forks(&rounds.running) { (1, ROUNDS_MULTIPATH) } else { (WHOLE_STEPS, ROUNDS) };
@@ -110,7 +111,7 @@ pub(crate) fn room_for_interests(capacity: f64, data: f64) -> f64 {
 
 struct Rounds<'n> {
     network: &'n Network,
-    policy: &'n Policy,
+    policy: &'n SharingPolicy,
     conditions: &'n Conditions,
     /// For each stream.
     running: Vec<bool>,
@@ -126,7 +127,7 @@ struct Rounds<'n> {
 }
 
 impl<'n> Rounds<'n> {
-    fn new(network: &'n Network, policy: &'n Policy, conditions: &'n Conditions) -> Rounds<'n> {
+    fn new(network: &'n Network, policy: &'n SharingPolicy, conditions: &'n Conditions) -> Rounds<'n> {
         let arcs = network.first_arc[network.streams.len()];
         let fair = Fair {
             share: vec![0.0; arcs],

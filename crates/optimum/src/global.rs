@@ -12,8 +12,9 @@
 
 use crate::model::{Allocation, Beside, Model, Stage};
 use crate::network::{Conditions, Network};
-use crate::policy::{CLASSES, DELAY_SENSITIVE, Policy};
+use crate::policy::{CLASSES, DELAY_SENSITIVE};
 use crate::program::{Answer, NoAnswer};
+use weir_core::seam::SharingPolicy;
 
 /// A flow whose floor costs this part of what the dearest does cannot have more. What is dearer than nothing by
 /// the solver's rounding must not count; one that is missed is settled at the next level, which is the same.
@@ -39,13 +40,13 @@ pub(crate) fn maximum_flow(network: &Network, conditions: &Conditions) -> Result
     Ok(stage.allocation)
 }
 
-/// The largest sum of weighted logarithms of rates (Kelly; the network utility of the DPCCP paper).
+/// The largest sum of weighted logarithms of rates (Kelly).
 ///
 /// # Errors
 /// The solver gave up.
 pub(crate) fn proportional(
     network: &Network,
-    policy: &Policy,
+    policy: &SharingPolicy,
     conditions: &Conditions,
 ) -> Result<Allocation, NoAnswer> {
     let mut stage = Stage::new(network, conditions, Some(policy), None);
@@ -71,7 +72,7 @@ pub(crate) fn proportional(
 /// The solver gave up.
 pub(crate) fn max_min(
     network: &Network,
-    policy: &Policy,
+    policy: &SharingPolicy,
     conditions: &Conditions,
     beside: Beside,
 ) -> Result<Allocation, NoAnswer> {
@@ -102,7 +103,7 @@ pub(crate) fn max_min(
 
 /// Level by level: the largest rate for its weight that all can have; those that cannot have more are
 /// settled, and the others go on.
-fn max_min_beside(stage: &mut Stage<'_>, policy: &Policy) -> Result<(), NoAnswer> {
+fn max_min_beside(stage: &mut Stage<'_>, policy: &SharingPolicy) -> Result<(), NoAnswer> {
     let weight = weights(stage, policy);
     for members in stages() {
         let own = stage.takers(&members);
@@ -144,7 +145,7 @@ fn stages() -> impl Iterator<Item = core::ops::Range<usize>> {
 }
 
 /// ω_c·w/Σw of each flow.
-fn weights(stage: &Stage<'_>, policy: &Policy) -> Vec<f64> {
+fn weights(stage: &Stage<'_>, policy: &SharingPolicy) -> Vec<f64> {
     let network = stage.network;
     let own = |flow: usize| network.streams[network.stream_of[flow]].weight;
     let mut of_class = [0.0; CLASSES];

@@ -28,13 +28,16 @@
 //!
 //! ```
 //! use weir_core::Span;
+//! use weir_core::seam::SharingPolicy;
 //! use weir_optimum::{Options, steady};
 //! use weir_scenario::{Scenario, builtin};
 //!
 //! let text = builtin("qsccp/dumbbell").expect("it is built in");
 //! let scenario = Scenario::parse("qsccp/dumbbell", "scenarios/qsccp/dumbbell.toml", text, &[])?;
 //! let window = (Span::from_secs(20), Span::from_secs(120));
-//! let optimum = steady(&scenario, window, &Options::default())?;
+//! let weights = [5.0, 4.0, 3.0, 2.0, 1.0];
+//! let policy = SharingPolicy { omega: weights, target_utilisation: Some(0.99), ..SharingPolicy::default() };
+//! let optimum = steady(&scenario, &policy, window, &Options::default())?;
 //! let of_af2: f64 = optimum.flows[10..20].iter().map(|flow| flow.rate_bps).sum();
 //! assert!((of_af2 - 4.45e6).abs() < 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,6 +56,5 @@ mod theory;
 mod timeline;
 
 pub use optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
-pub use policy::Policy;
 pub use solve::Objective;
 pub use theory::{Theory, steady};

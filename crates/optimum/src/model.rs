@@ -11,12 +11,13 @@
 //! that its solution exceeds is added, and so is a path that, by the prices of links, brings more than it
 //! costs; then it is solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
 
+use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
 use crate::fair::{room_for_data, room_for_interests};
 use crate::network::{Arc, Channel, Conditions, Network, Stream};
 use crate::paths::Paths;
-use crate::policy::{DELAY_SENSITIVE, Policy};
+use crate::policy::DELAY_SENSITIVE;
 use crate::program::{Answer, NoAnswer, Program, Terms};
 
 /// Prices below this, as a part of the largest, are none.
@@ -175,7 +176,7 @@ pub(crate) struct Stage<'n> {
     pub is_settled: Vec<bool>,
     conditions: &'n Conditions,
     /// With a policy, its limits of classes hold.
-    policy: Option<&'n Policy>,
+    policy: Option<&'n SharingPolicy>,
     /// What is given of each channel; without it all take what they take.
     beside: Option<Beside>,
     alone: Vec<f64>,
@@ -193,7 +194,7 @@ impl<'n> Stage<'n> {
     pub fn new(
         network: &'n Network,
         conditions: &'n Conditions,
-        policy: Option<&'n Policy>,
+        policy: Option<&'n SharingPolicy>,
         beside: Option<Beside>,
     ) -> Stage<'n> {
         let flows = network.stream_of.len();

@@ -2,6 +2,7 @@
 //! much room they have at a time.
 
 use std::collections::BTreeMap;
+use weir_core::seam::SharingPolicy;
 
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
 use weir_core::packet::wire;
@@ -10,8 +11,6 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
 use weir_packet::{Name, PitToken, ServiceClass, Signal};
 use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
-
-use crate::policy::Policy;
 
 /// One direction of a link: its place in [`Network::channels`].
 pub(crate) type Channel = usize;
@@ -129,7 +128,7 @@ pub(crate) struct Conditions {
 }
 
 impl Network {
-    pub fn new(scenario: &Scenario, policy: &Policy) -> Network {
+    pub fn new(scenario: &Scenario, policy: &SharingPolicy) -> Network {
         let routes = Routes::new(scenario);
         let channel = |link| [0, 1].map(|direction| DirectedLink { link, direction });
         let links = (0..scenario.links.len()).map(weir_scenario::LinkId);

@@ -13,8 +13,7 @@ use crate::solve::Objective;
 pub struct Options {
     /// Which allocation is best.
     pub objective: Objective,
-    /// η, the part of a link's rate that may be used, above 0 to 1. `None`: the scenario's
-    /// `scheme.qsccp.target_utilisation`, whichever scheme runs, or else 1.
+    /// η, the part of a link's rate that may be used, above 0 to 1. `None`: the policy's, or else 1.
     pub utilisation: Option<f64>,
 }
 
@@ -23,6 +22,8 @@ pub struct Options {
 pub enum OptimumError {
     /// Something in the scenario that cannot be computed.
     Scenario(ScenarioError),
+    /// A weight or a limit of the policy is none.
+    Policy(String),
     /// η is not above 0 and at most 1.
     Utilisation(f64),
     /// A window that is not within the run.
@@ -47,6 +48,7 @@ impl fmt::Display for OptimumError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OptimumError::Scenario(error) => error.fmt(f),
+            OptimumError::Policy(fault) => f.write_str(fault),
             OptimumError::Utilisation(value) => {
                 write!(f, "a utilisation of {value}: it is a number above 0, 1 at most")
             }

@@ -1,5 +1,5 @@
 //! How one link is divided among those that want it: classes by priority and weight, flows of a
-//! class equally. This is the policy of QSCCP's scheduler (section IV-C) in its steady state.
+//! class by weights.
 //!
 //! ```text
 //!   K, what Interests leave ──┬─ CS7  ≤ δ·K   ┐
@@ -9,167 +9,56 @@
 //!   in each class: parts by w, equal ones unless the operator says otherwise; what a flow leaves to the others
 //! ```
 
-use weir_core::units::Rate;
+use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
-use weir_scenario::{Param, ParamValue, Scenario, ScenarioError};
 
 /// How many classes there are.
 pub(crate) const CLASSES: usize = ServiceClass::ALL.len();
 /// How many of them, the first ones, are delay-sensitive.
-pub(crate) const DELAY_SENSITIVE: usize = 3;
+pub(crate) const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 
-/// The scheme whose parameters in a scenario say what the policy is.
-const SCHEME: &str = "qsccp";
-/// Its parameter that says which part of a link may be used.
-pub(crate) const TARGET_UTILISATION: &str = "target_utilisation";
-
-/// Weights and limits of the classes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
-    /// δ of CS7, CS6, EF: the largest part of a link that the class gets, 0 to 1.
-    pub delta: [f64; DELAY_SENSITIVE],
-    /// ω of AF4, AF3, AF2, AF1, BE.
-    pub omega: [f64; CLASSES - DELAY_SENSITIVE],
-    /// w of the flows below a prefix; of several that cover a flow's the longest counts, of none it is 1.
-    pub flow_weights: Vec<(String, f64)>,
-    /// What each flow below a prefix gets of a link at the most, bit/s; as above, and of none without limit.
-    pub flow_limits: Vec<(String, f64)>,
+/// What is wrong with a policy: no optimum belongs to it.
+pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
+    let is_weight = |value: f64| value > 0.0 && value.is_finite();
+    let delta = policy.delta.iter().copied().find(|delta| !(*delta > 0.0 && *delta <= 1.0));
+    let flows = policy.flow_weights.iter().map(|(_, weight)| *weight);
+    let weight = policy.omega.iter().copied().chain(flows).find(|weight| !is_weight(*weight));
+    let limit = policy.flow_limits.iter().map(|(_, limit)| *limit).find(|limit| !(*limit > 0.0));
+    let delta = delta.map(|delta| format!("a class's part of {delta}: it is a number above 0, 1 at most"));
+    let weight = weight.map(|weight| format!("a weight of {weight}: it is a number above 0"));
+    delta.or(weight).or(limit.map(|limit| format!("a limit of {limit} bit/s: it is above 0")))
 }
 
-impl Default for Policy {
-    /// Those of QSCCP (paper: section V-B, 3:2:1; files: queues.cpp, the others and δ).
-    fn default() -> Policy {
-        Policy {
-            delta: [0.2, 0.2, 0.3],
-            omega: [5.0, 4.0, 3.0, 2.0, 1.0],
-            flow_weights: Vec::new(),
-            flow_limits: Vec::new(),
+/// What each class could have of `capacity` if it wanted all it can get, while the others want
+/// `demand`.
+fn classes(policy: &SharingPolicy, capacity: f64, demand: &[f64; CLASSES]) -> [f64; CLASSES] {
+    let mut left = capacity;
+    let mut share = [0.0; CLASSES];
+    for c in 0..DELAY_SENSITIVE {
+        share[c] = (policy.delta[c] * capacity).min(left);
+        left -= demand[c].min(share[c]);
+    }
+    let demand = &demand[DELAY_SENSITIVE..];
+    for c in 0..policy.omega.len() {
+        share[DELAY_SENSITIVE + c] = delay_tolerant(policy, left, demand, c);
+    }
+    share
+}
+
+/// What delay-tolerant class `c` could have of `capacity`: its part by weight of what classes that
+/// want less than theirs leave.
+fn delay_tolerant(policy: &SharingPolicy, capacity: f64, demand: &[f64], c: usize) -> f64 {
+    let mut sated = [false; CLASSES - DELAY_SENSITIVE];
+    loop {
+        let weight: f64 = (0..sated.len()).filter(|&i| !sated[i]).map(|i| policy.omega[i]).sum();
+        let left: f64 = capacity - (0..sated.len()).filter(|&i| sated[i]).map(|i| demand[i]).sum::<f64>();
+        let per_weight = left.max(0.0) / weight;
+        let next =
+            (0..sated.len()).find(|&i| i != c && !sated[i] && demand[i] < policy.omega[i] * per_weight);
+        match next {
+            Some(i) => sated[i] = true,
+            None => return policy.omega[c] * per_weight,
         }
-    }
-}
-
-impl Policy {
-    /// What the scenario's parameters `scheme.qsccp.weights`, `.delta`, `.flow_weights` and `.flow_limits` say,
-    /// whichever scheme runs: schemes are compared by the same measure.
-    ///
-    /// # Errors
-    /// A weight or limit that is none.
-    pub fn of(scenario: &Scenario) -> Result<Policy, ScenarioError> {
-        let mut policy = Policy::default();
-        for class in ServiceClass::ALL {
-            let (key, most) = match class.is_delay_sensitive() {
-                true => (format!("delta.{class}"), 1.0),
-                false => (format!("weights.{class}"), f64::MAX),
-            };
-            if let Some(value) = positive(scenario, &key, most)? {
-                match class as usize {
-                    c @ 0..DELAY_SENSITIVE => policy.delta[c] = value,
-                    c => policy.omega[c - DELAY_SENSITIVE] = value,
-                }
-            }
-        }
-        for param in scenario.scheme_params(SCHEME) {
-            if let Some(prefix) = param.key.strip_prefix("flow_weights.") {
-                policy.flow_weights.push((prefix.to_owned(), checked(scenario, param, f64::MAX)?));
-            }
-            if let Some(prefix) = param.key.strip_prefix("flow_limits.") {
-                policy.flow_limits.push((prefix.to_owned(), rate(scenario, param)?));
-            }
-        }
-        Ok(policy)
-    }
-
-    /// Whether the optimum depends on a parameter of a scheme, whichever scheme runs.
-    pub fn reads(scheme: &str, key: &str) -> bool {
-        let families = ["weights.", "delta.", "flow_weights.", "flow_limits."];
-        scheme == SCHEME
-            && (key == TARGET_UTILISATION || families.iter().any(|family| key.starts_with(family)))
-    }
-
-    /// w of the flows of a prefix.
-    pub(crate) fn flow_weight(&self, prefix: &str) -> f64 {
-        of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
-    }
-
-    /// What each flow of a prefix gets of a link at the most, bit/s.
-    pub(crate) fn flow_limit(&self, prefix: &str) -> f64 {
-        of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
-    }
-
-    /// The weight of a class among the delay-tolerant ones; 1 for the others.
-    pub(crate) fn weight(&self, class: ServiceClass) -> f64 {
-        (class as usize).checked_sub(DELAY_SENSITIVE).map_or(1.0, |c| self.omega[c])
-    }
-
-    /// What each class could have of `capacity` if it wanted all it can get, while the others want
-    /// `demand`.
-    fn classes(&self, capacity: f64, demand: &[f64; CLASSES]) -> [f64; CLASSES] {
-        let mut left = capacity;
-        let mut share = [0.0; CLASSES];
-        for c in 0..DELAY_SENSITIVE {
-            share[c] = (self.delta[c] * capacity).min(left);
-            left -= demand[c].min(share[c]);
-        }
-        let demand = &demand[DELAY_SENSITIVE..];
-        for c in 0..self.omega.len() {
-            share[DELAY_SENSITIVE + c] = self.delay_tolerant(left, demand, c);
-        }
-        share
-    }
-
-    /// What delay-tolerant class `c` could have of `capacity`: its part by weight of what classes that
-    /// want less than theirs leave.
-    fn delay_tolerant(&self, capacity: f64, demand: &[f64], c: usize) -> f64 {
-        let mut sated = [false; CLASSES - DELAY_SENSITIVE];
-        loop {
-            let weight: f64 = (0..sated.len()).filter(|&i| !sated[i]).map(|i| self.omega[i]).sum();
-            let left: f64 = capacity - (0..sated.len()).filter(|&i| sated[i]).map(|i| demand[i]).sum::<f64>();
-            let per_weight = left.max(0.0) / weight;
-            let next =
-                (0..sated.len()).find(|&i| i != c && !sated[i] && demand[i] < self.omega[i] * per_weight);
-            match next {
-                Some(i) => sated[i] = true,
-                None => return self.omega[c] * per_weight,
-            }
-        }
-    }
-}
-
-/// The value of the longest prefix that covers a name.
-fn of_longest(values: &[(String, f64)], name: &str) -> Option<f64> {
-    let covers = |(prefix, _): &&(String, f64)| {
-        let rest = name.strip_prefix(prefix.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    values.iter().filter(covers).max_by_key(|(prefix, _)| prefix.len()).map(|(_, value)| *value)
-}
-
-/// A positive parameter of the scheme, if the scenario gives it.
-pub(crate) fn positive(scenario: &Scenario, key: &str, most: f64) -> Result<Option<f64>, ScenarioError> {
-    let param = scenario.scheme_params(SCHEME).iter().find(|param| param.key == key);
-    param.map(|param| checked(scenario, param, most)).transpose()
-}
-
-fn checked(scenario: &Scenario, param: &Param, most: f64) -> Result<f64, ScenarioError> {
-    number(param).filter(|value| *value > 0.0 && *value <= most).ok_or_else(|| {
-        let bound = if most < f64::MAX { format!(", {most} at most") } else { String::new() };
-        scenario.param_error(SCHEME, param, format!("`{}` is not a number above 0{bound}", param.value), "")
-    })
-}
-
-fn rate(scenario: &Scenario, param: &Param) -> Result<f64, ScenarioError> {
-    let parsed = match &param.value {
-        ParamValue::Text(text) => text.parse::<Rate>().map_err(|error| error.to_string()),
-        other => Err(format!("`{other}` is not a rate with its unit, such as \"10 Mb/s\"")),
-    };
-    parsed.map(Rate::as_bps_f64).map_err(|message| scenario.param_error(SCHEME, param, &message, ""))
-}
-
-fn number(param: &Param) -> Option<f64> {
-    match param.value {
-        ParamValue::Int(value) => Some(value as f64),
-        ParamValue::Float(value) => Some(value),
-        _ => None,
     }
 }
 
@@ -209,9 +98,9 @@ impl Division {
 
     /// What each of them could have of `capacity` if it wanted all it can get, while the others want what
     /// they want; in the order in which they were added.
-    pub(crate) fn shares(&mut self, policy: &Policy, capacity: f64) -> &[f64] {
+    pub(crate) fn shares(&mut self, policy: &SharingPolicy, capacity: f64) -> &[f64] {
         let demand = core::array::from_fn(|c| self.claims[c].iter().map(|claim| claim.demand).sum());
-        let classes = policy.classes(capacity, &demand);
+        let classes = classes(policy, capacity, &demand);
         self.shares.clear();
         self.shares.resize(self.count, 0.0);
         for (claims, share) in self.claims.iter_mut().zip(classes) {
@@ -256,12 +145,16 @@ mod tests {
     use ServiceClass::{Af1, Af2, Af4, Be, Cs6, Cs7, Ef};
     use proptest::prelude::*;
 
+    fn policy() -> SharingPolicy {
+        SharingPolicy { delta: [0.2, 0.2, 0.3], omega: [5.0, 4.0, 3.0, 2.0, 1.0], ..SharingPolicy::default() }
+    }
+
     fn shares(capacity: f64, wanted: &[(ServiceClass, f64)]) -> Vec<f64> {
         let mut division = Division::default();
         for &(class, demand) in wanted {
             division.add(class, 1.0, demand);
         }
-        division.shares(&Policy::default(), capacity).to_vec()
+        division.shares(&policy(), capacity).to_vec()
     }
 
     fn near(a: &[f64], b: &[f64]) -> bool {
@@ -269,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dumbbell_of_qsccp_is_shared_3_2_1_beside_its_ef() {
+    fn a_dumbbell_is_shared_3_2_1_beside_its_ef() {
         let all = 1e9;
         let own = shares(9.9, &[(Ef, 1.0), (Af2, all), (Af1, all), (Be, all)]);
         assert!(near(&own, &[0.3 * 9.9, 4.45, 8.9 / 3.0, 8.9 / 6.0]), "{own:?}");
@@ -301,16 +194,8 @@ mod tests {
             division.add(Be, weight, demand);
         }
         // The last leaves 1.5 of its 3; 3 of its own if it wanted all.
-        let own = division.shares(&Policy::default(), 6.0).to_vec();
+        let own = division.shares(&policy(), 6.0).to_vec();
         assert!(near(&own, &[1.5, 3.0, 3.0]), "{own:?}");
-    }
-
-    #[test]
-    fn the_weight_of_the_longest_prefix_counts() {
-        let flow_weights = vec![("/a".to_owned(), 2.0), ("/a/b".to_owned(), 3.0)];
-        let policy = Policy { flow_weights, ..Policy::default() };
-        let of = |prefix| policy.flow_weight(prefix);
-        assert_eq!([of("/a/b/c"), of("/a/c"), of("/a"), of("/ab")], [3.0, 2.0, 2.0, 1.0]);
     }
 
     /// Water poured in small steps, to those that still want some.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use weir_core::seam::SharingPolicy;
 
 use weir_packet::ServiceClass;
 
@@ -11,7 +12,6 @@ use crate::global;
 use crate::model::{Allocation, Beside, alone};
 use crate::network::{Channel, Conditions, Network};
 use crate::paths::Paths;
-use crate::policy::Policy;
 
 /// Which allocation is best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(crate) struct Solution {
 #[derive(Debug)]
 pub(crate) struct Solver<'p> {
     pub objective: Objective,
-    pub policy: &'p Policy,
+    pub policy: &'p SharingPolicy,
 }
 
 impl Solver<'_> {

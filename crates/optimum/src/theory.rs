@@ -1,11 +1,12 @@
 //! A scenario, ready for its optima.
 
+use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_scenario::{Event, FlowId, Location, Scenario, ScenarioError};
 
 use crate::network::{Channel, Conditions, Network};
 use crate::optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
-use crate::policy::{Policy, TARGET_UTILISATION, positive};
+use crate::policy::fault;
 use crate::solve::{Objective, Solution, Solver};
 use crate::timeline::{Piece, Timeline};
 
@@ -22,7 +23,7 @@ const PIECES: usize = 20;
 pub struct Theory<'s> {
     scenario: &'s Scenario,
     network: Network,
-    policy: Policy,
+    policy: SharingPolicy,
     objective: Objective,
     utilisation: f64,
 }
@@ -31,23 +32,34 @@ pub struct Theory<'s> {
 ///
 /// # Errors
 /// What [`OptimumError`] lists.
-pub fn steady(scenario: &Scenario, window: (Span, Span), options: &Options) -> Result<Optimum, OptimumError> {
-    let theory = Theory::new(scenario, options)?;
+pub fn steady(
+    scenario: &Scenario,
+    policy: &SharingPolicy,
+    window: (Span, Span),
+    options: &Options,
+) -> Result<Optimum, OptimumError> {
+    let theory = Theory::new(scenario, policy, options)?;
     let (from, to) = window;
     let none = OptimumError::Window { from, to, duration: scenario.duration };
     theory.windows(&[window])?.pop().ok_or(none)
 }
 
 impl<'s> Theory<'s> {
-    /// Looks at a scenario.
+    /// Looks at a scenario whose links are to be shared by this policy.
     ///
     /// # Errors
     /// A simulated cache; a policy or a utilisation that is none.
-    pub fn new(scenario: &'s Scenario, options: &Options) -> Result<Theory<'s>, OptimumError> {
+    pub fn new(
+        scenario: &'s Scenario,
+        policy: &SharingPolicy,
+        options: &Options,
+    ) -> Result<Theory<'s>, OptimumError> {
         refuse_unsupported(scenario).map_err(OptimumError::Scenario)?;
-        let policy = Policy::of(scenario).map_err(OptimumError::Scenario)?;
-        let given = positive(scenario, TARGET_UTILISATION, 1.0).map_err(OptimumError::Scenario)?;
-        let utilisation = options.utilisation.or(given).unwrap_or(1.0);
+        if let Some(fault) = fault(policy) {
+            return Err(OptimumError::Policy(fault));
+        }
+        let policy = policy.clone();
+        let utilisation = options.utilisation.or(policy.target_utilisation).unwrap_or(1.0);
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             return Err(OptimumError::Utilisation(utilisation));
         }

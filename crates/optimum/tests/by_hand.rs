@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{assert_near, built_in, flow, interest_ratio, mbps, network, optimum, rates};
+use common::{assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates};
+use weir_core::seam::SharingPolicy;
 use weir_core::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
 use weir_optimum::{Held, Objective, Options, Theory, steady};
@@ -122,7 +123,7 @@ fn bottlenecks_that_depend_on_one_another_are_found_in_their_order() {
     // Link 0: 1 each. Link 1: 3 − 1 = 2. Link 2: 6 − 2 = 4.
     assert_near(&rates(&scenario, LINK_FAIR), &[1.0, 1.0, 2.0, 4.0], 1e-9);
     assert_near(&rates(&scenario, Objective::MaxMin), &[1.0, 1.0, 2.0, 4.0], SOLVER);
-    let theory = Theory::new(&scenario, &Options::default()).unwrap();
+    let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
     let optimum = optimum(&scenario, LINK_FAIR, 0, 10);
     assert!(theory.bottlenecks(&optimum, 0).unwrap().iter().all(|bottleneck| bottleneck.gains.is_none()));
     let found = theory.bottlenecks(&optimum, 9).unwrap();
@@ -193,9 +194,9 @@ fn delay_sensitive_classes_come_first_up_to_their_limits() {
 #[test]
 fn weights_and_limits_are_those_that_the_scenario_gives() {
     let of = |class: &str, prefix: &str| flow("A", "B", prefix, class, "");
-    let policy = "[scheme.qsccp]\nweights.AF2 = 6\ndelta.EF = 0.1\ntarget_utilisation = 0.5\n\
+    let said = "[scheme.qsccp]\nweights.AF2 = 6\ndelta.EF = 0.1\ntarget_utilisation = 0.5\n\
         [scheme.qsccp.flow_weights]\n\"/x\" = 3\n[scheme.qsccp.flow_limits]\n\"/x/l\" = \"100 kb/s\"\n";
-    let text = policy.to_owned()
+    let text = said.to_owned()
         + &of("EF", "/e")
         + &of("AF2", "/a")
         + &of("BE", "/b")
@@ -335,7 +336,8 @@ fn events_change_what_follows() {
 
 /// How long a flow of so many segments of 1024 B takes at 1 Mb/s.
 fn seconds_at_1_mbps(scenario: &Scenario, segments: f64) -> f64 {
-    let alone = steady(scenario, (Span::ZERO, Span::from_millis(1)), &Options::default()).unwrap();
+    let alone =
+        steady(scenario, &policy(scenario), (Span::ZERO, Span::from_millis(1)), &Options::default()).unwrap();
     let data_per_content = alone.flows[0].rate_bps / alone.flows[0].goodput_bps;
     segments * 8.192e-3 * data_per_content
 }
@@ -347,7 +349,7 @@ fn flows_that_have_an_amount_are_done_when_it_is_fetched() {
         + &flow("A", "B", "/3", "BE", "amount = 1000\nstart = \"9.5 s\"");
     let scenario = network(&["A-B 10"], &text);
     let second = seconds_at_1_mbps(&scenario, 1000.0);
-    let theory = Theory::new(&scenario, &Options::default()).unwrap();
+    let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
     let done = theory.completions().unwrap();
     // Both at 5 Mb/s until the first is done, then the second alone; the third has too little time.
     let found: Vec<f64> = done[..2].iter().map(|done| done.unwrap().as_secs_f64()).collect();
@@ -379,7 +381,8 @@ fn an_amount_of_many_flows_is_right_to_a_two_hundredth_of_the_run() {
         amount = 10\nstart_spread = \"8 s\"\nsource_rate = \"100 kb/s\"\n";
     let scenario = network(&["A-B 100"], text);
     let second = seconds_at_1_mbps(&scenario, 10.0) * 10.0;
-    let done = Theory::new(&scenario, &Options::default()).unwrap().completions().unwrap();
+    let done =
+        Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap().completions().unwrap();
     for done in done {
         let error = done.unwrap().as_secs_f64() - second;
         assert!(error.abs() <= 10.0 / 200.0, "{error}");
@@ -409,7 +412,7 @@ fn the_utilisation_is_the_one_given_or_the_scenarios_or_1() {
     let scenario = network(&["A-B 10"], &flow("A", "B", "/a", "BE", ""));
     let with = |utilisation| {
         let window = (Span::ZERO, Span::from_secs(10));
-        steady(&scenario, window, &Options { utilisation, ..Options::default() })
+        steady(&scenario, &policy(&scenario), window, &Options { utilisation, ..Options::default() })
     };
     assert_eq!(with(None).unwrap().utilisation, 1.0);
     assert_near(&mbps(&with(Some(0.8)).unwrap()), &[8.0], 1e-9);
@@ -422,20 +425,23 @@ fn the_utilisation_is_the_one_given_or_the_scenarios_or_1() {
 #[test]
 fn what_cannot_be_computed_is_said() {
     let scenario = network(&["A-B 10"], &flow("A", "B", "/a", "BE", ""));
-    let theory = Theory::new(&scenario, &Options::default()).unwrap();
+    let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
     for (from, to) in [(5, 5), (6, 5), (0, 11)] {
         let error = theory.windows(&[(Span::from_secs(from), Span::from_secs(to))]).unwrap_err();
         assert!(error.to_string().contains("end by 10 s"), "{error}");
     }
-    let set = |key: &str| built_in("examples/minimal", &[key]);
-    let error = Theory::new(&set("node.bob.cache_ratio=0.5"), &Options::default()).unwrap_err().to_string();
+    let minimal = built_in("examples/minimal", &["node.bob.cache_ratio=0.5"]);
+    let error = Theory::new(&minimal, &policy(&minimal), &Options::default()).unwrap_err().to_string();
     assert!(error.contains("--set node.bob.cache_ratio=0.5") && error.contains("hit ratio"), "{error}");
-    for key in ["weights.AF2=0", "weights.AF2=\"x\"", "delta.EF=2", "target_utilisation=-1"] {
-        let error = Theory::new(&set(&format!("scheme.qsccp.{key}")), &Options::default()).unwrap_err();
-        let said = error.to_string();
-        assert!(
-            said.contains(key.split('=').next().unwrap()) && said.contains("not a number above 0"),
-            "{said}"
-        );
+    let (right, flow) = (SharingPolicy::default(), |value| vec![("/a".to_owned(), value)]);
+    for wrong in [
+        SharingPolicy { omega: [1.0, 1.0, 0.0, 1.0, 1.0], ..right.clone() },
+        SharingPolicy { delta: [1.0, 1.0, 2.0], ..right.clone() },
+        SharingPolicy { flow_weights: flow(f64::NAN), ..right.clone() },
+        SharingPolicy { flow_limits: flow(-1.0), ..right.clone() },
+        SharingPolicy { target_utilisation: Some(-1.0), ..right },
+    ] {
+        let error = Theory::new(&scenario, &wrong, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("above 0"), "{error}");
     }
 }

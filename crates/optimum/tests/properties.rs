@@ -258,7 +258,7 @@ proptest! {
         let scenario = Shape { source: "", ..shape }.scenario();
         let window = (Span::ZERO, Span::from_secs(10));
         let [all, half] = [1.0, 0.5].map(|utilisation| {
-            steady(&scenario, window, &Options { utilisation: Some(utilisation), ..Options::default() }).unwrap()
+            steady(&scenario, &common::policy(&scenario), window, &Options { utilisation: Some(utilisation), ..Options::default() }).unwrap()
         });
         for (a, b) in all.flows.iter().zip(&half.flows) {
             prop_assert!((0.5 * a.rate_bps - b.rate_bps).abs() <= 1e-6 * b.rate_bps, "{} and {}", a.rate_bps, b.rate_bps);

@@ -267,6 +267,9 @@ impl ServiceClass {
         ServiceClass::Be,
     ];
 
+    /// How many of them, the first ones, are delay-sensitive.
+    pub const DELAY_SENSITIVE: usize = 3;
+
     /// The class in a field's value; the greedy mark is ignored.
     pub const fn from_value(value: u64) -> ServiceClass {
         Self::ALL[(value % 8) as usize]
@@ -279,7 +282,7 @@ impl ServiceClass {
 
     /// Whether it is one of the delay-sensitive classes C_DS = {CS7, CS6, EF}.
     pub const fn is_delay_sensitive(self) -> bool {
-        (self as u8) <= ServiceClass::Ef as u8
+        (self as usize) < Self::DELAY_SENSITIVE
     }
 }
 

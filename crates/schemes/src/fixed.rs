@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
         },
     ],
     signals: &[],
+    sharing: None,
     build: |params| Box::new(Fixed::new(params)),
 };
 

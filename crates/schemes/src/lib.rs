@@ -16,5 +16,5 @@ pub mod registry;
 pub mod resolve;
 mod window;
 
-pub use registry::{Entry, SCHEMES, find};
+pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};
 pub use resolve::{Resolved, SchemeError, UnknownScheme, WrongParameter, known, resolve};

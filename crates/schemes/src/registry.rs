@@ -1,8 +1,10 @@
 //! The list of all schemes.
 
-use weir_core::seam::Scheme;
 use weir_core::seam::params::{Parameter, Params};
+use weir_core::seam::{Scheme, SharingPolicy};
 use weir_packet::Signal;
+
+use crate::resolve::Resolved;
 
 /// A scheme as users see it.
 #[derive(Clone, Copy)]
@@ -17,8 +19,29 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The header fields that it reads or writes, besides [`Signal::COMMON`].
     pub signals: &'static [Signal],
+    /// How it shares links, if theory can say what comes of it.
+    pub sharing: Option<Sharing>,
     /// Makes it with these parameters.
     pub build: fn(&Params) -> Box<dyn Scheme>,
+}
+
+/// How a scheme shares links in the steady state.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// The parameters that say so; `weights.*` is any that begins with `weights.`.
+    pub parameters: &'static [&'static str],
+    /// The policy of the scheme with its parameters.
+    pub policy: fn(&Resolved) -> SharingPolicy,
+}
+
+impl Sharing {
+    /// Whether the policy depends on a parameter.
+    pub fn reads(&self, key: &str) -> bool {
+        self.parameters.iter().any(|parameter| match parameter.strip_suffix('*') {
+            Some(family) => key.starts_with(family),
+            None => *parameter == key,
+        })
+    }
 }
 
 impl Entry {
@@ -29,6 +52,14 @@ impl Entry {
         (self.build)(&defaults)
     }
 }
+
+/// The scheme that does nothing of its own in a node, drop-tail queues and best route: what nodes have if nobody says
+/// otherwise.
+pub const PLAIN: &str = crate::fixed::ENTRY.name;
+
+/// The scheme that fetches content if nobody says otherwise: it fills fast and slow paths without tuning
+/// (`docs/use/fetch.md` has the measurements).
+pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[
@@ -46,6 +77,13 @@ pub const SCHEMES: &[Entry] = &[
 /// The scheme of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     SCHEMES.iter().find(|entry| entry.name == name)
+}
+
+/// The scheme by whose policy the schemes of a scenario are compared, and the policy, so that the measure is the same
+/// whichever of them runs: `own`, the scenario's scheme, if it has a policy; or else the first in the list that has one.
+pub fn measure(own: &str) -> Option<(&'static Entry, Sharing)> {
+    let of = |entry: &'static Entry| entry.sharing.map(|sharing| (entry, sharing));
+    find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))
 }
 
 /// Every header field, in the order of type numbers, with the schemes that use it; the common ones come with none.
@@ -93,6 +131,16 @@ mod tests {
         }
         for entry in SCHEMES {
             assert!(entry.signals.iter().all(|signal| !Signal::COMMON.contains(signal)), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_policy_depends_on_parameters_that_its_scheme_has() {
+        for entry in SCHEMES {
+            for parameter in entry.sharing.iter().flat_map(|sharing| sharing.parameters) {
+                let family = parameter.trim_end_matches('*');
+                assert!(entry.parameters.iter().any(|p| p.key.starts_with(family)), "{parameter}");
+            }
         }
     }
 

@@ -154,8 +154,9 @@ impl<'a> Builder<'a> {
         check_schemes(scenario)?;
         let scheme_name = setup.scheme.clone().unwrap_or_else(|| scenario.scheme.clone());
         let scheme = scheme_for(scenario, &scheme_name)?.build();
-        let inactive =
-            weir_schemes::find("fixed").expect("the default scheme is in the list").with_defaults();
+        let inactive = weir_schemes::find(weir_schemes::PLAIN)
+            .expect("the default scheme is in the list")
+            .with_defaults();
         refuse_unsupported(scenario)?;
         Ok(Builder {
             scenario,

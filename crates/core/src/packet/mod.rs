@@ -28,8 +28,7 @@ pub enum Kind {
     Nack,
 }
 
-/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class
-/// (QSCCP, section IV-B).
+/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowKey {
     /// The prefix.

@@ -15,6 +15,7 @@ mod drops;
 mod flow_control;
 pub mod params;
 mod queue;
+mod sharing;
 mod strategy;
 
 pub use best_route::{BestRoute, Multicast};
@@ -22,6 +23,7 @@ pub use drop_tail::DropTail;
 pub use drops::{DropReason, Dropped, Drops};
 pub use flow_control::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 pub use queue::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
+pub use sharing::SharingPolicy;
 pub use strategy::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
     StrategyDeadline,

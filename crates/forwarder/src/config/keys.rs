@@ -284,7 +284,7 @@ const KEYS: &[Key] = &[
         "scheme",
         "name",
         Shape::Text,
-        "fixed",
+        weir_schemes::PLAIN,
         "Its name; `fixed` does nothing of its own in a forwarder: drop-tail queues and best route.",
     ),
     // tables

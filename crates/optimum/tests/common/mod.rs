@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "a test fails by panicking, and does not use all of this")]
 
 use weir_core::Span;
+use weir_core::seam::SharingPolicy;
+use weir_core::seam::params::Value;
 use weir_optimum::{Objective, Optimum, Options, Theory};
 use weir_scenario::{Override, Scenario, builtin};
 
@@ -44,9 +46,17 @@ pub fn built_in(name: &str, set: &[&str]) -> Scenario {
     parsed.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The policy of the scheme by which the scenario's are compared.
+pub fn policy(scenario: &Scenario) -> SharingPolicy {
+    let (entry, sharing) = weir_schemes::registry::measure(&scenario.scheme).unwrap();
+    let given = scenario.scheme_params(entry.name).iter();
+    let values = given.map(|param| (param.key.clone(), Value::from(&param.value)));
+    (sharing.policy)(&entry.resolve(values).unwrap())
+}
+
 pub fn optimum(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
     let options = Options { objective, utilisation: None };
-    let theory = Theory::new(scenario, &options).unwrap();
+    let theory = Theory::new(scenario, &policy(scenario), &options).unwrap();
     let window = (Span::from_secs(from), Span::from_secs(to));
     theory.windows(&[window]).unwrap().pop().unwrap()
 }

@@ -49,6 +49,7 @@ pub const ENTRY: Entry = Entry {
     citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
     parameters: PARAMETERS,
     signals: &[PATH_LABEL],
+    sharing: None,
     build: |params| Box::new(OmccRf::new(params)),
 };
 

@@ -193,6 +193,7 @@ pub const ENTRY: Entry = Entry {
         ),
     ],
     signals: &[],
+    sharing: None,
     build: |params| Box::new(Pcon::new(params)),
 };
 

@@ -138,11 +138,14 @@ mod signals;
 mod tables;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{
+    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
+};
 use weir_core::tables::flow_prefix::FlowPrefix;
 use weir_core::units::{Bytes, Rate, Span};
 
-use crate::registry::Entry;
+use crate::registry::{Entry, Sharing};
+use crate::resolve::Resolved;
 use policy::PerPrefix;
 
 /// Its place in the list of schemes.
@@ -152,8 +155,28 @@ pub const ENTRY: Entry = Entry {
     citation: "H. Bai et al., QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking",
     parameters: PARAMETERS,
     signals: signals::SIGNALS,
+    sharing: Some(Sharing {
+        parameters: &["target_utilisation", "weights.*", "delta.*", "flow_weights.*", "flow_limits.*"],
+        policy: sharing_policy,
+    }),
     build: |params| Box::new(Qsccp { settings: Settings::new(params) }),
 };
+
+/// What CDS comes to in its steady state (section IV-C).
+fn sharing_policy(scheme: &Resolved) -> SharingPolicy {
+    let params = &scheme.params;
+    let Settings { eta, omega, delta, .. } = Settings::new(params);
+    let says_eta = scheme.given.iter().any(|(key, _)| key == "target_utilisation");
+    let weights = params.members("flow_weights.*");
+    let limits = params.members("flow_limits.*");
+    SharingPolicy {
+        delta,
+        omega,
+        flow_weights: weights.map(|(prefix, weight)| (prefix.to_string(), weight.number())).collect(),
+        flow_limits: limits.map(|(prefix, limit)| (prefix.to_string(), limit.rate().as_bps_f64())).collect(),
+        target_utilisation: says_eta.then_some(eta),
+    }
+}
 
 const WEIGHT: (f64, f64) = (0.001, 1000.0);
 /// A flow of weight 0.1 that is punished waits for some hundred turns of the WDRR.

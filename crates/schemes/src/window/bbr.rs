@@ -105,6 +105,7 @@ pub const ENTRY: Entry = Entry {
         min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
     ],
     signals: &[],
+    sharing: None,
     build: |params| Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction: REACTION }),
 };
 

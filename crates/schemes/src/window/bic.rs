@@ -126,6 +126,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[3],
     ],
     signals: &[],
+    sharing: None,
     build: |params| {
         Box::new(WindowScheme::<Bic> { law: Settings::new(params), reaction: Reaction::new(params) })
     },

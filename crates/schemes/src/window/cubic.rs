@@ -99,6 +99,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[3],
     ],
     signals: &[],
+    sharing: None,
     build: |params| {
         Box::new(WindowScheme::<Cubic> { law: Settings::new(params), reaction: Reaction::new(params) })
     },

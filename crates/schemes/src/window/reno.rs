@@ -62,6 +62,7 @@ pub const ENTRY: Entry = Entry {
         REACTION[3],
     ],
     signals: &[],
+    sharing: None,
     build: |params| {
         let law = Settings { beta: params.number("beta"), bounds: Bounds::new(params) };
         Box::new(WindowScheme::<Reno> { law, reaction: Reaction::new(params) })

@@ -36,6 +36,7 @@ pub const ENTRY: Entry = Entry {
         ),
     ],
     signals: &[],
+    sharing: None,
     build: |params| Box::new(Aimd::new(params)),
 };
 

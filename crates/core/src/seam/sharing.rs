@@ -1,0 +1,77 @@
+//! How a scheme means to share links, as values: what theory needs to say how well it does.
+
+use weir_packet::ServiceClass;
+
+/// How many classes there are.
+const CLASSES: usize = ServiceClass::ALL.len();
+/// How many of them, the first ones, are delay-sensitive.
+const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
+
+/// How each link is shared in the steady state. Delay-sensitive classes come first, in their order, each up to a
+/// limit; the others share what is left by weights, what a class leaves going to those that want more; and
+/// so do the flows of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharingPolicy {
+    /// δ of CS7, CS6, EF: the largest part of a link that the class gets, above 0 to 1.
+    pub delta: [f64; DELAY_SENSITIVE],
+    /// ω of AF4, AF3, AF2, AF1, BE; above 0.
+    pub omega: [f64; CLASSES - DELAY_SENSITIVE],
+    /// w of the flows below a prefix, above 0; of several that cover a flow's the longest counts, of none it is 1.
+    pub flow_weights: Vec<(String, f64)>,
+    /// What each flow below a prefix gets of a link at the most, bit/s; as above, and of none without limit.
+    pub flow_limits: Vec<(String, f64)>,
+    /// η, the part of a link's rate that may be used, above 0 to 1; `None` if nobody has said.
+    pub target_utilisation: Option<f64>,
+}
+
+/// All classes alike, and no limits.
+impl Default for SharingPolicy {
+    fn default() -> SharingPolicy {
+        SharingPolicy {
+            delta: [1.0; DELAY_SENSITIVE],
+            omega: [1.0; CLASSES - DELAY_SENSITIVE],
+            flow_weights: Vec::new(),
+            flow_limits: Vec::new(),
+            target_utilisation: None,
+        }
+    }
+}
+
+impl SharingPolicy {
+    /// w of the flows of a prefix.
+    pub fn flow_weight(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
+    }
+
+    /// What each flow of a prefix gets of a link at the most, bit/s.
+    pub fn flow_limit(&self, prefix: &str) -> f64 {
+        of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
+    }
+
+    /// The weight of a class among the delay-tolerant ones; 1 for the others.
+    pub fn weight(&self, class: ServiceClass) -> f64 {
+        (class as usize).checked_sub(DELAY_SENSITIVE).map_or(1.0, |c| self.omega[c])
+    }
+}
+
+/// The value of the longest prefix that covers a name.
+fn of_longest(values: &[(String, f64)], name: &str) -> Option<f64> {
+    let covers = |(prefix, _): &&(String, f64)| {
+        let rest = name.strip_prefix(prefix.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    values.iter().filter(covers).max_by_key(|(prefix, _)| prefix.len()).map(|(_, value)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weight_of_the_longest_prefix_counts() {
+        let flow_weights = vec![("/a".to_owned(), 2.0), ("/a/b".to_owned(), 3.0)];
+        let policy = SharingPolicy { flow_weights, ..SharingPolicy::default() };
+        let of = |prefix| policy.flow_weight(prefix);
+        assert_eq!([of("/a/b/c"), of("/a/c"), of("/a"), of("/ab")], [3.0, 2.0, 2.0, 1.0]);
+    }
+}
