@@ -114,9 +114,9 @@ impl Targets<'_> {
         let target = target(item)?;
         let name = item.text(target)?;
         let events = match target {
-            "flow" => self.to_flows(item, &name)?,
-            "link" => self.to_link(item, &name)?,
-            _ => self.to_node(item, &name)?,
+            "flow" => self.change_flows(item, &name)?,
+            "link" => self.change_link(item, &name)?,
+            _ => self.change_node(item, &name)?,
         };
         if events.is_empty() {
             let keys = keys::of("event").into_iter().map(|k| k.key);
@@ -127,7 +127,7 @@ impl Targets<'_> {
         Ok(events)
     }
 
-    fn to_flows(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+    fn change_flows(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let hit: Vec<&Group> = self.groups.iter().filter(|g| names::fits(name, &g.name)).collect();
         if hit.is_empty() {
             return Err(no_group(item, "flow", name, self.groups));
@@ -139,7 +139,7 @@ impl Targets<'_> {
         Ok(vec![Event::FlowSource { flows, source: item.source_rate()? }])
     }
 
-    fn to_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+    fn change_link(&mut self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let (directed, one_way) = link_text(item, "link", name, item.origin_of("link"), self.network)?;
         let link = directed.link;
         let mut events = Vec::new();
@@ -182,7 +182,7 @@ impl Targets<'_> {
         Ok(change(&mut self.delays[of.link.index()], new, of.direction, one_way))
     }
 
-    fn to_node(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
+    fn change_node(&self, item: &Item<'_>, name: &str) -> Result<Vec<Event>> {
         let node = self.network.node(item, "node", name, item.origin_of("node"))?;
         let ratio = item.opt_number("cache_ratio")?;
         Ok(ratio.map(|ratio| Event::NodeCacheRatio { node, ratio }).into_iter().collect())
