@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use weir_core::units::{Span, Time};
+use weir_experiment::{Experiment, Setup};
 use weir_measure::Report;
 use weir_results::grouped;
 use weir_scenario::Scenario;
-use weir_sim::{Progress, Setup, World};
+use weir_sim::{Progress, World};
 
 use crate::provenance::{self, CommandLine};
 use crate::{Failure, terminal};
@@ -39,6 +40,8 @@ pub struct Job<'a> {
     pub set: &'a [String],
     /// How it is run.
     pub setup: Setup,
+    /// Whether every packet goes through the codec.
+    pub check_wire: bool,
 }
 
 impl Job<'_> {
@@ -49,7 +52,7 @@ impl Job<'_> {
             .option("--seed", [self.setup.seed])
             .option("--set", self.set)
             .option("--window", self.setup.windows.iter().map(provenance::window))
-            .flag("--check-wire", self.setup.check_wire)
+            .flag("--check-wire", self.check_wire)
     }
 }
 
@@ -110,7 +113,11 @@ impl Drop for Shown {
 /// One run, with its time on the clock.
 fn simulate_one(job: &Job<'_>, bar: &ProgressBar, log: &Log) -> Result<Report, Failure> {
     let begun = now();
-    let mut world = World::build(job.scenario, &job.setup)?;
+    let experiment = Experiment::new(job.scenario, &job.setup)?;
+    let mut world = World::build(&experiment)?;
+    if job.check_wire {
+        world = world.checking_wire();
+    }
     let mut shown = Time::ZERO;
     let mut show = |progress: Progress| {
         let advanced = progress.now - shown;
@@ -126,7 +133,7 @@ fn simulate_one(job: &Job<'_>, bar: &ProgressBar, log: &Log) -> Result<Report, F
     report.document.wall_s = begun.elapsed().as_secs_f64();
     report.document.set = job.set.to_vec();
     job.command().sign(&mut report.document);
-    if job.setup.check_wire {
+    if job.check_wire {
         report.notes.push(format!(
             "{} packets went through the codec unchanged.",
             grouped(outcome.wire_checks as i64)

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use weir_core::units::Span;
+use weir_experiment::{Setup, scheme_for};
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument};
 use weir_results::{ComparisonDocument, terminal_width, write_all, write_comparison, write_comparisons};
 use weir_scenario::Scenario;
 use weir_schemes::SCHEMES;
-use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{Job, Seeds, Shown};
-use crate::beside::Beside;
 use crate::out::{self, Out};
+use crate::scenario_optimum::ScenarioOptimum;
 use crate::several::Several;
 use crate::{Failure, load, papers, terminal};
 
@@ -65,7 +65,7 @@ pub struct Point {
     pub scenario: Scenario,
     /// What each of these is about: 0 for the whole run, or from 1 on a window.
     pub asked: Vec<usize>,
-    pub optimum: Option<Beside>,
+    pub optimum: Option<ScenarioOptimum>,
 }
 
 /// What is kept of a run.
@@ -181,7 +181,7 @@ impl Request<'_> {
         scenarios: impl IntoIterator<Item = &'a Scenario>,
     ) -> Result<(), Failure> {
         let schemes = self.schemes.iter().map(String::as_str);
-        load::refuse_idle(Beside::unread(self.set()), schemes, scenarios)
+        load::refuse_idle(ScenarioOptimum::unread(self.set()), schemes, scenarios)
     }
 
     /// What is to be set everywhere.
@@ -196,7 +196,7 @@ impl Request<'_> {
         for scheme in &self.schemes {
             scheme_for(&scenario, scheme)?;
         }
-        let optimum = Beside::of(&scenario, &self.windows);
+        let optimum = ScenarioOptimum::of(&scenario, &self.windows);
         Ok(Point { set, scenario, asked: Vec::new(), optimum })
     }
 
@@ -210,7 +210,7 @@ impl Request<'_> {
     /// How a scheme is run.
     pub fn setup(&self, scheme: &str, seed: u64, with_series: bool) -> Setup {
         let scheme = Some(scheme.to_owned());
-        Setup { scheme, seed, windows: self.windows.clone(), with_series, ..Setup::default() }
+        Setup { scheme, seed, windows: self.windows.clone(), with_series }
     }
 
     /// All runs at a point, for each scheme one a seed. The reports of the first seed are written into the folder.
@@ -226,6 +226,7 @@ impl Request<'_> {
             scenario: &point.scenario,
             set: &point.set,
             setup: self.setup(scheme, seed, dir.is_some() && seed == self.seeds[0]),
+            check_wire: false,
         };
         let of_scheme = |scheme| self.seeds.iter().map(move |seed| (scheme, *seed));
         let jobs: Vec<Job<'_>> = schemes.iter().flat_map(of_scheme).map(job).collect();

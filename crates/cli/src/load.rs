@@ -23,7 +23,7 @@ pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
     let scenario = Scenario::parse(name, &label, &text, &overrides);
     waiting.finish_and_clear();
     let scenario = scenario?;
-    weir_sim::check_schemes(&scenario)?;
+    weir_experiment::check_schemes(&scenario)?;
     Ok(scenario)
 }
 

@@ -2,7 +2,6 @@
 
 mod app;
 mod batch;
-mod beside;
 mod compare;
 mod cs;
 mod face;
@@ -24,6 +23,7 @@ mod replay;
 mod reproduce;
 mod route;
 mod run;
+mod scenario_optimum;
 mod several;
 mod status;
 mod strategy;

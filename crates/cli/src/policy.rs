@@ -1,15 +1,15 @@
 //! By which policy a scenario's links are to be shared: the schemes are asked.
 
 use weir_core::seam::SharingPolicy;
+use weir_experiment::{ExperimentError, scheme_for};
 use weir_scenario::Scenario;
 use weir_schemes::registry::measure;
-use weir_sim::{BuildError, scheme_for};
 
 /// The policy of the scheme that is the scenario's measure ([`measure`]), with the scenario's parameters.
 ///
 /// # Errors
 /// A parameter of that scheme that is wrong.
-pub fn of(scenario: &Scenario) -> Result<SharingPolicy, BuildError> {
+pub fn of(scenario: &Scenario) -> Result<SharingPolicy, ExperimentError> {
     let Some((entry, sharing)) = measure(&scenario.scheme) else { return Ok(SharingPolicy::default()) };
     Ok((sharing.policy)(&scheme_for(scenario, entry.name)?))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use weir_core::units::Span;
+use weir_experiment::{Setup, scheme_for};
 use weir_measure::to_json;
 use weir_measure::{Bound, DistanceRow, ExpectationRow, OptimumRow, RunDocument};
 use weir_results::{
@@ -11,11 +12,10 @@ use weir_results::{
     kind_of_source, terminal_width, write_all, write_reproduction,
 };
 use weir_scenario::{self as scenario, Expectation, Scenario};
-use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job, Seeds};
-use crate::beside::Beside;
 use crate::out::{self, Out};
+use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, papers, terminal};
 
 /// Check what papers state: run their experiments over several seeds, and print what each states,
@@ -58,7 +58,7 @@ struct Point {
     /// The schemes that something is stated about.
     schemes: Vec<String>,
     /// What theory says is best, where it knows.
-    optimum: Option<Beside>,
+    optimum: Option<ScenarioOptimum>,
 }
 
 /// A point under one scheme.
@@ -141,6 +141,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
             scenario: &case.point.scenario,
             set: &case.point.set,
             setup: job(case, seed),
+            check_wire: false,
         })
         .collect();
     batch::simulate(&jobs, |at, mut report| {
@@ -184,7 +185,7 @@ impl Experiment {
             let schemes = schemes_of(&scenario, scheme);
             // What nothing is stated about is not run.
             let is_run = !schemes.is_empty();
-            let optimum = is_run.then(|| Beside::with_expectations(&scenario)).flatten();
+            let optimum = is_run.then(|| ScenarioOptimum::with_expectations(&scenario)).flatten();
             Ok(Point { set, scenario, schemes, optimum })
         };
         let points =
@@ -258,7 +259,7 @@ impl Case<'_> {
     }
 
     /// What is best, and how far the runs are from it.
-    fn optimum_row(&self, optimum: &Beside, runs: &[Kept]) -> CaseOptimumRow {
+    fn optimum_row(&self, optimum: &ScenarioOptimum, runs: &[Kept]) -> CaseOptimumRow {
         let scenario = &self.point.scenario;
         let row = |(at, (from, to)): (usize, &(Span, Span))| {
             let distances: Vec<DistanceRow> =

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use weir_experiment::{Setup, scheme_for};
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument, Series};
 use weir_results::{ComparisonDocument, summary, terminal_width, write_all};
 use weir_scenario::Scenario;
-use weir_sim::{Setup, scheme_for};
 
 use crate::batch::{self, Job};
-use crate::beside::Beside;
 use crate::out::{self, Out};
+use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, terminal};
 
 /// Simulate a scenario, print what came out, and write a report
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let scenario = load::scenario(&args.scenario, &args.set)?;
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
     scheme_for(&scenario, scheme)?;
-    load::refuse_idle(Beside::unread(&args.set), [scheme], [&scenario])?;
+    load::refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&scenario])?;
     let name = format!("{}-{scheme}", out::stem(&scenario.name));
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let job = |&seed: &u64| Job {
@@ -67,11 +67,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             seed,
             windows: windows.clone(),
             with_series: out.dir().is_some(),
-            check_wire: args.check_wire,
         },
+        check_wire: args.check_wire,
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
-    let optimum = Beside::of(&scenario, &windows);
+    let optimum = ScenarioOptimum::of(&scenario, &windows);
     let shared = shared_prefixes(&scenario);
     let reports = batch::simulate(&jobs, |_, mut report| {
         if let Some(optimum) = &optimum {

@@ -109,8 +109,10 @@ impl Place {
         let mut point = request.point(name, &axes)?;
         let (mut schemes, mut left_out) = (Vec::new(), Vec::new());
         for scheme in &request.schemes {
-            match World::build(&point.scenario, &request.setup(scheme, request.seeds[0], false)) {
-                Ok(_) => schemes.push(scheme.clone()),
+            let setup = request.setup(scheme, request.seeds[0], false);
+            let experiment = weir_experiment::Experiment::new(&point.scenario, &setup);
+            match experiment.and_then(|experiment| World::build(&experiment).map(drop)) {
+                Ok(()) => schemes.push(scheme.clone()),
                 Err(error) => {
                     let why = error.to_string().lines().next().unwrap_or_default().to_owned();
                     left_out.push(LeftOutRow { scheme: scheme.clone(), why });

@@ -39,10 +39,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("weir-measure", &["weir-core", "weir-packet"]),
     ("weir-results", &["weir-measure"]),
-    (
-        "weir-sim",
-        &["weir-core", "weir-measure", "weir-medium", "weir-packet", "weir-schemes", "weir-scenario"],
-    ),
+    ("weir-experiment", &["weir-core", "weir-measure", "weir-packet", "weir-scenario", "weir-schemes"]),
+    ("weir-sim", &["weir-core", "weir-experiment", "weir-measure", "weir-medium", "weir-scenario"]),
 ];
 
 /// The command line stands on all of them.
@@ -62,6 +60,7 @@ const SANS_IO: &[&str] = &[
     "weir-document",
     "weir-scenario",
     "weir-optimum",
+    "weir-experiment",
 ];
 
 /// The key chain is files, in one module; else it is as they are.

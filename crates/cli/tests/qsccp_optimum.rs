@@ -5,9 +5,10 @@
 use rayon::prelude::*;
 use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
+use weir_experiment::{Experiment, Setup};
 use weir_optimum::{Options, steady};
 use weir_scenario::{Override, Scenario, builtin};
-use weir_sim::{Setup, World};
+use weir_sim::World;
 
 const WINDOW: (Span, Span) = (Span::from_secs(10), Span::from_secs(20));
 
@@ -44,7 +45,8 @@ struct Outcome {
 
 fn outcome(scenario: &Scenario) -> Outcome {
     let setup = Setup { windows: vec![WINDOW], with_series: false, ..Setup::default() };
-    let mut world = World::build(scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::build(&experiment).unwrap_or_else(|error| panic!("{error}"));
     world.run(&mut |_| ()).unwrap();
     let document = world.finish().report.document;
     let measured: Vec<f64> = document.windows.last().unwrap().flows.iter().map(|f| f.goodput_bps).collect();

@@ -429,6 +429,16 @@ impl FlowAccounts {
         &self.intervals
     }
 
+    /// The time series of flows; none where there are too many of them.
+    pub fn flow_series(&self) -> &[FlowSeries] {
+        &self.flow_series
+    }
+
+    /// How many steps of the time series there are so far.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
     /// Takes out the time series: of flows, none where there are too many of them; of classes; and their number of
     /// steps.
     pub fn take_series(&mut self) -> (Vec<FlowSeries>, Vec<ClassSeries>, usize) {

@@ -1,10 +1,11 @@
-//! What a run measures: the accounts of its flows ([`FlowAccounts`]), kept in the same way in every world; statistics
+//! What a run measures: the accounts of its flows ([`FlowAccounts`]) and links ([`LinkAccounts`]), kept in the same way in every world; statistics
 //! of delays, fairness, and means over seeds; time series ([`Series`]), the network that was measured ([`Topology`]),
 //! and the rows of the run's document ([`RunDocument`]), all gathered in a [`Report`]. Pages, tables and files are made
 //! of these elsewhere.
 
 mod accounts;
 mod document;
+mod links;
 mod model;
 mod optimum;
 mod series;
@@ -12,6 +13,7 @@ mod stats;
 
 pub use accounts::{Completion, Extent, FlowAccounts, FlowInfo, FlowTotals, Interval};
 pub use document::to_json;
+pub use links::{LinkAccounts, LinkInfo, LinkInterval, LinkTotals};
 pub use model::{
     Bound, ClassRow, DelayMs, DistanceRow, Estimate, ExpectationRow, FlowRow, GroupRow, LinkRow,
     OptimumFlowRow, OptimumRow, QueueMs, RunDocument, TrafficFigures, WindowRow,

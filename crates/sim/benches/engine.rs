@@ -10,8 +10,9 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use weir_experiment::{Experiment, Setup};
 use weir_scenario::{Override, Scenario, builtin};
-use weir_sim::{Setup, World};
+use weir_sim::World;
 
 const RANDOM_200: &str = include_str!("../../../scenarios/examples/random-200.toml");
 
@@ -89,7 +90,8 @@ fn run_case(index: usize) {
         .map(|_| {
             let yard = yardstick();
             let setup = Setup { with_series: false, ..Setup::default() };
-            let mut world = World::build(&scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
+            let experiment = Experiment::new(&scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
+            let mut world = World::build(&experiment).unwrap_or_else(|error| panic!("{error}"));
             let begun = Instant::now();
             world.run(&mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
             (begun.elapsed(), world.packet_hops(), (yard + yardstick()) / 2)

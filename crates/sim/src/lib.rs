@@ -1,6 +1,6 @@
 //! World 1: the core in virtual time, fast and deterministic.
 //!
-//! A [`World`] is made of a scenario's nodes (each a [`weir_core::node::Forwarder`]), the links
+//! A [`World`] executes an experiment ([`weir_experiment`]). It is made of nodes (each a [`weir_core::node::Forwarder`]), the links
 //! between them, and the applications on them. It has one event for each link (the first of the
 //! packets in flight on it), each shared medium, each consumer flow and each node; the next of all is found in a
 //! tournament tree, and nothing is allocated per packet once buffers have grown.
@@ -8,13 +8,9 @@
 //! The same scenario, scheme and seed give the same bits. Where several flows do something at the
 //! same instant, the seed decides who is first.
 
-mod air;
 mod build;
-mod expect;
-pub mod flows;
 mod measure;
+mod medium;
 mod world;
 
-pub use build::{BuildError, Setup, check_schemes, scheme_for, topology};
-pub use expect::Probes;
 pub use world::{Outcome, Progress, RunError, World};

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use weir_core::consumer::{Consumer, Source};
+use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::FaceId;
-use weir_core::name::NameHasher;
 use weir_core::node::{Action, Forwarder, Input};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
@@ -13,17 +12,21 @@ use weir_core::producer::Producer;
 use weir_core::random::Random;
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
+use weir_experiment::{Change, Experiment, HASHER};
 use weir_medium::MediumAction;
+use weir_scenario::LinkId;
 
-use crate::air::Air;
 use crate::measure::Measurements;
-
-/// Hashes names in simulated nodes: fixed, so that a run depends on its seed alone.
-pub(crate) const HASHER: NameHasher = NameHasher::new(0x5765_6972);
+use crate::medium::SharedMedium;
 
 /// One direction of a link: the packets in flight, oldest first.
 pub(crate) struct Channel {
+    /// The node that sends, and its face.
+    pub(crate) from: (u32, FaceId),
+    /// The node that receives, and its face.
     pub(crate) to: (u32, FaceId),
+    /// The medium that it is on, and its direction there.
+    pub(crate) medium: Option<(u32, u32)>,
     pub(crate) delay: Span,
     pub(crate) loss: f64,
     pub(crate) up: bool,
@@ -31,23 +34,19 @@ pub(crate) struct Channel {
     pub(crate) in_flight: VecDeque<(Time, PacketId)>,
 }
 
-/// What is behind a face of a node.
+/// What a face of a node leads to.
 #[derive(Clone, Copy)]
-pub(crate) enum Behind {
+pub(crate) enum FaceKind {
     Channel(u32),
-    /// A direction of a medium.
-    Air {
-        air: u32,
-        link: u32,
-    },
+    Medium { medium: u32, direction: u32 },
     Consumer(u32),
     Producer(Producer),
 }
 
-/// A node with what is behind each of its faces.
+/// A node with the kind of each of its faces.
 pub(crate) struct Node {
     pub(crate) forwarder: Forwarder,
-    pub(crate) behind: Vec<Behind>,
+    pub(crate) faces: Vec<FaceKind>,
     /// When its event is.
     pub(crate) scheduled: Time,
 }
@@ -59,21 +58,6 @@ pub(crate) struct FlowApp {
     pub(crate) face: FaceId,
     /// Where its event is in the order of events: a shuffle by the seed.
     pub(crate) event: u32,
-}
-
-/// Something that the scenario does to the world at a time.
-#[derive(Clone, Debug)]
-pub(crate) enum Script {
-    Start(u32),
-    Stop(u32),
-    Source(u32, Source),
-    Rate { channel: u32, from: (u32, FaceId), rate: Rate },
-    Delay { channel: u32, delay: Span },
-    Loss { channel: u32, loss: f64 },
-    Up { channel: u32, from: (u32, FaceId), up: bool },
-    AirRate { air: u32, link: u32, rate: Rate },
-    AirLoss { air: u32, link: u32, loss: f64 },
-    AirUp { air: u32, link: u32, up: bool },
 }
 
 /// Reported now and then while a run goes on.
@@ -127,23 +111,24 @@ const SCRIPT_EVENT: u32 = 0;
 pub(crate) const FIRST_CHANNEL_EVENT: u32 = 1;
 
 /// A simulated network.
-pub struct World {
+pub struct World<'e> {
+    experiment: &'e Experiment<'e>,
     pub(crate) now: Time,
     pub(crate) until: Time,
     pub(crate) pool: PacketPool,
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
-    pub(crate) media: Vec<Air>,
+    pub(crate) media: Vec<SharedMedium>,
     pub(crate) flows: Vec<FlowApp>,
     /// Flow of each flow event.
     pub(crate) flow_of_event: Vec<u32>,
-    pub(crate) script: VecDeque<(Time, Script)>,
+    pub(crate) script: VecDeque<(Time, Change)>,
     pub(crate) events: Deadlines,
     pub(crate) measure: Measurements,
     pub(crate) event_count: u64,
     pub(crate) wire_check: Option<WireCheck>,
     actions: Vec<Action>,
-    pub(crate) air_actions: Vec<MediumAction>,
+    pub(crate) medium_actions: Vec<MediumAction>,
 }
 
 /// Sends every packet through the codec.
@@ -156,51 +141,56 @@ pub(crate) struct WireCheck {
 
 /// The parts that [`World::new`] puts together.
 pub(crate) struct Parts {
-    pub(crate) until: Time,
     pub(crate) nodes: Vec<Node>,
     pub(crate) channels: Vec<Channel>,
-    pub(crate) media: Vec<Air>,
+    pub(crate) media: Vec<SharedMedium>,
     pub(crate) flows: Vec<FlowApp>,
-    pub(crate) script: VecDeque<(Time, Script)>,
     pub(crate) measure: Measurements,
-    pub(crate) check_wire: bool,
 }
 
-impl World {
-    pub(crate) fn new(parts: Parts) -> World {
-        let Parts { until, nodes, channels, media, flows, script, measure, check_wire } = parts;
+impl<'e> World<'e> {
+    pub(crate) fn new(experiment: &'e Experiment<'e>, parts: Parts) -> World<'e> {
+        let Parts { nodes, channels, media, flows, measure } = parts;
         let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
             flow_of_event[flow.event as usize] = index as u32;
         }
         let mut world = World {
+            experiment,
             now: Time::ZERO,
-            until,
+            until: experiment.until(),
             pool: PacketPool::new(),
             nodes,
             channels,
             media,
             flows,
             flow_of_event,
-            script,
+            script: experiment.script().into(),
             events: Deadlines::new(count),
             measure,
             event_count: 0,
-            wire_check: check_wire.then(WireCheck::default),
+            wire_check: None,
             actions: Vec::new(),
-            air_actions: Vec::new(),
+            medium_actions: Vec::new(),
         };
         world.schedule_script();
         world
     }
 
-    pub(crate) fn air_event(&self, air: u32) -> u32 {
-        FIRST_CHANNEL_EVENT + self.channels.len() as u32 + air
+    /// Sends every packet through the codec from now on, and compares.
+    #[must_use]
+    pub fn checking_wire(mut self) -> World<'e> {
+        self.wire_check = Some(WireCheck::default());
+        self
+    }
+
+    pub(crate) fn medium_event(&self, medium: u32) -> u32 {
+        FIRST_CHANNEL_EVENT + self.channels.len() as u32 + medium
     }
 
     fn flow_event(&self, event: u32) -> u32 {
-        self.air_event(self.media.len() as u32) + event
+        self.medium_event(self.media.len() as u32) + event
     }
 
     fn node_event(&self, node: u32) -> u32 {
@@ -225,7 +215,7 @@ impl World {
     /// # Errors
     /// As [`World::run`].
     pub fn run_until(&mut self, end: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), RunError> {
-        let first_air = self.air_event(0);
+        let first_medium = self.medium_event(0);
         let first_flow = self.flow_event(0);
         let first_node = self.node_event(0);
         while let Some((at, event)) = self.events.next_id() {
@@ -240,8 +230,8 @@ impl World {
                 self.settle(event - first_node);
             } else if event >= first_flow {
                 self.flow_deadline(self.flow_of_event[(event - first_flow) as usize]);
-            } else if event >= first_air {
-                self.air_deadline(event - first_air);
+            } else if event >= first_medium {
+                self.medium_deadline(event - first_medium);
             } else if event >= FIRST_CHANNEL_EVENT {
                 self.arrival(event - FIRST_CHANNEL_EVENT);
             } else {
@@ -280,7 +270,7 @@ impl World {
     pub fn finish(mut self) -> Outcome {
         self.measure.finish(self.until, &self.flows);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
-        Outcome { report: self.measure.report(self.event_count), wire_checks }
+        Outcome { report: self.measure.report(self.experiment, self.event_count), wire_checks }
     }
 
     // ---- Events
@@ -306,53 +296,81 @@ impl World {
             self.measure.step(&self.flows);
         }
         while self.script.front().is_some_and(|(at, _)| *at <= self.now) {
-            let (_, what) = self.script.pop_front().expect("there is a first");
-            self.carry_out(what);
+            let (_, change) = self.script.pop_front().expect("there is a first");
+            self.carry_out(change);
         }
         self.schedule_script();
     }
 
-    fn carry_out(&mut self, what: Script) {
-        match what {
-            Script::Start(flow) => {
-                self.flows[flow as usize].consumer.start(self.now);
-                self.schedule_flow(flow);
+    fn carry_out(&mut self, change: Change) {
+        match change {
+            Change::Start(flow) => {
+                self.flows[flow.index()].consumer.start(self.now);
+                self.schedule_flow(flow.index() as u32);
             }
-            Script::Stop(flow) => {
-                self.flows[flow as usize].consumer.stop();
-                self.schedule_flow(flow);
+            Change::Stop(flow) => {
+                self.flows[flow.index()].consumer.stop();
+                self.schedule_flow(flow.index() as u32);
             }
-            Script::Source(flow, source) => {
-                self.flows[flow as usize].consumer.set_source(self.now, source);
-                self.schedule_flow(flow);
+            Change::Source(flow, source) => {
+                self.flows[flow.index()].consumer.set_source(self.now, source);
+                self.schedule_flow(flow.index() as u32);
             }
-            Script::Rate { channel, from: (node, face), rate } => {
-                self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
-                self.settle(node);
-                let (node, face) = self.channels[channel as usize].to;
-                self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
-                self.settle(node);
-                self.measure.set_link_rate(channel, rate);
+            Change::Rate(link, [there, back]) => {
+                let [first, second] = channels_of(link);
+                self.set_rate(first, there);
+                self.set_rate(second, back);
             }
-            Script::Delay { channel, delay } => self.channels[channel as usize].delay = delay,
-            Script::Loss { channel, loss } => self.channels[channel as usize].loss = loss,
-            Script::Up { channel, from: (node, face), up } => {
-                self.channels[channel as usize].up = up;
-                if !up {
-                    self.lose_in_flight(channel);
-                }
-                self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
-                self.settle(node);
+            Change::Delay(link, [there, back]) => {
+                let [first, second] = channels_of(link);
+                self.channels[first as usize].delay = there;
+                self.channels[second as usize].delay = back;
             }
-            Script::AirRate { air, link, rate } => {
-                let Air { medium, first_channel, .. } = &mut self.media[air as usize];
-                medium.set_rate(self.now, link, rate);
-                self.measure.set_link_rate(*first_channel + link, rate);
-                self.schedule_air(air);
+            Change::Loss(link, loss) => {
+                channels_of(link).into_iter().for_each(|channel| self.set_loss(channel, loss));
             }
-            Script::AirLoss { air, link, loss } => self.media[air as usize].medium.set_loss(link, loss),
-            Script::AirUp { air, link, up } => self.media[air as usize].medium.set_up(link, up),
+            Change::Up(link, up) => {
+                channels_of(link).into_iter().for_each(|channel| self.set_up(channel, up));
+            }
+            // A scenario with a simulated cache is refused.
+            Change::CacheRatio(..) => {}
         }
+    }
+
+    fn set_rate(&mut self, channel: u32, rate: Rate) {
+        let Channel { from, to, medium, .. } = self.channels[channel as usize];
+        if let Some((medium, direction)) = medium {
+            self.media[medium as usize].medium.set_rate(self.now, direction, rate);
+            self.measure.set_link_rate(channel, rate);
+            return self.schedule_medium(medium);
+        }
+        let (node, face) = from;
+        self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
+        self.settle(node);
+        let (node, face) = to;
+        self.nodes[node as usize].forwarder.set_receive_rate(self.now, face, Some(rate));
+        self.settle(node);
+        self.measure.set_link_rate(channel, rate);
+    }
+
+    fn set_loss(&mut self, channel: u32, loss: f64) {
+        match self.channels[channel as usize].medium {
+            Some((medium, direction)) => self.media[medium as usize].medium.set_loss(direction, loss),
+            None => self.channels[channel as usize].loss = loss,
+        }
+    }
+
+    fn set_up(&mut self, channel: u32, up: bool) {
+        let Channel { from: (node, face), medium, .. } = self.channels[channel as usize];
+        if let Some((medium, direction)) = medium {
+            self.media[medium as usize].medium.set_up(direction, up);
+        }
+        self.channels[channel as usize].up = up;
+        if !up {
+            self.lose_in_flight(channel);
+        }
+        self.input(node, if up { Input::FaceUp(face) } else { Input::FaceDown(face) });
+        self.settle(node);
     }
 
     fn lose_in_flight(&mut self, channel: u32) {
@@ -395,10 +413,12 @@ impl World {
 
     #[inline]
     fn transmit(&mut self, node: u32, face: FaceId, packet: PacketId, until: Time, waited: Span) {
-        let index = match self.nodes[node as usize].behind[face.0 as usize] {
-            Behind::Channel(index) => index,
-            Behind::Air { air, link } => return self.offer(node, face, packet, air, link),
-            Behind::Consumer(_) | Behind::Producer(_) => unreachable!("only links transmit"),
+        let index = match self.nodes[node as usize].faces[face.0 as usize] {
+            FaceKind::Channel(index) => index,
+            FaceKind::Medium { medium, direction } => {
+                return self.offer(node, face, packet, medium, direction);
+            }
+            FaceKind::Consumer(_) | FaceKind::Producer(_) => unreachable!("only links transmit"),
         };
         let channel = &mut self.channels[index as usize];
         if !channel.up {
@@ -421,9 +441,9 @@ impl World {
     }
 
     fn deliver(&mut self, node: u32, face: FaceId, packet: PacketId) {
-        match self.nodes[node as usize].behind[face.0 as usize] {
-            Behind::Consumer(flow) => self.deliver_to_consumer(flow, packet),
-            Behind::Producer(producer) => {
+        match self.nodes[node as usize].faces[face.0 as usize] {
+            FaceKind::Consumer(flow) => self.deliver_to_consumer(flow, packet),
+            FaceKind::Producer(producer) => {
                 if self.pool[packet].is_interest() {
                     producer.answer(&mut self.pool[packet]);
                     self.input(node, Input::Packet { face, packet });
@@ -431,7 +451,7 @@ impl World {
                     self.pool.free(packet);
                 }
             }
-            Behind::Channel(_) | Behind::Air { .. } => unreachable!("links transmit"),
+            FaceKind::Channel(_) | FaceKind::Medium { .. } => unreachable!("links transmit"),
         }
     }
 
@@ -469,14 +489,21 @@ impl World {
     }
 
     pub(crate) fn drop_packet(&mut self, node: u32, face: FaceId, packet: PacketId, reason: DropReason) {
-        let channel = match self.nodes[node as usize].behind[face.0 as usize] {
-            Behind::Channel(index) => Some(index),
-            Behind::Air { air, link } => Some(self.media[air as usize].first_channel + link),
-            Behind::Consumer(_) | Behind::Producer(_) => None,
+        let channel = match self.nodes[node as usize].faces[face.0 as usize] {
+            FaceKind::Channel(index) => Some(index),
+            FaceKind::Medium { medium, direction } => {
+                Some(self.media[medium as usize].first_channel + direction)
+            }
+            FaceKind::Consumer(_) | FaceKind::Producer(_) => None,
         };
         self.measure.on_drop(&self.pool[packet], channel, reason);
         self.pool.free(packet);
     }
+}
+
+/// The channels of both directions of a link.
+fn channels_of(link: LinkId) -> [u32; 2] {
+    [0, 1].map(|direction| (2 * link.index() + direction) as u32)
 }
 
 impl WireCheck {
@@ -488,7 +515,7 @@ impl WireCheck {
     }
 }
 
-impl core::fmt::Debug for World {
+impl core::fmt::Debug for World<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("World")
             .field("now", &self.now)

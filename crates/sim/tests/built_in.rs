@@ -3,18 +3,18 @@
 
 mod common;
 
-use common::{in_parallel, run, scenario};
+use common::{in_parallel, refused, run_checking_wire, scenario};
+use weir_experiment::Setup;
 use weir_scenario::builtins;
-use weir_sim::{Setup, World};
 
 #[test]
 fn every_built_in_can_be_run_and_its_flows_get_data() {
     let found: Vec<Vec<String>> = in_parallel(&builtins(), |(name, _)| {
         // Whole, for what its expectations measure; then its beginning.
-        World::build(&scenario(name, &[]), &Setup::default()).unwrap();
+        assert!(refused(&scenario(name, &[])).is_none(), "{name}");
         let start = scenario(name, &["duration=3 s", "flow.*.start=0 s"]);
-        let setup = Setup { with_series: false, check_wire: true, ..Setup::default() };
-        let flows = run(&start, &setup).document.flows;
+        let setup = Setup { with_series: false, ..Setup::default() };
+        let flows = run_checking_wire(&start, &setup).document.flows;
         flows.iter().filter(|f| f.goodput_bps == 0.0).map(|f| format!("{name}: {}", f.prefix)).collect()
     });
     let without: Vec<String> = found.into_iter().flatten().collect();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{parse, run};
-use weir_sim::Setup;
+use weir_experiment::Setup;
 
 /// Two consumers with something to fetch that fits the run, and one with too much.
 const DOWNLOADS: &str = r#"

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{in_parallel, run, scenario};
+use weir_experiment::Setup;
 use weir_measure::Report;
 use weir_measure::to_json;
-use weir_sim::Setup;
 
 fn with_seed(seed: u64) -> Setup {
     Setup { seed, ..Setup::default() }

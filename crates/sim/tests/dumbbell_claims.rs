@@ -8,8 +8,8 @@ mod common;
 use std::fmt::Write;
 
 use common::{class, in_parallel, parse, run, scenario, window};
+use weir_experiment::Setup;
 use weir_measure::RunDocument;
-use weir_sim::Setup;
 
 const ETA: f64 = 0.99;
 const FROM_S: u64 = 10;

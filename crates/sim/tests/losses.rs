@@ -4,8 +4,8 @@
 mod common;
 
 use common::{parse, run, scenario, window};
+use weir_experiment::Setup;
 use weir_scenario::builtin;
-use weir_sim::Setup;
 
 #[test]
 fn time_goes_forward_when_timeouts_shrink() {

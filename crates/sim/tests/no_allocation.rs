@@ -7,8 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use common::{at, scenario};
-use weir_sim::{Setup, World};
+use common::{at, experiment, scenario, world};
+use weir_experiment::Setup;
 
 struct Counting;
 
@@ -46,7 +46,9 @@ static TURN: Mutex<()> = Mutex::new(());
 fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let setup = Setup { with_series: true, ..Setup::default() };
-    let mut world = World::build(&scenario(name, set), &setup).unwrap();
+    let scenario = scenario(name, set);
+    let experiment = experiment(&scenario, &setup);
+    let mut world = world(&experiment);
     world.run_until(at(warm_up), &mut |_| ()).unwrap();
     let before = (ALLOCATIONS.load(Relaxed), world.packet_hops());
     world.run_until(at(end), &mut |_| ()).unwrap();

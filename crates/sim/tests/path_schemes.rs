@@ -5,8 +5,8 @@
 mod common;
 
 use common::{parse, run, scenario, window};
+use weir_experiment::Setup;
 use weir_measure::Report;
-use weir_sim::Setup;
 
 /// R - S by two ways of these rates, over U with 10 ms and over V with 20 ms.
 fn two_ways(scheme: &str, rates: [&str; 2], rest: &str) -> String {

@@ -6,8 +6,8 @@
 mod common;
 
 use common::{parse, run, window};
+use weir_experiment::Setup;
 use weir_measure::{Report, WindowRow};
-use weir_sim::Setup;
 
 const ETA: f64 = 0.99;
 /// Content of a Data, as a part of its length on the wire: 1024 of 1113 to 1117 bytes, as the rates in

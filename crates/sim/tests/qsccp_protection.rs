@@ -7,8 +7,8 @@ mod common;
 use std::fmt::Write;
 
 use common::{parse, run, window};
+use weir_experiment::Setup;
 use weir_measure::WindowRow;
-use weir_sim::Setup;
 
 const ETA: f64 = 0.99;
 /// Content of a Data, as a part of its length on the bottleneck.

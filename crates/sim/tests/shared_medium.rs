@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::{at, in_parallel, parse, run, scenario, window};
+use common::{at, experiment, in_parallel, parse, refused, run, run_checking_wire, scenario, window, world};
 use weir_core::units::{Bytes, Rate};
+use weir_experiment::{ExperimentError, Setup};
 use weir_measure::to_json;
 use weir_measure::{Report, WindowRow, jain};
 use weir_medium::{Saturation, phy};
-use weir_sim::{BuildError, Setup, World};
 
 /// A station and its access point, which has a server behind it.
 const WIFI: &str = r#"
@@ -210,9 +210,9 @@ fn while_a_pair_is_apart_nothing_comes_through_and_afterwards_it_goes_on() {
 #[test]
 fn the_same_seed_gives_the_same_run_and_another_one_other_back_offs() {
     let scenario = wifi(2, &[("N1", "S"), ("S", "N2")], &["duration=3 s"], "");
-    let seeds = [1, 1, 2].map(|seed| Setup { seed, check_wire: true, ..Setup::default() });
+    let seeds = [1, 1, 2].map(|seed| Setup { seed, ..Setup::default() });
     let runs = seeds.map(|setup| {
-        let report = run(&scenario, &setup);
+        let report = run_checking_wire(&scenario, &setup);
         (to_json(&report.document), format!("{:?}", report.series))
     });
     assert!(runs[0] == runs[1], "the runs differ");
@@ -225,7 +225,8 @@ fn when_nobody_asks_any_more_no_packet_is_left() {
         let set = ["flow.*.stop=2 s", "medium.wifi.loss=0.3"];
         let scenario = wifi(3, &[("N1", "S"), ("S", "N2"), ("N3", "N1")], &set, "");
         let setup = Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
-        let mut world = World::build(&scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = experiment(&scenario, &setup);
+        let mut world = world(&experiment);
         world.run_until(at(1), &mut |_| ()).unwrap();
         assert!(world.packets_in_use() > 0, "{scheme}");
         world.run_until(at(10), &mut |_| ()).unwrap();
@@ -236,14 +237,14 @@ fn when_nobody_asks_any_more_no_packet_is_left() {
 #[test]
 fn data_that_no_frame_holds_is_refused_where_it_would_cross_a_medium() {
     let scenario = |payload| wifi(1, &[("N1", "S")], &[payload], "");
-    let error = World::build(&scenario("flow.f0.payload=4096 B"), &Setup::default()).unwrap_err();
-    let BuildError::Scenario(error) = &error else { panic!("{error}") };
+    let error = refused(&scenario("flow.f0.payload=4096 B")).unwrap();
+    let ExperimentError::Scenario(error) = &error else { panic!("{error}") };
     let said = error.to_string();
     assert!(said.starts_with("--set flow.f0.payload=4096 B: Data of /f0 are 4.1"), "{said}");
     assert!(said.contains("frames hold 2096 B besides the headers of the link"), "{said}");
-    assert!(World::build(&scenario("flow.f0.payload=2000 B"), &Setup::default()).is_ok());
+    assert!(refused(&scenario("flow.f0.payload=2000 B")).is_none());
     let elsewhere = wifi(1, &[("AP", "S")], &["flow.f0.payload=4096 B"], "");
-    assert!(World::build(&elsewhere, &Setup::default()).is_ok());
+    assert!(refused(&elsewhere).is_none());
 }
 
 #[test]

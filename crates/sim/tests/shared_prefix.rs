@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{parse, run};
+use common::{parse, refused, run};
+use weir_experiment::Setup;
 use weir_scenario::{Scenario, builtin};
-use weir_sim::{Setup, World};
 
 /// Carol fetches what alice fetches, and the rate of Data towards them is measured.
 fn shared(select: &str) -> Scenario {
@@ -30,8 +30,7 @@ fn the_rate_of_data_is_that_of_a_prefix_whoever_fetches_it() {
 
 #[test]
 fn the_rate_of_data_of_one_of_several_consumers_of_a_prefix_is_refused() {
-    let error = World::build(&shared("flow = \"again\""), &Setup::default()).map(|_| ()).unwrap_err();
-    let words = error.to_string();
+    let words = refused(&shared("flow = \"again\"")).unwrap().to_string();
     assert!(words.contains("under /video cannot be told by consumer"), "{words}");
 }
 

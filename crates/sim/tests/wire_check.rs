@@ -3,16 +3,17 @@
 
 mod common;
 
-use common::scenario;
-use weir_sim::{Setup, World};
+use common::{experiment, scenario, world};
+use weir_experiment::Setup;
 
 #[test]
 fn every_packet_of_the_dumbbell_goes_through_the_codec_unchanged() {
     for scheme in ["qsccp", "mircc", "omcc-rf", "fixed"] {
         let scenario =
             scenario("qsccp/dumbbell", &["duration=10 s", "window.steady.from=2 s", "window.steady.to=10 s"]);
-        let setup = Setup { scheme: Some(scheme.to_owned()), check_wire: true, ..Setup::default() };
-        let mut world = World::build(&scenario, &setup).unwrap();
+        let setup = Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
+        let experiment = experiment(&scenario, &setup);
+        let mut world = world(&experiment).checking_wire();
         world.run(&mut |_| ()).unwrap();
         let hops = world.packet_hops();
         let outcome = world.finish();

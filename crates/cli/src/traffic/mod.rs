@@ -1,7 +1,7 @@
 //! `weir traffic`: the consumers and producers of a scenario as applications of running forwarders, with the results
 //! that the simulator gives.
 
-mod lane;
+mod connection;
 mod plan;
 
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use weir_core::seam::DropReason;
 use weir_core::units::Time;
-use weir_measure::to_json;
-use weir_measure::{Extent, FlowAccounts, Report, RunDocument, Series, WindowRow};
+use weir_experiment::{Experiment, Measured, Probes, Setup};
+use weir_measure::{FlowAccounts, Report, to_json};
 use weir_results::{figures, rate, terminal_width, write_all};
-use weir_sim::{Probes, flows, scheme_for};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
 use crate::provenance::CommandLine;
 use crate::{Failure, load, terminal};
 
-use lane::{Part, Run, Told};
+use connection::{Message, Part, Run};
 use plan::{Plan, Socket};
 
 /// Run the consumers and producers of a scenario on running forwarders
@@ -74,24 +74,17 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
-    let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
-    scheme_for(&scenario, scheme)?;
-    load::refuse_idle(&args.set, [scheme], [&scenario])?;
-    let windows = flows::windows(&scenario, &windows)?;
-    let plan = Plan::new(&scenario, &args.nodes, &args.sockets)?;
-    let (mut probes, unseen) = Probes::of_applications(&scenario, scheme, |flow| plan.place(flow));
-    let extent = Extent {
-        until: Time::ZERO + scenario.duration,
-        windows,
-        others: probes.windows().collect(),
-        step: scenario.sample,
-        with_series: true,
-    };
+    // Here is nothing random.
+    let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, with_series: true };
+    let experiment = Experiment::new(&scenario, &setup)?;
+    load::refuse_idle(&args.set, [experiment.scheme().entry.name], [&scenario])?;
+    let plan = Plan::new(&experiment, &args.nodes, &args.sockets)?;
+    let (mut probes, unseen) = experiment.probes_of_applications(|flow| plan.place(flow));
     let out = Out::open_given(args.out.as_deref())?;
-    let run = Run::new(&scenario, scheme, extent, &plan.flows);
+    let run = Run::new(&experiment, experiment.extent(&probes), &plan.flows);
     let stop = Stop::new()?;
     tell(&plan.not_done);
-    let parts = run_lanes(&run, &plan, &stop)?;
+    let parts = run_connections(&run, &plan, &stop)?;
     if !run.has_end {
         return Ok(());
     }
@@ -115,18 +108,18 @@ fn tell(notes: &[String]) {
     }
 }
 
-/// Runs all lanes, each in a thread, until they end or one of them fails.
-fn run_lanes(run: &Run<'_>, plan: &Plan<'_>, stop: &Stop) -> Result<Vec<Part>, Failure> {
+/// Runs all connections, each in a thread, until they end or one of them fails.
+fn run_connections(run: &Run<'_>, plan: &Plan<'_>, stop: &Stop) -> Result<Vec<Part>, Failure> {
     thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
+        let (sender, messages) = mpsc::channel();
         let mut gates = Vec::new();
-        for lane in &plan.lanes {
-            let (tell, (gate, go)) = (tell.clone(), mpsc::sync_channel(1));
+        for connection in &plan.connections {
+            let (sender, (gate, go)) = (sender.clone(), mpsc::sync_channel(1));
             gates.push(gate);
-            scope.spawn(move || lane::run(run, lane, &tell, &go));
+            scope.spawn(move || connection::run(run, connection, &sender, &go));
         }
-        drop(tell);
-        let watch = Watch { run, plan, stop, told };
+        drop(sender);
+        let watch = Watch { run, plan, stop, messages };
         watch.until_ready(gates)?;
         watch.until_over()
     })
@@ -137,16 +130,16 @@ struct Watch<'a> {
     run: &'a Run<'a>,
     plan: &'a Plan<'a>,
     stop: &'a Stop,
-    told: Receiver<Told>,
+    messages: Receiver<Message>,
 }
 
 impl Watch<'_> {
     const EVERY: Duration = Duration::from_millis(100);
 
-    /// Waits until all that is produced is registered, and begins. Lanes whose gate is closed instead go home.
+    /// Waits until all that is produced is registered, and begins. Connections whose gate is closed instead end.
     fn until_ready(&self, gates: Vec<SyncSender<()>>) -> Result<(), Failure> {
-        for _ in 0..self.plan.lanes.len() {
-            if let Told::Ended(Err(error)) = self.told.recv()? {
+        for _ in 0..self.plan.connections.len() {
+            if let Message::Ended(Err(error)) = self.messages.recv()? {
                 return Err(error);
             }
         }
@@ -161,20 +154,20 @@ impl Watch<'_> {
         gates.iter().try_for_each(|gate| gate.send(()).map_err(Failure::from))
     }
 
-    /// Waits until all lanes have ended; what they measured, or the first thing that went wrong.
+    /// Waits until all connections have ended; what they measured, or the first thing that went wrong.
     fn until_over(&self) -> Result<Vec<Part>, Failure> {
         let bar = self.progress_bar();
-        let (mut parts, mut failure, mut left) = (Vec::new(), None, self.plan.lanes.len());
+        let (mut parts, mut failure, mut left) = (Vec::new(), None, self.plan.connections.len());
         while left > 0 {
-            match self.told.recv_timeout(Watch::EVERY) {
-                Ok(Told::Ended(ended)) => {
+            match self.messages.recv_timeout(Watch::EVERY) {
+                Ok(Message::Ended(ended)) => {
                     left -= 1;
                     match ended {
                         Ok(part) => parts.extend(part.map(|part| *part)),
                         Err(error) => failure = failure.or(Some(error)),
                     }
                 }
-                Ok(Told::Ready) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::Ready) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("a thread of the run has gone".into()),
             }
             if self.stop.is_asked() || failure.is_some() {
@@ -206,63 +199,27 @@ impl Watch<'_> {
 
 /// What was measured, as the simulator reports it.
 fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
-    let packets = parts.iter().map(|part| part.packets).sum();
+    let events = parts.iter().map(|part| part.packets).sum();
     let refused: u64 = parts.iter().map(|part| part.refused).sum();
     let parts = parts.into_iter().map(|part| (part.places, part.accounts));
-    let mut accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
-    let (flows, classes, samples) = accounts.take_series();
-    let series = Series { step_s: run.extent.step.as_secs_f64(), samples, flows, classes, links: Vec::new() };
-    show_samples(&series, run, probes);
-    let whole = accounts.whole();
-    let windows = accounts.windows().map(|(_, interval)| WindowRow {
-        from_s: interval.from().as_secs_f64(),
-        to_s: interval.to().as_secs_f64(),
-        flows: accounts.flow_rows(interval),
-        classes: accounts.class_rows(interval),
-        groups: accounts.group_rows(interval),
-        links: Vec::new(),
-        optimum: None,
-    });
-    let document = RunDocument {
-        scenario: run.scenario.name.clone(),
-        scheme: run.scheme.to_owned(),
-        variant: run.scenario.variant_of(run.scheme).map(str::to_owned),
-        simulated_s: whole.seconds(),
-        wall_s: run.now().as_secs_f64(),
-        events: packets,
-        flows: accounts.flow_rows(whole),
-        classes: accounts.class_rows(whole),
-        groups: accounts.group_rows(whole),
-        windows: windows.collect(),
-        expectations: probes.rows(&accounts),
-        ..RunDocument::default()
+    let accounts = FlowAccounts::gathered(run.flows.to_vec(), &run.extent, parts);
+    let end = accounts.whole().to();
+    probes.on_series(&accounts, run.extent.step);
+    let measured = Measured {
+        flows: accounts,
+        links: None,
+        probes,
+        events,
+        packet_hops: 0,
+        drops: [0; DropReason::ALL.len()],
     };
-    let mut notes = run.scenario.notes.clone();
-    notes.extend(cut_short(run, whole.to()));
+    let mut report = run.experiment.report(measured);
+    report.document.wall_s = run.now().as_secs_f64();
+    report.notes.extend(cut_short(run, end));
     if refused > 0 {
-        notes.push(format!("{refused} frames were lost here: a connection had no room for them."));
+        report.notes.push(format!("{refused} frames were lost here: a connection had no room for them."));
     }
-    Report {
-        document,
-        series,
-        title: run.scenario.title.clone(),
-        source: run.scenario.source.clone(),
-        provenance: flows::provenance(run.scenario),
-        notes,
-        ..Report::default()
-    }
-}
-
-/// Tells of the content that flows had by the end of each step.
-fn show_samples(series: &Series, run: &Run<'_>, probes: &mut Probes) {
-    let mut content = vec![0.0; series.flows.len()];
-    for step in 0..series.samples {
-        for (sum, flow) in content.iter_mut().zip(&series.flows) {
-            *sum += f64::from(flow.goodput_bps[step]) * series.step_s / 8.0;
-        }
-        let end = Time::ZERO + run.extent.step * (step as u64 + 1);
-        probes.on_sample(end, |flow| content.get(flow).map_or(0, |sum: &f64| sum.round() as u64));
-    }
+    report
 }
 
 /// What is said of a run that was ended early.

@@ -1,15 +1,14 @@
-//! Who does what: which nodes have applications here, over which connections, and what they are told when.
+//! Which nodes have applications here, over which connections, and what changes for them when.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use weir_core::consumer::Source;
 use weir_core::units::Time;
+use weir_experiment::{Change, Experiment};
 use weir_management::client::Endpoint;
 use weir_measure::FlowInfo;
 use weir_scenario::{Event, Flow, FlowId, NodeId, Scenario, covers, did_you_mean};
-use weir_sim::flows;
 
 use crate::Failure;
 
@@ -39,41 +38,54 @@ impl fmt::Display for Socket {
     }
 }
 
-/// What an application is told at a time.
-#[derive(Clone, Copy, Debug)]
-pub enum Change {
-    /// To send no more.
-    Stop,
-    /// To ask for something else.
-    Source(Source),
-}
-
-/// The applications behind one connection.
+/// A connection to a forwarder, and the applications behind it.
 #[derive(Debug)]
-pub struct Lane<'a> {
+pub struct Connection<'a> {
     /// Their node.
     pub node: &'a str,
     /// The forwarder.
     pub endpoint: Endpoint,
     /// What they produce, a flow a prefix.
     pub produced: Vec<&'a Flow>,
-    /// What they consume, with the place of each flow among all that run here.
-    pub consumed: Vec<(usize, &'a Flow)>,
-    /// What happens to those, in order of time.
+    /// What they consume.
+    pub consumed: Vec<Consumed<'a>>,
+    /// What changes for those after their start, in order of time; each by its place among `consumed`.
     pub script: Vec<(Time, usize, Change)>,
 }
 
-impl<'a> Lane<'a> {
-    fn new(node: &'a str, endpoint: Endpoint) -> Lane<'a> {
-        Lane { node, endpoint, produced: Vec::new(), consumed: Vec::new(), script: Vec::new() }
+/// A flow that is consumed here.
+#[derive(Debug)]
+pub struct Consumed<'a> {
+    /// Its place among all that are.
+    pub place: usize,
+    /// The scenario's flow.
+    pub id: FlowId,
+    /// What the scenario says of it.
+    pub flow: &'a Flow,
+}
+
+impl<'a> Connection<'a> {
+    fn new(node: &'a str, endpoint: Endpoint) -> Connection<'a> {
+        Connection { node, endpoint, produced: Vec::new(), consumed: Vec::new(), script: Vec::new() }
     }
 
     /// Whether a consumer may be on this connection: a forwarder could not tell two of one prefix apart, and sends
     /// no Interest back to where it came from.
     fn has_room_for(&self, flow: &Flow) -> bool {
-        let is_consumed = self.consumed.iter().any(|(_, other)| other.prefix == flow.prefix);
+        let is_consumed = self.consumed.iter().any(|other| other.flow.prefix == flow.prefix);
         let is_produced = self.produced.iter().any(|other| covers(&other.prefix, &flow.prefix));
         !is_consumed && !is_produced
+    }
+
+    /// What changes for its consumers after their start.
+    fn changes(&self, script: &[(Time, Change)]) -> Vec<(Time, usize, Change)> {
+        let places: BTreeMap<FlowId, usize> =
+            self.consumed.iter().enumerate().map(|(place, consumed)| (consumed.id, place)).collect();
+        let own = |&(at, change): &(Time, Change)| match change {
+            Change::Stop(flow) | Change::Source(flow, _) => Some((at, *places.get(&flow)?, change)),
+            _ => None,
+        };
+        script.iter().filter_map(own).collect()
     }
 }
 
@@ -83,7 +95,7 @@ pub struct Plan<'a> {
     /// The nodes, in the scenario's order.
     pub nodes: Vec<&'a str>,
     /// Their connections.
-    pub lanes: Vec<Lane<'a>>,
+    pub connections: Vec<Connection<'a>>,
     /// The flows that are consumed here.
     pub flows: Vec<FlowInfo>,
     /// Where each of the scenario's flows is among them.
@@ -97,24 +109,30 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// A node that is not there or has no applications, and sockets that do not fit the nodes.
-    pub fn new(scenario: &'a Scenario, picked: &[String], sockets: &[Socket]) -> Result<Plan<'a>, Failure> {
+    pub fn new(
+        experiment: &Experiment<'a>,
+        picked: &[String],
+        sockets: &[Socket],
+    ) -> Result<Plan<'a>, Failure> {
+        let scenario = experiment.scenario();
         let nodes = nodes(scenario, picked)?;
         let endpoints = endpoints(scenario, &nodes, sockets)?;
         let mut plan = Plan {
             nodes: nodes.iter().map(|node| name(scenario, *node)).collect(),
-            lanes: Vec::new(),
+            connections: Vec::new(),
             flows: Vec::new(),
             places: vec![None; scenario.flows.len()],
             not_done: not_done(scenario),
         };
-        for (flow, place) in scenario.flows.iter().zip(&mut plan.places) {
+        for (index, flow) in scenario.flows.iter().enumerate() {
             if nodes.contains(&flow.consumer) {
-                *place = Some(plan.flows.len());
-                plan.flows.push(flows::info(scenario, flow));
+                plan.places[index] = Some(plan.flows.len());
+                plan.flows.push(experiment.flow_info(FlowId(index)));
             }
         }
+        let script = experiment.script();
         for (node, endpoint) in nodes.iter().zip(endpoints) {
-            plan.add_node(scenario, *node, &endpoint);
+            plan.add_node(scenario, &script, *node, &endpoint);
         }
         Ok(plan)
     }
@@ -126,48 +144,40 @@ impl<'a> Plan<'a> {
 
     /// How many prefixes are produced here.
     pub fn produced(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.produced.len()).sum()
+        self.connections.iter().map(|connection| connection.produced.len()).sum()
     }
 
-    fn add_node(&mut self, scenario: &'a Scenario, node: NodeId, endpoint: &Endpoint) {
-        let mut lanes = vec![Lane::new(name(scenario, node), endpoint.clone())];
+    fn add_node(
+        &mut self,
+        scenario: &'a Scenario,
+        script: &[(Time, Change)],
+        node: NodeId,
+        endpoint: &Endpoint,
+    ) {
+        let mut connections = vec![Connection::new(name(scenario, node), endpoint.clone())];
         for flow in scenario.flows.iter().filter(|flow| flow.producers.contains(&node)) {
             // One application for each prefix, however many consumers fetch it.
-            if lanes[0].produced.iter().all(|other| other.prefix != flow.prefix) {
-                lanes[0].produced.push(flow);
+            if connections[0].produced.iter().all(|other| other.prefix != flow.prefix) {
+                connections[0].produced.push(flow);
             }
         }
         let own = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.consumer == node);
         for (index, flow) in own {
             let Some(place) = self.places[index] else { continue };
-            let free = lanes.iter().position(|lane| lane.has_room_for(flow)).unwrap_or_else(|| {
-                lanes.push(Lane::new(name(scenario, node), endpoint.clone()));
-                lanes.len() - 1
+            let free = connections.iter().position(|connection| connection.has_room_for(flow));
+            let free = free.unwrap_or_else(|| {
+                connections.push(Connection::new(name(scenario, node), endpoint.clone()));
+                connections.len() - 1
             });
-            lanes[free].consumed.push((place, flow));
-            let local = lanes[free].consumed.len() - 1;
-            lanes[free]
-                .script
-                .extend(changes(scenario, FlowId(index)).map(|(at, change)| (at, local, change)));
+            connections[free].consumed.push(Consumed { place, id: FlowId(index), flow });
         }
-        for lane in &mut lanes {
-            lane.script.sort_by_key(|(at, ..)| *at);
+        for connection in &mut connections {
+            connection.script = connection.changes(script);
         }
-        self.lanes
-            .extend(lanes.into_iter().filter(|lane| !lane.produced.is_empty() || !lane.consumed.is_empty()));
+        let is_used =
+            |connection: &Connection<'_>| !connection.produced.is_empty() || !connection.consumed.is_empty();
+        self.connections.extend(connections.into_iter().filter(is_used));
     }
-}
-
-/// What a flow is told after its start.
-fn changes(scenario: &Scenario, id: FlowId) -> impl Iterator<Item = (Time, Change)> + '_ {
-    let stop = scenario.flows[id.index()].stop.map(|stop| (Time::ZERO + stop, Change::Stop));
-    let sources = scenario.events.iter().filter_map(move |event| match &event.what {
-        Event::FlowSource { flows: told, source } if told.contains(&id) => {
-            Some((Time::ZERO + event.at, Change::Source(flows::source(*source))))
-        }
-        _ => None,
-    });
-    stop.into_iter().chain(sources)
 }
 
 fn name(scenario: &Scenario, node: NodeId) -> &str {

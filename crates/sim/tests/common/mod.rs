@@ -4,9 +4,10 @@
 use std::thread;
 
 use weir_core::units::{Span, Time};
+use weir_experiment::{Experiment, ExperimentError, Setup};
 use weir_measure::{ClassRow, Report, TrafficFigures};
 use weir_scenario::{Override, Scenario, builtin};
-use weir_sim::{Setup, World};
+use weir_sim::World;
 
 /// A built-in scenario with overrides.
 pub fn scenario(name: &str, set: &[&str]) -> Scenario {
@@ -24,11 +25,34 @@ pub fn window(from: u64, to: u64) -> (Span, Span) {
     (Span::from_secs(from), Span::from_secs(to))
 }
 
+/// A scenario, to be run in this way.
+pub fn experiment<'a>(scenario: &'a Scenario, setup: &Setup) -> Experiment<'a> {
+    Experiment::new(scenario, setup).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The world of an experiment.
+pub fn world<'e>(experiment: &'e Experiment<'e>) -> World<'e> {
+    World::build(experiment).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario, setup: &Setup) -> Report {
-    let mut world = World::build(scenario, setup).unwrap_or_else(|error| panic!("{error}"));
+    to_end(world(&experiment(scenario, setup)))
+}
+
+/// Runs a scenario to its end, with every packet through the codec.
+pub fn run_checking_wire(scenario: &Scenario, setup: &Setup) -> Report {
+    to_end(world(&experiment(scenario, setup)).checking_wire())
+}
+
+fn to_end(mut world: World<'_>) -> Report {
     world.run(&mut |_| ()).unwrap();
     world.finish().report
+}
+
+/// Why the simulator does not run a scenario, if so.
+pub fn refused(scenario: &Scenario) -> Option<ExperimentError> {
+    World::build(&experiment(scenario, &Setup::default())).err()
 }
 
 /// The results of several independent jobs, two at a time.

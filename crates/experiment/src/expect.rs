@@ -1,12 +1,16 @@
 //! Expectations: what is watched for them during a run, and what came out.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use weir_core::units::{Span, Time};
 use weir_measure::{
-    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, jain, unfairness,
+    Bound, Completion, DelayHistogram, ExpectationRow, FlowAccounts, Interval, LinkAccounts, LinkInterval,
+    LinkTotals, jain, unfairness,
 };
 use weir_scenario::{self as scenario, Expectation, FlowId, Metric, Scenario};
 
-use crate::measure::{ChannelInterval, ChannelTotals};
+use crate::error::ExperimentError;
+use crate::experiment::Experiment;
 
 /// Goodput is averaged over bins of this length to see when it has settled (the step of the papers'
 /// plots), or of the smallest multiple of it in which one segment of each flow is less than what
@@ -17,16 +21,16 @@ const SETTLED: f64 = 0.05;
 
 /// One expectation and what was seen for it.
 #[derive(Debug)]
-pub(crate) struct Probe {
+struct Probe {
     expectation: Expectation,
     flows: Vec<usize>,
     /// For [`Metric::DataRate`]: the flows that stand for the prefixes of these. A Data does not say
     /// whose of several consumers of its prefix it is.
     prefixes: Vec<u32>,
-    /// Sorted.
-    channels: Vec<usize>,
+    /// Directions of links, sorted.
+    links: Vec<usize>,
     window: (Time, Time),
-    /// Bits of Data on the channels during the window.
+    /// Bits of Data on the links during the window.
     data_bits: u64,
     settling: Settling,
 }
@@ -49,49 +53,30 @@ struct Settling {
 #[derive(Debug, Default)]
 pub struct Probes {
     probes: Vec<Probe>,
-    /// For each channel: which probes count Data on it.
-    by_channel: Vec<Vec<u32>>,
+    /// For each direction of a link: which probes count Data on it.
+    by_link: Vec<Vec<u32>>,
 }
 
 impl Probes {
-    /// Nothing to watch on so many channels yet.
-    pub(crate) fn new(channels: usize) -> Probes {
-        Probes { probes: Vec::new(), by_channel: vec![Vec::new(); channels] }
+    /// Nothing to watch on so many directions of links yet.
+    fn new(links: usize) -> Probes {
+        Probes { probes: Vec::new(), by_link: vec![Vec::new(); links] }
     }
 
-    /// Those for a scheme that applications can check, from what its flows got; and what the others are about.
-    /// `place` says where a flow is in the accounts, and `None` of one that is not there.
-    pub fn of_applications(
-        scenario: &Scenario,
-        scheme: &str,
-        place: impl Fn(FlowId) -> Option<usize>,
-    ) -> (Probes, Vec<String>) {
-        let (mut probes, mut others) = (Probes::new(0), Vec::new());
-        for expectation in scenario.expectations_for(scheme) {
-            let flows: Option<Vec<usize>> =
-                expectation.select.flows.iter().map(|flow| place(*flow)).collect();
-            match flows.filter(|_| is_seen_by_applications(expectation.metric)) {
-                Some(flows) => probes.add(scenario, expectation, flows, Vec::new(), Vec::new()),
-                None => others.push(expectation.what.clone()),
-            }
-        }
-        (probes, others)
-    }
-
-    /// Watches for an expectation, about the flows at these places of the accounts.
-    pub(crate) fn add(
+    /// Watches for an expectation, about the flows at these places of the accounts and directions of links.
+    fn add(
         &mut self,
         scenario: &Scenario,
         expectation: &Expectation,
         flows: Vec<usize>,
-        channels: Vec<usize>,
+        links: Vec<usize>,
         prefixes: Vec<u32>,
     ) {
         let at = |span: Span| Time::ZERO + span;
         let window = (at(expectation.window.0), at(expectation.window.1));
         if expectation.metric == Metric::DataRate {
-            for &channel in &channels {
-                self.by_channel[channel].push(self.probes.len() as u32);
+            for &link in &links {
+                self.by_link[link].push(self.probes.len() as u32);
             }
         }
         let payload = |flow: &FlowId| scenario.flows[flow.index()].payload;
@@ -104,7 +89,7 @@ impl Probes {
             delivered: Vec::new(),
         };
         let expectation = expectation.clone();
-        self.probes.push(Probe { expectation, flows, prefixes, channels, window, data_bits: 0, settling });
+        self.probes.push(Probe { expectation, flows, prefixes, links, window, data_bits: 0, settling });
     }
 
     /// The windows in which something is measured for them.
@@ -112,24 +97,18 @@ impl Probes {
         self.probes.iter().map(|probe| probe.window)
     }
 
-    /// Whether somebody counts Data on a channel.
+    /// Whether somebody counts Data on a link.
     #[inline]
-    pub(crate) fn watches(&self, channel: u32) -> bool {
-        !self.by_channel[channel as usize].is_empty()
+    pub fn watches(&self, link: usize) -> bool {
+        !self.by_link[link].is_empty()
     }
 
-    /// A Data was put on a channel; `flow` stands for all of its prefix.
-    pub(crate) fn on_data(
-        &mut self,
-        channel: u32,
-        flow: Option<u32>,
-        bits: u64,
-        is_active: impl Fn((Time, Time)) -> bool,
-    ) {
+    /// A Data was put on a link; `flow` stands for all of its prefix, and the accounts say what is being measured.
+    pub fn on_data(&mut self, link: usize, flow: Option<u32>, bits: u64, accounts: &LinkAccounts) {
         let Some(flow) = flow else { return };
-        for &index in &self.by_channel[channel as usize] {
+        for &index in &self.by_link[link] {
             let probe = &mut self.probes[index as usize];
-            if probe.prefixes.contains(&flow) && is_active(probe.window) {
+            if probe.prefixes.contains(&flow) && accounts.is_measuring(probe.window) {
                 probe.data_bits += bits;
             }
         }
@@ -141,27 +120,85 @@ impl Probes {
             probe.settling.delivered.push((now, probe.flows.iter().map(|&flow| content(flow)).sum()));
         }
     }
-}
 
-impl Probes {
-    /// What came out, a row an expectation whose window was measured to its end.
-    pub fn rows(&self, flows: &FlowAccounts) -> Vec<ExpectationRow> {
-        self.rows_with_links(flows, &[])
+    /// The same of all steps at once, from the time series of the flows, whose steps are so long.
+    pub fn on_series(&mut self, flows: &FlowAccounts, step: Span) {
+        let (series, step_s) = (flows.flow_series(), step.as_secs_f64());
+        let mut content = vec![0.0; series.len()];
+        for sample in 0..flows.samples() {
+            for (sum, flow) in content.iter_mut().zip(series) {
+                *sum += f64::from(flow.goodput_bps[sample]) * step_s / 8.0;
+            }
+            let end = Time::ZERO + step * (sample as u64 + 1);
+            self.on_sample(end, |flow| content.get(flow).map_or(0, |sum: &f64| sum.round() as u64));
+        }
     }
 
-    /// The same with what was measured of links, beside the intervals of the accounts.
-    pub(crate) fn rows_with_links(
-        &self,
-        flows: &FlowAccounts,
-        links: &[ChannelInterval],
-    ) -> Vec<ExpectationRow> {
+    /// What came out, a row an expectation whose window was measured to its end.
+    pub fn rows(&self, flows: &FlowAccounts, links: Option<&LinkAccounts>) -> Vec<ExpectationRow> {
         let row = |probe: &Probe| {
             let (place, interval) = flows.between(probe.window)?;
-            let links = links.get(place);
+            let links = links.map(|links| links.interval(place));
             Some(probe.row(probe.measured(&Measured { completion: flows.completion(), interval, links })))
         };
         self.probes.iter().filter_map(row).collect()
     }
+}
+
+impl Experiment<'_> {
+    /// The expectations of the scheme, for a world that sees all flows and links.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Unsupported`]: one that cannot be measured.
+    pub fn probes(&self) -> Result<Probes, ExperimentError> {
+        let scenario = self.scenario();
+        let mut probes = Probes::new(2 * scenario.links.len());
+        for expectation in scenario.expectations_for(self.scheme().entry.name) {
+            let direction = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
+            let links = expectation.select.links.iter().map(direction).collect();
+            let flows = expectation.select.flows.iter().map(|flow| flow.index()).collect();
+            let prefixes = match expectation.metric {
+                Metric::DataRate => whole_prefixes(scenario, expectation)?,
+                _ => Vec::new(),
+            };
+            probes.add(scenario, expectation, flows, links, prefixes);
+        }
+        Ok(probes)
+    }
+
+    /// Those that applications can check, from what their flows got; and what the others are about.
+    /// `place` says where a flow is in the accounts, and `None` of one that is not there.
+    pub fn probes_of_applications(&self, place: impl Fn(FlowId) -> Option<usize>) -> (Probes, Vec<String>) {
+        let (mut probes, mut others) = (Probes::new(0), Vec::new());
+        for expectation in self.scenario().expectations_for(self.scheme().entry.name) {
+            let flows: Option<Vec<usize>> =
+                expectation.select.flows.iter().map(|flow| place(*flow)).collect();
+            match flows.filter(|_| is_seen_by_applications(expectation.metric)) {
+                Some(flows) => probes.add(self.scenario(), expectation, flows, Vec::new(), Vec::new()),
+                None => others.push(expectation.what.clone()),
+            }
+        }
+        (probes, others)
+    }
+}
+
+/// The prefixes of an expectation's flows, each by its first flow. All consumers of a prefix must
+/// be selected, or none: Data on a link does not say whose it is.
+fn whole_prefixes(scenario: &Scenario, expectation: &Expectation) -> Result<Vec<u32>, ExperimentError> {
+    let selected: BTreeSet<usize> = expectation.select.flows.iter().map(|flow| flow.index()).collect();
+    let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let first = *first_of.entry(&flow.prefix).or_insert(index);
+        if selected.contains(&index) != selected.contains(&first) {
+            return Err(ExperimentError::Unsupported(format!(
+                "expectation \"{}\": the rate of Data under {} cannot be told by consumer; select all \
+                 flows of the prefix, or measure their goodput",
+                expectation.what, flow.prefix
+            )));
+        }
+    }
+    let firsts = first_of.into_values().filter(|first| selected.contains(first));
+    Ok(firsts.map(|first| first as u32).collect())
 }
 
 /// Whether what was measured tells an application; what a network drops does not, and links are not its own.
@@ -182,7 +219,7 @@ fn last_change(scenario: &Scenario, expectation: &Expectation) -> Time {
 struct Measured<'a> {
     completion: &'a [Option<Completion>],
     interval: &'a Interval,
-    links: Option<&'a ChannelInterval>,
+    links: Option<&'a LinkInterval>,
 }
 
 impl Probe {
@@ -214,11 +251,10 @@ impl Probe {
             Some(self.flows.iter().map(|&f| of(interval, f)).sum::<u64>() as f64)
         };
         let delays = || interval.delays_of(&self.flows);
-        let mean_of_channels = |of: fn(&ChannelTotals) -> f64| {
-            let (links, n) = ((*links)?, self.channels.len());
-            (n > 0).then(|| {
-                self.channels.iter().map(|&c| of(&links.channel(c)) / seconds).sum::<f64>() / n as f64
-            })
+        let mean_of_links = |of: fn(&LinkTotals) -> f64| {
+            let (accounts, n) = ((*links)?, self.links.len());
+            let each = || self.links.iter().map(|&link| of(&accounts.link(link)) / seconds);
+            (n > 0).then(|| each().sum::<f64>() / n as f64)
         };
         match self.expectation.metric {
             Metric::Goodput => Some(goodputs().iter().sum()),
@@ -236,20 +272,20 @@ impl Probe {
                 let is_late = |f: &&usize| completion[**f].is_none_or(|c| c.at > interval.to());
                 Some(self.flows.iter().filter(is_late).count() as f64)
             }
-            Metric::Utilisation => mean_of_channels(|of| of.busy.as_secs_f64()),
+            Metric::Utilisation => mean_of_links(|of| of.busy.as_secs_f64()),
             Metric::QueueMean => self.queueing((*links)?).mean_ms(),
             Metric::QueueP99 => self.queueing((*links)?).quantile_ms(0.99),
-            Metric::QueuePackets => mean_of_channels(|of| of.waited.as_secs_f64()),
+            Metric::QueuePackets => mean_of_links(|of| of.waited.as_secs_f64()),
             Metric::Jain => jain(&goodputs()),
             Metric::Unfairness => unfairness(&goodputs()),
             Metric::Settle => self.settling.time_s(),
         }
     }
 
-    fn queueing(&self, links: &ChannelInterval) -> DelayHistogram {
+    fn queueing(&self, links: &LinkInterval) -> DelayHistogram {
         let mut sum = DelayHistogram::new();
-        for &channel in &self.channels {
-            sum.merge(links.queueing(channel));
+        for &link in &self.links {
+            sum.merge(links.queueing(link));
         }
         sum
     }

@@ -15,7 +15,7 @@ use crate::{Failure, policy, terminal};
 const FEW_FLOWS: usize = 300;
 
 /// The optimum of a scenario, for what runs measure.
-pub struct Beside {
+pub struct ScenarioOptimum {
     objective: Objective,
     utilisation: f64,
     /// Of each window, in the order of the document's.
@@ -30,17 +30,17 @@ pub struct Beside {
     figures: Vec<Option<f64>>,
 }
 
-impl Beside {
+impl ScenarioOptimum {
     /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where theory does not know it.
-    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<Beside> {
+    pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
         let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
-        is_known.then(|| waited_for(|| Beside::compute(scenario, further, &[])).ok()).flatten()
+        is_known.then(|| waited_for(|| ScenarioOptimum::compute(scenario, further, &[])).ok()).flatten()
     }
 
     /// In the scenario's windows and for its expectations; none where theory does not know it.
-    pub fn with_expectations(scenario: &Scenario) -> Option<Beside> {
-        waited_for(|| Beside::compute(scenario, &[], &scenario.expectations)).ok()
+    pub fn with_expectations(scenario: &Scenario) -> Option<ScenarioOptimum> {
+        waited_for(|| ScenarioOptimum::compute(scenario, &[], &scenario.expectations)).ok()
     }
 
     /// Those of some settings that the optimum does not depend on.
@@ -53,7 +53,7 @@ impl Beside {
         scenario: &Scenario,
         further: &[(Span, Span)],
         expectations: &[Expectation],
-    ) -> Result<Beside, Failure> {
+    ) -> Result<ScenarioOptimum, Failure> {
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
         let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
         let shown = windows.len();
@@ -77,7 +77,7 @@ impl Beside {
                 of_rates(scenario, optimum, expectation)
             }
         };
-        Ok(Beside {
+        Ok(ScenarioOptimum {
             objective: options.objective,
             utilisation: theory.utilisation(),
             windows: optima[..shown].iter().map(|optimum| flow_rows(scenario, optimum)).collect(),

@@ -1,28 +1,25 @@
-//! One connection: a thread with the applications behind it.
+//! A connection: a thread with the applications behind it.
 
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use weir_app::{App, AppError, Event, Fetch, FlowId, Segments};
-use weir_core::consumer::{Consumer, Delivery};
+use weir_app::{App, AppError, Event, Fetch, FlowId as ConsumerId, Segments};
+use weir_core::consumer::{Consumer, ConsumerConfig, Delivery};
 use weir_core::units::Time;
+use weir_experiment::{Change, Experiment};
 use weir_measure::{Extent, FlowAccounts, FlowInfo};
 use weir_net::clock::Clock;
-use weir_scenario::{Flow, Scenario};
-use weir_sim::{flows, scheme_for};
 
-use super::plan::{Change, Lane};
+use super::plan::{Connection, Consumed};
 use crate::app::LOOK_AROUND;
 use crate::{Failure, manage, ping};
 
-/// What all lanes of a run have in common.
+/// What all connections of a run have in common.
 pub struct Run<'a> {
     /// What is run.
-    pub scenario: &'a Scenario,
-    /// The scheme of its consumers.
-    pub scheme: &'a str,
+    pub experiment: &'a Experiment<'a>,
     /// What is measured.
     pub extent: Extent,
     /// The flows that are consumed here.
@@ -39,12 +36,11 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// A run that has not begun.
-    pub fn new(scenario: &'a Scenario, scheme: &'a str, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
+    pub fn new(experiment: &'a Experiment<'a>, extent: Extent, flows: &'a [FlowInfo]) -> Run<'a> {
         let has_end = !flows.is_empty();
         let end = if has_end { extent.until } else { Time::NEVER };
         Run {
-            scenario,
-            scheme,
+            experiment,
             extent,
             flows,
             has_end,
@@ -55,7 +51,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Begins shortly, so that all lanes are told before.
+    /// Begins shortly, so that all connections know it before.
     pub fn begin(&self) {
         self.begins_at.store((self.clock.now() + LOOK_AROUND).as_nanos(), Ordering::Release);
     }
@@ -74,7 +70,7 @@ impl<'a> Run<'a> {
         Time::from_nanos(self.ends_at.load(Ordering::Acquire))
     }
 
-    /// Ends as soon as all lanes can know it.
+    /// Ends as soon as all connections can know it.
     pub fn end_soon(&self) {
         let soon = self.now() + LOOK_AROUND * 2;
         self.ends_at.fetch_min(soon.as_nanos(), Ordering::AcqRel);
@@ -86,7 +82,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a lane measured.
+/// What a connection measured.
 pub struct Part {
     /// Where its flows are among all of the run.
     pub places: Vec<usize>,
@@ -98,41 +94,41 @@ pub struct Part {
     pub refused: u64,
 }
 
-/// What a lane tells of itself.
-pub enum Told {
+/// From the thread of a connection.
+pub enum Message {
     /// What it produces is registered.
     Ready,
     /// It has ended: with what it measured if it consumes.
     Ended(Result<Option<Box<Part>>, Failure>),
 }
 
-/// Runs a lane, from its connection to its end; `go` says when the others are ready, and is closed if they never
+/// Runs a connection to its end; `go` says when the others are ready, and is closed if they never
 /// will be.
-pub fn run(run: &Run<'_>, lane: &Lane<'_>, told: &Sender<Told>, go: &Receiver<()>) {
-    let ended = prepare(lane).and_then(|mut app| {
+pub fn run(run: &Run<'_>, connection: &Connection<'_>, messages: &Sender<Message>, go: &Receiver<()>) {
+    let ended = prepare(connection).and_then(|mut app| {
         // Who does not listen any more has gone.
-        let _ = told.send(Told::Ready);
+        let _ = messages.send(Message::Ready);
         match go.recv() {
-            Ok(()) => work(run, lane, &mut app),
+            Ok(()) => work(run, connection, &mut app),
             Err(_) => Ok(None),
         }
     });
-    let _ = told.send(Told::Ended(ended));
+    let _ = messages.send(Message::Ended(ended));
 }
 
 /// Connects, and registers what is produced.
-fn prepare(lane: &Lane<'_>) -> Result<App, Failure> {
-    let mut app = App::connect(&lane.endpoint).map_err(|error| match error {
+fn prepare(connection: &Connection<'_>) -> Result<App, Failure> {
+    let mut app = App::connect(&connection.endpoint).map_err(|error| match error {
         AppError::Forwarder(error) => manage::with_advice(error),
         other => other.into(),
     })?;
-    for flow in &lane.produced {
+    for flow in &connection.produced {
         let segments = Segments::new(flow.payload, flow.freshness)?;
         app.produce(flow.prefix.parse()?, Box::new(segments)).map_err(|error| {
             format!(
                 "{} of node {} is not registered at {}: {error}\n  = [management] in the forwarder's file says who \
                  may register prefixes",
-                flow.prefix, lane.node, lane.endpoint
+                flow.prefix, connection.node, connection.endpoint
             )
         })?;
     }
@@ -140,8 +136,8 @@ fn prepare(lane: &Lane<'_>) -> Result<App, Failure> {
 }
 
 /// Consumes and produces until the end.
-fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Box<Part>>, Failure> {
-    if lane.consumed.is_empty() {
+fn work(run: &Run<'_>, connection: &Connection<'_>, app: &mut App) -> Result<Option<Box<Part>>, Failure> {
+    if connection.consumed.is_empty() {
         while run.now() < run.ends_at() {
             let until = app.now() + LOOK_AROUND;
             app.run(until, &mut |_, event| {
@@ -151,12 +147,12 @@ fn work(run: &Run<'_>, lane: &Lane<'_>, app: &mut App) -> Result<Option<Box<Part
         }
         return Ok(None);
     }
-    let mut consumers = Consumers::new(run, lane, app)?;
+    let mut consumers = Consumers::new(run, connection, app)?;
     while consumers.go_on(app)? {}
     Ok(Some(Box::new(consumers.part(app))))
 }
 
-/// The consumers of a lane and their accounts. Times are from the beginning of the run.
+/// The consumers of a connection and their accounts. Times are from the beginning of the run.
 struct Consumers<'a> {
     run: &'a Run<'a>,
     /// The beginning, by the clock of the connection.
@@ -165,24 +161,24 @@ struct Consumers<'a> {
     places: Vec<usize>,
     script: VecDeque<(Time, usize, Change)>,
     /// What came in the same turn as the end of a step, and belongs to the next.
-    late: VecDeque<(Time, FlowId, Delivery)>,
+    late: VecDeque<(Time, ConsumerId, Delivery)>,
 }
 
 impl<'a> Consumers<'a> {
-    fn new(run: &'a Run<'a>, lane: &Lane<'_>, app: &mut App) -> Result<Consumers<'a>, Failure> {
+    fn new(run: &'a Run<'a>, connection: &Connection<'_>, app: &mut App) -> Result<Consumers<'a>, Failure> {
         let begin = app.now() + run.begins_at().since(run.clock.now());
-        for (_, flow) in &lane.consumed {
-            let scheme = scheme_for(run.scenario, flow.scheme.as_deref().unwrap_or(run.scheme))?;
-            app.fetch(fetch(flow)?, &*scheme.build(), begin + flow.start)?;
+        for consumed in &connection.consumed {
+            let scheme = run.experiment.scheme_of_flow(consumed.id).build();
+            app.fetch(fetch(run.experiment, consumed)?, &*scheme, begin + consumed.flow.start)?;
         }
-        let places: Vec<usize> = lane.consumed.iter().map(|(place, _)| *place).collect();
+        let places: Vec<usize> = connection.consumed.iter().map(|consumed| consumed.place).collect();
         let infos = places.iter().map(|&place| run.flows[place].clone()).collect();
         Ok(Consumers {
             run,
             begin,
             accounts: FlowAccounts::new(infos, &run.extent),
             places,
-            script: lane.script.iter().copied().collect(),
+            script: connection.script.iter().copied().collect(),
             late: VecDeque::new(),
         })
     }
@@ -238,15 +234,17 @@ impl<'a> Consumers<'a> {
         while let Some(&(_, flow, change)) = self.script.front().filter(|(at, ..)| *at <= now) {
             self.script.pop_front();
             match change {
-                Change::Stop => app.pause(flow as FlowId),
-                Change::Source(source) => app.set_source(flow as FlowId, source),
+                Change::Stop(_) => app.pause(flow as ConsumerId),
+                Change::Source(_, source) => app.set_source(flow as ConsumerId, source),
+                // None of a connection's.
+                _ => {}
             }
         }
     }
 
     fn read_counters(&mut self, app: &App) {
         for flow in 0..self.places.len() {
-            if let Some(consumer) = app.consumer(flow as FlowId) {
+            if let Some(consumer) = app.consumer(flow as ConsumerId) {
                 self.accounts.set_counters(flow, *consumer.counters());
                 self.accounts.set_lost(flow, unanswered(consumer));
             }
@@ -254,7 +252,7 @@ impl<'a> Consumers<'a> {
     }
 
     fn part(self, app: &App) -> Part {
-        let consumers = (0..self.places.len()).filter_map(|flow| app.consumer(flow as FlowId));
+        let consumers = (0..self.places.len()).filter_map(|flow| app.consumer(flow as ConsumerId));
         let packets = consumers.map(|consumer| {
             let counters = consumer.counters();
             counters.sent + counters.delivered + counters.nacks + counters.duplicates
@@ -271,15 +269,33 @@ fn unanswered(consumer: &Consumer) -> u64 {
     counters.sent.saturating_sub(answered + u64::from(consumer.pending()))
 }
 
-fn fetch(flow: &Flow) -> Result<Fetch, Failure> {
+/// The settings of a consumer, as applications have them.
+fn fetch(experiment: &Experiment<'_>, consumed: &Consumed<'_>) -> Result<Fetch, Failure> {
+    let ConsumerConfig {
+        class,
+        first,
+        amount,
+        reorder,
+        source,
+        lifetime,
+        must_be_fresh,
+        expected_size,
+        early_loss,
+        // The connection hashes names in its own way.
+        prefix: _,
+        hasher: _,
+    } = experiment.consumer(consumed.id);
+    let prefix = consumed.flow.prefix.parse()?;
     Ok(Fetch {
-        class: flow.class,
-        amount: flow.amount,
-        source: flows::source(flow.source),
-        lifetime: flow.lifetime,
-        must_be_fresh: flow.freshness.is_some(),
-        expected_size: flows::expected_size(flow),
-        early_loss: flow.early_loss,
-        ..Fetch::new(flow.prefix.parse()?)
+        prefix,
+        class,
+        first,
+        amount,
+        reorder,
+        source,
+        lifetime,
+        must_be_fresh,
+        expected_size,
+        early_loss,
     })
 }

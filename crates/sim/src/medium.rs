@@ -6,73 +6,70 @@ use weir_core::packet::PacketId;
 use weir_core::seam::DropReason;
 use weir_medium::{Medium, MediumAction};
 
-use crate::world::{FIRST_CHANNEL_EVENT, World};
+use crate::world::{Channel, FIRST_CHANNEL_EVENT, World};
 
-/// A shared medium. Its directions are channels too, for the packets that were received.
-pub(crate) struct Air {
+/// A shared medium with its directions, from a station to another, as channels: for the packets that were received.
+pub(crate) struct SharedMedium {
     pub(crate) medium: Medium,
-    /// The channel of its first direction.
+    /// The channel of its first direction; those of the others follow.
     pub(crate) first_channel: u32,
-    /// The face that sends in each direction.
-    pub(crate) senders: Vec<(u32, FaceId)>,
 }
 
-impl World {
+impl World<'_> {
     /// A node has a packet for a station of a medium.
-    pub(crate) fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, air: u32, link: u32) {
-        let Air { medium, first_channel, .. } = &mut self.media[air as usize];
-        if !self.channels[(*first_channel + link) as usize].up {
+    pub(crate) fn offer(&mut self, node: u32, face: FaceId, packet: PacketId, medium: u32, direction: u32) {
+        let SharedMedium { medium: state, first_channel } = &mut self.media[medium as usize];
+        if !self.channels[(*first_channel + direction) as usize].up {
             self.drop_packet(node, face, packet, DropReason::FaceDown);
             return self.input(node, Input::Sent(face));
         }
         if let Some(check) = &mut self.wire_check {
             check.packet(self.now, &self.pool[packet]);
         }
-        medium.offer(self.now, link, packet, &self.pool);
-        self.schedule_air(air);
+        state.offer(self.now, direction, packet, &self.pool);
+        self.schedule_medium(medium);
     }
 
-    pub(crate) fn schedule_air(&mut self, air: u32) {
-        let deadline = self.media[air as usize].medium.next_deadline();
-        self.events.set(self.air_event(air), deadline);
+    pub(crate) fn schedule_medium(&mut self, medium: u32) {
+        let deadline = self.media[medium as usize].medium.next_deadline();
+        self.events.set(self.medium_event(medium), deadline);
     }
 
-    pub(crate) fn air_deadline(&mut self, air: u32) {
-        let mut actions = core::mem::take(&mut self.air_actions);
-        self.media[air as usize].medium.handle_deadline(self.now, &self.pool, &mut actions);
+    pub(crate) fn medium_deadline(&mut self, medium: u32) {
+        let mut actions = core::mem::take(&mut self.medium_actions);
+        self.media[medium as usize].medium.handle_deadline(self.now, &self.pool, &mut actions);
+        let first_channel = self.media[medium as usize].first_channel;
         for action in actions.drain(..) {
-            self.carry_out_on_air(air, action);
+            self.carry_out_on_medium(first_channel, action);
         }
-        self.air_actions = actions;
-        self.schedule_air(air);
+        self.medium_actions = actions;
+        self.schedule_medium(medium);
     }
 
-    fn carry_out_on_air(&mut self, air: u32, action: MediumAction) {
-        let Air { first_channel, senders, .. } = &self.media[air as usize];
-        let (first_channel, sender) = (*first_channel, |link: u32| senders[link as usize]);
+    fn carry_out_on_medium(&mut self, first_channel: u32, action: MediumAction) {
         match action {
             MediumAction::OnAir { link, until } => self.measure.on_use(first_channel + link, self.now, until),
             MediumAction::Receive { link, packet, at } => {
                 let channel = first_channel + link;
-                self.sent_on_air(channel, packet);
+                self.sent_on_medium(channel, packet);
                 self.channels[channel as usize].in_flight.push_back((at, packet));
                 // One frame at a time is received, and has arrived before the next begins.
                 self.events.set(FIRST_CHANNEL_EVENT + channel, at);
             }
             MediumAction::Release { link, lost } => {
-                let (node, face) = sender(link);
+                let (node, face) = self.channels[(first_channel + link) as usize].from;
                 if let Some(packet) = lost {
-                    self.sent_on_air(first_channel + link, packet);
+                    self.sent_on_medium(first_channel + link, packet);
                     self.drop_packet(node, face, packet, DropReason::LinkLoss);
                 }
                 self.input(node, Input::Sent(face));
                 self.settle(node);
             }
             MediumAction::Rate { link, rate, fair } => {
-                let (node, face) = sender(link);
+                let Channel { from: (node, face), to, .. } = self.channels[(first_channel + link) as usize];
                 self.nodes[node as usize].forwarder.set_link_rate(self.now, face, Some(rate));
                 self.settle(node);
-                let (node, face) = self.channels[(first_channel + link) as usize].to;
+                let (node, face) = to;
                 let forwarder = &mut self.nodes[node as usize].forwarder;
                 forwarder.set_fair_rate(self.now, face, fair);
                 forwarder.set_receive_rate(self.now, face, Some(rate));
@@ -82,7 +79,7 @@ impl World {
     }
 
     /// What a packet waited for on a medium was its turn too.
-    fn sent_on_air(&mut self, channel: u32, packet: PacketId) {
+    fn sent_on_medium(&mut self, channel: u32, packet: PacketId) {
         let packet = &self.pool[packet];
         self.measure.on_sent(channel, packet, self.now - packet.queued_at);
     }

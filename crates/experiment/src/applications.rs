@@ -1,0 +1,85 @@
+//! Consumers and producers, in the words of the core and of the accounts.
+
+use weir_core::consumer::{ConsumerConfig, REORDER_BOUND, Source};
+use weir_core::name::{HashedName, TYPE_GENERIC};
+use weir_core::packet::Packet;
+use weir_core::packet::wire;
+use weir_core::producer::Producer;
+use weir_core::seam::FlowConfig;
+use weir_core::units::{Bytes, Span, Time};
+use weir_measure::FlowInfo;
+use weir_packet::Name;
+use weir_scenario::{Flow, FlowId, SourceRate};
+
+use crate::experiment::{Experiment, HASHER};
+
+impl Experiment<'_> {
+    /// What the accounts need to know of a flow.
+    pub fn flow_info(&self, flow: FlowId) -> FlowInfo {
+        let flow = &self.scenario().flows[flow.index()];
+        FlowInfo {
+            consumer: self.node_name(flow.consumer).to_owned(),
+            prefix: flow.prefix.clone(),
+            group: flow.name.clone(),
+            class: flow.class,
+            start: Time::ZERO + flow.start,
+        }
+    }
+
+    /// What a flow's flow control may know when it is made.
+    pub fn flow_config(&self, flow: FlowId) -> FlowConfig {
+        let flow = &self.scenario().flows[flow.index()];
+        FlowConfig { class: flow.class, expected_size: expected_size(flow), lifetime: flow.lifetime }
+    }
+
+    /// The settings of a flow's consumer.
+    pub fn consumer(&self, flow: FlowId) -> ConsumerConfig {
+        let flow = &self.scenario().flows[flow.index()];
+        ConsumerConfig {
+            prefix: name_of(&flow.prefix),
+            hasher: HASHER,
+            class: flow.class,
+            first: 0,
+            amount: flow.amount,
+            reorder: REORDER_BOUND,
+            source: source(flow.source),
+            lifetime: flow.lifetime,
+            must_be_fresh: flow.freshness.is_some(),
+            expected_size: expected_size(flow),
+            early_loss: flow.early_loss,
+        }
+    }
+
+    /// The settings of a flow's producers.
+    pub fn producer(&self, flow: FlowId) -> Producer {
+        let flow = &self.scenario().flows[flow.index()];
+        Producer { payload: flow.payload, freshness: flow.freshness.unwrap_or(Span::ZERO) }
+    }
+}
+
+/// How much an application asks for.
+pub(crate) fn source(source: SourceRate) -> Source {
+    match source {
+        SourceRate::Elastic => Source::Elastic,
+        SourceRate::Limited(rate) => Source::Limited(rate),
+        SourceRate::Unresponsive(rate) => Source::Unresponsive(rate),
+    }
+}
+
+/// What an application knows of the size of its Data: that of its first segment, on the wire.
+fn expected_size(flow: &Flow) -> Bytes {
+    let mut name = name_of(&flow.prefix);
+    // Cannot fail: a scenario's prefixes leave room for a segment.
+    let _ = name.push(&HASHER, TYPE_GENERIC, &[0]);
+    let mut data = Packet::default();
+    data.name = name;
+    data.content_len = flow.payload.as_u64() as u32;
+    data.freshness = flow.freshness.unwrap_or(Span::ZERO);
+    Bytes::new(u64::from(wire::data_len(&data)))
+}
+
+/// A prefix of a scenario, hashed by [`HASHER`]. It was checked when the scenario was read.
+pub fn name_of(uri: &str) -> HashedName {
+    let name: Name = uri.parse().expect("a scenario's prefixes are checked");
+    HashedName::parse(&HASHER, name.value()).expect("a scenario's prefixes are checked")
+}

@@ -1,0 +1,222 @@
+use std::collections::BTreeMap;
+
+use weir_core::name::NameHasher;
+use weir_core::seam::QueueLimit;
+use weir_core::tables::cs::CsPolicy;
+use weir_core::units::{Bytes, Span, Time};
+use weir_measure::{Extent, LinkInfo, Role, Topology, TopologyLink, TopologyMedium, TopologyNode};
+use weir_scenario::{self as scenario, CachePolicy, FlowId, NodeId, Scenario};
+use weir_schemes::Resolved;
+
+use crate::error::ExperimentError;
+use crate::expect::Probes;
+use crate::resolve::{check_schemes, scheme_for};
+
+/// Hashes the names of an experiment: fixed, so that a run depends on its seed alone.
+pub const HASHER: NameHasher = NameHasher::new(0x5765_6972);
+
+/// How a scenario is to be run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The scheme; the scenario's own if `None`.
+    pub scheme: Option<String>,
+    /// The seed of all random streams, where the world has any.
+    pub seed: u64,
+    /// Further measuring windows.
+    pub windows: Vec<(Span, Span)>,
+    /// Whether time series are wanted.
+    pub with_series: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { scheme: None, seed: 1, windows: Vec::new(), with_series: true }
+    }
+}
+
+/// A scenario under a scheme.
+#[derive(Clone, Debug)]
+pub struct Experiment<'a> {
+    scenario: &'a Scenario,
+    scheme: Resolved,
+    inactive: Resolved,
+    /// The schemes that flows have of their own, by name.
+    of_flows: BTreeMap<&'a str, Resolved>,
+    seed: u64,
+    windows: Vec<(Time, Time)>,
+    with_series: bool,
+}
+
+/// Bounds of a node's content store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// Which packet leaves a full one.
+    pub policy: CsPolicy,
+    /// How many Data packets it holds.
+    pub packets: usize,
+    /// How many bytes of Data packets it holds.
+    pub bytes: u64,
+}
+
+impl<'a> Experiment<'a> {
+    /// A scenario, to be run in this way.
+    ///
+    /// # Errors
+    /// A scheme or a parameter that is wrong, and a window that is not within the run.
+    pub fn new(scenario: &'a Scenario, setup: &Setup) -> Result<Experiment<'a>, ExperimentError> {
+        check_schemes(scenario)?;
+        let scheme = scheme_for(scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
+        let mut of_flows = BTreeMap::new();
+        for own in scenario.flows.iter().filter_map(|flow| flow.scheme.as_deref()) {
+            if own != scheme.entry.name && !of_flows.contains_key(own) {
+                of_flows.insert(own, scheme_for(scenario, own)?);
+            }
+        }
+        Ok(Experiment {
+            scenario,
+            scheme,
+            inactive: weir_schemes::known(weir_schemes::PLAIN)?.resolve([]).expect("a scheme takes its own defaults"),
+            of_flows,
+            seed: setup.seed,
+            windows: windows(scenario, &setup.windows)?,
+            with_series: setup.with_series,
+        })
+    }
+
+    /// The scenario: its nodes, links, routes and flows.
+    pub fn scenario(&self) -> &'a Scenario {
+        self.scenario
+    }
+
+    /// The scheme that runs, where a node or a flow has none of its own.
+    pub fn scheme(&self) -> &Resolved {
+        &self.scheme
+    }
+
+    /// The scheme of nodes that are not active: they forward plainly.
+    pub fn inactive_scheme(&self) -> &Resolved {
+        &self.inactive
+    }
+
+    /// The scheme of a flow's consumer, if another than that of the run.
+    pub fn own_scheme_of_flow(&self, flow: FlowId) -> Option<&Resolved> {
+        self.of_flows.get(self.scenario.flows[flow.index()].scheme.as_deref()?)
+    }
+
+    /// The scheme of a flow's consumer.
+    pub fn scheme_of_flow(&self, flow: FlowId) -> &Resolved {
+        self.own_scheme_of_flow(flow).unwrap_or(&self.scheme)
+    }
+
+    /// The seed of all random streams.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether time series are wanted.
+    pub(crate) fn with_series(&self) -> bool {
+        self.with_series
+    }
+
+    /// When it ends.
+    pub fn until(&self) -> Time {
+        Time::ZERO + self.scenario.duration
+    }
+
+    /// The content store of a node; `None` if it has none.
+    pub fn store(&self, node: NodeId) -> Option<StoreConfig> {
+        let node = &self.scenario.nodes[node.index()];
+        (node.cache_packets > 0).then(|| StoreConfig {
+            policy: match node.cache_policy {
+                CachePolicy::Lru => CsPolicy::Lru,
+                CachePolicy::Fifo => CsPolicy::Fifo,
+            },
+            packets: usize::try_from(node.cache_packets).unwrap_or(usize::MAX),
+            bytes: node.cache_bytes.map_or(u64::MAX, Bytes::as_u64),
+        })
+    }
+
+    /// The bound of the queues in front of a link.
+    pub fn queue_limit(&self, link: &scenario::Link) -> QueueLimit {
+        match link.queue {
+            scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+            scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+        }
+    }
+
+    // ---- What is measured
+
+    /// What the accounts cover, with the windows of these expectations.
+    pub fn extent(&self, probes: &Probes) -> Extent {
+        Extent {
+            until: self.until(),
+            windows: self.windows.clone(),
+            others: probes.windows().collect(),
+            step: self.scenario.sample,
+            with_series: self.with_series,
+        }
+    }
+
+    /// What the accounts need to know of the links, a row a direction: `2 * link + direction` is its place.
+    pub fn link_infos(&self) -> Vec<LinkInfo> {
+        let info = |link: &scenario::Link| {
+            [(link.a, link.b, 0), (link.b, link.a, 1)].map(|(from, to, direction)| LinkInfo {
+                from: self.node_name(from).to_owned(),
+                to: self.node_name(to).to_owned(),
+                rate: link.rate[direction],
+            })
+        };
+        self.scenario.links.iter().flat_map(info).collect()
+    }
+
+    /// The network, as the report draws it.
+    pub fn topology(&self) -> Topology {
+        let role = |role| match role {
+            scenario::Role::Consumer => Role::Consumer,
+            scenario::Role::Producer => Role::Producer,
+            scenario::Role::Router => Role::Router,
+            scenario::Role::Peer => Role::Peer,
+        };
+        let node = |node: &scenario::Node| TopologyNode {
+            name: node.name.clone(),
+            role: role(node.role),
+            position: node.position.map(|(x, y)| (x as f32, y as f32)),
+        };
+        let name = |node: NodeId| self.node_name(node).to_owned();
+        let link = |link: &scenario::Link| TopologyLink {
+            from: name(link.a),
+            to: name(link.b),
+            rate_bps: link.rate[0].as_bps_f64(),
+            delay_ms: link.delay[0].as_millis_f64(),
+            medium: link.medium.map(scenario::MediumId::index),
+        };
+        let medium = |medium: &scenario::Medium| TopologyMedium {
+            name: medium.name.clone(),
+            stations: medium.stations.iter().map(|station| name(*station)).collect(),
+        };
+        Topology {
+            nodes: self.scenario.nodes.iter().map(node).collect(),
+            links: self.scenario.links.iter().map(link).collect(),
+            media: self.scenario.media.iter().map(medium).collect(),
+        }
+    }
+
+    /// The name of a node.
+    pub fn node_name(&self, node: NodeId) -> &'a str {
+        &self.scenario.nodes[node.index()].name
+    }
+}
+
+/// The scenario's measuring windows and further ones.
+fn windows(scenario: &Scenario, further: &[(Span, Span)]) -> Result<Vec<(Time, Time)>, ExperimentError> {
+    let duration = scenario.duration;
+    let own = scenario.windows.iter().map(|w| (w.from, w.to));
+    let mut windows = Vec::new();
+    for (from, to) in own.chain(further.iter().copied()) {
+        if from >= to || to > duration {
+            return Err(ExperimentError::Window { from, to, duration });
+        }
+        windows.push((Time::ZERO + from, Time::ZERO + to));
+    }
+    Ok(windows)
+}

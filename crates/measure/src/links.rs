@@ -1,0 +1,231 @@
+//! Accounts of the links of a run, each direction by itself, kept as those of flows: totals only grow, and for each
+//! interval there is what they were at its beginning and end.
+
+use weir_core::units::{Rate, Span, Time};
+
+use crate::accounts::{Extent, FlowAccounts, Interval};
+use crate::model::LinkRow;
+use crate::series::{LinkSample, LinkSeries};
+use crate::stats::DelayHistogram;
+
+/// What the accounts need to know of one direction of a link.
+#[derive(Clone, Debug)]
+pub struct LinkInfo {
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// Its rate now.
+    pub rate: Rate,
+}
+
+/// What one direction of a link did so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkTotals {
+    /// Bits that were sent.
+    pub bits: u64,
+    /// How long it was sending.
+    pub busy: Span,
+    /// Packets dropped in front of it.
+    pub drops: u64,
+    /// Packets that were sent.
+    pub sent: u64,
+    /// How long these waited in front of it, together.
+    pub waited: Span,
+    /// When the last packet is sent.
+    busy_until: Time,
+}
+
+impl LinkTotals {
+    /// Those at `now`: what is left to send of the last packet does not count yet.
+    fn by(self, now: Time) -> LinkTotals {
+        LinkTotals { busy: self.busy - self.busy_until.since(now), ..self }
+    }
+}
+
+/// The links in a stretch of the run.
+#[derive(Clone, Debug)]
+pub struct LinkInterval {
+    from: Time,
+    to: Time,
+    is_active: bool,
+    totals: [Vec<LinkTotals>; 2],
+    queueing: Vec<DelayHistogram>,
+}
+
+impl LinkInterval {
+    fn new(interval: &Interval, links: usize) -> LinkInterval {
+        LinkInterval {
+            from: interval.from(),
+            to: interval.to(),
+            is_active: false,
+            totals: [Vec::new(), Vec::new()],
+            queueing: vec![DelayHistogram::coarse(); links],
+        }
+    }
+
+    /// What a link did in it.
+    pub fn link(&self, link: usize) -> LinkTotals {
+        let [before, after] = [self.totals[0][link], self.totals[1][link]];
+        LinkTotals {
+            bits: after.bits - before.bits,
+            busy: after.busy - before.busy,
+            drops: after.drops - before.drops,
+            sent: after.sent - before.sent,
+            waited: after.waited - before.waited,
+            ..after
+        }
+    }
+
+    /// Queueing delays in front of a link.
+    pub fn queueing(&self, link: usize) -> &DelayHistogram {
+        &self.queueing[link]
+    }
+
+    fn begin(&mut self, now: Time, links: &[LinkTotals]) {
+        self.is_active = true;
+        self.totals[0] = links.iter().map(|totals| totals.by(now)).collect();
+    }
+
+    fn end(&mut self, now: Time, links: &[LinkTotals]) {
+        self.is_active = false;
+        self.totals[1] = links.iter().map(|totals| totals.by(now)).collect();
+        for link in 0..self.queueing.len() {
+            let sent = self.link(link).sent;
+            let queueing = &mut self.queueing[link];
+            queueing.record_zeros(sent.saturating_sub(queueing.count()));
+        }
+    }
+}
+
+/// All accounts of the links of a run.
+#[derive(Clone, Debug)]
+pub struct LinkAccounts {
+    links: Vec<LinkInfo>,
+    totals: Vec<LinkTotals>,
+    /// Those of the flows' accounts, in their order.
+    intervals: Vec<LinkInterval>,
+    step: Span,
+    series: Vec<LinkSeries>,
+    at_step: Vec<LinkTotals>,
+}
+
+impl LinkAccounts {
+    /// Accounts over the intervals of those of the flows.
+    pub fn new(links: Vec<LinkInfo>, flows: &FlowAccounts, extent: &Extent) -> LinkAccounts {
+        let samples = (extent.until.as_nanos() / extent.step.as_nanos()) as usize;
+        let plotted = if extent.with_series { links.len() } else { 0 };
+        LinkAccounts {
+            totals: vec![LinkTotals::default(); links.len()],
+            intervals: flows.intervals().iter().map(|i| LinkInterval::new(i, links.len())).collect(),
+            step: extent.step,
+            series: (0..plotted).map(|_| LinkSeries::with_room(samples)).collect(),
+            at_step: vec![LinkTotals::default(); links.len()],
+            links,
+        }
+    }
+
+    // ---- What happens
+
+    /// A link is used from now until then.
+    #[inline]
+    pub fn on_use(&mut self, link: usize, now: Time, until: Time) {
+        let totals = &mut self.totals[link];
+        totals.busy = totals.busy + (until - now);
+        totals.busy_until = until;
+    }
+
+    /// A packet of so many bits, which had waited so long, left by a link.
+    #[inline]
+    pub fn on_sent(&mut self, link: usize, bits: u64, waited: Span) {
+        let totals = &mut self.totals[link];
+        totals.bits += bits;
+        totals.sent += 1;
+        totals.waited = totals.waited + waited;
+        // Most packets find an idle link: those are made up for at the end of the interval.
+        if waited > Span::ZERO {
+            for interval in self.intervals.iter_mut().filter(|i| i.is_active) {
+                interval.queueing[link].record(waited.as_nanos());
+            }
+        }
+    }
+
+    /// A packet was dropped in front of a link.
+    pub fn on_drop(&mut self, link: usize) {
+        self.totals[link].drops += 1;
+    }
+
+    /// The rate of a link changes.
+    pub fn set_rate(&mut self, link: usize, rate: Rate) {
+        self.links[link].rate = rate;
+    }
+
+    /// The end of a step, or an end of an interval; `is_sample`: a step of the time series ends.
+    pub fn end_step(&mut self, now: Time, is_sample: bool) {
+        for interval in &mut self.intervals {
+            if interval.from == now {
+                interval.begin(now, &self.totals);
+            }
+            if interval.to == now {
+                interval.end(now, &self.totals);
+            }
+        }
+        if is_sample {
+            self.sample(now);
+        }
+    }
+
+    fn sample(&mut self, at: Time) {
+        let seconds = self.step.as_secs_f64();
+        for (index, series) in self.series.iter_mut().enumerate() {
+            let (now, before) = (self.totals[index].by(at), self.at_step[index]);
+            let sent = now.sent - before.sent;
+            let waited = now.waited - before.waited;
+            series.push(LinkSample {
+                throughput_bps: ((now.bits - before.bits) as f64 / seconds) as f32,
+                utilisation: ((now.busy - before.busy).as_secs_f64() / seconds) as f32,
+                // Little's law: packets that wait, on average, are their waiting times per second.
+                queue_packets: (waited.as_secs_f64() / seconds) as f32,
+                queue_ms: (sent > 0).then(|| (waited.as_millis_f64() / sent as f64) as f32),
+                drops: (now.drops - before.drops) as u32,
+            });
+        }
+        for (before, totals) in self.at_step.iter_mut().zip(&self.totals) {
+            *before = totals.by(at);
+        }
+    }
+
+    // ---- What came of it
+
+    /// Whether the interval between these two times has begun and is not over.
+    pub fn is_measuring(&self, (from, to): (Time, Time)) -> bool {
+        self.intervals.iter().any(|i| i.is_active && (i.from, i.to) == (from, to))
+    }
+
+    /// The links in an interval, by its place among those of the flows' accounts.
+    pub fn interval(&self, place: usize) -> &LinkInterval {
+        &self.intervals[place]
+    }
+
+    /// A row a link, of the interval at that place, which is so many seconds long.
+    pub fn rows(&self, place: usize, seconds: f64) -> Vec<LinkRow> {
+        let interval = &self.intervals[place];
+        let row = |(index, info): (usize, &LinkInfo)| {
+            let totals = interval.link(index);
+            LinkRow {
+                from: info.from.clone(),
+                to: info.to.clone(),
+                rate_bps: info.rate.as_bps_f64(),
+                utilisation: totals.busy.as_secs_f64() / seconds,
+                drops: totals.drops,
+                queue_ms: interval.queueing(index).queue_ms(),
+            }
+        };
+        self.links.iter().enumerate().map(row).collect()
+    }
+
+    /// Takes out the time series.
+    pub fn take_series(&mut self) -> Vec<LinkSeries> {
+        core::mem::take(&mut self.series)
+    }
+}
