@@ -154,6 +154,12 @@ impl Parameter {
     ) -> Parameter {
         Parameter { key, kind: ParameterKind::Switch, default, meaning, from }
     }
+
+    /// `variant`: whose values the defaults are, the article's unless another is named.
+    pub const fn variant(variants: &'static [Variant], from: &'static str) -> Parameter {
+        let kind = ParameterKind::Variant(variants);
+        Parameter { key: "variant", kind, default: "article", meaning: "whose values", from }
+    }
 }
 
 /// A parameter that is wrong; says what would be right.

@@ -2,7 +2,7 @@
 //! "QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking".
 //!
 //! Routers schedule Interests by class and flow so that the Data they bring back fits the link
-//! (CDS, `cds.rs`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
+//! (CDS, `cds/`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
 //! section IV-D 1), keep tables of what is to be had downstream and upstream (`tables.rs`, section
 //! IV-D 2), judge who is greedy (`greedy.rs`, section IV-C 3), choose next hops by them and write
 //! rates into packets (AF, `af.rs`, section IV-E);

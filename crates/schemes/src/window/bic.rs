@@ -24,7 +24,10 @@
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 
-use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
+use super::{
+    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, join,
+    min_window,
+};
 use crate::registry::Entry;
 
 /// What the codes have in common, and where W is as near to W_max as can be.
@@ -36,95 +39,88 @@ pub const ENTRY: Entry = Entry {
     title: "BIC over NDN: a binary search for the window",
     citation: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance \
                Networks, INFOCOM 2004",
-    parameters: &[
-        Parameter {
-            key: "variant",
-            kind: ParameterKind::Variant(&[
-                Variant { name: "article", defaults: &[] },
-                Variant {
-                    name: "pcon",
-                    defaults: &[
-                        ("beta", "0.5"),
-                        ("max_increment", "16"),
-                        ("min_increment", "0"),
-                        ("slow_start", "low_window"),
-                        ("initial_window", "1"),
-                        ("min_window", "1"),
-                        ("recovery", "segment"),
-                    ],
-                },
-                Variant {
-                    name: "pcon-client",
-                    defaults: &[
-                        ("beta", "0.8"),
-                        ("low_beta", "0.8"),
-                        ("max_increment", "16"),
-                        ("min_increment", "0"),
-                        ("slow_start", "low_window"),
-                        ("initial_window", "1"),
-                        ("min_window", "1"),
-                        ("react_to", "losses"),
-                        ("cwa", "false"),
-                        ("recovery", "segment"),
-                        ("add_rtt_suppress", "0.5"),
-                    ],
-                },
-            ]),
-            default: "article",
-            meaning: "whose values",
-            from: "paper: Xu et al.; files: ndn-consumer-pcon, and ndn-tools, pcon-client",
-        },
-        Parameter::number(
-            "beta",
-            (0.1, 0.99),
-            "0.875",
-            "what is left of W",
-            "paper: Xu et al., 1 − β with β = 0.125",
-        ),
-        Parameter::number(
-            "low_beta",
-            (0.1, 0.99),
-            "0.5",
-            "what is left of W below `low_window`",
-            "paper: Xu et al., as TCP",
-        ),
-        Parameter::number(
-            "low_window",
-            (1.0, 1e6),
-            "14",
-            "W from which on the law is BIC",
-            "paper: Xu et al., low_window",
-        ),
-        Parameter::number(
-            "max_increment",
-            (1.0, 1e6),
-            "32",
-            "S_max, most growth in a round trip",
-            "paper: Xu et al.",
-        ),
-        Parameter::number(
-            "min_increment",
-            (0.0, 1.0),
-            "0.01",
-            "S_min, least growth in a round trip",
-            "paper: Xu et al.",
-        ),
-        Parameter {
-            key: "slow_start",
-            kind: ParameterKind::Choice(&["ssthresh", "low_window"]),
-            default: "ssthresh",
-            meaning: "how far W doubles: to ssthresh; or only below `low_window` as well, and then only decreases \
+    parameters: &join::<_, _, _, 13>(
+        [
+            Parameter::variant(
+                &[
+                    Variant { name: "article", defaults: &[] },
+                    Variant {
+                        name: "pcon",
+                        defaults: &[
+                            ("beta", "0.5"),
+                            ("max_increment", "16"),
+                            ("min_increment", "0"),
+                            ("slow_start", "low_window"),
+                            ("initial_window", "1"),
+                            ("min_window", "1"),
+                            ("recovery", "segment"),
+                        ],
+                    },
+                    Variant {
+                        name: "pcon-client",
+                        defaults: &join::<_, _, _, 11>(
+                            [
+                                ("beta", "0.8"),
+                                ("low_beta", "0.8"),
+                                ("max_increment", "16"),
+                                ("min_increment", "0"),
+                                ("slow_start", "low_window"),
+                            ],
+                            PCON_CLIENT,
+                        ),
+                    },
+                ],
+                "paper: Xu et al.; files: ndn-consumer-pcon, and ndn-tools, pcon-client",
+            ),
+            Parameter::number(
+                "beta",
+                (0.1, 0.99),
+                "0.875",
+                "what is left of W",
+                "paper: Xu et al., 1 − β with β = 0.125",
+            ),
+            Parameter::number(
+                "low_beta",
+                (0.1, 0.99),
+                "0.5",
+                "what is left of W below `low_window`",
+                "paper: Xu et al., as TCP",
+            ),
+            Parameter::number(
+                "low_window",
+                (1.0, 1e6),
+                "14",
+                "W from which on the law is BIC",
+                "paper: Xu et al., low_window",
+            ),
+            Parameter::number(
+                "max_increment",
+                (1.0, 1e6),
+                "32",
+                "S_max, most growth in a round trip",
+                "paper: Xu et al.",
+            ),
+            Parameter::number(
+                "min_increment",
+                (0.0, 1.0),
+                "0.01",
+                "S_min, least growth in a round trip",
+                "paper: Xu et al.",
+            ),
+            Parameter {
+                key: "slow_start",
+                kind: ParameterKind::Choice(&["ssthresh", "low_window"]),
+                default: "ssthresh",
+                meaning: "how far W doubles: to ssthresh; or only below `low_window` as well, and then only decreases \
                       there set ssthresh",
-            from: "paper: RFC 5681, section 3.1, whose slow start BIC leaves as it is; \
+                from: "paper: RFC 5681, section 3.1, whose slow start BIC leaves as it is; \
                    files: ndn-consumer-pcon, pcon-client: `low_window`",
-        },
-        initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
-        min_window("2", "paper: RFC 5681, (4)"),
-        REACTION[0],
-        REACTION[1],
-        REACTION[2],
-        REACTION[3],
-    ],
+            },
+            initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
+            min_window("2", "paper: RFC 5681, (4)"),
+        ],
+        REACTION,
+    ),
     signals: &[],
     sharing: None,
     build: |params| {

@@ -28,10 +28,12 @@
 //! code compares with 0.99 of the last W_max.
 
 use weir_core::seam::DataReceived;
-use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::params::{Parameter, Params, Variant};
 use weir_core::units::{Span, Time};
 
-use super::{Bounds, Congestion, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window};
+use super::{
+    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window, join,
+};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -39,65 +41,60 @@ pub const ENTRY: Entry = Entry {
     name: "cubic",
     title: "CUBIC over NDN: a window by a cubic function of time",
     citation: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, CUBIC for Fast and Long-Distance Networks, RFC 9438",
-    parameters: &[
-        Parameter {
-            key: "variant",
-            kind: ParameterKind::Variant(&[
-                Variant { name: "article", defaults: &[] },
-                Variant {
-                    name: "pcon-client",
-                    defaults: &[
-                        ("beta", "0.8"),
-                        ("ahead", "false"),
-                        ("reno_friendly", "false"),
-                        ("initial_window", "1"),
-                        ("min_window", "1"),
-                        ("react_to", "losses"),
-                        ("cwa", "false"),
-                        ("recovery", "segment"),
-                        ("add_rtt_suppress", "0.5"),
-                    ],
-                },
-            ]),
-            default: "article",
-            meaning: "whose values",
-            from: "paper: RFC 9438; files: ndn-tools, pcon-client",
-        },
-        Parameter::number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
-        Parameter::number("beta", (0.1, 0.99), "0.7", "β, what is left of W", "paper: RFC 9438, section 4.6"),
-        Parameter::switch(
-            "fast_convergence",
-            "true",
-            "whether who had more before leaves the others something",
-            "paper: RFC 9438, section 4.7",
-        ),
-        Parameter::switch(
-            "reno_friendly",
-            "true",
-            "whether W is W_est at least",
-            "paper: RFC 9438, section 4.3",
-        ),
-        Parameter::switch(
-            "ahead",
-            "true",
-            "whether the target is that of a round trip later, 1.5·W at most, K that of W after the decrease, and t \
+    parameters: &join::<_, _, _, 12>(
+        [
+            Parameter::variant(
+                &[
+                    Variant { name: "article", defaults: &[] },
+                    Variant {
+                        name: "pcon-client",
+                        defaults: &join::<_, _, _, 9>(
+                            [("beta", "0.8"), ("ahead", "false"), ("reno_friendly", "false")],
+                            PCON_CLIENT,
+                        ),
+                    },
+                ],
+                "paper: RFC 9438; files: ndn-tools, pcon-client",
+            ),
+            Parameter::number("c", (0.001, 100.0), "0.4", "C, packets/s³", "paper: RFC 9438, section 5.1"),
+            Parameter::number(
+                "beta",
+                (0.1, 0.99),
+                "0.7",
+                "β, what is left of W",
+                "paper: RFC 9438, section 4.6",
+            ),
+            Parameter::switch(
+                "fast_convergence",
+                "true",
+                "whether who had more before leaves the others something",
+                "paper: RFC 9438, section 4.7",
+            ),
+            Parameter::switch(
+                "reno_friendly",
+                "true",
+                "whether W is W_est at least",
+                "paper: RFC 9438, section 4.3",
+            ),
+            Parameter::switch(
+                "ahead",
+                "true",
+                "whether the target is that of a round trip later, 1.5·W at most, K that of W after the decrease, and t \
              as it says; if not, the target is that of now, K is ∛(W_max·(1 − β)/C), and t all the time since the \
              decrease",
-            "paper: RFC 9438, section 4.2",
-        ),
-        initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
-        Parameter::number(
-            "min_window",
-            (1.0, 1000.0),
-            "2",
-            "the least W after a loss, and the least ssthresh, packets; marks may decrease W to 1",
-            "paper: RFC 9438, section 4.6",
-        ),
-        REACTION[0],
-        REACTION[1],
-        REACTION[2],
-        REACTION[3],
-    ],
+                "paper: RFC 9438, section 4.2",
+            ),
+            initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
+            Parameter::number(
+                "min_window",
+                (1.0, 1000.0),
+                "2",
+                "the least W after a loss, and the least ssthresh, packets; marks may decrease W to 1",
+                "paper: RFC 9438, section 4.6",
+            ),
+        ],
+        REACTION,
+    ),
     signals: &[],
     sharing: None,
     build: |params| {

@@ -180,6 +180,31 @@ pub(crate) const REACTION: [Parameter; 4] = [
     ),
 ];
 
+/// What ndn-tools' pcon-client does whichever law it has: defaults of its variants, behind those of the law.
+pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
+    ("initial_window", "1"),
+    ("min_window", "1"),
+    ("react_to", "losses"),
+    ("cwa", "false"),
+    ("recovery", "segment"),
+    ("add_rtt_suppress", "0.5"),
+];
+
+/// A law's own rows of a table, and behind them the rows that laws have in common. `ALL` is how many there are together.
+pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
+    own: [T; OWN],
+    common: [T; COMMON],
+) -> [T; ALL] {
+    assert!(ALL == OWN + COMMON, "as many rows as both tables have");
+    let mut all = [common[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < OWN { own[at] } else { common[at - OWN] };
+        at += 1;
+    }
+    all
+}
+
 /// W at first.
 pub(crate) const fn initial_window(default: &'static str, from: &'static str) -> Parameter {
     let kind = ParameterKind::Number(1.0, 1000.0);

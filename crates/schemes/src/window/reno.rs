@@ -22,9 +22,12 @@
 //! is not bounded by the lifetime, and a Nack is no sign to it; here both are as in the article.
 
 use weir_core::seam::DataReceived;
-use weir_core::seam::params::{Parameter, ParameterKind, Variant};
+use weir_core::seam::params::{Parameter, Variant};
 
-use super::{Bounds, Congestion, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, min_window};
+use super::{
+    Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, WindowLaw, WindowScheme, initial_window, join,
+    min_window,
+};
 use crate::registry::Entry;
 
 /// Its place in the list of schemes.
@@ -32,35 +35,21 @@ pub const ENTRY: Entry = Entry {
     name: "reno",
     title: "Reno over NDN: additive increase, multiplicative decrease of a window",
     citation: "M. Allman et al., RFC 5681; T. Henderson et al., RFC 6582",
-    parameters: &[
-        Parameter {
-            key: "variant",
-            kind: ParameterKind::Variant(&[
-                Variant { name: "article", defaults: &[] },
-                Variant {
-                    name: "pcon-client",
-                    defaults: &[
-                        ("initial_window", "1"),
-                        ("min_window", "1"),
-                        ("react_to", "losses"),
-                        ("cwa", "false"),
-                        ("recovery", "segment"),
-                        ("add_rtt_suppress", "0.5"),
-                    ],
-                },
-            ]),
-            default: "article",
-            meaning: "whose values",
-            from: "paper: RFC 5681; files: ndn-tools, pcon-client",
-        },
-        Parameter::number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
-        initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
-        min_window("2", "paper: RFC 5681, (4)"),
-        REACTION[0],
-        REACTION[1],
-        REACTION[2],
-        REACTION[3],
-    ],
+    parameters: &join::<_, _, _, 8>(
+        [
+            Parameter::variant(
+                &[
+                    Variant { name: "article", defaults: &[] },
+                    Variant { name: "pcon-client", defaults: &PCON_CLIENT },
+                ],
+                "paper: RFC 5681; files: ndn-tools, pcon-client",
+            ),
+            Parameter::number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
+            initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
+            min_window("2", "paper: RFC 5681, (4)"),
+        ],
+        REACTION,
+    ),
     signals: &[],
     sharing: None,
     build: |params| {
