@@ -23,7 +23,8 @@ pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
     let delta = policy.delta.iter().copied().find(|delta| !(*delta > 0.0 && *delta <= 1.0));
     let flows = policy.flow_weights.iter().map(|(_, weight)| *weight);
     let weight = policy.omega.iter().copied().chain(flows).find(|weight| !is_weight(*weight));
-    let limit = policy.flow_limits.iter().map(|(_, limit)| *limit).find(|limit| !(*limit > 0.0));
+    let limit =
+        policy.flow_limits.iter().map(|(_, limit)| *limit).find(|limit| limit.is_nan() || *limit <= 0.0);
     let delta = delta.map(|delta| format!("a class's part of {delta}: it is a number above 0, 1 at most"));
     let weight = weight.map(|weight| format!("a weight of {weight}: it is a number above 0"));
     delta.or(weight).or(limit.map(|limit| format!("a limit of {limit} bit/s: it is above 0")))

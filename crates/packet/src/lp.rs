@@ -18,7 +18,7 @@ use crate::tlv::{
 use alloc::vec::Vec;
 use core::fmt;
 
-/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`signal`](crate::signal)).
+/// TLV-TYPE numbers of NDNLPv2; signals have numbers of their own ([`signal`]).
 pub mod types {
     /// LpPacket.
     pub const LP_PACKET: u32 = 100;

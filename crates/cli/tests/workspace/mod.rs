@@ -1,5 +1,6 @@
 //! The crates of this workspace, as cargo describes them.
 #![allow(dead_code, reason = "each test file uses what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::Command;

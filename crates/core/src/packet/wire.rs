@@ -184,9 +184,7 @@ mod tests {
     use weir_packet::{NackReason, PitToken};
 
     fn interest() -> Packet {
-        let mut packet = Packet::default();
-        packet.nonce = 5;
-        packet.lifetime = Span::from_secs(2);
+        let mut packet = Packet { nonce: 5, lifetime: Span::from_secs(2), ..Packet::default() };
         packet.name.assign_segment(&HASHER, &name("/a/b"), 300).unwrap();
         packet.hop_limit = Some(9);
         packet.must_be_fresh = true;

@@ -15,7 +15,7 @@ pub trait Queue {
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next;
 
     /// An Interest or a Data arrived on this face: count it, rewrite its signals. For a Data this is
-    /// called after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`];
+    /// called after its PIT entry is found, so its flow is known, and before [`Strategy::on_data`](super::Strategy::on_data);
     /// one that nobody asked for is not shown, nor is a Nack.
     fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
 

@@ -8,7 +8,7 @@
 //! comes from a stranger, so the name is compared all the same. Otherwise the Data's name is looked
 //! up, and each of its prefixes of a length at which there are CanBePrefix entries.
 //!
-//! Entries expire by a [timing wheel](super::timing_wheel), up to one of its slots late.
+//! Entries expire by a timing wheel, up to one of its slots late.
 
 mod entry;
 
