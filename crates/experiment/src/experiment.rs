@@ -75,7 +75,9 @@ impl<'a> Experiment<'a> {
         Ok(Experiment {
             scenario,
             scheme,
-            inactive: weir_schemes::known(weir_schemes::PLAIN)?.resolve([]).expect("a scheme takes its own defaults"),
+            inactive: weir_schemes::known(weir_schemes::PLAIN)?
+                .resolve([])
+                .expect("a scheme takes its own defaults"),
             of_flows,
             seed: setup.seed,
             windows: windows(scenario, &setup.windows)?,
