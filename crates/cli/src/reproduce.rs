@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 /// An experiment with what is run of it.
-struct Experiment {
+struct PaperExperiment {
     /// At each point of its axes.
     points: Vec<Point>,
 }
@@ -90,7 +90,7 @@ impl Kept {
 pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let names = papers::experiments(&args.names)?;
-    let experiments = names.iter().map(|name| Experiment::load(name, args.scheme.as_deref()));
+    let experiments = names.iter().map(|name| PaperExperiment::load(name, args.scheme.as_deref()));
     let experiments = experiments.collect::<Result<Vec<_>, _>>()?;
     let seeds = args.seeds.list();
     // Of a paper's experiments some may state nothing about a scheme; who names one asks for what it states.
@@ -100,13 +100,13 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     if silent.len() == names.len() || silent.iter().any(|name| args.names.contains(name)) {
         return Err(nothing_stated(&silent, args.scheme.as_deref()).into());
     }
-    let experiments: Vec<Experiment> =
+    let experiments: Vec<PaperExperiment> =
         experiments.into_iter().filter(|one| !one.cases().is_empty()).collect();
-    let cases: Vec<Case<'_>> = experiments.iter().flat_map(Experiment::cases).collect();
+    let cases: Vec<Case<'_>> = experiments.iter().flat_map(PaperExperiment::cases).collect();
     let out = Out::open(args.out.as_deref(), args.json, &default_name(&args.names))?;
     let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
-    let experiment = |experiment: &Experiment| {
+    let experiment = |experiment: &PaperExperiment| {
         let cases = of_cases.by_ref().take(experiment.cases().len());
         experiment.row(cases.map(|(case, rows)| case.row(rows, out.dir().is_some())).collect())
     };
@@ -174,8 +174,8 @@ fn default_name(names: &[String]) -> String {
     }
 }
 
-impl Experiment {
-    fn load(name: &str, scheme: Option<&str>) -> Result<Experiment, Failure> {
+impl PaperExperiment {
+    fn load(name: &str, scheme: Option<&str>) -> Result<PaperExperiment, Failure> {
         let as_it_stands = load::scenario(name, &[])?;
         if let Some(scheme) = scheme {
             scheme_for(&as_it_stands, scheme)?;
@@ -190,7 +190,7 @@ impl Experiment {
         };
         let points =
             papers::points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
-        Ok(Experiment { points })
+        Ok(PaperExperiment { points })
     }
 
     fn cases(&self) -> Vec<Case<'_>> {

@@ -1,6 +1,7 @@
 //! Several scenarios compared: each at every point of its axes, and all of them in one summary.
 
 use weir_core::units::Span;
+use weir_experiment::Experiment;
 use weir_results::{
     LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
 };
@@ -13,15 +14,15 @@ use crate::out::Out;
 use crate::{Failure, load, papers, provenance};
 
 /// The scenarios.
-pub struct Several(Vec<Experiment>);
+pub struct Several(Vec<ComparedScenario>);
 
 /// One of them.
-struct Experiment {
-    points: Vec<Place>,
+struct ComparedScenario {
+    points: Vec<ComparedPoint>,
 }
 
 /// One of its points.
-struct Place {
+struct ComparedPoint {
     /// What picks it.
     axes: Vec<String>,
     point: Point,
@@ -36,24 +37,24 @@ impl Several {
     /// # Errors
     /// The first that is wrong, that none of the schemes can run any of them, or a setting of a scheme that does not run.
     pub fn load(request: &Request<'_>, names: &[String]) -> Result<Several, Failure> {
-        let all = names.iter().map(|name| Experiment::load(request, name));
+        let all = names.iter().map(|name| ComparedScenario::load(request, name));
         let all = Several(all.collect::<Result<_, _>>()?);
-        let can_run = all.places().any(|place| !place.schemes.is_empty());
-        let why = all.places().flat_map(|place| &place.left_out).next().map(|row| &row.why);
+        let can_run = all.points().any(|compared| !compared.schemes.is_empty());
+        let why = all.points().flat_map(|compared| &compared.left_out).next().map(|row| &row.why);
         if let (false, Some(why)) = (can_run, why) {
             return Err(format!("no scheme can run any of these scenarios: {why}").into());
         }
-        request.refuse_idle(all.places().map(|place| &place.point.scenario))?;
+        request.refuse_idle(all.points().map(|compared| &compared.point.scenario))?;
         Ok(all)
     }
 
     /// Runs all of them. What is written of each point goes into a folder of its own.
     pub fn summary(&self, request: &Request<'_>, out: &Out) -> Result<SummaryDocument, Failure> {
-        let of_place = |place: &Place| {
-            let runs = place.schemes.len() * request.seeds.len();
-            std::iter::repeat_n(place.point.scenario.duration, runs)
+        let of_point = |compared: &ComparedPoint| {
+            let runs = compared.schemes.len() * request.seeds.len();
+            std::iter::repeat_n(compared.point.scenario.duration, runs)
         };
-        let simulated: Vec<Span> = self.places().flat_map(of_place).collect();
+        let simulated: Vec<Span> = self.points().flat_map(of_point).collect();
         let shown = Shown::new(simulated.len(), simulated.into_iter());
         let scenarios = self.0.iter().map(|experiment| experiment.row(request, &shown, out));
         Ok(SummaryDocument {
@@ -65,13 +66,13 @@ impl Several {
         })
     }
 
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    fn points(&self) -> impl Iterator<Item = &ComparedPoint> {
         self.0.iter().flat_map(|experiment| &experiment.points)
     }
 }
 
-impl Experiment {
-    fn load(request: &Request<'_>, name: &str) -> Result<Experiment, Failure> {
+impl ComparedScenario {
+    fn load(request: &Request<'_>, name: &str) -> Result<ComparedScenario, Failure> {
         let mut axes = load::scenario(name, request.set())?.axes;
         // Who sets an axis has picked its point.
         let is_set = |axis: &Axis| {
@@ -79,12 +80,12 @@ impl Experiment {
             request.set().iter().any(|set| set.replace(' ', "").starts_with(&key))
         };
         axes.retain(|axis| !is_set(axis));
-        let points = papers::points(&axes).into_iter().map(|axes| Place::load(request, name, axes));
-        Ok(Experiment { points: points.collect::<Result<_, _>>()? })
+        let points = papers::points(&axes).into_iter().map(|axes| ComparedPoint::load(request, name, axes));
+        Ok(ComparedScenario { points: points.collect::<Result<_, _>>()? })
     }
 
     fn row(&self, request: &Request<'_>, shown: &Shown, out: &Out) -> Result<SummaryScenario, Failure> {
-        let points = self.points.iter().map(|place| place.row(request, shown, out));
+        let points = self.points.iter().map(|compared| compared.row(request, shown, out));
         let points = points.collect::<Result<_, _>>()?;
         let Scenario { name, title, source, flows, .. } = &self.points[0].point.scenario;
         let mut others: Vec<String> = flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
@@ -104,13 +105,13 @@ impl Experiment {
     }
 }
 
-impl Place {
-    fn load(request: &Request<'_>, name: &str, axes: Vec<String>) -> Result<Place, Failure> {
+impl ComparedPoint {
+    fn load(request: &Request<'_>, name: &str, axes: Vec<String>) -> Result<ComparedPoint, Failure> {
         let mut point = request.point(name, &axes)?;
         let (mut schemes, mut left_out) = (Vec::new(), Vec::new());
         for scheme in &request.schemes {
             let setup = request.setup(scheme, request.seeds[0], false);
-            let experiment = weir_experiment::Experiment::new(&point.scenario, &setup);
+            let experiment = Experiment::new(&point.scenario, &setup);
             match experiment.and_then(|experiment| World::build(&experiment).map(drop)) {
                 Ok(()) => schemes.push(scheme.clone()),
                 Err(error) => {
@@ -121,7 +122,7 @@ impl Place {
         }
         let parts = request.parts(&point.scenario);
         ask_when_settled(&mut point, &parts);
-        Ok(Place { axes, point, schemes, left_out })
+        Ok(ComparedPoint { axes, point, schemes, left_out })
     }
 
     /// Its runs; the page with all of their tables, and their reports, go into its folder.

@@ -84,7 +84,7 @@ pub struct FlowRow {
 /// One service class: its flows together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassRow {
-    /// The class.
+    /// Name of the service class.
     pub class: String,
     /// What its flows got.
     #[serde(flatten)]
@@ -94,7 +94,7 @@ pub struct ClassRow {
 /// One group of flows, those of one `[[flow]]` table, together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupRow {
-    /// The group.
+    /// Name of the group.
     pub group: String,
     /// What its flows got; without a delay where there are too many flows for percentiles of each.
     #[serde(flatten)]
@@ -124,7 +124,7 @@ pub struct TrafficFigures {
 /// Mean and percentiles of a delay, ms; `None` without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DelayMs {
-    /// Mean.
+    /// Mean over the packets.
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -154,7 +154,7 @@ pub struct LinkRow {
 /// Mean and 99th percentile of a queueing delay, ms; `None` without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueMs {
-    /// Mean.
+    /// Mean over the packets.
     pub mean: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
@@ -266,7 +266,7 @@ pub enum Bound {
 /// The mean of a figure over several seeds, and how far the mean of many more may be from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Mean over the seeds.
     pub mean: f64,
     /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
     /// the seed changes nothing.

@@ -9,11 +9,11 @@ use crate::model::RunDocument;
 /// Everything that is known of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The figures.
+    /// The figures over the whole run and its windows.
     pub document: RunDocument,
     /// The figures over time.
     pub series: Series,
-    /// The network.
+    /// Nodes, links and media, for drawing; empty in a world that does not see them.
     pub topology: Topology,
     /// The scenario's title.
     pub title: String,
@@ -75,7 +75,7 @@ pub struct FlowSample {
 /// One class over time: its flows summed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSeries {
-    /// The class.
+    /// Name of the service class.
     pub class: String,
     /// Data content delivered, bit/s.
     pub goodput_bps: Vec<f32>,
@@ -265,7 +265,7 @@ impl LinkSeries {
 /// The network of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
-    /// Its nodes.
+    /// All nodes, in the scenario's order.
     pub nodes: Vec<TopologyNode>,
     /// Its links, both directions as one; among them the pairs of stations of each medium.
     pub links: Vec<TopologyLink>,
@@ -302,7 +302,7 @@ impl Role {
 /// A node. Nodes with applications may forward for others besides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyNode {
-    /// Its name.
+    /// As the scenario calls it.
     pub name: String,
     /// What it is there for.
     pub role: Role,
@@ -329,7 +329,7 @@ pub struct TopologyLink {
 /// A medium that stations share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyMedium {
-    /// Its name.
+    /// As the scenario calls it.
     pub name: String,
     /// Names of the nodes that are on it.
     pub stations: Vec<String>,

@@ -2,16 +2,15 @@
 
 use crate::format::{self, Quantity, rate};
 use crate::model::{
-    ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, LinkComparison, PeriodRow,
-    TrafficComparison,
+    ComparedScheme, ComparisonDocument, DelayEstimates, DistanceComparison, DistanceEstimates,
+    LinkComparison, PeriodRow, TrafficComparison,
 };
 use crate::overlay;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use weir_measure::Report;
 use weir_measure::jain;
 use weir_measure::{
-    ClassRow, DistanceRow, Estimate, FlowRow, GroupRow, LinkRow, OptimumRow, RunDocument, TrafficFigures,
-    WindowRow,
+    ClassRow, Estimate, FlowRow, GroupRow, LinkRow, OptimumRow, RunDocument, TrafficFigures, WindowRow,
 };
 
 /// Links that a terminal shows.
@@ -121,15 +120,10 @@ fn period(names: &[&str], schemes: &[Vec<Part<'_>>]) -> PeriodRow {
 /// How far a scheme is from the optimum; none where no run knows it.
 fn distance(scheme: &str, runs: &[Part<'_>]) -> Option<DistanceComparison> {
     let known: Vec<&OptimumRow> = runs.iter().filter_map(|run| run.optimum).collect();
-    let mean = |of: fn(&DistanceRow) -> Option<f64>| estimate(known.iter().map(|row| of(&row.distance)));
     Some(DistanceComparison {
         scheme: scheme.to_owned(),
         objective: known.first()?.objective.clone(),
-        mean: mean(|row| row.mean),
-        largest: mean(|row| row.largest),
-        lowest: mean(|row| row.lowest),
-        highest: mean(|row| row.highest),
-        within_5_percent: mean(|row| row.within_5_percent),
+        distance: DistanceEstimates::of(known.iter().map(|row| &row.distance)),
     })
 }
 
@@ -322,8 +316,7 @@ impl ComparisonDocument {
         columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
         let row = |(at, row): (usize, &DistanceComparison)| {
             let mut cells = self.heads(at, &row.objective, &row.scheme);
-            let figures = [row.mean, row.lowest, row.highest, row.within_5_percent];
-            cells.extend(figures.map(|figure| self.cell(Quantity::Percent, figure)));
+            cells.extend(row.distance.shown().map(|figure| self.cell(Quantity::Percent, figure)));
             cells
         };
         let shown = rows.iter().enumerate().map(row).collect();

@@ -27,10 +27,10 @@ pub use format::{grouped, kind_of_source, named, rate};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
-    DelayEstimates, DistanceComparison, ExperimentRow, GainRow, HeldRow, LeftOutRow, LinkComparison,
-    OptimumCompletionRow, OptimumDocument, OptimumWindowRow, PeriodRow, ReproductionDocument, ShareRow,
-    StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario, TheoryRow,
-    TrafficComparison, WindowDistanceRow,
+    DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
+    LinkComparison, OptimumCompletionRow, OptimumDocument, OptimumWindowRow, PeriodRow, ReproductionDocument,
+    ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
+    TheoryRow, TrafficComparison, WindowDistanceRow,
 };
 pub use summary::{SummaryContext, SummaryRun};
 pub use table::{figures, summary, table, terminal_width};

@@ -11,7 +11,7 @@ use weir_measure::{Bound, Estimate};
 pub struct ComparisonDocument {
     /// The scenario's name, or the path of its file.
     pub scenario: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
     /// What was changed with `--set`, as given and in that order.
     pub set: Vec<String>,
@@ -19,7 +19,7 @@ pub struct ComparisonDocument {
     pub simulated_s: f64,
     /// The seeds that each scheme ran with.
     pub seeds: Vec<u64>,
-    /// The schemes.
+    /// A row a scheme that is compared, in the order of the command.
     pub schemes: Vec<ComparedScheme>,
     /// Their figures: over the whole run first, then over each measuring window.
     pub periods: Vec<PeriodRow>,
@@ -28,7 +28,7 @@ pub struct ComparisonDocument {
 /// One of several schemes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparedScheme {
-    /// Its name.
+    /// Name of the scheme.
     pub scheme: String,
     /// The variant of its parameters that the scenario names; left out for the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +59,21 @@ pub struct PeriodRow {
 /// How far a scheme is from the optimum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistanceComparison {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Which allocation is best.
     pub objective: String,
-    /// Mean over the flows of how far their goodputs are from the optimum's, as parts of it.
+    /// How far the goodputs of its flows are from the optimum's.
+    #[serde(flatten)]
+    pub distance: DistanceEstimates,
+}
+
+/// How far the goodputs of flows are from those of the optimum, each as a part of the latter; means over the seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistanceEstimates {
+    /// Mean over the flows.
     pub mean: Option<Estimate>,
-    /// The largest.
+    /// That of the flow that is furthest away.
     pub largest: Option<Estimate>,
     /// Of the flow that is furthest below, or least above: negative below.
     #[serde(default)]
@@ -82,7 +90,7 @@ pub struct DistanceComparison {
 pub struct TrafficComparison {
     /// The class, or the group.
     pub name: String,
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: Option<Estimate>,
@@ -108,7 +116,7 @@ pub struct LinkComparison {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Its rate, bit/s.
     pub rate_bps: f64,
@@ -123,7 +131,7 @@ pub struct LinkComparison {
 /// Mean and 99th percentile of a delay, ms, each a mean over the seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DelayEstimates {
-    /// Mean.
+    /// Mean over the packets.
     pub mean: Option<Estimate>,
     /// 99th percentile.
     pub p99: Option<Estimate>,
@@ -138,9 +146,9 @@ pub struct SummaryDocument {
     pub version: String,
     /// The seeds that each scheme ran with.
     pub seeds: Vec<u64>,
-    /// The schemes.
+    /// Names of the schemes that are compared, in the order of the command.
     pub schemes: Vec<String>,
-    /// The scenarios.
+    /// A row a scenario.
     pub scenarios: Vec<SummaryScenario>,
 }
 
@@ -149,7 +157,7 @@ pub struct SummaryDocument {
 pub struct SummaryScenario {
     /// The scenario's name, or the path of its file.
     pub scenario: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
     /// Where it comes from: paper, section, figure.
     pub source: String,
@@ -180,7 +188,7 @@ pub struct SummaryPoint {
 /// A scheme that could not run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeftOutRow {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Why, in words.
     pub why: String,
@@ -202,7 +210,7 @@ pub struct SummaryPeriod {
 /// A scheme's figures, of all flows together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryRow {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: Option<Estimate>,
@@ -236,7 +244,7 @@ pub struct SummaryRow {
 pub struct ReproductionDocument {
     /// The seeds that every case ran with.
     pub seeds: Vec<u64>,
-    /// The experiments.
+    /// A row an experiment.
     pub experiments: Vec<ExperimentRow>,
 }
 
@@ -246,7 +254,7 @@ pub struct ReproductionDocument {
 pub struct ExperimentRow {
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
     /// Where it comes from: paper, section, figure.
     pub source: String,
@@ -259,7 +267,7 @@ pub struct ExperimentRow {
 pub struct CaseRow {
     /// What picks the point with `--set`, such as `axis.ratio=0.4`; empty for an experiment without axes.
     pub set: Vec<String>,
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
     /// The report of the run with the first seed, from the folder of this document; `None` if none was
     /// written.
@@ -292,18 +300,9 @@ pub struct WindowDistanceRow {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// Mean over the flows.
-    pub mean: Option<Estimate>,
-    /// The largest.
-    pub largest: Option<Estimate>,
-    /// Of the flow that is furthest below, or least above: negative below.
-    #[serde(default)]
-    pub lowest: Option<Estimate>,
-    /// Of the flow that is furthest above, or least below.
-    #[serde(default)]
-    pub highest: Option<Estimate>,
-    /// The part of the flows that are within 5 %.
-    pub within_5_percent: Option<Estimate>,
+    /// How far they are.
+    #[serde(flatten)]
+    pub distance: DistanceEstimates,
 }
 
 /// One statement, checked in every seed.
@@ -354,7 +353,7 @@ pub struct TheoryRow {
 pub struct OptimumDocument {
     /// The scenario's name, or the path of its file.
     pub scenario: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
     /// What was changed with `--set`, as given and in that order.
     pub set: Vec<String>,
@@ -442,7 +441,7 @@ pub struct BestLinkRow {
 /// What a link grants a flow of a class that wants more.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShareRow {
-    /// The class.
+    /// Name of the service class.
     pub class: String,
     /// All bits of its Data, bit/s.
     pub rate_bps: f64,

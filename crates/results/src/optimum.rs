@@ -1,11 +1,13 @@
 //! The optimum: how far a run is from it, and its own tables.
 
+use crate::comparison::estimate;
 use crate::format::{NONE, Quantity, rate};
 use crate::model::{
-    BestFlowRow, BestLinkRow, BottleneckRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
+    BestFlowRow, BestLinkRow, BottleneckRow, DistanceEstimates, OptimumCompletionRow, OptimumDocument,
+    OptimumWindowRow,
 };
 use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
-use weir_measure::{DistanceRow, OptimumRow};
+use weir_measure::{DistanceRow, Estimate, OptimumRow};
 
 /// Rows of flows, links and bottlenecks that a terminal shows.
 const FLOWS_IN_TEXT: usize = 40;
@@ -13,6 +15,26 @@ const LINKS_IN_TEXT: usize = 12;
 const BOTTLENECKS_IN_TEXT: usize = 12;
 /// Flows whose gains stand in a row.
 const GAINS_SHOWN: usize = 3;
+
+impl DistanceEstimates {
+    /// Means over the runs.
+    pub fn of<'a>(runs: impl IntoIterator<Item = &'a DistanceRow>) -> DistanceEstimates {
+        let runs: Vec<&DistanceRow> = runs.into_iter().collect();
+        let mean = |of: fn(&DistanceRow) -> Option<f64>| estimate(runs.iter().map(|run| of(run)));
+        DistanceEstimates {
+            mean: mean(|run| run.mean),
+            largest: mean(|run| run.largest),
+            lowest: mean(|run| run.lowest),
+            highest: mean(|run| run.highest),
+            within_5_percent: mean(|run| run.within_5_percent),
+        }
+    }
+
+    /// Those that tables show, in the order of their columns.
+    pub(crate) fn shown(&self) -> [Option<Estimate>; 4] {
+        [self.mean, self.lowest, self.highest, self.within_5_percent]
+    }
+}
 
 /// How far a run is from the optimum, in words.
 pub(crate) fn sentence(row: &OptimumRow) -> String {

@@ -3,7 +3,8 @@
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};
 use crate::model::{
-    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
+    CaseOptimumRow, CaseRow, DistanceEstimates, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
+    WindowDistanceRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use weir_measure::{DistanceRow, Estimate, ExpectationRow};
@@ -54,18 +55,7 @@ impl CaseOptimumRow {
 impl WindowDistanceRow {
     /// How far the runs of all seeds are from the optimum over a window.
     pub fn of((from_s, to_s): (f64, f64), runs: &[DistanceRow]) -> WindowDistanceRow {
-        let mean = |of: fn(&DistanceRow) -> Option<f64>| {
-            Estimate::of(&runs.iter().filter_map(of).collect::<Vec<f64>>())
-        };
-        WindowDistanceRow {
-            from_s,
-            to_s,
-            mean: mean(|run| run.mean),
-            largest: mean(|run| run.largest),
-            lowest: mean(|run| run.lowest),
-            highest: mean(|run| run.highest),
-            within_5_percent: mean(|run| run.within_5_percent),
-        }
+        WindowDistanceRow { from_s, to_s, distance: DistanceEstimates::of(runs) }
     }
 }
 
@@ -228,10 +218,8 @@ impl ReproductionDocument {
             let mut cells: Vec<Cell> = vec![format!("{} s to {} s", window.from_s, window.to_s).into()];
             cells.extend(by_point.then(|| point(case).into()));
             cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
-            let figures = [&window.mean, &window.lowest, &window.highest, &window.within_5_percent];
-            let part =
-                |part: &Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());
-            cells.extend(figures.map(|figure| part(figure).into()));
+            let part = |part: Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());
+            cells.extend(window.distance.shown().map(|figure| part(figure).into()));
             cells
         };
         let known: Vec<(&CaseRow, &CaseOptimumRow)> =
