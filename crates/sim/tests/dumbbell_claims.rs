@@ -7,7 +7,7 @@ mod common;
 
 use std::fmt::Write;
 
-use common::{class, in_parallel, parse, run, scenario, window};
+use common::{class, in_parallel, measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::RunDocument;
 
@@ -260,7 +260,7 @@ fn expedited_data_is_hardly_delayed_whether_flows_start_together_or_spread() {
     let measured = in_parallel(&jobs, |(spread, ..)| {
         let spread = format!("defaults.flow.start_spread={spread}");
         let set = [spread.as_str(), "duration=60 s", "window.steady.to=60 s"];
-        let setup = Setup { windows: vec![window(20, 60)], with_series: false, ..Setup::default() };
+        let setup = Setup { with_series: false, ..measuring(&[(20, 60)]) };
         let document = run(&scenario("qsccp/dumbbell", &set), &setup).document;
         class(&document.windows.last().unwrap().classes, "EF").delay_ms
     });

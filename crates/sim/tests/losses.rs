@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{parse, run, scenario, window};
+use common::{measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_scenario::builtin;
 
@@ -39,7 +39,7 @@ fn what_a_link_loses_counts_for_the_link_and_for_the_flow() {
 fn what_drains_into_a_link_that_is_down_is_not_carried_by_it() {
     let down = "[[event]]\nname = \"cut\"\nat = \"5 s\"\nlink = \"alice-bob\"\nup = false\nsource = \"assumed: a test\"\n";
     let text = format!("{}\n{down}", builtin("examples/minimal").unwrap());
-    let setup = Setup { windows: vec![window(5, 10)], ..Setup::default() };
+    let setup = measuring(&[(5, 10)]);
     let report = run(&parse("cut", &text, &["scheme.fixed.window=60"]), &setup);
     let after = report.document.windows.last().unwrap();
     // Some thirty packets were queued; one may have been half sent.

@@ -4,22 +4,13 @@
 
 mod common;
 
-use common::{parse, run, scenario, window};
+use common::{measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::Report;
 
 /// R - S by two ways of these rates, over U with 10 ms and over V with 20 ms.
 fn two_ways(scheme: &str, rates: [&str; 2], rest: &str) -> String {
-    format!(
-        "title = \"two ways\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n\
-         [scheme]\ndefault = \"{scheme}\"\n[[node]]\nname = [\"A\", \"R\", \"U\", \"V\", \"S\", \"B\"]\n\
-         [defaults.link]\ndelay = \"10 ms\"\nqueue = \"20 packets\"\nrate = \"1 Gb/s\"\n\
-         [[link]]\nbetween = [\"A-R\", \"S-B\", \"U-S\", \"V-S\"]\n\
-         [[link]]\nends = [\"R\", \"U\"]\nrate = \"{}\"\n\
-         [[link]]\nends = [\"R\", \"V\"]\nrate = \"{}\"\ndelay = \"20 ms\"\n\
-         [routing]\npolicy = \"multipath\"\n{rest}",
-        rates[0], rates[1]
-    )
+    common::two_ways(scheme, "20 packets", [(rates[0], "10 ms"), (rates[1], "20 ms")], rest)
 }
 
 fn flow(name: &str, keys: &str) -> String {
@@ -34,8 +25,7 @@ fn fetch(name: &str, prefix: &str, keys: &str) -> String {
 }
 
 fn measured(text: &str, windows: &[(u64, u64)], seed: u64) -> Report {
-    let windows = windows.iter().map(|(from, to)| window(*from, *to)).collect();
-    run(&parse("test", text, &[]), &Setup { windows, seed, ..Setup::default() })
+    run(&parse("test", text, &[]), &Setup { seed, ..measuring(windows) })
 }
 
 /// Goodput of a flow in a window, Mb/s.

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{parse, run, window};
+use common::{goodput, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::{Report, WindowRow};
 
@@ -27,14 +27,7 @@ fn line(bottleneck: &str, rest: &str) -> String {
 
 /// R - S by two ways, 6 Mb/s over U and 3 Mb/s over V.
 fn two_ways(rest: &str) -> String {
-    format!(
-        "title = \"two ways\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n\
-         [scheme]\ndefault = \"qsccp\"\n[[node]]\nname = [\"A\", \"R\", \"U\", \"V\", \"S\", \"B\"]\n\
-         [defaults.link]\ndelay = \"10 ms\"\nqueue = \"50 packets\"\nrate = \"1 Gb/s\"\n\
-         [[link]]\nbetween = [\"A-R\", \"S-B\", \"U-S\", \"V-S\"]\n\
-         [[link]]\nends = [\"R\", \"U\"]\nrate = \"6 Mb/s\"\n\
-         [[link]]\nends = [\"R\", \"V\"]\nrate = \"3 Mb/s\"\n[routing]\npolicy = \"multipath\"\n{rest}"
-    )
+    common::two_ways("qsccp", "50 packets", [("6 Mb/s", "10 ms"), ("3 Mb/s", "10 ms")], rest)
 }
 
 /// A flow from B to A, with further keys.
@@ -58,12 +51,7 @@ fn event(at: u64, what: &str) -> String {
 }
 
 fn measured(text: &str, windows: &[(u64, u64)]) -> Report {
-    let windows = windows.iter().map(|&(from, to)| window(from, to)).collect();
-    run(&parse("changes", text, &[]), &Setup { windows, with_series: false, ..Setup::default() })
-}
-
-fn goodput(window: &WindowRow, prefix: &str) -> f64 {
-    window.flows.iter().find(|flow| flow.prefix == prefix).unwrap().goodput_bps
+    run(&parse("changes", text, &[]), &Setup { with_series: false, ..measuring(windows) })
 }
 
 /// Every flow of a window has this part of a bottleneck's Data, to within 3 %.
@@ -202,8 +190,7 @@ fn a_flow_is_what_the_operator_says_the_fib_entry_or_so_many_components() {
     let routes = "[[route]]\nprefix = [\"/m\", \"/n\"]\nhops = [\"A->R\", \"R->S\", \"S->B\"]\n";
     let text = line("10 Mb/s", &(flows + routes)).replace("\"60 s\"", "\"20 s\"");
     let share = |set: &[&str], prefix: &str| {
-        let windows = vec![window(5, 20)];
-        let setup = Setup { windows, with_series: false, ..Setup::default() };
+        let setup = Setup { with_series: false, ..measuring(&[(5, 20)]) };
         let report = run(&parse("prefixes", &text, set), &setup);
         goodput(&report.document.windows[0], prefix) / (ETA * 10e6 * CONTENT)
     };

@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write;
 
-use common::{parse, run, window};
+use common::{goodput, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::WindowRow;
 
@@ -38,13 +38,8 @@ fn measured(bottleneck: &str, kinds: &[Kind], (from, to): (u64, u64)) -> WindowR
             writeln!(text, "source_rate = \"{kbps} kb/s\"").unwrap();
         }
     }
-    let setup = Setup { windows: vec![window(from, to)], with_series: false, ..Setup::default() };
+    let setup = Setup { with_series: false, ..measuring(&[(from, to)]) };
     run(&parse("kinds", &text, &[]), &setup).document.windows.pop().unwrap()
-}
-
-/// Goodput of the flow of this prefix, b/s.
-fn flow(window: &WindowRow, prefix: &str) -> f64 {
-    window.flows.iter().find(|flow| flow.prefix == prefix).unwrap().goodput_bps
 }
 
 fn class(window: &WindowRow, name: &str) -> f64 {
@@ -62,7 +57,7 @@ fn a_flow_gets_what_many_sparse_flows_leave() {
         let kinds = [("big", "BE", 1, None, false), ("sparse", "BE", sparse, Some(8), false)];
         let window = measured("10 Mb/s", &kinds, (10, 30));
         let left = ETA * 10e6 - f64::from(sparse) * 8e3;
-        about(flow(&window, "/big/0"), left * CONTENT, 0.02);
+        about(goodput(&window, "/big/0"), left * CONTENT, 0.02);
     }
 }
 
@@ -79,11 +74,11 @@ fn flows_that_ignore_their_rates_do_not_push_out_the_one_that_keeps_to_it() {
     for bad in [1, 9, 12, 40] {
         let kinds = [("good", "BE", 1, None, false), ("bad", "BE", bad, Some(5000), true)];
         let window = measured("10 Mb/s", &kinds, (10, 30));
-        about(flow(&window, "/good/0"), share_beside(bad, 5e6, ETA * 10e6) * CONTENT, 0.1);
+        about(goodput(&window, "/good/0"), share_beside(bad, 5e6, ETA * 10e6) * CONTENT, 0.1);
     }
     let kinds = [("good", "EF", 1, None, false), ("bad", "EF", 15, Some(1000), true)];
     let window = measured("10 Mb/s", &kinds, (10, 30));
-    about(flow(&window, "/good/0"), share_beside(15, 1e6, 0.3 * ETA * 10e6) * CONTENT, 0.1);
+    about(goodput(&window, "/good/0"), share_beside(15, 1e6, 0.3 * ETA * 10e6) * CONTENT, 0.1);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{at, experiment, in_parallel, parse, refused, run, run_checking_wire, scenario, window, world};
+use common::{
+    at, experiment, in_parallel, measuring, parse, refused, run, run_checking_wire, scenario, world,
+};
 use weir_core::units::{Bytes, Rate};
 use weir_experiment::{ExperimentError, Setup};
 use weir_measure::to_json;
@@ -76,7 +78,7 @@ fn however_stations_load_the_medium_they_share_it_and_lose_nothing() {
         (5, 6, &both),
         (5, 5, mesh),
     ];
-    let setup = Setup { windows: vec![window(5, 20)], ..Setup::default() };
+    let setup = measuring(&[(5, 20)]);
     let reports = in_parallel(&loads, |(stations, _, flows)| run(&wifi(*stations, flows, &[], ""), &setup));
     for ((_, contending, flows), report) in loads.iter().zip(&reports) {
         let document = &report.document;
@@ -95,7 +97,7 @@ fn however_stations_load_the_medium_they_share_it_and_lose_nothing() {
 #[test]
 fn frames_that_are_lost_cost_air_and_no_data() {
     let flows = [("N1", "S"), ("S", "N1")];
-    let setup = Setup { windows: vec![window(5, 20)], ..Setup::default() };
+    let setup = measuring(&[(5, 20)]);
     let report = run(&wifi(1, &flows, &["medium.wifi.loss=0.1"], ""), &setup);
     assert!(report.document.flows.iter().all(|f| f.lost == 0), "a frame is sent seven times");
     let part = goodput(steady(&report)) / promised(2, 0.1, MBPS_24);
@@ -106,7 +108,7 @@ fn frames_that_are_lost_cost_air_and_no_data() {
 fn light_flows_have_what_they_ask_for_and_leave_the_rest_to_others() {
     let flows = [("N1", "S"), ("S", "N2"), ("S", "N1")];
     let set = ["flow.f1.source_rate=1 Mb/s", "flow.f2.source_rate=50 kb/s"];
-    let setup = Setup { windows: vec![window(5, 20)], ..Setup::default() };
+    let setup = measuring(&[(5, 20)]);
     let report = run(&wifi(2, &flows, &set, ""), &setup);
     let rates: Vec<f64> = steady(&report).flows.iter().map(|flow| flow.goodput_bps).collect();
     // Of 1107 bytes 1024 are content.
@@ -132,7 +134,7 @@ fn of_classes(stations: usize, classes: &[(&str, &str)]) -> Vec<f64> {
         }
     }
     let set: Vec<&str> = set.iter().map(String::as_str).collect();
-    let setup = Setup { windows: vec![window(5, 20)], ..Setup::default() };
+    let setup = measuring(&[(5, 20)]);
     let report = run(&wifi(stations, &flows, &set, ""), &setup);
     assert_eq!(report.document.flows.iter().map(|f| f.lost + f.retransmitted).sum::<u64>(), 0);
     steady(&report).flows.iter().map(|flow| flow.goodput_bps).collect()
@@ -164,8 +166,7 @@ fn a_delay_sensitive_class_has_its_part_of_the_medium_and_no_more() {
 #[test]
 fn one_that_begins_has_its_share_soon_and_one_that_ends_leaves_it() {
     let set = ["flow.f1.start=6 s", "flow.f1.stop=12 s"];
-    let windows = vec![window(4, 6), window(7, 12), window(13, 20)];
-    let setup = Setup { windows, ..Setup::default() };
+    let setup = measuring(&[(4, 6), (7, 12), (13, 20)]);
     let report = run(&wifi(1, &[("N1", "S"), ("S", "N1")], &set, ""), &setup);
     let rates = |n: usize| [0, 1].map(|f: usize| report.document.windows[n].flows[f].goodput_bps);
     let [alone, both, after] = [0, 1, 2].map(rates);
@@ -183,8 +184,7 @@ fn a_pair_of_stations_can_change_its_rate_and_its_loss() {
     let events = event("6 s", "rate = \"6 Mb/s\"")
         + &event("11 s", "rate = \"54 Mb/s\"")
         + &event("16 s", "loss = 0.2");
-    let windows = vec![window(2, 6), window(7, 11), window(12, 16), window(17, 20)];
-    let setup = Setup { windows, ..Setup::default() };
+    let setup = measuring(&[(2, 6), (7, 11), (12, 16), (17, 20)]);
     let report = run(&wifi(1, &[("N1", "S"), ("S", "N1")], &[], &events), &setup);
     let stages = [(24, 0.0), (6, 0.0), (54, 0.0), (54, 0.2)];
     for (window, (mbps, loss)) in report.document.windows.iter().zip(stages) {
@@ -196,8 +196,7 @@ fn a_pair_of_stations_can_change_its_rate_and_its_loss() {
 #[test]
 fn while_a_pair_is_apart_nothing_comes_through_and_afterwards_it_goes_on() {
     let events = event("6 s", "up = false") + &event("8 s", "up = true");
-    let windows = vec![window(6, 8), window(12, 20)];
-    let setup = Setup { windows, ..Setup::default() };
+    let setup = measuring(&[(6, 8), (12, 20)]);
     let report = run(&wifi(2, &[("N1", "S"), ("N2", "S")], &[], &events), &setup);
     let [apart, after] = [&report.document.windows[0], &report.document.windows[1]];
     assert!(apart.flows[0].goodput_bps < 0.01 * apart.flows[1].goodput_bps);

@@ -5,7 +5,7 @@ use std::thread;
 
 use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, ExperimentError, Setup};
-use weir_measure::{ClassRow, Report, TrafficFigures};
+use weir_measure::{ClassRow, Report, TrafficFigures, WindowRow};
 use weir_scenario::{Override, Scenario, builtin};
 use weir_sim::World;
 
@@ -20,9 +20,31 @@ pub fn parse(name: &str, text: &str, set: &[&str]) -> Scenario {
     Scenario::parse(name, name, text, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Measuring window, in seconds.
-pub fn window(from: u64, to: u64) -> (Span, Span) {
-    (Span::from_secs(from), Span::from_secs(to))
+/// R - S by two ways, over U and over V, of these rates and delays; else links are fast and take 10 ms. `rest` has what
+/// more the scenario has.
+pub fn two_ways(scheme: &str, queue: &str, [u, v]: [(&str, &str); 2], rest: &str) -> String {
+    format!(
+        "title = \"two ways\"\nsource = \"assumed: a test\"\nduration = \"60 s\"\n\
+         [scheme]\ndefault = \"{scheme}\"\n[[node]]\nname = [\"A\", \"R\", \"U\", \"V\", \"S\", \"B\"]\n\
+         [defaults.link]\ndelay = \"10 ms\"\nqueue = \"{queue}\"\nrate = \"1 Gb/s\"\n\
+         [[link]]\nbetween = [\"A-R\", \"S-B\", \"U-S\", \"V-S\"]\n\
+         [[link]]\nends = [\"R\", \"U\"]\nrate = \"{}\"\ndelay = \"{}\"\n\
+         [[link]]\nends = [\"R\", \"V\"]\nrate = \"{}\"\ndelay = \"{}\"\n\
+         [routing]\npolicy = \"multipath\"\n{rest}",
+        u.0, u.1, v.0, v.1
+    )
+}
+
+/// A run with further measuring windows, in seconds.
+pub fn measuring(windows: &[(u64, u64)]) -> Setup {
+    let window = |&(from, to): &(u64, u64)| (Span::from_secs(from), Span::from_secs(to));
+    Setup { windows: windows.iter().map(window).collect(), ..Setup::default() }
+}
+
+/// Goodput of the flow of this prefix, b/s.
+pub fn goodput(window: &WindowRow, prefix: &str) -> f64 {
+    let flow = window.flows.iter().find(|flow| flow.prefix == prefix);
+    flow.unwrap_or_else(|| panic!("flow {prefix}")).goodput_bps
 }
 
 /// A scenario, to be run in this way.
