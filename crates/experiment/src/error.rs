@@ -1,3 +1,5 @@
+//! What is wrong with a scenario, a scheme or a setup, for every world.
+
 use core::fmt;
 
 use weir_core::units::Span;

@@ -1,3 +1,5 @@
+//! The experiment: schemes, windows, nodes, links and what is measured.
+
 use std::collections::BTreeMap;
 
 use weir_core::name::NameHasher;
