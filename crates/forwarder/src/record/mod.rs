@@ -41,7 +41,7 @@ use crate::output::Output;
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// How the node was made.
 #[derive(Clone, Debug, Default, PartialEq)]
