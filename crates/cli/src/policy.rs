@@ -3,14 +3,16 @@
 use weir_core::seam::SharingPolicy;
 use weir_experiment::{ExperimentError, scheme_for};
 use weir_scenario::Scenario;
-use weir_schemes::registry::measure;
+use weir_schemes::registry::reference_policy;
 
-/// The policy of the scheme that is the scenario's measure ([`measure`]), with the scenario's parameters.
+/// The policy of the scheme that is the scenario's measure ([`reference_policy`]), with the scenario's parameters.
 ///
 /// # Errors
 /// A parameter of that scheme that is wrong.
 pub fn of(scenario: &Scenario) -> Result<SharingPolicy, ExperimentError> {
-    let Some((entry, sharing)) = measure(&scenario.scheme) else { return Ok(SharingPolicy::default()) };
+    let Some((entry, sharing)) = reference_policy(&scenario.scheme) else {
+        return Ok(SharingPolicy::default());
+    };
     Ok((sharing.policy)(&scheme_for(scenario, entry.name)?))
 }
 

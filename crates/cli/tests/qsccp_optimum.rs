@@ -31,7 +31,7 @@ fn network(seed: u64, nodes: u32, flows: u32, classes: &str, policy: &str) -> Sc
 
 /// That of the scheme with its defaults.
 fn policy() -> SharingPolicy {
-    let (entry, sharing) = weir_schemes::registry::measure("qsccp").unwrap();
+    let (entry, sharing) = weir_schemes::registry::reference_policy("qsccp").unwrap();
     (sharing.policy)(&entry.resolve([]).unwrap())
 }
 

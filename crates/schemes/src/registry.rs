@@ -81,7 +81,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 
 /// The scheme by whose policy the schemes of a scenario are compared, and the policy, so that the measure is the same
 /// whichever of them runs: `own`, the scenario's scheme, if it has a policy; or else the first in the list that has one.
-pub fn measure(own: &str) -> Option<(&'static Entry, Sharing)> {
+pub fn reference_policy(own: &str) -> Option<(&'static Entry, Sharing)> {
     let of = |entry: &'static Entry| entry.sharing.map(|sharing| (entry, sharing));
     find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))
 }

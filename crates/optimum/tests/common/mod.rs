@@ -48,7 +48,7 @@ pub fn built_in(name: &str, set: &[&str]) -> Scenario {
 
 /// The policy of the scheme by which the scenario's are compared.
 pub fn policy(scenario: &Scenario) -> SharingPolicy {
-    let (entry, sharing) = weir_schemes::registry::measure(&scenario.scheme).unwrap();
+    let (entry, sharing) = weir_schemes::registry::reference_policy(&scenario.scheme).unwrap();
     let given = scenario.scheme_params(entry.name).iter();
     let values = given.map(|param| (param.key.clone(), Value::from(&param.value)));
     (sharing.policy)(&entry.resolve(values).unwrap())
