@@ -11,9 +11,9 @@ use weir_scenario::Scenario;
 use weir_schemes::SCHEMES;
 
 use crate::batch::{Job, Seeds, Shown};
+use crate::compare_scenarios::ComparedScenarios;
 use crate::out::{self, Out};
 use crate::scenario_optimum::ScenarioOptimum;
-use crate::several::Several;
 use crate::{Failure, load, papers, terminal};
 
 /// What stands for every scheme that there is.
@@ -136,7 +136,7 @@ impl Request<'_> {
 
     /// Several scenarios, each at every point of its axes.
     fn compare_several(&self, names: &[String]) -> Result<(), Failure> {
-        let scenarios = Several::load(self, names)?;
+        let scenarios = ComparedScenarios::load(self, names)?;
         let out = self.out(if let [paper] = &self.args.scenarios[..] { paper } else { "several" })?;
         let document = scenarios.summary(self, &out)?;
         if let Some(dir) = out.dir() {

@@ -3,6 +3,7 @@
 mod app;
 mod batch;
 mod compare;
+mod compare_scenarios;
 mod cs;
 mod face;
 mod forward;
@@ -24,7 +25,6 @@ mod reproduce;
 mod route;
 mod run;
 mod scenario_optimum;
-mod several;
 mod status;
 mod strategy;
 mod terminal;

@@ -10,7 +10,7 @@
 //! weigh classes against each other, so a flow of class c has the weight ω_c·w/Σw, the sum over all flows
 //! of its class.
 
-use crate::model::{Allocation, Beside, Model, Stage};
+use crate::model::{Allocation, ChannelLoads, Model, Stage};
 use crate::network::{Conditions, Network};
 use crate::policy::{CLASSES, DELAY_SENSITIVE};
 use crate::program::{Answer, NoAnswer};
@@ -66,7 +66,7 @@ pub(crate) fn proportional(
 }
 
 /// Weighted max-min fairness: no rate can grow but at the cost of one that is no larger for its weight.
-/// `beside` is what Interests and Data take of each channel, to begin with: each have what the others leave.
+/// `others` is what Interests and Data take of each channel, to begin with: each have what the others leave.
 ///
 /// # Errors
 /// The solver gave up.
@@ -74,13 +74,13 @@ pub(crate) fn max_min(
     network: &Network,
     policy: &SharingPolicy,
     conditions: &Conditions,
-    beside: Beside,
+    others: ChannelLoads,
 ) -> Result<Allocation, NoAnswer> {
-    let mut known = beside.clone();
-    let mut stage = Stage::new(network, conditions, Some(policy), Some(beside));
+    let mut known = others.clone();
+    let mut stage = Stage::new(network, conditions, Some(policy), Some(others));
     for repeat in 1.. {
         max_min_beside(&mut stage, policy)?;
-        let mut now = Beside::of(network, &stage.allocation.load);
+        let mut now = ChannelLoads::of(network, &stage.allocation.load);
         let grown = |channel: usize| now.interests[channel] - known.interests[channel];
         let capacity = &conditions.capacity;
         let is_settled = |channel: usize| match repeat {

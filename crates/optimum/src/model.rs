@@ -49,16 +49,16 @@ pub(crate) struct Allocation {
 
 /// What Interests and Data take of each channel, bit/s.
 #[derive(Clone, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct ChannelLoads {
     pub interests: Vec<f64>,
     pub data: Vec<f64>,
 }
 
-impl Beside {
+impl ChannelLoads {
     /// With these loads on all arcs.
-    pub fn of(network: &Network, load: &[f64]) -> Beside {
+    pub fn of(network: &Network, load: &[f64]) -> ChannelLoads {
         let channels = 0..network.channels.len();
-        Beside {
+        ChannelLoads {
             interests: channels.clone().map(|channel| network.interests(channel, load)).collect(),
             data: channels.map(|channel| network.data(channel, load)).collect(),
         }
@@ -178,7 +178,7 @@ pub(crate) struct Stage<'n> {
     /// With a policy, its limits of classes hold.
     policy: Option<&'n SharingPolicy>,
     /// What is given of each channel; without it all take what they take.
-    beside: Option<Beside>,
+    others: Option<ChannelLoads>,
     alone: Vec<f64>,
     /// For each arc what it can carry if nothing else is on its links.
     width: Vec<f64>,
@@ -195,7 +195,7 @@ impl<'n> Stage<'n> {
         network: &'n Network,
         conditions: &'n Conditions,
         policy: Option<&'n SharingPolicy>,
-        beside: Option<Beside>,
+        others: Option<ChannelLoads>,
     ) -> Stage<'n> {
         let flows = network.stream_of.len();
         let arcs = network.stream_of_arc.len();
@@ -209,7 +209,7 @@ impl<'n> Stage<'n> {
             is_settled: vec![false; flows],
             conditions,
             policy,
-            beside,
+            others,
             alone: alone(network, conditions),
             width: network.streams.iter().flat_map(|stream| widths(network, stream, conditions)).collect(),
             paths: vec![Vec::new(); flows],
@@ -250,8 +250,8 @@ impl<'n> Stage<'n> {
     }
 
     /// Forgets what is settled, but not what was looked at.
-    pub fn begin_again(&mut self, beside: Beside) {
-        self.beside = Some(beside);
+    pub fn begin_again(&mut self, others: ChannelLoads) {
+        self.others = Some(others);
         self.is_settled.fill(false);
         self.fixed.fill(Vec::new());
         self.allocation.rate.fill(0.0);
@@ -444,10 +444,10 @@ impl<'n> Stage<'n> {
             return None;
         }
         let capacity = self.conditions.capacity[channel];
-        let room = match (&self.beside, counts) {
+        let room = match (&self.others, counts) {
             (None, _) => capacity,
-            (Some(beside), Counts::Interests) => room_for_interests(capacity, beside.data[channel]),
-            (Some(beside), _) => room_for_data(capacity, beside.interests[channel]),
+            (Some(others), Counts::Interests) => room_for_interests(capacity, others.data[channel]),
+            (Some(others), _) => room_for_data(capacity, others.interests[channel]),
         };
         Some(part * room / model.unit)
     }
@@ -481,7 +481,7 @@ impl<'n> Stage<'n> {
 
     /// By which factor Interests count against a bound: where they are not given, they take their part.
     fn interest_factor(&self, counts: Counts) -> f64 {
-        match (counts, &self.beside, self.policy) {
+        match (counts, &self.others, self.policy) {
             (Counts::Interests, ..) => 1.0,
             (Counts::Air, ..) => 0.0,
             (_, Some(_), _) => 0.0,

@@ -9,7 +9,7 @@ use weir_packet::ServiceClass;
 use crate::OptimumError;
 use crate::fair::{Fair, fair};
 use crate::global;
-use crate::model::{Allocation, Beside, alone};
+use crate::model::{Allocation, ChannelLoads, alone};
 use crate::network::{Channel, Conditions, Network};
 use crate::paths::Paths;
 
@@ -90,7 +90,7 @@ impl Solver<'_> {
             Objective::LinkFair => return Ok(self.link_fair(network, conditions)),
             Objective::MaxMin => {
                 let load = fair(network, policy, conditions).load;
-                global::max_min(network, policy, conditions, Beside::of(network, &load))
+                global::max_min(network, policy, conditions, ChannelLoads::of(network, &load))
             }
             Objective::Proportional => global::proportional(network, policy, conditions),
             Objective::MaxFlow => global::maximum_flow(network, conditions),

@@ -7,11 +7,11 @@ use crate::seam::LossEvent;
 struct Window {
     size: u32,
     longest_wait: Span,
-    told: std::rc::Rc<std::cell::RefCell<Vec<Told>>>,
+    told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Event {
     Data { segment: u64, rtt: Option<Span>, tag: u32 },
     Timeout(u64),
     Nack(u64),
@@ -25,13 +25,13 @@ impl FlowControl for Window {
         1000 + ev.segment as u32
     }
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        self.told.borrow_mut().push(Told::Data { segment: ev.segment, rtt: ev.rtt, tag: ev.tag });
+        self.told.borrow_mut().push(Event::Data { segment: ev.segment, rtt: ev.rtt, tag: ev.tag });
     }
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
-        self.told.borrow_mut().push(Told::Timeout(ev.segment));
+        self.told.borrow_mut().push(Event::Timeout(ev.segment));
     }
     fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
-        self.told.borrow_mut().push(Told::Nack(ev.segment));
+        self.told.borrow_mut().push(Event::Nack(ev.segment));
     }
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         rto.max(self.longest_wait).min(lifetime)
@@ -48,7 +48,7 @@ struct Bench {
     consumer: Consumer,
     pool: PacketPool,
     now: Time,
-    told: std::rc::Rc<std::cell::RefCell<Vec<Told>>>,
+    told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
 }
 
 impl Bench {
@@ -161,7 +161,7 @@ fn what_timed_out_is_asked_for_first_and_the_smallest_first_of_all() {
     let counters = *bench.consumer.counters();
     assert_eq!((counters.timeouts, counters.retransmitted, counters.sent), (3, 3, 8));
     let told = bench.told.borrow();
-    assert_eq!(told[1..], [Told::Timeout(0), Told::Timeout(2), Told::Timeout(3)]);
+    assert_eq!(told[1..], [Event::Timeout(0), Event::Timeout(2), Event::Timeout(3)]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn where_nothing_comes_a_new_segment_overtakes_what_is_lost() {
 fn where_no_new_segment_is_wanted_the_oldest_missing_one_is_asked_for_again() {
     let mut bench = on_a_short_path(Some(204));
     assert_eq!(bench.at(1040), [200]);
-    assert_eq!(*bench.told.borrow().last().unwrap(), Told::Timeout(200));
+    assert_eq!(*bench.told.borrow().last().unwrap(), Event::Timeout(200));
     assert_eq!(bench.consumer.pending(), 4);
     bench.now = Time::ZERO + Span::from_millis(1060);
     bench.data(200);
@@ -373,13 +373,13 @@ fn a_segment_that_was_sent_twice_gives_no_round_trip_time() {
     let delivery = bench.data(0).unwrap();
     assert_eq!(delivery.delay, Span::from_millis(1010), "the delay counts from the first sending");
     assert_eq!(bench.consumer.srtt(), None);
-    assert_eq!(*bench.told.borrow(), [Told::Timeout(0), Told::Data { segment: 0, rtt: None, tag: 1000 }]);
+    assert_eq!(*bench.told.borrow(), [Event::Timeout(0), Event::Data { segment: 0, rtt: None, tag: 1000 }]);
     bench.sent();
     bench.now += Span::from_millis(30);
     bench.data(1);
     assert_eq!(bench.consumer.srtt(), Some(Span::from_millis(30)));
     let last = bench.told.borrow().last().copied();
-    assert_eq!(last, Some(Told::Data { segment: 1, rtt: Some(Span::from_millis(30)), tag: 1001 }));
+    assert_eq!(last, Some(Event::Data { segment: 1, rtt: Some(Span::from_millis(30)), tag: 1001 }));
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn after_a_nack_the_consumer_waits_and_asks_again() {
     assert_eq!(bench.at(100), [0]);
     bench.nack(0);
     bench.nack(7);
-    assert_eq!(*bench.told.borrow(), [Told::Nack(0), Told::Nack(0)], "what is not pending is not lost");
+    assert_eq!(*bench.told.borrow(), [Event::Nack(0), Event::Nack(0)], "what is not pending is not lost");
     assert_eq!(bench.consumer.counters().nacks, 3);
 }
 

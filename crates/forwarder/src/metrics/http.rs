@@ -15,8 +15,8 @@ pub struct Request {
     answered: bool,
 }
 
-/// What a request asks for.
-enum Asked {
+/// What a request is answered with.
+enum Reply {
     /// The figures; the head only, or with its body.
     Figures { with_body: bool },
     /// Something that is not there, or cannot be done.
@@ -33,16 +33,16 @@ impl Request {
         let from = self.received.len().saturating_sub(3);
         let room = MAX_REQUEST - self.received.len();
         self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        let asked = match end_of_head(&self.received, from) {
-            Some(end) => asked(&self.received[..end]),
-            None if bytes.len() >= room => Asked::Error(431, "Request Header Fields Too Large"),
+        let reply = match end_of_head(&self.received, from) {
+            Some(end) => reply_to(&self.received[..end]),
+            None if bytes.len() >= room => Reply::Error(431, "Request Header Fields Too Large"),
             None => return None,
         };
         self.answered = true;
         self.received = Vec::new();
-        Some(match asked {
-            Asked::Figures { with_body } => response(200, "OK", CONTENT_TYPE, &figures(), with_body),
-            Asked::Error(status, reason) => {
+        Some(match reply {
+            Reply::Figures { with_body } => response(200, "OK", CONTENT_TYPE, &figures(), with_body),
+            Reply::Error(status, reason) => {
                 let body = format!("{reason}; the figures are at /metrics\n");
                 response(status, reason, "text/plain; charset=utf-8", &body, true)
             }
@@ -55,8 +55,8 @@ fn end_of_head(received: &[u8], from: usize) -> Option<usize> {
     received[from..].windows(4).position(|four| four == b"\r\n\r\n").map(|at| from + at)
 }
 
-fn asked(head: &[u8]) -> Asked {
-    let bad = Asked::Error(400, "Bad Request");
+fn reply_to(head: &[u8]) -> Reply {
+    let bad = Reply::Error(400, "Bad Request");
     let Ok(head) = core::str::from_utf8(head) else { return bad };
     let mut parts = head.lines().next().unwrap_or_default().split(' ');
     let (Some(method), Some(target), Some(version), None) =
@@ -67,10 +67,10 @@ fn asked(head: &[u8]) -> Asked {
     let path = target.split('?').next().unwrap_or_default();
     match (method, path, version) {
         (_, _, version) if !version.starts_with("HTTP/") => bad,
-        (_, _, version) if !version.starts_with("HTTP/1.") => Asked::Error(505, "HTTP Version Not Supported"),
-        ("GET" | "HEAD", "/metrics", _) => Asked::Figures { with_body: method == "GET" },
-        ("GET" | "HEAD", ..) => Asked::Error(404, "Not Found"),
-        _ => Asked::Error(405, "Method Not Allowed"),
+        (_, _, version) if !version.starts_with("HTTP/1.") => Reply::Error(505, "HTTP Version Not Supported"),
+        ("GET" | "HEAD", "/metrics", _) => Reply::Figures { with_body: method == "GET" },
+        ("GET" | "HEAD", ..) => Reply::Error(404, "Not Found"),
+        _ => Reply::Error(405, "Method Not Allowed"),
     }
 }
 

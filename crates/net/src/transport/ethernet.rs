@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 use weir_packet::{MAX_PACKET_SIZE, tlv};
 
 use super::device::{Device, invalid};
-use super::stream::Ends;
+use super::stream::FaceAddresses;
 use super::{Flushed, Peer, Received, Sent, Transport, Uris, datagram_sent};
 use crate::scope::{FaceScope, LinkType};
 use crate::uri::{FaceUri, Mac};
@@ -36,7 +36,7 @@ struct EthernetFace {
     header: [u8; HEADER],
     buffer: Box<[u8]>,
     malformed: u64,
-    ends: Ends,
+    addresses: FaceAddresses,
 }
 
 /// A face to a group or a host on the link of a network interface, given as `dev://` URI.
@@ -56,7 +56,7 @@ pub(super) fn connect(remote: Mac, local: &str) -> io::Result<Box<dyn Transport>
         };
         io::Error::new(error.kind(), format!("no Ethernet face on {}{hint} ({error})", device.name))
     })?;
-    let ends = Ends {
+    let addresses = FaceAddresses {
         remote: FaceUri::Ethernet(remote).to_string(),
         local: device.uri(),
         scope: FaceScope::NonLocal,
@@ -66,7 +66,7 @@ pub(super) fn connect(remote: Mac, local: &str) -> io::Result<Box<dyn Transport>
     header[6..12].copy_from_slice(&own.0);
     header[12..].copy_from_slice(&NDN_ETHERTYPE.to_be_bytes());
     let buffer = vec![0; HEADER + MAX_PACKET_SIZE].into();
-    Ok(Box::new(EthernetFace { socket, device, own, remote, header, buffer, malformed: 0, ends }))
+    Ok(Box::new(EthernetFace { socket, device, own, remote, header, buffer, malformed: 0, addresses }))
 }
 
 fn open(device: &Device, own: Mac, remote: Mac) -> io::Result<Socket> {
@@ -201,11 +201,11 @@ impl Transport for EthernetFace {
     }
 
     fn uris(&self) -> Uris<'_> {
-        self.ends.uris()
+        self.addresses.uris()
     }
 
     fn scope(&self) -> FaceScope {
-        self.ends.scope
+        self.addresses.scope
     }
 
     fn link_type(&self) -> LinkType {

@@ -220,18 +220,18 @@ pub(super) struct Stream<S> {
     connected: bool,
     reader: FrameReader,
     outbox: Outbox,
-    ends: Ends,
+    addresses: FaceAddresses,
 }
 
 /// What a face's ends are called, and where they are.
 #[derive(Clone, Debug)]
-pub(super) struct Ends {
+pub(super) struct FaceAddresses {
     pub(super) remote: String,
     pub(super) local: String,
     pub(super) scope: FaceScope,
 }
 
-impl Ends {
+impl FaceAddresses {
     pub(super) fn uris(&self) -> Uris<'_> {
         Uris { remote: &self.remote, local: &self.local }
     }
@@ -239,16 +239,16 @@ impl Ends {
 
 impl<S: StreamSocket> Stream<S> {
     /// On a socket that is connected, or is about to be.
-    pub(super) fn new(socket: S, connected: bool, options: Options, ends: Ends) -> Stream<S> {
-        let outbox = Outbox::new(options.buffer_for(ends.scope));
-        Stream { socket, connected, reader: FrameReader::default(), outbox, ends }
+    pub(super) fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
+        let outbox = Outbox::new(options.buffer_for(addresses.scope));
+        Stream { socket, connected, reader: FrameReader::default(), outbox, addresses }
     }
 
     /// Looks whether the connection is there; until then nothing is read or written.
     fn look(&mut self) -> io::Result<bool> {
         if !self.connected {
             let connected = self.socket.is_connected();
-            self.connected = connected.map_err(|error| not_connected(&self.ends.remote, &error))?;
+            self.connected = connected.map_err(|error| not_connected(&self.addresses.remote, &error))?;
         }
         Ok(self.connected)
     }
@@ -303,11 +303,11 @@ impl<S: StreamSocket> Transport for Stream<S> {
     }
 
     fn uris(&self) -> Uris<'_> {
-        self.ends.uris()
+        self.addresses.uris()
     }
 
     fn scope(&self) -> FaceScope {
-        self.ends.scope
+        self.addresses.scope
     }
 }
 

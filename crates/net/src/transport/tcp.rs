@@ -10,7 +10,7 @@ use nix::libc::EINPROGRESS;
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
 use super::accept::Acceptor;
-use super::stream::{Ends, Stream, StreamSocket, not_connected};
+use super::stream::{FaceAddresses, Stream, StreamSocket, not_connected};
 use super::{Listener, Options, Transport};
 use crate::scope::FaceScope;
 use crate::uri::{Endpoint, FaceUri};
@@ -46,8 +46,12 @@ impl StreamSocket for TcpStream {
 pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn Transport>> {
     let uri = FaceUri::Tcp(remote.clone()).to_string();
     let (socket, addr, local) = begin(remote).map_err(|error| not_connected(&uri, &error))?;
-    let ends = Ends { remote: uri, local: FaceUri::Tcp(local.into()).to_string(), scope: scope(addr, local) };
-    Ok(Box::new(Stream::new(socket, false, options, ends)))
+    let addresses = FaceAddresses {
+        remote: uri,
+        local: FaceUri::Tcp(local.into()).to_string(),
+        scope: scope(addr, local),
+    };
+    Ok(Box::new(Stream::new(socket, false, options, addresses)))
 }
 
 /// A socket that is connecting, and the addresses of both ends.
@@ -129,12 +133,12 @@ impl Listener for TcpListener {
         let Some((socket, remote)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
         prepare(&socket)?;
         let local = socket.local_addr()?;
-        let ends = Ends {
+        let addresses = FaceAddresses {
             remote: FaceUri::Tcp(remote.into()).to_string(),
             local: FaceUri::Tcp(local.into()).to_string(),
             scope: scope(remote, local),
         };
-        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, addresses))))
     }
 
     fn uri(&self) -> &str {

@@ -15,7 +15,7 @@ use std::hash::BuildHasher;
 use weir_packet::MAX_PACKET_SIZE;
 
 use super::device::{Device, invalid};
-use super::stream::Ends;
+use super::stream::FaceAddresses;
 use super::{Flushed, Peer, Received, Sent, Transport, Uris, datagram_sent};
 use crate::scope::{FaceScope, LinkType};
 use crate::uri::{Endpoint, FaceUri};
@@ -35,7 +35,7 @@ struct MulticastFace {
     mtu: usize,
     buffer: Box<[u8]>,
     malformed: u64,
-    ends: Ends,
+    addresses: FaceAddresses,
 }
 
 /// A face to a group on the link of a network interface, given as `dev://` URI or as the group's zone.
@@ -75,7 +75,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
         // One byte more, to know what is too long.
         buffer: vec![0; MAX_PACKET_SIZE + 1].into(),
         malformed: 0,
-        ends: Ends {
+        addresses: FaceAddresses {
             remote: FaceUri::Udp(group).to_string(),
             local: device.uri(),
             scope: FaceScope::NonLocal,
@@ -169,11 +169,11 @@ impl Transport for MulticastFace {
     }
 
     fn uris(&self) -> Uris<'_> {
-        self.ends.uris()
+        self.addresses.uris()
     }
 
     fn scope(&self) -> FaceScope {
-        self.ends.scope
+        self.addresses.scope
     }
 
     fn link_type(&self) -> LinkType {

@@ -13,7 +13,7 @@ use nix::sys::stat::{Mode, fchmod};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::accept::Acceptor;
-use super::stream::{Ends, Stream, StreamSocket, not_connected};
+use super::stream::{FaceAddresses, Stream, StreamSocket, not_connected};
 use super::{Listener, Options, Transport};
 use crate::scope::FaceScope;
 use crate::uri::FaceUri;
@@ -34,8 +34,8 @@ impl StreamSocket for UnixStream {
 pub(super) fn connect(path: &Path, options: Options) -> io::Result<Box<dyn Transport>> {
     let remote = FaceUri::Unix(path.to_owned()).to_string();
     let socket = UnixStream::connect(path).map_err(|error| not_connected(&remote, &error))?;
-    let ends = Ends { remote, local: fd_uri(&socket), scope: FaceScope::Local };
-    Ok(Box::new(Stream::new(socket, true, options, ends)))
+    let addresses = FaceAddresses { remote, local: fd_uri(&socket), scope: FaceScope::Local };
+    Ok(Box::new(Stream::new(socket, true, options, addresses)))
 }
 
 /// The end that has no address.
@@ -135,8 +135,9 @@ impl Listener for UnixListener {
 
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
         let Some((socket, _)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
-        let ends = Ends { remote: fd_uri(&socket), local: self.uri.clone(), scope: FaceScope::Local };
-        Ok(Some(Box::new(Stream::new(socket, true, self.options, ends))))
+        let addresses =
+            FaceAddresses { remote: fd_uri(&socket), local: self.uri.clone(), scope: FaceScope::Local };
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, addresses))))
     }
 
     fn uri(&self) -> &str {

@@ -34,7 +34,7 @@ use tungstenite::{Error, Message, WebSocket};
 use weir_packet::MAX_PACKET_SIZE;
 
 use super::accept::Acceptor;
-use super::stream::{Ends, Outbox, closed, not_connected};
+use super::stream::{FaceAddresses, Outbox, closed, not_connected};
 use super::{Flushed, Listener, Options, Peer, Received, Sent, Transport, Uris, tcp};
 use crate::scope::FaceScope;
 use crate::uri::{Endpoint, FaceUri};
@@ -113,7 +113,7 @@ struct WebSocketFace<S: Read + Write> {
     early: Vec<Bytes>,
     early_bytes: usize,
     early_limit: usize,
-    ends: Ends,
+    addresses: FaceAddresses,
 }
 
 /// Begins to connect to a server. Frames that are sent meanwhile wait; a failure comes with the next call.
@@ -133,16 +133,17 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
         Err(HandshakeError::Failure(error)) => return Err(not_connected(&uri, &io_error(error))),
         Ok((socket, _)) => State::Open(Box::new(socket)),
     };
-    let ends = Ends { remote: uri, local: FaceUri::WebSocketClient(local.into()).to_string(), scope };
+    let addresses =
+        FaceAddresses { remote: uri, local: FaceUri::WebSocketClient(local.into()).to_string(), scope };
     let early_limit = limit.max(MAX_PACKET_SIZE);
-    Ok(Box::new(WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit, ends }))
+    Ok(Box::new(WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit, addresses }))
 }
 
 impl<S: Read + Write + Source> WebSocketFace<S> {
     /// One whose handshake is done.
-    fn open(socket: WebSocket<Wire<S>>, ends: Ends) -> WebSocketFace<S> {
+    fn open(socket: WebSocket<Wire<S>>, addresses: FaceAddresses) -> WebSocketFace<S> {
         let state = State::Open(Box::new(socket));
-        WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit: 0, ends }
+        WebSocketFace { state, early: Vec::new(), early_bytes: 0, early_limit: 0, addresses }
     }
 
     fn wire(&mut self) -> Option<&mut Wire<S>> {
@@ -158,7 +159,7 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
         let State::Connecting(handshake) = std::mem::replace(&mut self.state, State::Failed) else {
             return Err(closed());
         };
-        let failed = |error| not_connected(&self.ends.remote, &error);
+        let failed = |error| not_connected(&self.addresses.remote, &error);
         match handshake.handshake() {
             Err(HandshakeError::Interrupted(handshake)) => {
                 self.state = State::Connecting(Box::new(handshake));
@@ -264,7 +265,7 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
         let Some(wire) = self.wire() else { return Err(closed()) };
         let sent = wire.send();
         let State::Open(socket) = &mut self.state else {
-            sent.map_err(|error| not_connected(&self.ends.remote, &error))?;
+            sent.map_err(|error| not_connected(&self.addresses.remote, &error))?;
             return Ok(Flushed::Blocked);
         };
         sent?;
@@ -289,11 +290,11 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
     }
 
     fn uris(&self) -> Uris<'_> {
-        self.ends.uris()
+        self.addresses.uris()
     }
 
     fn scope(&self) -> FaceScope {
-        self.ends.scope
+        self.addresses.scope
     }
 }
 
@@ -339,7 +340,7 @@ fn greet<S: Read + Write>(socket: S, limit: usize, is_foreign: &Rc<Cell<bool>>) 
 struct Handshake {
     token: Token,
     state: MidHandshake<ServerHandshake<Wire<TcpStream>, NoteOrigin>>,
-    ends: Ends,
+    addresses: FaceAddresses,
     is_foreign: Rc<Cell<bool>>,
 }
 
@@ -418,49 +419,51 @@ impl WebSocketListener {
         if self.poll.registry().register(&mut socket, token, interest).is_err() {
             return;
         }
-        let ends = Ends {
+        let addresses = FaceAddresses {
             remote: FaceUri::WebSocketClient(remote.into()).to_string(),
             local: FaceUri::WebSocket(local.into()).to_string(),
             scope: tcp::scope(remote, local),
         };
         let is_foreign = Rc::new(Cell::new(false));
-        let handshake = greet(socket, self.options.buffer_for(ends.scope), &is_foreign);
-        self.went_on(token, ends, is_foreign, handshake);
+        let handshake = greet(socket, self.options.buffer_for(addresses.scope), &is_foreign);
+        self.went_on(token, addresses, is_foreign, handshake);
     }
 
     fn shake_hands(&mut self, token: Token) {
         let Some(index) = self.handshakes.iter().position(|handshake| handshake.token == token) else {
             return;
         };
-        let Some(Handshake { state, ends, is_foreign, .. }) = self.handshakes.remove(index) else { return };
-        self.went_on(token, ends, is_foreign, state.handshake());
+        let Some(Handshake { state, addresses, is_foreign, .. }) = self.handshakes.remove(index) else {
+            return;
+        };
+        self.went_on(token, addresses, is_foreign, state.handshake());
     }
 
     /// A handshake is done, goes on, or has failed: then the connection is closed.
     fn went_on(
         &mut self,
         token: Token,
-        mut ends: Ends,
+        mut addresses: FaceAddresses,
         is_foreign: Rc<Cell<bool>>,
         handshake: Greeted<TcpStream>,
     ) {
         match handshake {
             Ok(mut socket) => {
                 if is_foreign.get() {
-                    ends.scope = FaceScope::NonLocal;
+                    addresses.scope = FaceScope::NonLocal;
                 }
                 let wire = socket.get_mut();
-                wire.outbox.set_limit(self.options.buffer_for(ends.scope));
+                wire.outbox.set_limit(self.options.buffer_for(addresses.scope));
                 let sent = wire.send();
                 if sent.and_then(|_| self.poll.registry().deregister(&mut wire.socket)).is_ok() {
-                    self.ready.push_back(WebSocketFace::open(socket, ends));
+                    self.ready.push_back(WebSocketFace::open(socket, addresses));
                 }
             }
             Err(HandshakeError::Interrupted(state)) => {
                 if self.handshakes.len() == MAX_HANDSHAKES {
                     self.handshakes.pop_front();
                 }
-                self.handshakes.push_back(Handshake { token, state, ends, is_foreign });
+                self.handshakes.push_back(Handshake { token, state, addresses, is_foreign });
             }
             Err(HandshakeError::Failure(_)) => {}
         }
@@ -505,8 +508,8 @@ pub fn echo<S: Read + Write + Source>(
             }
         }
     };
-    let ends = Ends { remote: String::new(), local: String::new(), scope: FaceScope::NonLocal };
-    let mut face = WebSocketFace::open(socket, ends);
+    let addresses = FaceAddresses { remote: String::new(), local: String::new(), scope: FaceScope::NonLocal };
+    let mut face = WebSocketFace::open(socket, addresses);
     for _ in left {
         let mut frames = Vec::new();
         face.receive(8, &mut |_, frame| {

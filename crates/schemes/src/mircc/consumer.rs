@@ -15,7 +15,7 @@ use weir_core::units::{Bytes, Rate, Span, Time};
 use super::Settings;
 use super::rates::Class;
 use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
-use super::untold::Untold;
+use super::unrated_window::UnratedWindow;
 use crate::path_label::{PATH_LABEL, PathLabel};
 
 /// More paths are not kept: the one not heard of for longest makes room.
@@ -55,7 +55,7 @@ pub(super) struct Consumer {
     /// max R_p/ΣR_p
     share: f64,
     explore_at: Time,
-    untold: Untold,
+    unrated_window: UnratedWindow,
 }
 
 impl Consumer {
@@ -67,7 +67,7 @@ impl Consumer {
             paths: Vec::new(),
             share: 1.0,
             explore_at: Time::ZERO,
-            untold: Untold::new(settings.unknown_capacity),
+            unrated_window: UnratedWindow::new(settings.unknown_capacity),
         }
     }
 
@@ -170,7 +170,7 @@ impl Consumer {
         if self.paths.iter().any(|path| path.steering == steering) {
             return None;
         }
-        self.untold.reset();
+        self.unrated_window.reset();
         let path = Path { label, steering, told: [0; 2], heard_at: now, due: [now; 2], credit: 0.0 };
         if self.paths.len() < PATHS {
             self.paths.push(path);
@@ -184,7 +184,7 @@ impl Consumer {
 
 impl FlowControl for Consumer {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        if self.paths.is_empty() && self.untold.permits(ev.pending) {
+        if self.paths.is_empty() && self.unrated_window.permits(ev.pending) {
             return Permit::Now;
         }
         Permit::At(self.first_due(ev.now).0)
@@ -210,7 +210,7 @@ impl FlowControl for Consumer {
         let signals = &ev.data.header().signals;
         let Some(primary) = signals.value(&PRIMARY_RATE) else {
             if self.paths.is_empty() {
-                self.untold.on_data(ev, self.size(ev.expected_size));
+                self.unrated_window.on_data(ev, self.size(ev.expected_size));
             }
             return;
         };
@@ -227,13 +227,13 @@ impl FlowControl for Consumer {
     /// Where routers say the rates, loss changes none. Where nobody does, it is all there is to go by.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         if self.paths.is_empty() {
-            self.untold.on_loss(ev);
+            self.unrated_window.on_loss(ev);
         }
     }
 
     fn gauge(&self) -> Gauge {
         if self.paths.is_empty() {
-            return Gauge::Window(self.untold.window());
+            return Gauge::Window(self.unrated_window.window());
         }
         let rate = self.paths.iter().flat_map(|path| CLASSES.map(|class| self.rate(path, class))).sum();
         Gauge::Rate(Rate::from_bps_f64(rate))
@@ -304,7 +304,7 @@ mod tests {
         }
 
         /// A Data that says nothing.
-        fn untold(&mut self, srtt: Span) {
+        fn unrated_window(&mut self, srtt: Span) {
             self.receive(&Packet::default(), 0, srtt);
         }
 
@@ -465,7 +465,7 @@ mod tests {
         let mut bench = Bench::new();
         for _ in 0..2000 {
             assert_eq!(bench.burst(), 1);
-            bench.untold(Span::ZERO);
+            bench.unrated_window(Span::ZERO);
         }
         assert!(bench.consumer.paths.is_empty());
         assert_eq!(bench.consumer.gauge(), Gauge::Window(1.0));
@@ -475,7 +475,7 @@ mod tests {
     fn data_without_rates_change_nothing_where_others_say_them() {
         let mut bench = two_paths();
         let (paths, told) = (bench.consumer.paths.clone(), bench.consumer.gauge());
-        (0..100).for_each(|_| bench.untold(Span::from_millis(50)));
+        (0..100).for_each(|_| bench.unrated_window(Span::from_millis(50)));
         assert_eq!(bench.consumer.gauge(), told);
         assert_eq!(bench.consumer.paths.len(), paths.len());
         bench.lose(7, 9);
@@ -494,7 +494,7 @@ mod tests {
             bench.now += rtt;
             let window = bench.pending as usize + bench.burst();
             assert!(window.abs_diff(trip + 1) <= 2, "{window} in round trip {trip}");
-            (0..window).for_each(|_| bench.untold(rtt));
+            (0..window).for_each(|_| bench.unrated_window(rtt));
         }
         bench.burst();
         let Gauge::Window(before) = bench.consumer.gauge() else { panic!("no path is known") };
@@ -509,7 +509,7 @@ mod tests {
     #[test]
     fn the_window_grows_to_no_more_than_a_face_without_a_rate_is_taken_for() {
         let mut bench = Bench::new();
-        (0..100_000).for_each(|_| bench.untold(Span::from_millis(10)));
+        (0..100_000).for_each(|_| bench.unrated_window(Span::from_millis(10)));
         let Gauge::Window(window) = bench.consumer.gauge() else { panic!("no path is known") };
         assert!((125.0..126.0).contains(&window), "{window}");
     }

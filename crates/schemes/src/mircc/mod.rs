@@ -51,7 +51,7 @@ mod rates;
 mod shaper;
 mod signals;
 mod steering;
-mod untold;
+mod unrated_window;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};

@@ -60,7 +60,7 @@ const WINDOW: u32 = 10;
 
 /// What somebody was told of late, and for how long it has not taken it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct OfferHistory {
     /// The least that it was told, with the discount for its queue, and the most, without: in this
     /// window and in the one before.
     least: [f64; 2],
@@ -72,21 +72,25 @@ pub(super) struct Told {
     is_known: bool,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0, is_known: false }
+impl Default for OfferHistory {
+    fn default() -> OfferHistory {
+        OfferHistory { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0, is_known: false }
     }
 }
 
-impl Told {
+impl OfferHistory {
     /// In a period it was told this much and asked for that.
     pub(super) fn note(&mut self, demand: f64, rate: f64, discount: f64, gamma: f64) {
         let told = rate * discount;
         self.untaken = if demand < gamma * told { (self.untaken + 1).min(PATIENCE) } else { 0 };
         self.is_known |= self.untaken == 0 || self.untaken == PATIENCE;
         if self.window == WINDOW {
-            *self =
-                Told { least: [f64::INFINITY, self.least[0]], most: [0.0, self.most[0]], window: 0, ..*self };
+            *self = OfferHistory {
+                least: [f64::INFINITY, self.least[0]],
+                most: [0.0, self.most[0]],
+                window: 0,
+                ..*self
+            };
         }
         self.window += 1;
         self.least[0] = self.least[0].min(told);
@@ -448,7 +452,7 @@ mod tests {
 
     #[test]
     fn nobody_is_new_any_more_who_took_what_it_was_told_or_had_the_time_to() {
-        let mut told = Told::default();
+        let mut told = OfferHistory::default();
         (1..PATIENCE).for_each(|_| told.note(1e6, 3e6, 1.0, GAMMA));
         let mut follows = told;
         assert!(told.is_new());
@@ -459,7 +463,7 @@ mod tests {
 
     #[test]
     fn what_was_told_is_remembered_for_one_to_two_windows() {
-        let mut told = Told::default();
+        let mut told = OfferHistory::default();
         told.note(1e6, 5e6, 0.2, GAMMA);
         for n in 1..=2 * WINDOW {
             assert!(n > WINDOW || near(told.least(), 1e6) && near(told.most(), 5e6), "{n}");

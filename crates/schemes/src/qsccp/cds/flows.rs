@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::qsccp::Settings;
 use crate::qsccp::greedy::{self, Greed};
 use crate::qsccp::index::CLASSES;
-use crate::qsccp::pecn::{self, ClassShare, FlowLoad, RateMeasure, Told};
+use crate::qsccp::pecn::{self, ClassShare, FlowLoad, OfferHistory, RateMeasure};
 use crate::qsccp::signals::TARGET_RATE;
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
@@ -64,7 +64,7 @@ pub(super) struct Flow {
     pub(super) place: u32,
     /// w: weight in the WDRR.
     pub(super) weight: f64,
-    pub(super) told: Told,
+    pub(super) offers: OfferHistory,
     /// TBRL of a flow that has a limit of its own, and whether it is out of the ring for lack of tokens.
     pub(super) limiter: Option<Meter>,
     pub(super) is_parked: bool,
@@ -108,7 +108,7 @@ pub(super) struct Class {
     /// Result of the last period: B_c, and how it is shared.
     pub(super) rate: f64,
     pub(super) share: ClassShare,
-    pub(super) told: Told,
+    pub(super) offers: OfferHistory,
     /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
     /// more than one Interest.
     pub(super) weights: f64,
@@ -136,14 +136,14 @@ impl Flow {
     }
 
     pub(super) fn load(&self) -> FlowLoad {
-        let Flow { weight, phi, told, .. } = *self;
+        let Flow { weight, phi, offers, .. } = *self;
         FlowLoad {
             weight,
             phi,
             demand: self.demand.rate(),
-            is_limited: told.is_limited(),
-            is_new: told.is_new(),
-            least_told: told.least(),
+            is_limited: offers.is_limited(),
+            is_new: offers.is_new(),
+            least_told: offers.least(),
         }
     }
 }
@@ -207,7 +207,7 @@ impl Class {
             largest_bits: 0,
             rate: 0.0,
             share: ClassShare::default(),
-            told: Told::default(),
+            offers: OfferHistory::default(),
             weights: 0.0,
             shared_weights: 0.0,
             joined_weights: 0.0,
@@ -231,7 +231,7 @@ impl Cds {
             weight,
             limiter,
             is_parked: false,
-            told: Told::default(),
+            offers: OfferHistory::default(),
             phi: 1.0,
             greed: Greed::default(),
             discounted_weight: weight,

@@ -6,7 +6,7 @@ use super::flows::LONG_WAIT;
 use super::{Cds, DT_CLASSES, FIRST_DT};
 use crate::qsccp::Settings;
 use crate::qsccp::index::CLASSES;
-use crate::qsccp::pecn::{self, Claim, ClassShare, Told};
+use crate::qsccp::pecn::{self, Claim, ClassShare, OfferHistory};
 
 /// What may wait is at least what comes back in this time: with a bound on the number of Interests
 /// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
@@ -51,14 +51,14 @@ impl Cds {
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
                 if let Some(rate) = flow.rate {
                     let discount = class.discount(flow);
-                    flow.told.note(flow.demand.rate(), rate, discount, gamma);
+                    flow.offers.note(flow.demand.rate(), rate, discount, gamma);
                     suggested += rate * discount;
                 }
             }
             if class.flows.is_empty() {
-                class.told = Told::default();
+                class.offers = OfferHistory::default();
             } else if suggested > 0.0 {
-                class.told.note(demand, suggested.min(class.rate), 1.0, gamma);
+                class.offers.note(demand, suggested.min(class.rate), 1.0, gamma);
             }
         }
     }
@@ -81,7 +81,7 @@ impl Cds {
             delay_sensitive += demands[c].min(rates[c]);
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
-            let told = &self.classes[FIRST_DT + i].told;
+            let told = &self.classes[FIRST_DT + i].offers;
             Claim {
                 weight: s.omega[i],
                 demand: demands[FIRST_DT + i],
@@ -129,7 +129,7 @@ impl Cds {
         for class in &mut self.classes {
             for &id in &class.flows {
                 let flow = &mut self.flows[id as usize];
-                let told = class.share.rate_of(&flow.load()).max(flow.told.most());
+                let told = class.share.rate_of(&flow.load()).max(flow.offers.most());
                 let is_over = flow.demand.rate() > greedy_ratio * told;
                 flow.greed.end_period(is_over, flow.demand.is_falling(), lambda);
                 flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };

@@ -13,7 +13,7 @@ use weir_core::units::{Bytes, Rate};
 
 /// The window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Untold {
+pub(super) struct UnratedWindow {
     window: f64,
     /// Rate above which W does not grow.
     most: Rate,
@@ -21,14 +21,14 @@ pub(super) struct Untold {
     lowers_from: u64,
 }
 
-impl Untold {
-    pub(super) fn new(most: Rate) -> Untold {
-        Untold { window: 1.0, most, lowers_from: 0 }
+impl UnratedWindow {
+    pub(super) fn new(most: Rate) -> UnratedWindow {
+        UnratedWindow { window: 1.0, most, lowers_from: 0 }
     }
 
     /// As at first: somebody has said a rate.
     pub(super) fn reset(&mut self) {
-        *self = Untold::new(self.most);
+        *self = UnratedWindow::new(self.most);
     }
 
     /// W, Interests.

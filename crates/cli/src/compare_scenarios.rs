@@ -14,7 +14,7 @@ use crate::out::Out;
 use crate::{Failure, load, papers, provenance};
 
 /// The scenarios.
-pub struct Several(Vec<ComparedScenario>);
+pub struct ComparedScenarios(Vec<ComparedScenario>);
 
 /// One of them.
 struct ComparedScenario {
@@ -31,14 +31,14 @@ struct ComparedPoint {
     left_out: Vec<LeftOutRow>,
 }
 
-impl Several {
+impl ComparedScenarios {
     /// Those of these names.
     ///
     /// # Errors
     /// The first that is wrong, that none of the schemes can run any of them, or a setting of a scheme that does not run.
-    pub fn load(request: &Request<'_>, names: &[String]) -> Result<Several, Failure> {
+    pub fn load(request: &Request<'_>, names: &[String]) -> Result<ComparedScenarios, Failure> {
         let all = names.iter().map(|name| ComparedScenario::load(request, name));
-        let all = Several(all.collect::<Result<_, _>>()?);
+        let all = ComparedScenarios(all.collect::<Result<_, _>>()?);
         let can_run = all.points().any(|compared| !compared.schemes.is_empty());
         let why = all.points().flat_map(|compared| &compared.left_out).next().map(|row| &row.why);
         if let (false, Some(why)) = (can_run, why) {
