@@ -25,7 +25,7 @@ pub(super) struct PacketIo {
 
 impl PacketIo {
     pub(super) fn new(connection: Connection, hasher: NameHasher, seed: u64) -> PacketIo {
-        let decoder = Decoder::new(hasher, Random::named(seed, "nonces"));
+        let decoder = Decoder::new(hasher, Random::named(seed, "nonces"), weir_packet::SignalSet::ALL);
         PacketIo { connection, decoder, pool: PacketPool::new(), packet: Vec::new() }
     }
 

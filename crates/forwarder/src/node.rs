@@ -14,7 +14,7 @@ use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{DecodeError, LpHeader, Name, NameRef};
+use weir_packet::{DecodeError, LpHeader, Name, NameRef, SignalSet};
 use weir_schemes::Resolved;
 
 use crate::config::{Config, Tables};
@@ -86,7 +86,7 @@ impl Node {
         Node {
             core,
             pool: PacketPool::new(),
-            decoder: Decoder::new(hasher, Random::named(seed, "nonces")),
+            decoder: Decoder::new(hasher, Random::named(seed, "nonces"), known_signals()),
             hasher,
             scheme,
             strategies,
@@ -411,6 +411,11 @@ fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy>
     add("best-route", "nfd", 5, core.add_strategy(Box::new(BestRoute::default())));
     add("multicast", "nfd", 5, core.add_strategy(Box::new(Multicast::default())));
     known
+}
+
+/// The signals of every scheme, whichever runs here: those of neighbours pass.
+fn known_signals() -> SignalSet {
+    weir_schemes::registry::signals().into_iter().map(|(signal, _)| signal).collect()
 }
 
 impl core::fmt::Debug for Node {

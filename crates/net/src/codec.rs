@@ -9,7 +9,7 @@ use weir_core::name::NameHasher;
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_packet::tlv::{MAX_PACKET_SIZE, types};
-use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket};
+use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket, SignalSet};
 
 /// Memory that packets are cut from: one allocation for many packets.
 #[derive(Debug, Default)]
@@ -37,13 +37,15 @@ pub struct Decoder {
     arena: Arena,
     /// Nonces for Interests that came without one.
     nonces: Random,
+    known: SignalSet,
     scratch: Vec<u8>,
 }
 
 impl Decoder {
-    /// One whose names are hashed like those of the node.
-    pub fn new(hasher: NameHasher, nonces: Random) -> Decoder {
-        Decoder { hasher, arena: Arena::default(), nonces, scratch: Vec::with_capacity(MAX_PACKET_SIZE) }
+    /// One whose names are hashed like those of the node, and which takes no signals but those `known`.
+    pub fn new(hasher: NameHasher, nonces: Random, known: SignalSet) -> Decoder {
+        let scratch = Vec::with_capacity(MAX_PACKET_SIZE);
+        Decoder { hasher, arena: Arena::default(), nonces, known, scratch }
     }
 
     /// Takes a bare Interest or Data, with the link header that it came with, into the pool.
@@ -59,10 +61,12 @@ impl Decoder {
         if wire.len() > MAX_PACKET_SIZE {
             return Err(DecodeErrorKind::TooLarge.at(0));
         }
-        match wire.first().map(|typ| u32::from(*typ)) {
+        let id = match wire.first().map(|typ| u32::from(*typ)) {
             Some(types::DATA) if header.nack().is_none() => self.data(header, wire, pool),
             _ => self.interest(header, wire, pool),
-        }
+        }?;
+        pool[id].header_mut().signals.retain(self.known);
+        Ok(id)
     }
 
     fn interest(

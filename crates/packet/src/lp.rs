@@ -754,6 +754,6 @@ mod tests {
 
     #[test]
     fn the_header_stays_small() {
-        assert!(size_of::<LpHeader>() <= 184, "{}", size_of::<LpHeader>());
+        assert!(size_of::<LpHeader>() <= 208, "{}", size_of::<LpHeader>());
     }
 }

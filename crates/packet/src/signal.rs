@@ -20,9 +20,6 @@ pub const LAST_TYPE: u32 = 956;
 /// How many type numbers there are for signals: every fourth.
 pub const TYPES: usize = ((LAST_TYPE - FIRST_TYPE) / 4 + 1) as usize;
 
-/// How many signals a packet carries at most. One more is not kept, as if this node did not know it.
-pub const MOST: usize = 12;
-
 /// The place of a signal's bit in [`Signals`]; `None` if this is not the type number of a signal.
 #[inline]
 const fn bit_of(type_number: u32) -> Option<u16> {
@@ -89,9 +86,25 @@ const fn type_of(bit: u16) -> u32 {
     FIRST_TYPE + 4 * bit.trailing_zeros()
 }
 
+/// Which signals a node knows: what it does not know goes no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalSet(u16);
+
+impl SignalSet {
+    /// Every number of the space, declared or not: for who passes nothing on.
+    pub const ALL: SignalSet = SignalSet((1 << TYPES) - 1);
+}
+
+impl FromIterator<Signal> for SignalSet {
+    fn from_iter<I: IntoIterator<Item = Signal>>(signals: I) -> SignalSet {
+        SignalSet(signals.into_iter().fold(0, |set, signal| set | signal.bit))
+    }
+}
+
 /// The signals that a packet carries.
 ///
-/// A packet carries few of them, and each hop touches it: so values stand side by side, in the order of
+/// There is room for all, so that no neighbour can fill it and keep out what this node writes. A packet carries
+/// few of them, and each hop touches it: so values stand side by side, in the order of
 /// their type numbers, and a bit set says whose they are. There is no allocation.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
@@ -101,12 +114,12 @@ pub struct Signals {
     /// How many bits are set.
     count: u8,
     /// Their values; anything beyond `count`.
-    values: [u64; MOST],
+    values: [u64; TYPES],
 }
 
 impl Signals {
     /// No signal.
-    pub const NONE: Signals = Signals { present: 0, count: 0, values: [0; MOST] };
+    pub const NONE: Signals = Signals { present: 0, count: 0, values: [0; TYPES] };
 
     /// Where the value of a signal is, or would be.
     #[inline]
@@ -142,9 +155,6 @@ impl Signals {
         let place = self.place(bit);
         if self.present & bit == 0 {
             let count = usize::from(self.count);
-            if count == MOST {
-                return;
-            }
             if place < count {
                 self.values.copy_within(place..count, place + 1);
             }
@@ -165,6 +175,16 @@ impl Signals {
         self.values.copy_within(place + 1..count, place);
         self.present &= !signal.bit;
         self.count -= 1;
+    }
+
+    /// Removes the signals that are not in `known`.
+    #[inline]
+    pub fn retain(&mut self, known: SignalSet) {
+        if self.present & !known.0 != 0 {
+            let all = core::mem::replace(self, Signals::NONE);
+            let known = all.iter().filter(|(typ, _)| bit_of(*typ).is_some_and(|bit| bit & known.0 != 0));
+            known.for_each(|(typ, value)| self.set_type(typ, value));
+        }
     }
 
     /// Lowers a signal to at most `bound`; an absent signal counts as infinite.
@@ -201,7 +221,7 @@ impl Signals {
 
     #[inline]
     fn values(&self) -> &[u64] {
-        &self.values[..usize::from(self.count).min(MOST)]
+        &self.values[..usize::from(self.count).min(TYPES)]
     }
 
     /// Length on the wire of the header fields, bytes.
@@ -333,18 +353,23 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_too_many_is_not_kept() {
-        let mut signals = Signals::NONE;
-        for (i, signal) in all().iter().rev().enumerate() {
-            signals.set(signal, i as u64);
+    fn there_is_room_for_a_signal_whatever_a_neighbour_has_filled_in() {
+        for kept_out in all() {
+            let mut signals = Signals::NONE;
+            all().iter().filter(|other| **other != kept_out).for_each(|other| signals.set(other, 7));
+            signals.lower(&kept_out, 5);
+            assert_eq!((signals.value(&kept_out), signals.iter().count()), (Some(5), TYPES));
         }
-        assert_eq!(signals.iter().count(), MOST);
-        assert_eq!((signals.value(&all()[0]), signals.value(&all()[TYPES - 1])), (None, Some(0)));
-        // What is there can be changed, and gives room when it goes.
-        signals.set(&all()[TYPES - 1], 70);
-        signals.clear(&all()[TYPES - 2]);
-        signals.set(&all()[0], 80);
-        assert_eq!((signals.value(&all()[0]), signals.value(&all()[TYPES - 1])), (Some(80), Some(70)));
+    }
+
+    #[test]
+    fn what_a_node_does_not_know_goes_and_the_rest_stays() {
+        let mut signals = Signals::NONE;
+        all().iter().zip(1..).for_each(|(signal, value)| signals.set(signal, value));
+        signals.retain(SignalSet::ALL);
+        assert_eq!(signals.iter().count(), TYPES);
+        signals.retain([Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE].into_iter().collect());
+        assert_eq!(signals.iter().collect::<Vec<_>>(), [(900, 1), (912, 4)]);
     }
 
     proptest! {
@@ -356,11 +381,10 @@ mod tests {
             for (at, value) in steps {
                 let signal = all()[at];
                 match value {
-                    Some(value) if map.len() < MOST || map.contains_key(&signal.type_number()) => {
+                    Some(value) => {
                         signals.set(&signal, value);
                         map.insert(signal.type_number(), value);
                     }
-                    Some(_) => {}
                     None => {
                         signals.clear(&signal);
                         map.remove(&signal.type_number());
@@ -374,7 +398,7 @@ mod tests {
                 signals.iter().for_each(|(typ, value)| anew.set_type(typ, value));
                 prop_assert_eq!(anew, signals);
                 let mut copy = Signals::NONE;
-                all().iter().skip(at % 5).take(MOST).for_each(|signal| copy.set(signal, 1));
+                all().iter().skip(at % 5).take(TYPES).for_each(|signal| copy.set(signal, 1));
                 copy.copy_from(&signals);
                 prop_assert_eq!(copy, signals);
                 prop_assert_eq!(signals.is_empty(), map.is_empty());

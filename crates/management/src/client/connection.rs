@@ -136,11 +136,22 @@ impl Connection {
     }
 }
 
+/// How long to wait until a listener may have room for one more.
+const BACKLOG_PAUSE: Span = Span::from_millis(10);
+
 /// Connects, and waits until the connection is there.
 fn connect_to(uri: &FaceUri, poll: &mut Poll, token: Token, timeout: Span) -> io::Result<Box<dyn Transport>> {
-    let mut transport = begin(uri, poll.registry(), token)?;
     let (clock, mut events) = (Clock::start(), Events::with_capacity(4));
     let until = clock.now() + timeout;
+    let mut transport = loop {
+        match begin(uri, poll.registry(), token) {
+            // A Unix socket whose backlog is full: the forwarder is there, and accepts soon.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && clock.now() < until => {
+                wait(poll, &mut events, BACKLOG_PAUSE)?;
+            }
+            begun => break begun?,
+        }
+    };
     while !is_connected(&mut *transport)? {
         if !wait(poll, &mut events, until.since(clock.now()))? {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));

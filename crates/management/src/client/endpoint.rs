@@ -121,9 +121,8 @@ impl Endpoint {
     pub fn face_uris(&self) -> io::Result<Vec<FaceUri>> {
         match self {
             Endpoint::Unix(path) => {
-                let uri = format!("unix://{}", std::path::absolute(path)?.display());
-                let bad = |error| io::Error::new(io::ErrorKind::InvalidInput, format!("{error}"));
-                Ok(vec![uri.parse().map_err(bad)?])
+                // As it is given: a short relative path may be too long for a socket's address when it is absolute.
+                Ok(vec![FaceUri::Unix(path.clone())])
             }
             Endpoint::Tcp { .. } => {
                 Ok(self.addresses()?.into_iter().map(|at| FaceUri::Tcp(at.into())).collect())
