@@ -27,7 +27,7 @@ pub use name::{Component, Name, NameRef, UriError, component_type};
 pub use packet::{NetPacket, Payload, decode_frame};
 #[cfg(feature = "crypto")]
 pub use sign::{Signer, Verifier};
-pub use signal::{ServiceClass, Signal, SignalSet, Signals};
+pub use signal::{CompactSignals, ServiceClass, Signal, SignalSet, Signals};
 pub use signature::{KeyLocator, Signature, SignatureInfo, SignatureType, ValidityPeriod};
 pub use tlv::{DecodeError, DecodeErrorKind, MAX_PACKET_SIZE};
 

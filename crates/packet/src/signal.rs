@@ -248,6 +248,51 @@ impl core::fmt::Debug for Signals {
     }
 }
 
+/// Signals in half a cache line, where they fit: for tables that keep those of many packets.
+///
+/// A packet carries few signals, and almost all values are below 2^32.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+pub struct CompactSignals {
+    /// As in [`Signals`].
+    present: u16,
+    values: [u32; CompactSignals::MOST],
+}
+
+impl CompactSignals {
+    /// How many signals fit.
+    const MOST: usize = 7;
+
+    /// Makes these the signals of `other`. Whether they fit; if not, these are none.
+    #[inline]
+    pub fn set(&mut self, other: &Signals) -> bool {
+        let values = other.values();
+        let mut fits = values.len() <= CompactSignals::MOST;
+        for (slot, value) in self.values.iter_mut().zip(values) {
+            *slot = *value as u32;
+            fits &= u64::from(*slot) == *value;
+        }
+        self.present = if fits { other.present } else { 0 };
+        fits
+    }
+
+    /// Whether there is no signal at all.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// The signals in full.
+    pub fn expand(&self) -> Signals {
+        let mut signals =
+            Signals { present: self.present, count: self.present.count_ones() as u8, ..Signals::NONE };
+        for (slot, value) in signals.values.iter_mut().zip(self.values) {
+            *slot = u64::from(value);
+        }
+        signals
+    }
+}
+
 /// Service classes (QSCCP, section IV-B), numbered as in the authors' published files.
 ///
 /// The field's value modulo 8 is the class; a value of 8 to 15 is the same class with a mark that
@@ -372,7 +417,36 @@ mod tests {
         assert_eq!(signals.iter().collect::<Vec<_>>(), [(900, 1), (912, 4)]);
     }
 
+    #[test]
+    fn few_and_small_signals_fit_in_half_a_cache_line() {
+        assert_eq!(size_of::<CompactSignals>(), 32);
+        let first = |n: usize, value: u64| {
+            let mut signals = Signals::NONE;
+            all().iter().rev().take(n).for_each(|signal| signals.set(signal, value));
+            signals
+        };
+        let below = u64::from(u32::MAX);
+        let mut compact = CompactSignals::default();
+        for (signals, fits) in [(first(7, below), true), (first(8, 1), false), (first(1, below + 1), false)] {
+            assert_eq!(compact.set(&signals), fits);
+            assert_eq!(compact.is_empty(), !fits);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn signals_that_fit_come_back_as_they_were(
+            values in prop::collection::vec((0..TYPES, 0..=u64::from(u32::MAX)), 0..8),
+        ) {
+            let (mut signals, mut compact) = (Signals::NONE, CompactSignals::default());
+            prop_assert!(compact.set(&signals) && compact.expand().is_empty());
+            for (at, value) in values {
+                signals.set(&all()[at], value);
+                prop_assert!(compact.set(&signals));
+                prop_assert_eq!(compact.expand(), signals);
+            }
+        }
+
         #[test]
         fn signals_are_a_map_from_type_numbers(
             steps in prop::collection::vec((0..TYPES, prop::option::weighted(0.7, any::<u64>())), 0..40),

@@ -59,9 +59,7 @@ impl Forwarder {
         *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
         interest.flow = entry_flow(entry);
-        if let Some(signals) = self.sent_signals.of(pit) {
-            interest.header_mut().signals.copy_from(signals);
-        }
+        interest.header_mut().signals = self.sent_signals.of(pit);
         self.carry_out(decision, pit, face, id, out);
     }
 

@@ -1,10 +1,13 @@
 //! The signals that pending Interests were sent with, for sending them again after a Nack.
 //!
 //! They stand beside the PIT, by the place of the entry: only a retry reads them, and an entry stays as small
-//! as it is. Rows come in blocks, and a block when an Interest of one of its entries carries a signal: so that no
+//! as it is. Each sending writes a row, so rows are compact; the few Interests whose signals do not fit
+//! have a row in a second table.
+//!
+//! Rows come in blocks, and a block when an Interest of one of its entries carries a signal: so that no
 //! packet waits until the rows of a whole PIT are there.
 
-use weir_packet::Signals;
+use weir_packet::{CompactSignals, Signals};
 
 use crate::ids::PitId;
 
@@ -14,7 +17,9 @@ const BLOCK: usize = 256;
 /// The signals of the latest sending, by PIT entry.
 #[derive(Debug, Default)]
 pub(super) struct SentSignals {
-    blocks: Vec<Option<Box<[Signals; BLOCK]>>>,
+    compact: Blocks<CompactSignals>,
+    /// Where the compact row is empty; none either if this is empty as well.
+    large: Blocks<Signals>,
 }
 
 impl SentSignals {
@@ -22,25 +27,105 @@ impl SentSignals {
     /// the queue of one face has rewritten them.
     #[inline]
     pub(super) fn keep(&mut self, pit: PitId, signals: &Signals) {
-        let (block, row) = (pit.index() / BLOCK, pit.index() % BLOCK);
-        match self.blocks.get_mut(block) {
-            Some(Some(rows)) => rows[row].copy_from(signals),
-            _ if signals.is_empty() => {}
-            _ => self.add(block)[row] = *signals,
+        let row = match self.compact.get_mut(pit.index()) {
+            Some(row) => row,
+            None if signals.is_empty() => return,
+            None => self.compact.add(pit.index()),
+        };
+        if !row.set(signals) || signals.is_empty() {
+            self.keep_large(pit, signals);
         }
     }
 
     #[cold]
-    fn add(&mut self, block: usize) -> &mut [Signals; BLOCK] {
+    fn keep_large(&mut self, pit: PitId, signals: &Signals) {
+        match self.large.get_mut(pit.index()) {
+            Some(row) => row.copy_from(signals),
+            None if signals.is_empty() => {}
+            None => *self.large.add(pit.index()) = *signals,
+        }
+    }
+
+    /// What the Interest of this entry, which was sent, carried.
+    pub(super) fn of(&self, pit: PitId) -> Signals {
+        match self.compact.get(pit.index()) {
+            None => Signals::NONE,
+            Some(row) if row.is_empty() => self.large.get(pit.index()).copied().unwrap_or_default(),
+            Some(row) => row.expand(),
+        }
+    }
+}
+
+/// A table whose rows come in blocks.
+#[derive(Debug)]
+struct Blocks<T> {
+    blocks: Vec<Option<Box<[T; BLOCK]>>>,
+}
+
+impl<T> Default for Blocks<T> {
+    fn default() -> Blocks<T> {
+        Blocks { blocks: Vec::new() }
+    }
+}
+
+impl<T: Copy + Default> Blocks<T> {
+    fn get(&self, index: usize) -> Option<&T> {
+        Some(&self.blocks.get(index / BLOCK)?.as_deref()?[index % BLOCK])
+    }
+
+    #[inline]
+    fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        Some(&mut self.blocks.get_mut(index / BLOCK)?.as_deref_mut()?[index % BLOCK])
+    }
+
+    #[cold]
+    fn add(&mut self, index: usize) -> &mut T {
+        let block = index / BLOCK;
         if block >= self.blocks.len() {
             self.blocks.resize_with(block + 1, || None);
         }
-        self.blocks[block].insert(Box::new([Signals::NONE; BLOCK]))
+        let rows = self.blocks[block].get_or_insert_with(|| Box::new([T::default(); BLOCK]));
+        &mut rows[index % BLOCK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::testing::{HASHER, name};
+    use crate::tables::pit::Pit;
+    use crate::units::Time;
+    use weir_packet::signal::{FIRST_TYPE, TYPES};
+
+    /// `n` signals of this value.
+    fn signals(n: usize, value: u64) -> Signals {
+        let mut signals = Signals::NONE;
+        (0..n as u32).for_each(|i| signals.set_type(FIRST_TYPE + 4 * i, value));
+        signals
     }
 
-    /// What the Interest of this entry, which was sent, carried; `None` if no signal.
-    pub(super) fn of(&self, pit: PitId) -> Option<&Signals> {
-        let rows = self.blocks.get(pit.index() / BLOCK)?.as_deref()?;
-        Some(&rows[pit.index() % BLOCK])
+    #[test]
+    fn each_sending_leaves_its_signals_and_nothing_of_earlier_ones() {
+        let mut pit = Pit::new(HASHER, 1000);
+        let mut insert =
+            |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, Time::ZERO).unwrap().0;
+        let ids: Vec<PitId> = (0..600).map(&mut insert).collect();
+        let mut table = SentSignals::default();
+        let all = [
+            signals(0, 0),
+            signals(3, 7),
+            signals(TYPES, 7),
+            signals(2, u64::MAX),
+            signals(0, 0),
+            signals(1, u64::MAX),
+            signals(4, 1),
+        ];
+        for sent in all {
+            for id in ids.iter().step_by(97) {
+                table.keep(*id, &sent);
+                assert_eq!(table.of(*id), sent);
+            }
+            assert_eq!(table.of(ids[1]), Signals::NONE);
+        }
     }
 }
