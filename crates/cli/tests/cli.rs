@@ -166,13 +166,11 @@ fn a_seed_that_is_none_or_given_twice_is_refused() {
 fn a_mistake_in_a_built_in_scenario_is_one_of_it_and_not_of_a_file() {
     let args = ["run", "qsccp/dumbbell", "--set", "window.steady.from=200s"];
     refused(&args, &["error: --set window.steady.from=200s: ", "see built-in scenario qsccp/dumbbell:"]);
+    let set = ["--set", "node.alice.cache_ratio_for=/vidio"];
     refused(
-        &["run", "examples/minimal", "--set", "node.alice.cache_ratio=0.5"],
-        &["--set node.alice.cache_ratio=0.5: ", "`cache`"],
+        &[&["run", "examples/minimal"], &set[..]].concat(),
+        &["--set node.alice.cache_ratio_for=/vidio: ", "did you mean `/video`"],
     );
-    let file =
-        changed("ratio", "name = [\"alice\", \"bob\"]", "name = [\"alice\", \"bob\"]\ncache_ratio = 0.5");
-    refused(&["run", &file], &["scenario.toml:", "cache_ratio = 0.5", "cannot be simulated yet"]);
 }
 
 #[test]
@@ -438,8 +436,8 @@ fn an_optimum_that_cannot_be_is_refused() {
     refused(&of(&["--window", "5:900"]), &["5 s to 900 s", "end by 120 s"]);
     refused(&of(&["--window", "5"]), &["20:120"]);
     refused(&["optimum", "qsccp/dumbell"], &["qsccp/dumbbell"]);
-    let set = ["--set", "node.R2.cache_ratio=0.5"];
-    refused(&of(&set), &["--set node.R2.cache_ratio=0.5: ", "hit ratio"]);
+    let set = ["--set", "node.C1.cache_ratio=1"];
+    refused(&of(&set), &["--set node.C1.cache_ratio=1: ", "all that it asks for"]);
 }
 
 /// What a program needs to decide by itself is in each row.

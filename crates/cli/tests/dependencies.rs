@@ -46,9 +46,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// The command line stands on all of them.
 const MAY_USE_ALL: &str = "weir";
 
-/// What only the tests of a crate may use beyond that: they run a forwarder, or ask a scheme for its policy.
-const TESTS_MAY_USE: &[(&str, &[&str])] =
-    &[("weir-app", &["weir-forwarder"]), ("weir-optimum", &["weir-schemes"])];
+/// What only the tests of a crate may use beyond that: they run a forwarder, ask a scheme for its policy, or run
+/// all schemes.
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[
+    ("weir-app", &["weir-forwarder"]),
+    ("weir-optimum", &["weir-schemes"]),
+    ("weir-sim", &["weir-schemes"]),
+];
 
 /// These know no sockets, clocks, threads or files.
 const SANS_IO: &[&str] = &[

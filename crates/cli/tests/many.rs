@@ -498,23 +498,47 @@ fn a_summary_writes_its_tables_and_a_page_a_point() {
 /// Both nodes of the minimal example.
 const ENDS: &str = "name = [\"alice\", \"bob\"]";
 
+/// Another consumer of what alice fetches, and a statement about the rate of Data for one of them, which no
+/// run can tell.
+const TWO_OF_ONE_PREFIX: &str = r#"
+[[node]]
+name = "carol"
+[[link]]
+ends = ["carol", "bob"]
+rate = "1 Mb/s"
+delay = "1 ms"
+[[flow]]
+name = "again"
+consumer = "carol"
+producer = "bob"
+prefix = "/video"
+[[expectation]]
+source = "assumed: a test"
+scheme = "*"
+metric = "data_rate"
+flow = "again"
+link = "bob->carol"
+at_least = "900 kb/s"
+"#;
+
 #[test]
 fn what_no_scheme_can_run_is_left_out_with_its_reason() {
-    let cached = changed("compare-cached", ENDS, &format!("{ENDS}\ncache_ratio = 0.5"));
+    let refused_one = changed("compare-refused", ENDS, &format!("{ENDS}\n{TWO_OF_ONE_PREFIX}"));
     let args = ["--schemes", "fixed,qsccp", "--seeds", "1", "--set", "duration=1s"];
-    let document = summary(&[&[&*cached, "examples/minimal"], &args[..]].concat());
+    let document = summary(&[&[&*refused_one, "examples/minimal"], &args[..]].concat());
     let left_out = document["scenarios"][0]["points"][0]["left_out"].as_array().unwrap();
     assert_eq!(left_out.len(), 2);
-    assert!(left_out[0]["why"].as_str().unwrap().contains("cannot be simulated yet"), "{left_out:?}");
+    assert!(left_out[0]["why"].as_str().unwrap().contains("cannot be told by consumer"), "{left_out:?}");
     assert_eq!(document["scenarios"][1]["points"][0]["left_out"], json!([]));
-    let out = folder("compare-cached-out");
+    let out = folder("compare-refused-out");
     let text = ["--out", out.to_str().unwrap()];
-    let text = printed(&weir(&[&["compare", &*cached, "examples/minimal"], &args[..], &text[..]].concat()));
+    let text =
+        printed(&weir(&[&["compare", &*refused_one, "examples/minimal"], &args[..], &text[..]].concat()));
     assert!(text.contains("– fixed cannot run here: "), "{text}");
-    let other = changed("compare-cached-too", ENDS, &format!("{ENDS}\ncache_ratio = 0.1"));
+    let other = changed("compare-refused-too", ENDS, &format!("{ENDS}\n{TWO_OF_ONE_PREFIX}"));
     refused(
-        &[&["compare", &*cached, &*other], &args[..]].concat(),
-        &["no scheme can run any of these scenarios", "cannot be simulated yet"],
+        &[&["compare", &*refused_one, &*other], &args[..]].concat(),
+        &["no scheme can run any of these scenarios", "cannot be told by consumer"],
     );
 }
 

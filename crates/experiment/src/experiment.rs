@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::name::NameHasher;
+use weir_core::name::{HashedName, NameHasher};
+use weir_core::producer::Producer;
 use weir_core::seam::QueueLimit;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Span, Time};
@@ -10,6 +11,7 @@ use weir_measure::{Extent, LinkInfo, Role, Topology, TopologyLink, TopologyMediu
 use weir_scenario::{self as scenario, CachePolicy, FlowId, NodeId, Scenario};
 use weir_schemes::Resolved;
 
+use crate::applications::name_of;
 use crate::error::ExperimentError;
 use crate::expect::Probes;
 use crate::resolve::{check_schemes, scheme_for};
@@ -58,6 +60,15 @@ pub struct StoreConfig {
     pub packets: usize,
     /// How many bytes of Data packets it holds.
     pub bytes: u64,
+}
+
+/// A cache with a given hit ratio.
+#[derive(Clone, Debug)]
+pub struct SimulatedCacheConfig {
+    /// The ratio at the beginning, 0 to 1.
+    pub ratio: f64,
+    /// The prefixes that it answers for, each with the producer whose Data it has.
+    pub answers: Vec<(HashedName, Producer)>,
 }
 
 impl<'a> Experiment<'a> {
@@ -138,6 +149,19 @@ impl<'a> Experiment<'a> {
             packets: usize::try_from(node.cache_packets).unwrap_or(usize::MAX),
             bytes: node.cache_bytes.map_or(u64::MAX, Bytes::as_u64),
         })
+    }
+
+    /// The simulated cache of a node; `None` if it never has one.
+    pub fn simulated_cache(&self, node: NodeId) -> Option<SimulatedCacheConfig> {
+        let changes = |event: &scenario::TimedEvent| matches!(event.what, scenario::Event::NodeCacheRatio { node: at, .. } if at == node);
+        let of = &self.scenario.nodes[node.index()];
+        if of.cache_ratio == 0.0 && !self.scenario.events.iter().any(changes) {
+            return None;
+        }
+        let flows = (0..self.scenario.flows.len()).map(FlowId);
+        let flows = flows.filter(|flow| of.simulates_cache_of(&self.scenario.flows[flow.index()].prefix));
+        let answer = |flow: FlowId| (name_of(&self.scenario.flows[flow.index()].prefix), self.producer(flow));
+        Some(SimulatedCacheConfig { ratio: of.cache_ratio, answers: flows.map(answer).collect() })
     }
 
     /// The bound of the queues in front of a link.

@@ -166,7 +166,7 @@ impl<'n> Rounds<'n> {
         }
         for channel in 0..self.network.channels.len() {
             let is_own = self.network.medium_of[channel].is_none();
-            let data = self.network.data(channel, &self.fair.load);
+            let data = self.network.data(channel, &self.fair.load, self.conditions);
             let room = room_for_interests(self.conditions.capacity[channel], data);
             if is_own && self.wanted_by_interests(channel) > room {
                 self.divide_interests(channel, room);
@@ -189,7 +189,8 @@ impl<'n> Rounds<'n> {
         let used: Vec<usize> = channels.filter(|channel| arcs(*channel).count() > 0).collect();
         division.clear();
         for &channel in &used {
-            let wants = arcs(channel).map(|arc| wanted[arc] * conditions.air[arc]).sum();
+            let wants =
+                arcs(channel).map(|arc| wanted[arc] * conditions.part[arc] * conditions.air[arc]).sum();
             division.add(ServiceClass::Be, 1.0, wants);
         }
         // What a bit/s takes of the air is the same for all Data of one size; else a mean.
@@ -205,20 +206,23 @@ impl<'n> Rounds<'n> {
     /// Data have what Interests leave, half of the link at least. Returns the most by which a load is above its share, as a part of itself.
     fn divide_data(&mut self, channel: usize, step: f64) -> f64 {
         let mut excess = 0.0f64;
-        let Rounds { network, running, fair, division, wanted, of_media, .. } = self;
+        let Rounds { network, running, fair, division, wanted, of_media, conditions, .. } = self;
         let capacity = match network.medium_of[channel] {
             Some(_) => of_media[channel],
-            None => room_for_data(self.conditions.capacity[channel], network.interests(channel, &fair.load)),
+            None => {
+                let interests = network.interests(channel, &fair.load, conditions);
+                room_for_data(conditions.capacity[channel], interests)
+            }
         };
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
         for &(stream, arc) in network.data_on[channel].iter().filter(running) {
             let of = &network.streams[stream];
-            division.add(of.class, of.weight, wanted[arc]);
+            division.add(of.class, of.weight, conditions.part[arc] * wanted[arc]);
         }
         let shares = division.shares(self.policy, capacity);
         for (&(stream, arc), share) in network.data_on[channel].iter().filter(running).zip(shares) {
-            let share = share.min(network.streams[stream].limit);
+            let share = conditions.by(arc, share.min(network.streams[stream].limit));
             excess = excess.max((fair.load[arc] - share) / fair.load[arc].max(f64::MIN_POSITIVE));
             fair.share[arc] += step * (share - fair.share[arc]);
             fair.by_interests[arc] = false;
@@ -229,21 +233,30 @@ impl<'n> Rounds<'n> {
     /// What Interests would take of a channel if all Data came that may.
     fn wanted_by_interests(&self, channel: usize) -> f64 {
         let running = self.network.interests_on[channel].iter().filter(|(stream, _)| self.running[*stream]);
-        running.map(|&(stream, arc)| self.network.streams[stream].interest_ratio * self.fair.share[arc]).sum()
+        running
+            .map(|&(stream, arc)| {
+                let on_link = self.conditions.part[arc] * self.fair.share[arc];
+                self.network.streams[stream].interest_ratio * on_link
+            })
+            .sum()
     }
 
     /// Where Interests want more of a channel than they may have, they are divided as Data are.
     fn divide_interests(&mut self, channel: usize, room: f64) {
-        let Rounds { network, running, fair, division, wanted, .. } = self;
+        let Rounds { network, running, fair, division, wanted, conditions, .. } = self;
         let running = |(stream, _): &&(usize, usize)| running[*stream];
         division.clear();
         for &(stream, arc) in network.interests_on[channel].iter().filter(running) {
             let stream = &network.streams[stream];
-            division.add(stream.class, stream.weight, stream.interest_ratio * wanted[arc]);
+            division.add(
+                stream.class,
+                stream.weight,
+                stream.interest_ratio * conditions.part[arc] * wanted[arc],
+            );
         }
         let shares = division.shares(self.policy, room);
         for (&(stream, arc), share) in network.interests_on[channel].iter().filter(running).zip(shares) {
-            let share = share / network.streams[stream].interest_ratio;
+            let share = conditions.by(arc, share / network.streams[stream].interest_ratio);
             if share < fair.share[arc] {
                 fair.share[arc] = share;
                 fair.by_interests[arc] = true;

@@ -80,7 +80,7 @@ pub(crate) fn max_min(
     let mut stage = Stage::new(network, conditions, Some(policy), Some(others));
     for repeat in 1.. {
         max_min_beside(&mut stage, policy)?;
-        let mut now = ChannelLoads::of(network, &stage.allocation.load);
+        let mut now = ChannelLoads::of(network, &stage.allocation.load, conditions);
         let grown = |channel: usize| now.interests[channel] - known.interests[channel];
         let capacity = &conditions.capacity;
         let is_settled = |channel: usize| match repeat {

@@ -23,6 +23,7 @@
 //! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or
 //!   several: a link carries one copy, as much as the one that takes most takes. It is the best that could
 //!   be; out of step, only caches keep it from being more.
+//! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of it.
 //! - Not modelled: round trips, queues, random loss (but on a medium, where frames are sent again), and caches that serve one consumer what another has
 //!   fetched before.
 //!

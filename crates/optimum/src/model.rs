@@ -15,7 +15,7 @@ use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
 
 use crate::fair::{room_for_data, room_for_interests};
-use crate::network::{Arc, Channel, Conditions, Network, Stream};
+use crate::network::{Arc, Channel, Conditions, Network};
 use crate::paths::Paths;
 use crate::policy::DELAY_SENSITIVE;
 use crate::program::{Answer, NoAnswer, Program, Terms};
@@ -56,11 +56,11 @@ pub(crate) struct ChannelLoads {
 
 impl ChannelLoads {
     /// With these loads on all arcs.
-    pub fn of(network: &Network, load: &[f64]) -> ChannelLoads {
+    pub fn of(network: &Network, load: &[f64], conditions: &Conditions) -> ChannelLoads {
         let channels = 0..network.channels.len();
         ChannelLoads {
-            interests: channels.clone().map(|channel| network.interests(channel, load)).collect(),
-            data: channels.map(|channel| network.data(channel, load)).collect(),
+            interests: channels.clone().map(|channel| network.interests(channel, load, conditions)).collect(),
+            data: channels.map(|channel| network.data(channel, load, conditions)).collect(),
         }
     }
 }
@@ -69,8 +69,8 @@ impl ChannelLoads {
 pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
     let mut rate = vec![0.0; network.stream_of.len()];
     let mut paths = Paths::default();
-    for stream in &network.streams {
-        let share = widths(network, stream, conditions);
+    for (index, stream) in network.streams.iter().enumerate() {
+        let share = widths(network, index, conditions);
         for &(flow, node) in &stream.consumers {
             paths.find(stream, node, conditions.demand[flow], &share);
             rate[flow] = paths.total;
@@ -80,7 +80,8 @@ pub(crate) fn alone(network: &Network, conditions: &Conditions) -> Vec<f64> {
 }
 
 /// What each arc of a stream can carry if nothing else is on its links.
-fn widths(network: &Network, stream: &Stream, conditions: &Conditions) -> Vec<f64> {
+fn widths(network: &Network, index: usize, conditions: &Conditions) -> Vec<f64> {
+    let stream = &network.streams[index];
     let most = |channel: Channel| conditions.capacity[channel];
     let by_interests = |arc: &Arc| match network.medium_of[arc.back] {
         // They are paid for with their Data.
@@ -88,7 +89,8 @@ fn widths(network: &Network, stream: &Stream, conditions: &Conditions) -> Vec<f6
         _ => most(arc.back) / stream.interest_ratio,
     };
     let width = |arc: &Arc| most(arc.channel).min(by_interests(arc)).min(stream.limit);
-    stream.arcs.iter().map(width).collect()
+    let arcs = network.arcs_of(index).zip(&stream.arcs);
+    arcs.map(|(at, arc)| conditions.by(at, width(arc))).collect()
 }
 
 /// What a bound of a channel counts.
@@ -211,7 +213,7 @@ impl<'n> Stage<'n> {
             policy,
             others,
             alone: alone(network, conditions),
-            width: network.streams.iter().flat_map(|stream| widths(network, stream, conditions)).collect(),
+            width: (0..network.streams.len()).flat_map(|index| widths(network, index, conditions)).collect(),
             paths: vec![Vec::new(); flows],
             fixed: vec![Vec::new(); flows],
             watched: vec![[false; Counts::ALL.len()]; network.channels.len()],
@@ -463,18 +465,19 @@ impl<'n> Stage<'n> {
         let streams = &self.network.streams;
         if let Some(medium) = self.network.medium_of[channel] {
             let on = self.network.media[medium].clone().flat_map(|channel| &self.network.data_on[channel]);
-            on.for_each(|(_, arc)| show(*arc, self.conditions.air[*arc] * unit));
+            let air = |arc: usize| self.conditions.part[arc] * self.conditions.air[arc];
+            on.for_each(|(_, arc)| show(*arc, air(*arc) * unit));
             return;
         }
         for &(stream, arc) in &self.network.data_on[channel] {
             if counts_class(counts, streams[stream].class) {
-                show(arc, 1.0);
+                show(arc, self.conditions.part[arc]);
             }
         }
         let factor = self.interest_factor(counts);
         if factor > 0.0 {
             for &(stream, arc) in &self.network.interests_on[channel] {
-                show(arc, factor * streams[stream].interest_ratio);
+                show(arc, factor * self.conditions.part[arc] * streams[stream].interest_ratio);
             }
         }
     }

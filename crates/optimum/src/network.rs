@@ -48,6 +48,8 @@ pub(crate) struct Stream {
     pub nodes: Vec<usize>,
     /// Whether the Data is to be had at the node.
     pub produces: Vec<bool>,
+    /// Whether a simulated cache at the node is also of this stream.
+    pub may_cache: Vec<bool>,
     /// Ordered by where they begin.
     pub arcs: Vec<Arc>,
     /// For each node its arcs: from here to where those of the next begin.
@@ -125,6 +127,19 @@ pub(crate) struct Conditions {
     pub air_to_use: f64,
     /// What each flow asks for at the most, bit/s of Data; 0 while it does not run.
     pub demand: Vec<f64>,
+    /// For each arc in the list of all: the part of a consumer's Interests that simulated caches let
+    /// through to it. Loads and shares of arcs count what the consumer gets: on the link is this part of it.
+    pub part: Vec<f64>,
+}
+
+/// What an arc carries, as the consumer counts it, that no Interest comes to: no bound, bit/s.
+const UNBOUNDED: f64 = 1e18;
+
+impl Conditions {
+    /// What the consumer gets when so much comes by an arc.
+    pub fn by(&self, arc: usize, on_link: f64) -> f64 {
+        if self.part[arc] > 0.0 { (on_link / self.part[arc]).min(UNBOUNDED) } else { UNBOUNDED }
+    }
 }
 
 impl Network {
@@ -219,14 +234,14 @@ impl Network {
     }
 
     /// Bits of Data on a channel, with these loads on all arcs.
-    pub fn data(&self, channel: Channel, load: &[f64]) -> f64 {
-        self.data_on[channel].iter().map(|(_, arc)| load[*arc]).sum()
+    pub fn data(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
+        self.data_on[channel].iter().map(|(_, arc)| conditions.part[*arc] * load[*arc]).sum()
     }
 
     /// Bits of Interests on a channel, with these loads of Data on all arcs.
-    pub fn interests(&self, channel: Channel, load: &[f64]) -> f64 {
+    pub fn interests(&self, channel: Channel, load: &[f64], conditions: &Conditions) -> f64 {
         let on = self.interests_on[channel].iter();
-        on.map(|&(stream, arc)| self.streams[stream].interest_ratio * load[arc]).sum()
+        on.map(|&(stream, arc)| self.streams[stream].interest_ratio * conditions.part[arc] * load[arc]).sum()
     }
 
     /// The rate of a flow's content when its Data come at `rate`.
@@ -346,6 +361,10 @@ impl<'s> Routes<'s> {
             content_ratio: 0.0,
             sizes: [Bytes::ZERO; 2],
             produces: finished.iter().map(|node| producers.contains(node)).collect(),
+            may_cache: finished
+                .iter()
+                .map(|&node| scenario.nodes[node].simulates_cache_of(&first.prefix))
+                .collect(),
             arcs: Vec::new(),
             first_arc: Vec::new(),
             into: Vec::new(),
@@ -420,6 +439,8 @@ pub(crate) struct State {
     loss: Vec<f64>,
     source: Vec<f64>,
     running: Vec<bool>,
+    /// For each node: the hit ratio of its simulated cache.
+    cache_ratio: Vec<f64>,
 }
 
 impl State {
@@ -432,6 +453,7 @@ impl State {
             loss: scenario.links.iter().map(|link| link.loss).collect(),
             source: scenario.flows.iter().map(|flow| demand(flow.source)).collect(),
             running: vec![false; scenario.flows.len()],
+            cache_ratio: scenario.nodes.iter().map(|node| node.cache_ratio).collect(),
         }
     }
 
@@ -449,9 +471,8 @@ impl State {
             }
             Change::Event(Event::LinkDown { link }) => self.up[link.index()] = false,
             Change::Event(Event::LinkUp { link }) => self.up[link.index()] = true,
-            Change::Event(
-                Event::LinkDelay { .. } | Event::LinkLoss { .. } | Event::NodeCacheRatio { .. },
-            ) => {}
+            Change::Event(Event::NodeCacheRatio { node, ratio }) => self.cache_ratio[node.index()] = *ratio,
+            Change::Event(Event::LinkDelay { .. } | Event::LinkLoss { .. }) => {}
         }
     }
 
@@ -467,12 +488,27 @@ impl State {
             air: vec![0.0; network.stream_of_arc.len()],
             air_to_use: utilisation,
             demand: self.source.iter().zip(&self.running).map(demand).collect(),
+            part: network.streams.iter().flat_map(|stream| self.parts(stream)).collect(),
         };
         let running = network.running(&conditions);
         for medium in &network.media {
             self.share_air(network, &running, medium.clone(), utilisation, &mut conditions);
         }
         conditions
+    }
+
+    /// For each arc of a stream: the part of Interests that simulated caches let through to it.
+    fn parts(&self, stream: &Stream) -> Vec<f64> {
+        // Of ways that meet, all have passed the same caches: `theory` refuses others.
+        let mut reaches = vec![1.0; stream.nodes.len()];
+        let mut parts = Vec::with_capacity(stream.arcs.len());
+        for arc in &stream.arcs {
+            let hits =
+                if stream.may_cache[arc.from] { self.cache_ratio[stream.nodes[arc.from]] } else { 0.0 };
+            parts.push(reaches[arc.from] * (1.0 - hits));
+            reaches[arc.to] = reaches[arc.from] * (1.0 - hits);
+        }
+        parts
     }
 
     /// What Data cost on a medium when all stations that have something to send always have.

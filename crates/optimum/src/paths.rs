@@ -238,6 +238,7 @@ mod tests {
             sizes: Default::default(),
             nodes: (0..nodes).collect(),
             produces: (0..nodes).map(|node| node == nodes - 1).collect(),
+            may_cache: vec![false; nodes],
             arcs: ends.iter().enumerate().map(arc).collect(),
             first_arc: Vec::new(),
             into: Vec::new(),

@@ -90,7 +90,7 @@ impl Solver<'_> {
             Objective::LinkFair => return Ok(self.link_fair(network, conditions)),
             Objective::MaxMin => {
                 let load = fair(network, policy, conditions).load;
-                global::max_min(network, policy, conditions, ChannelLoads::of(network, &load))
+                global::max_min(network, policy, conditions, ChannelLoads::of(network, &load, conditions))
             }
             Objective::Proportional => global::proportional(network, policy, conditions),
             Objective::MaxFlow => global::maximum_flow(network, conditions),
@@ -109,7 +109,9 @@ impl Solver<'_> {
         for (channel, shares) in shares.iter_mut().enumerate() {
             for &(stream, arc) in network.data_on[channel].iter().filter(|(stream, _)| running[*stream]) {
                 let stream = &network.streams[stream];
-                add_share(shares, stream.class, fair.share[arc] / stream.weight);
+                if conditions.part[arc] > 0.0 {
+                    add_share(shares, stream.class, conditions.part[arc] * fair.share[arc] / stream.weight);
+                }
             }
         }
         let bound_by = bound_by(network, conditions, &fair);

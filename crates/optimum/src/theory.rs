@@ -4,7 +4,7 @@ use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_scenario::{Event, FlowId, Location, Scenario, ScenarioError};
 
-use crate::network::{Channel, Conditions, Network};
+use crate::network::{Channel, Conditions, Network, Stream};
 use crate::optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
 use crate::policy::fault;
 use crate::solve::{Objective, Solution, Solver};
@@ -48,13 +48,12 @@ impl<'s> Theory<'s> {
     /// Looks at a scenario whose links are to be shared by this policy.
     ///
     /// # Errors
-    /// A simulated cache; a policy or a utilisation that is none.
+    /// A simulated cache where ways meet that have and have not passed it; a policy or a utilisation that is none.
     pub fn new(
         scenario: &'s Scenario,
         policy: &SharingPolicy,
         options: &Options,
     ) -> Result<Theory<'s>, OptimumError> {
-        refuse_unsupported(scenario).map_err(OptimumError::Scenario)?;
         if let Some(fault) = fault(policy) {
             return Err(OptimumError::Policy(fault));
         }
@@ -64,6 +63,7 @@ impl<'s> Theory<'s> {
             return Err(OptimumError::Utilisation(utilisation));
         }
         let network = Network::new(scenario, &policy);
+        refuse_unsupported(scenario, &network).map_err(OptimumError::Scenario)?;
         Ok(Theory { scenario, network, policy, objective: options.objective, utilisation })
     }
 
@@ -218,11 +218,11 @@ impl<'s> Theory<'s> {
         }
         for (channel, link) in optimum.links.iter_mut().enumerate() {
             link.rate_bps += part * piece.state.rate(channel);
-            link.data_bps += part * self.network.data(channel, load);
+            link.data_bps += part * self.network.data(channel, load, piece.conditions);
             for ((_, rate), (_, arc)) in link.streams.iter_mut().zip(&self.network.data_on[channel]) {
-                *rate += part * load[*arc];
+                *rate += part * piece.conditions.part[*arc] * load[*arc];
             }
-            link.interest_bps += part * self.network.interests(channel, load);
+            link.interest_bps += part * self.network.interests(channel, load, piece.conditions);
             link.binding += if binds[channel] { part } else { 0.0 };
             for &(class, share) in &shares[channel] {
                 match link.shares.iter_mut().find(|known| known.class == class) {
@@ -283,16 +283,62 @@ fn finish(optimum: &mut Optimum) {
 }
 
 /// Says so where a scenario asks for what theory here does not know.
-fn refuse_unsupported(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let simulated = scenario.nodes.iter().find(|node| node.cache_ratio > 0.0);
-    let event = scenario.events.iter().find(|event| matches!(event.what, Event::NodeCacheRatio { .. }));
-    let path = match (simulated, event) {
-        (Some(node), _) => format!("node.{}.cache_ratio", node.name),
-        (_, Some(event)) => format!("event.{}.cache_ratio", event.name),
-        (None, None) => return Ok(()),
+fn refuse_unsupported(scenario: &Scenario, network: &Network) -> Result<(), ScenarioError> {
+    // The highest ratio of each node during the run.
+    let mut most: Vec<f64> = scenario.nodes.iter().map(|node| node.cache_ratio).collect();
+    for event in &scenario.events {
+        if let Event::NodeCacheRatio { node, ratio } = event.what {
+            most[node.index()] = most[node.index()].max(ratio);
+        }
+    }
+    for stream in &network.streams {
+        if let Some(node) = meeting(stream, &most) {
+            let message =
+                "the optimum is not known where Interests meet of which some have passed this cache";
+            return Err(at_cache(scenario, node, message));
+        }
+        let of = |place: usize| if stream.may_cache[place] { most[stream.nodes[place]] } else { 0.0 };
+        if let Some((_, place)) = stream.consumers.iter().find(|(_, place)| of(*place) == 1.0) {
+            let message = "there is no optimum where a consumer's own node has all that it asks for";
+            return Err(at_cache(scenario, stream.nodes[*place], message));
+        }
+    }
+    Ok(())
+}
+
+/// A node with a simulated cache that some Interests of a stream have passed, and others have not, when they
+/// come to one node: their loads there do not follow from one rate.
+fn meeting(stream: &Stream, most: &[f64]) -> Option<usize> {
+    let mut passed: Vec<Option<Vec<usize>>> = vec![None; stream.nodes.len()];
+    stream.consumers.iter().for_each(|(_, place)| passed[*place] = Some(Vec::new()));
+    for arc in &stream.arcs {
+        let mut on = passed[arc.from].clone().unwrap_or_default();
+        if stream.may_cache[arc.from] && most[stream.nodes[arc.from]] > 0.0 {
+            on.push(stream.nodes[arc.from]);
+        }
+        match &passed[arc.to] {
+            Some(known) => {
+                let differs = |node: &&usize| !(on.contains(node) && known.contains(node));
+                if let Some(node) = on.iter().chain(known).find(differs) {
+                    return Some(*node);
+                }
+            }
+            None => passed[arc.to] = Some(on),
+        }
+    }
+    None
+}
+
+fn at_cache(scenario: &Scenario, node: usize, message: &str) -> ScenarioError {
+    let name = &scenario.nodes[node].name;
+    let event = scenario.events.iter().find(|event| {
+        matches!(event.what, Event::NodeCacheRatio { node: at, ratio } if at.index() == node && ratio > 0.0)
+    });
+    let path = match event {
+        Some(event) if scenario.nodes[node].cache_ratio == 0.0 => format!("event.{}.cache_ratio", event.name),
+        _ => format!("node.{name}.cache_ratio"),
     };
     let at = scenario.settings.iter().find(|setting| setting.path == path);
     let at = at.and_then(|setting| setting.location.clone()).unwrap_or(Location::Set("".into()));
-    let message = "the optimum beside a cache with a given hit ratio is not known yet";
-    Err(scenario.error_at(&at, path, message, "leave it out"))
+    scenario.error_at(&at, path, message, "leave it out")
 }

@@ -422,6 +422,67 @@ fn the_utilisation_is_the_one_given_or_the_scenarios_or_1() {
     }
 }
 
+/// What node C of a network has of all segments.
+fn caching(mut scenario: Scenario, ratio: f64) -> Scenario {
+    let node = scenario.node("C").unwrap();
+    scenario.nodes[node.index()].cache_ratio = ratio;
+    scenario
+}
+
+#[test]
+fn behind_a_cache_of_ratio_k_a_link_carries_1_minus_k_of_a_flow() {
+    // DPCCP, section VII-B: 10 Mb/s beyond the cache, 60 Mb/s before it.
+    let line = || network(&["A-B 100", "B-C 60", "C-D 10"], &flow("A", "D", "/a", "BE", ""));
+    for objective in ALL {
+        for (ratio, expected) in
+            [(0.0, 10.0), (0.2, 12.5), (0.4, 10.0 / 0.6), (0.6, 25.0), (0.8, 50.0), (1.0, 60.0)]
+        {
+            let scenario = caching(line(), ratio);
+            assert_near(&rates(&scenario, objective), &[expected], SOLVER);
+            let optimum = optimum(&scenario, objective, 0, 10);
+            let data = |from, to| {
+                let [from, to] = [from, to].map(|node| scenario.node(node).unwrap());
+                let link = scenario.link_between(from, to).unwrap();
+                optimum.links.iter().find(|known| known.link == link).unwrap().data_bps / 1e6
+            };
+            assert_near(&[data("C", "B"), data("D", "C")], &[expected, (1.0 - ratio) * expected], SOLVER);
+        }
+    }
+}
+
+#[test]
+fn a_cache_changes_the_shares_of_all_flows_and_in_time() {
+    let flows = flow("A", "D", "/a", "BE", "") + &flow("A", "D", "/b", "BE", "");
+    let event = "[[event]]\nat = \"5 s\"\nnode = \"C\"\ncache_ratio = 0.9\n";
+    let mut scenario = network(&["A-C 30", "C-D 10"], &(flows + event));
+    let node = scenario.node("C").unwrap().index();
+    scenario.nodes[node].cache_ratio_prefixes = vec!["/a".to_owned()];
+    assert_near(&mbps(&optimum(&scenario, LINK_FAIR, 0, 5)), &[5.0, 5.0], 1e-9);
+    // Of /a a tenth comes by C-D; the shares of A-C are 15 each, of which /b's cannot come.
+    let then = mbps(&optimum(&scenario, LINK_FAIR, 5, 10));
+    assert_near(&[then[0] + then[1], 0.1 * then[0] + then[1]], &[30.0, 10.0], 1e-6);
+    scenario.nodes[node].cache_ratio = 0.5;
+    assert_near(&mbps(&optimum(&scenario, LINK_FAIR, 0, 5)), &[10.0, 5.0], 1e-9);
+}
+
+#[test]
+fn over_several_paths_a_cache_before_the_fork_counts_on_each() {
+    let links = ["A-C 100", "C-U 6", "C-V 3", "U-D 100", "V-D 100"];
+    let multipath = "[routing]\npolicy = \"multipath\"\n";
+    let scenario = caching(network(&links, &(flow("A", "D", "/a", "BE", "") + multipath)), 0.7);
+    for objective in ALL {
+        assert_near(&rates(&scenario, objective), &[30.0], 1e-3);
+    }
+}
+
+#[test]
+fn where_interests_meet_that_have_and_have_not_passed_a_cache_no_optimum_is_known() {
+    let flows = flow("A", "D", "/a", "BE", "") + &flow("B", "D", "/a", "BE", "");
+    let scenario = caching(network(&["A-C 10", "C-B 10", "B-D 10"], &flows), 0.5);
+    let error = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("node.C.cache_ratio") && error.contains("have passed this cache"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_computed_is_said() {
     let scenario = network(&["A-B 10"], &flow("A", "B", "/a", "BE", ""));
@@ -430,9 +491,9 @@ fn what_cannot_be_computed_is_said() {
         let error = theory.windows(&[(Span::from_secs(from), Span::from_secs(to))]).unwrap_err();
         assert!(error.to_string().contains("end by 10 s"), "{error}");
     }
-    let minimal = built_in("examples/minimal", &["node.bob.cache_ratio=0.5"]);
+    let minimal = built_in("examples/minimal", &["node.alice.cache_ratio=1"]);
     let error = Theory::new(&minimal, &policy(&minimal), &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("--set node.bob.cache_ratio=0.5") && error.contains("hit ratio"), "{error}");
+    assert!(error.contains("--set node.alice.cache_ratio=1") && error.contains("own node"), "{error}");
     let (right, flow) = (SharingPolicy::default(), |value| vec![("/a".to_owned(), value)]);
     for wrong in [
         SharingPolicy { omega: [1.0, 1.0, 0.0, 1.0, 1.0], ..right.clone() },

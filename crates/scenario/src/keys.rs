@@ -199,7 +199,7 @@ pub const KEYS: &[Key] = &[
         "cache_ratio",
         Shape::Number(0.0, 1.0),
         "0.0",
-        "Probability that the node answers an Interest itself, as though it had the Data: a simulated cache.",
+        "The part of the segments that the node has from the beginning, picked at random by the seed: a simulated cache.",
     ),
     key(
         "node",

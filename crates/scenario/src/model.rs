@@ -7,6 +7,8 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Location, Param, ParamValue};
 use weir_packet::signal::ServiceClass;
 
+use crate::names::covers;
+
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -98,8 +100,7 @@ pub struct Node {
     pub cache_bytes: Option<Bytes>,
     /// Which packet leaves a full content store.
     pub cache_policy: CachePolicy,
-    /// The node answers each Interest with this probability as though it had the Data (a
-    /// simulated cache); 0 to 1.
+    /// The part of the segments, 0 to 1, that the node has from the beginning (a simulated cache).
     pub cache_ratio: f64,
     /// The prefixes that `cache_ratio` is about; empty: all.
     pub cache_ratio_prefixes: Vec<String>,
@@ -110,6 +111,14 @@ pub struct Node {
     pub position: Option<(f64, f64)>,
     /// Whether flows end at it, for drawing.
     pub role: Role,
+}
+
+impl Node {
+    /// Whether its simulated cache, if it has one, is also of this prefix.
+    pub fn simulates_cache_of(&self, prefix: &str) -> bool {
+        self.cache_ratio_prefixes.is_empty()
+            || self.cache_ratio_prefixes.iter().any(|covered| covers(covered, prefix))
+    }
 }
 
 /// What flows make of a node, for drawing.

@@ -10,11 +10,12 @@ use weir_core::node::{Forwarder, TableLimits};
 use weir_core::random::Random;
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
+use weir_core::tables::simulated_cache::SimulatedCache;
 use weir_core::units::Time;
-use weir_experiment::{Experiment, ExperimentError, HASHER, name_of};
+use weir_experiment::{Experiment, ExperimentError, HASHER, SimulatedCacheConfig, name_of};
 use weir_medium::phy::MAX_PACKET;
 use weir_medium::{Medium, Pair};
-use weir_scenario::{self as scenario, Event, FlowId, NodeId, Scenario};
+use weir_scenario::{self as scenario, FlowId, NodeId, Scenario};
 
 use crate::measure::Measurements;
 use crate::medium::SharedMedium;
@@ -26,7 +27,7 @@ impl<'e> World<'e> {
     /// # Errors
     /// What the simulator does not do, or cannot measure.
     pub fn build(experiment: &'e Experiment<'e>) -> Result<World<'e>, ExperimentError> {
-        refuse_unsupported(experiment)?;
+        refuse_long_data(experiment)?;
         let measure = Measurements::new(experiment)?;
         Ok(World::new(experiment, Builder::new(experiment).build(measure)))
     }
@@ -91,8 +92,17 @@ impl<'e> Builder<'e> {
             if let Some(store) = self.experiment.store(NodeId(index)) {
                 forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
             }
+            if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
+                forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
+            }
             self.nodes.push(Node { forwarder, faces: Vec::new(), scheduled: Time::NEVER });
         }
+    }
+
+    fn simulated_cache(&self, node: &str, config: &SimulatedCacheConfig) -> SimulatedCache {
+        let mut cache = SimulatedCache::new(config.ratio, &mut self.random(&format!("cache of {node}")));
+        config.answers.iter().for_each(|(prefix, producer)| cache.add(prefix, *producer));
+        cache
     }
 
     fn add_media(&mut self) {
@@ -242,24 +252,6 @@ impl<'e> Builder<'e> {
             }
         }
     }
-}
-
-/// Says so where an experiment asks for what the simulator does not do yet.
-fn refuse_unsupported(experiment: &Experiment<'_>) -> Result<(), ExperimentError> {
-    refuse_long_data(experiment)?;
-    let scenario = experiment.scenario();
-    let simulated = scenario.nodes.iter().find(|node| node.cache_ratio > 0.0);
-    let event = scenario.events.iter().find(|event| matches!(event.what, Event::NodeCacheRatio { .. }));
-    let (path, help) = match (simulated, event) {
-        (Some(node), _) => (
-            format!("node.{}.cache_ratio", node.name),
-            "give the node a real cache: `cache`, in packets or bytes",
-        ),
-        (_, Some(event)) => (format!("event.{}.cache_ratio", event.name), "leave the event out"),
-        (None, None) => return Ok(()),
-    };
-    let message = "a cache with a given hit ratio cannot be simulated yet";
-    Err(ExperimentError::at_setting(scenario, path, message, help))
 }
 
 /// Headers of a link that a Data may have beside its own length, bytes: more than any scheme's.

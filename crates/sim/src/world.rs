@@ -332,8 +332,9 @@ impl<'e> World<'e> {
             Change::Up(link, up) => {
                 channels_of(link).into_iter().for_each(|channel| self.set_up(channel, up));
             }
-            // A scenario with a simulated cache is refused.
-            Change::CacheRatio(..) => {}
+            Change::CacheRatio(node, ratio) => {
+                self.nodes[node.index()].forwarder.set_cache_ratio(ratio);
+            }
         }
     }
 

@@ -37,12 +37,12 @@ impl Forwarder {
                 self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
         }
         if !matches!(found, Ok((_, false)))
-            && let Some(cached) = self.stored(id, out)
+            && let Some(stored) = self.stored(id, out)
         {
             if let Ok((pit, _)) = found {
                 self.pit.remove(pit);
             }
-            return self.answer_from_store(face, id, cached, out);
+            return self.answer_from_store(face, id, stored, out);
         }
         let Ok((pit, is_new)) = found else {
             return out.drop(face, id, DropReason::PitFull);

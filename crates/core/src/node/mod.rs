@@ -48,6 +48,7 @@ use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
 use crate::tables::flow_prefix::{FlowPrefix, Prefixes};
 use crate::tables::pit::Pit;
+use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
 
 /// Bounds of a node's tables.
@@ -177,6 +178,7 @@ pub struct Forwarder {
     round_trips: RoundTrips,
     pit: Pit,
     cs: ContentStore<PacketId>,
+    simulated_cache: Option<Box<SimulatedCache>>,
     dead_nonces: DeadNonceList,
     sent_signals: SentSignals,
     strategies: StrategyChoice,
@@ -250,6 +252,7 @@ impl Forwarder {
             round_trips: RoundTrips::default(),
             pit: Pit::new(hasher, limits.pit_entries),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
+            simulated_cache: None,
             dead_nonces: DeadNonceList::new(
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
@@ -288,6 +291,18 @@ impl Forwarder {
     pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
         assert!(self.cs.is_empty(), "a content store is given before there are packets");
         self.cs = store;
+    }
+
+    /// Gives the node a simulated cache, which is asked for what the content store does not have.
+    pub fn simulate_cache(&mut self, cache: SimulatedCache) {
+        self.simulated_cache = Some(Box::new(cache));
+    }
+
+    /// Changes the hit ratio of the simulated cache, 0 to 1; a node without one is left as it is.
+    pub fn set_cache_ratio(&mut self, ratio: f64) {
+        if let Some(cache) = &mut self.simulated_cache {
+            cache.set_ratio(ratio);
+        }
     }
 
     /// Says how the implicit digest of a Data is made from its bytes. It is made only where an Interest asks

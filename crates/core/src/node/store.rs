@@ -9,6 +9,15 @@ use super::{Answerer, Forwarder, Out};
 use crate::ids::{FaceId, NO_PREFIX};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
+use crate::units::{Span, Time};
+
+/// A Data to answer from, without signals.
+pub(super) struct Stored {
+    /// The answer's own copy.
+    data: PacketId,
+    /// How long it has been here; of a simulated cache, which had it from the beginning, since time zero.
+    age: Span,
+}
 
 impl Forwarder {
     /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host only is not
@@ -34,9 +43,22 @@ impl Forwarder {
         }
     }
 
-    /// The Data in the content store that answers an Interest.
+    /// The Data here that answers an Interest.
     #[inline]
-    pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<PacketId> {
+    pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<Stored> {
+        if let Some(data) = self.in_content_store(id, out) {
+            let age = out.now - out.pool[data].queued_at;
+            return Some(Stored { data: out.pool.duplicate(data), age });
+        }
+        let producer = self.simulated_cache.as_ref()?.lookup(&out.pool[id])?;
+        let data = out.pool.duplicate(id);
+        producer.answer(&mut out.pool[data]);
+        *out.pool[data].header_mut() = LpHeader::NONE;
+        Some(Stored { data, age: out.now - Time::ZERO })
+    }
+
+    #[inline]
+    fn in_content_store(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<PacketId> {
         if !self.cs.is_on() || !self.cs_use.serve {
             return None;
         }
@@ -64,7 +86,7 @@ impl Forwarder {
         &mut self,
         face: FaceId,
         id: PacketId,
-        cached: PacketId,
+        Stored { data, age }: Stored,
         out: &mut Out<'_>,
     ) {
         self.set_flow(id, out);
@@ -77,9 +99,7 @@ impl Forwarder {
             self.strategies.get(strategy).on_cached(&mut CachedEvent { now: out.now, interest, local });
         }
         let record = in_record(face, interest, false, out.now);
-        let copy = out.pool.duplicate(cached);
         out.pool.free(id);
-        let age = out.now - out.pool[cached].queued_at;
-        self.send_answer(copy, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
+        self.send_answer(data, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
     }
 }

@@ -8,4 +8,5 @@ pub mod fib;
 pub mod flow_prefix;
 pub mod pit;
 pub(crate) mod prefix_table;
+pub mod simulated_cache;
 mod timing_wheel;

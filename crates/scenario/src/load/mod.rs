@@ -171,6 +171,7 @@ impl<'a> Loader<'a> {
         let mut links = self.links(&mut network)?;
         let media = self.media(&mut network, &mut links)?;
         let (flows, groups) = self.flows(&network)?;
+        self.check_cached_prefixes(&nodes, &flows)?;
         let sample = sample::step(&top, self.duration, flows.len() + 2 * links.len())?;
         schemes.extend(self.schemes_of_flows_and_expectations());
         let routes = self.routes(&network, &links, &flows)?;

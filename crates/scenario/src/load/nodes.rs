@@ -7,7 +7,7 @@ use weir_document::{Item, Limit, Origin, did_you_mean, list};
 
 use super::{Loader, Result};
 use crate::model::{CachePolicy, DirectedLink, Flow, Node, NodeId, Role};
-use crate::names;
+use crate::names::{self, covers};
 use crate::read::ScenarioItem;
 
 const MAX_NODES: usize = 20_000;
@@ -84,6 +84,22 @@ impl Loader<'_> {
             nodes.push(node(&item, name)?);
         }
         Ok((nodes, network))
+    }
+
+    /// A simulated cache is of prefixes that somebody asks for.
+    pub(super) fn check_cached_prefixes(&self, nodes: &[Node], flows: &[Flow]) -> Result<()> {
+        for (listed, node) in self.all("node").iter().zip(nodes) {
+            let is_asked_for = |prefix: &str| flows.iter().any(|flow| covers(prefix, &flow.prefix));
+            let item = self.item(listed);
+            let Some(prefix) = node.cache_ratio_prefixes.iter().find(|prefix| !is_asked_for(prefix)) else {
+                continue;
+            };
+            let meant = did_you_mean(prefix, flows.iter().map(|flow| flow.prefix.as_str()));
+            let (key, message) =
+                ("cache_ratio_for", format!("no flow fetches anything under {prefix}{meant}"));
+            return Err(self.doc.error(item.origin_of(key), item.path_of(key), message, ""));
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,134 @@
+//! A simulated cache: it answers a given part of the names under some prefixes, as though it had their Data
+//! from the beginning.
+//!
+//! Whether it has a Data is decided by name, not by Interest: a number in 0 to 1 that follows from the name and
+//! from the cache's random stream is compared with the hit ratio. So
+//! - an Interest that is sent again, and that of another consumer, finds what the first one found, as in a cache
+//!   whose content does not change. Decided by Interest, each retransmission of a miss would have another chance,
+//!   and a scheme that loses packets would see a better cache than one that loses none;
+//! - a larger ratio only adds names, a smaller one only takes some away;
+//! - it does not matter who asks first, and there is nothing to remember: the same seed gives the same hits.
+
+use super::prefix_table::PrefixTable;
+use crate::name::HashedName;
+use crate::packet::Packet;
+use crate::producer::Producer;
+use crate::random::Random;
+
+/// A cache with a given hit ratio.
+#[derive(Clone, Debug)]
+pub struct SimulatedCache {
+    ratio: f64,
+    /// Tells its names from those of another cache.
+    key: u64,
+    /// Who would have made the Data, by prefix.
+    producers: PrefixTable<Producer>,
+}
+
+impl SimulatedCache {
+    /// A cache that has this part of the names, 0 to 1, but of no prefix yet.
+    pub fn new(ratio: f64, random: &mut Random) -> SimulatedCache {
+        SimulatedCache { ratio, key: random.next_u64(), producers: PrefixTable::new() }
+    }
+
+    /// Has the cache answer names under this prefix, with the Data of this producer.
+    pub fn add(&mut self, prefix: &HashedName, producer: Producer) {
+        self.producers.find_or_insert(prefix, || producer);
+    }
+
+    /// Changes the hit ratio, 0 to 1, from now on.
+    pub fn set_ratio(&mut self, ratio: f64) {
+        self.ratio = ratio;
+    }
+
+    /// Who made the Data that answers an Interest, if the cache has it. An Interest for a name that is not
+    /// whole finds nothing: which Data would it be?
+    #[inline]
+    pub fn lookup(&self, interest: &Packet) -> Option<Producer> {
+        let name = &interest.name;
+        if interest.can_be_prefix || name.implicit_digest().is_some() || self.place_of(name) >= self.ratio {
+            return None;
+        }
+        self.producers.get(self.producers.lookup(name)?).copied()
+    }
+
+    /// A number in 0 to 1, 1 excluded, that belongs to a name.
+    fn place_of(&self, name: &HashedName) -> f64 {
+        // The finalizer of SplitMix64: every bit of the key and of the name's hash moves all others.
+        let mut mixed = self.key ^ name.hash();
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::testing::name;
+    use crate::units::{Bytes, Span};
+
+    const PRODUCER: Producer = Producer { payload: Bytes::new(1000), freshness: Span::ZERO };
+
+    fn cache(ratio: f64, node: &str) -> SimulatedCache {
+        let mut cache = SimulatedCache::new(ratio, &mut Random::named(1, node));
+        cache.add(&name("/a"), PRODUCER);
+        cache
+    }
+
+    fn has(cache: &SimulatedCache, uri: &str) -> bool {
+        let mut interest = Packet::default();
+        interest.name = name(uri);
+        cache.lookup(&interest).is_some()
+    }
+
+    fn hits(cache: &SimulatedCache) -> Vec<bool> {
+        (0..20_000).map(|segment| has(cache, &format!("/a/{segment}"))).collect()
+    }
+
+    fn share(of: impl Iterator<Item = bool>) -> f64 {
+        of.filter(|hit| *hit).count() as f64 / 20_000.0
+    }
+
+    #[test]
+    fn it_has_the_given_part_of_the_names_and_always_the_same() {
+        for ratio in [0.0, 0.2, 0.5, 0.95, 1.0] {
+            let found = hits(&cache(ratio, "C"));
+            let deviation = (ratio * (1.0 - ratio) / 20_000.0_f64).sqrt();
+            let measured = share(found.iter().copied());
+            assert!((measured - ratio).abs() <= 4.0 * deviation, "{measured} of {ratio}");
+            assert_eq!(found, hits(&cache(ratio, "C")));
+        }
+    }
+
+    #[test]
+    fn a_larger_ratio_only_adds_names() {
+        let mut changing = cache(0.3, "C");
+        let before = hits(&changing);
+        changing.set_ratio(0.6);
+        let after = hits(&changing);
+        assert!(before.iter().zip(&after).all(|(before, after)| !before || *after));
+        changing.set_ratio(0.3);
+        assert_eq!(before, hits(&changing));
+    }
+
+    #[test]
+    fn hits_of_two_caches_and_of_neighbouring_segments_are_independent() {
+        let [first, second] = ["C", "D"].map(|node| hits(&cache(0.5, node)));
+        let both = share(first.iter().zip(&second).map(|(first, second)| *first && *second));
+        assert!((both - 0.25).abs() < 0.015, "{both}");
+        let runs = share(first.iter().zip(&first[1..]).map(|(this, next)| *this && *next));
+        assert!((runs - 0.25).abs() < 0.015, "{runs}");
+    }
+
+    #[test]
+    fn it_answers_whole_names_under_its_prefixes_only() {
+        let cache = cache(1.0, "C");
+        assert!(has(&cache, "/a/1") && !has(&cache, "/b/1"));
+        let mut interest = Packet::default();
+        interest.name = name("/a/1");
+        interest.can_be_prefix = true;
+        assert!(cache.lookup(&interest).is_none());
+    }
+}
