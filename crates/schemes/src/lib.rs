@@ -14,6 +14,7 @@ pub mod pcon;
 pub mod qsccp;
 pub mod registry;
 pub mod resolve;
+mod rfa;
 mod window;
 
 pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};

@@ -2,7 +2,7 @@
 //! Control and Request Forwarding in Information-Centric Networks" (ICNP 2013).
 //!
 //! Consumers hold a window and lower it with a probability that follows the queueing delay of each
-//! route (RAAQM, `raaqm.rs`); routers send Interests where fewest are pending (RFA, `rfa.rs`), and
+//! route (RAAQM, `raaqm.rs`); routers send Interests where fewest are pending (RFA, `../rfa`), and
 //! each face adds itself to the label of the Data that come by it (`../path_label.rs`).
 //!
 //! # Deviations from the paper
@@ -32,15 +32,14 @@
 //!     what is beyond shares the last one: labels come from strangers.
 
 pub(crate) mod raaqm;
-pub(crate) mod rfa;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 
 use crate::path_label::{LabellingQueue, PATH_LABEL};
 use crate::registry::Entry;
+use crate::rfa::{self, Choice, RequestForwarding};
 use raaqm::{Law, Raaqm};
-use rfa::{Choice, RequestForwarding};
 
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
@@ -167,13 +166,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "next hop: by chance in proportion to 1/avgPI, or always that with the fewest pending",
         from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
     },
-    Parameter::number(
-        "gain",
-        (0.0001, 1.0),
-        "0.1",
-        "part of the new value in avgPI",
-        "files: OMCCRFStrategy.cpp",
-    ),
+    rfa::GAIN,
 ];
 
 /// The scheme.
@@ -196,11 +189,7 @@ impl OmccRf {
             most: params.number("most_window").max(params.number("least_window")),
             slow_start: params.switch("slow_start"),
         };
-        let choice = match params.text("forwarding") {
-            "least-pending" => Choice::LeastPending,
-            _ => Choice::Weighted { gain: params.number("gain") },
-        };
-        OmccRf { law, choice }
+        OmccRf { law, choice: Choice::new(params) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! RFA, the request forwarding algorithm: Interests go where fewest are pending.
+//! RFA, the request forwarding algorithm of OMCC-RF: Interests go where fewest are pending. HbHCM forwards by it too.
 //!
 //! For each prefix p and next hop j: PI, the pending Interests of p that were sent to j, and
 //!
@@ -13,11 +13,21 @@ use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
 use weir_core::random::Random;
 use weir_core::seam::best_route::{is_suppressed, least_severe};
+use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::tables::fib::NextHop;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::NackReason;
+
+/// Part of the new value in avgPI.
+pub(crate) const GAIN: Parameter = Parameter::number(
+    "gain",
+    (0.0001, 1.0),
+    "0.1",
+    "part of the new value in avgPI",
+    "files: OMCCRFStrategy.cpp",
+);
 
 /// An Interest that is counted at more next hops of its prefix than this is not counted at the others.
 const NEXT_HOPS: usize = 24;
@@ -33,6 +43,16 @@ pub(crate) enum Choice {
     /// The next hop with the fewest pending Interests now; one that was never used counts as though one
     /// was pending. Of equals the cheapest.
     LeastPending,
+}
+
+impl Choice {
+    /// As `forwarding` and [`GAIN`] say.
+    pub(crate) fn new(params: &Params) -> Choice {
+        match params.text("forwarding") {
+            "least-pending" => Choice::LeastPending,
+            _ => Choice::Weighted { gain: params.number(GAIN.key) },
+        }
+    }
 }
 
 /// What is pending at one next hop.
@@ -277,5 +297,4 @@ impl Strategy for RequestForwarding {
 }
 
 #[cfg(test)]
-#[path = "rfa_tests.rs"]
 mod tests;
