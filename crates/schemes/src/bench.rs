@@ -14,7 +14,7 @@ use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEven
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, Name};
 
-const HASHER: NameHasher = NameHasher::new(1);
+pub const HASHER: NameHasher = NameHasher::new(1);
 /// Of every Interest.
 pub const LIFETIME: Span = Span::from_secs(2);
 

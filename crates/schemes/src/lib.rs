@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod bench;
 pub mod fixed;
+pub mod hbhcm;
 mod meter;
 pub mod mircc;
 pub mod omcc_rf;

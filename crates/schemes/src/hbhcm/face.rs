@@ -1,0 +1,50 @@
+//! The face: measures the hop that Data arrive by, and marks them.
+
+use weir_core::packet::PacketId;
+use weir_core::seam::DropTail;
+use weir_core::seam::{
+    Backlog, ClearEvent, DequeueEvent, EnqueueEvent, FaceConfig, Next, Queue, ReceiveEvent,
+};
+
+use super::measurement::{Hop, Settings};
+
+/// A drop-tail queue whose face measures.
+#[derive(Debug)]
+pub(super) struct MeasuringQueue {
+    packets: DropTail,
+    hop: Hop,
+}
+
+impl MeasuringQueue {
+    pub(super) fn new(settings: Settings, config: &FaceConfig) -> MeasuringQueue {
+        MeasuringQueue { packets: DropTail::new(config.limit), hop: Hop::new(settings) }
+    }
+}
+
+impl Queue for MeasuringQueue {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.packets.enqueue(ev, packet);
+    }
+
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.packets.dequeue(ev)
+    }
+
+    /// A mark that is there already stays.
+    fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
+        if ev.packet.is_data()
+            && self.hop.marks(ev.now, ev.packet, ev.wire_len, ev.rtt)
+            && ev.packet.header().congestion_mark == 0
+        {
+            ev.packet.header_mut().congestion_mark = 1;
+        }
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.packets.clear(ev);
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.packets.backlog()
+    }
+}

@@ -1,0 +1,225 @@
+//! HbHCM and PAQM: Y. Ye, B. Lee, Y. Qiao, "Hop-by-Hop Congestion Measurement and Practical Active Queue Management in
+//! NDN".
+//!
+//! Data carry how long they took to the node that sends them. So each node knows how long the hop before it took, what of
+//! that was queueing, and marks Data if that lasts, though it sees no queue: congestion may be in devices that know
+//! nothing of NDN.
+//!
+//! ```text
+//!   consumer <-- Data: RttMeasure = r', mark -- node <-- Data: RttMeasure = r'', mark -- node <-- source
+//!      AIMD on marks                   face: r - r'' = base RTT + queueing delay (HbHCM, `measurement.rs`, `base.rs`)
+//!      (`consumer.rs`)                 queueing delay that lasts: marks (PAQM-CoDel, `paqm.rs`, by `face.rs`)
+//!                                      r': what the node tells each downstream; next hops by RFA (`forwarding.rs`)
+//! ```
+//!
+//! What the paper leaves open is as in the code of its authors (`ndnSIM-2.7-SLIM`): the constants of AIMD, what RFA is,
+//! and the variant `multipath`, which is their strategy of that name.
+//!
+//! # Deviations from the paper
+//! 1. The field and the mark are in the link header, and not in the Data: there each node may write them, and the Data's
+//!    signature stays right.
+//! 2. A node tells each downstream the time since that downstream's Interest came, not one time for all: with that, the hop
+//!    of a downstream whose Interest was aggregated would come out too short, or negative. The code writes 1234 then.
+//! 3. A Data is no sample if its Interest was sent more than once, since it is not known which sending it answers; nor
+//!    if its hop would take no time or less. The code computes with unsigned numbers.
+//! 4. The line of the base RTT is bounded (`base.rs`): W and c are not negative, and where it is above the least time of a
+//!    size, that least time counts. Regression by itself may be above, where a size was seen only behind others.
+//! 5. Sizes that differ by up to 64 bytes are one, 16 are told apart, and what is beyond counts as the one next to it. The code
+//!    has no compensation of sizes.
+//! 6. The consumer measures the hop before it as a node does: an application may be behind a socket, or on a node that does
+//!    not take part.
+//! 7. The window does not grow while less than half of it is used: what an application does not ask for says nothing about
+//!    the network.
+//! 8. PI of RFA, and repeated Interests, are as in OMCC-RF here (its deviations 7 to 9). An Interest does not go back where it
+//!    came from, as it may in the code.
+//! 9. PathId, which the code writes and nothing reads, and its RED variant, which the paper does not use, are left out.
+
+mod base;
+mod consumer;
+mod face;
+mod forwarding;
+mod measurement;
+mod paqm;
+mod signals;
+
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::units::Span;
+
+use crate::registry::Entry;
+use crate::rfa::{self, Choice};
+use crate::window::{Bounds, Signs, initial_window, min_window};
+use consumer::Aimd;
+use face::MeasuringQueue;
+use forwarding::MeasuringForwarding;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "hbhcm",
+    title: "queueing delay of each hop from round-trip times that Data carry, marks where it lasts, AIMD",
+    citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN",
+    parameters: PARAMETERS,
+    signals: &[signals::RTT_MEASURE],
+    sharing: None,
+    build: |params| Box::new(Hbhcm::new(params)),
+};
+
+const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
+const TIME_OR_NEVER: (Span, Span) = (Span::ZERO, Span::from_secs(3600));
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "variant",
+        kind: ParameterKind::Variant(&[
+            Variant { name: "article", defaults: &[] },
+            Variant {
+                name: "multipath",
+                defaults: &[("restart_interval", "20 ms"), ("immediate", "100 ms")],
+            },
+        ]),
+        default: "article",
+        meaning: "whose PAQM",
+        from: "paper: section IV-B; files: codel-mp-route-strategy.cpp, the code's for several paths",
+    },
+    Parameter::span(
+        "target",
+        TIME,
+        "5 ms",
+        "a queueing delay of a hop below it is healthy",
+        "paper: section IV-B",
+    ),
+    Parameter::span(
+        "interval",
+        TIME,
+        "100 ms",
+        "Δ at first: how long the delay stays above `target` before a Data is marked",
+        "paper: section IV-B",
+    ),
+    Parameter::span(
+        "restart_interval",
+        TIME,
+        "100 ms",
+        "Δ after a return to Healthy",
+        "paper: section IV-B, as `interval`; files: codel-mp-route-strategy.cpp, 20 ms",
+    ),
+    Parameter::span(
+        "immediate",
+        TIME_OR_NEVER,
+        "0 ns",
+        "a queueing delay from which on each Data is marked at once; 0: none",
+        "paper: section IV-B has none; files: codel-mp-route-strategy.cpp, 100 ms",
+    ),
+    Parameter::switch(
+        "size_compensation",
+        "true",
+        "whether the base RTT of a hop depends on the size of the Data, by linear regression; else it is one for all",
+        "paper: section III-C; files: the code has none",
+    ),
+    Parameter::span(
+        "base_window",
+        TIME_OR_NEVER,
+        "0 ns",
+        "how long a least RTT of a hop holds without being met again; 0: for ever",
+        "paper: section III-B, the least that has been measured so far",
+    ),
+    Parameter {
+        key: "forwarding",
+        kind: ParameterKind::Choice(&["least-pending", "weighted"]),
+        default: "least-pending",
+        meaning: "next hop: always that with the fewest pending Interests, or by chance in proportion to 1/avgPI as OMCC-RF",
+        from: "paper: section VI, RFA; files: rfa-route-strategy.cpp",
+    },
+    rfa::GAIN,
+    initial_window("5", "files: ConsumerAimdBasic"),
+    min_window("1", "files: ConsumerAimdBasic"),
+    Parameter::number(
+        "slow_start",
+        (0.0, 1.0),
+        "0.5",
+        "growth of W with each Data before it first falls, packets",
+        "files: ConsumerAimdBasic",
+    ),
+    Parameter::number(
+        "increase",
+        (0.0, 1000.0),
+        "2",
+        "growth of W in a window of Data after that, packets",
+        "files: ConsumerAimdBasic",
+    ),
+    Parameter::number(
+        "decrease",
+        (0.1, 0.999),
+        "0.875",
+        "what a decrease leaves of W",
+        "files: ConsumerAimdBasic",
+    ),
+    Parameter::number(
+        "hold_off",
+        (0.0, 100.0),
+        "2",
+        "windows of Data from one decrease to the next, at least",
+        "files: ConsumerAimdBasic",
+    ),
+    Parameter {
+        key: "react_to",
+        kind: ParameterKind::Choice(&["marks", "losses", "both"]),
+        default: "marks",
+        meaning: "what lowers W: marked Data, timeouts and Nacks, or both",
+        from: "files: ConsumerAimdBasic, a timeout does not change W",
+    },
+];
+
+/// HbHCM and PAQM, as parameters say.
+fn settings(params: &Params) -> measurement::Settings {
+    let or_never = |key| Some(params.span(key)).filter(|span| *span > Span::ZERO);
+    measurement::Settings {
+        base: base::Settings { by_size: params.switch("size_compensation"), window: or_never("base_window") },
+        paqm: paqm::Settings {
+            target: params.span("target"),
+            interval: params.span("interval"),
+            restart_interval: params.span("restart_interval"),
+            immediate: or_never("immediate"),
+        },
+    }
+}
+
+/// AIMD, as parameters say.
+fn aimd_settings(params: &Params) -> consumer::Settings {
+    let reacts_to = params.text("react_to");
+    consumer::Settings {
+        signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },
+        bounds: Bounds::new(params),
+        slow_start: params.number("slow_start"),
+        increase: params.number("increase"),
+        decrease: params.number("decrease"),
+        hold_off: params.number("hold_off"),
+    }
+}
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Hbhcm {
+    hop: measurement::Settings,
+    aimd: consumer::Settings,
+    choice: Choice,
+}
+
+impl Hbhcm {
+    fn new(params: &Params) -> Hbhcm {
+        Hbhcm { hop: settings(params), aimd: aimd_settings(params), choice: Choice::new(params) }
+    }
+}
+
+impl Scheme for Hbhcm {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(Aimd::new(self.aimd, self.hop))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(MeasuringForwarding::new(self.choice))
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(MeasuringQueue::new(self.hop, face))
+    }
+}
