@@ -25,8 +25,9 @@ quick:
 test: test-rust tools
 	$(MAKE) web interop apps qos WEIR=$(TARGET)/debug/weir
 
+# More threads than processors: half of the tests wait for timeouts and peers most of the time.
 test-rust:
-	cargo test --workspace --all-features
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --all-features
 
 # Other people's software that the tests need.
 tools:

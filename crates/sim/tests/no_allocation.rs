@@ -1,6 +1,7 @@
 //! In its steady state a world allocates nothing per packet: this allocator counts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,9 +1,7 @@
 //! Every scenario that comes with Weir can be run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{in_parallel, refused, run_checking_wire, scenario};
+use crate::common::{in_parallel, refused, run_checking_wire, scenario};
 use weir_experiment::Setup;
 use weir_scenario::builtins;
 

@@ -2,11 +2,9 @@
 //! gets follows from the equations, whatever the others do. A to B over one bottleneck.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fmt::Write;
 
-use common::{goodput, measuring, parse, run};
+use crate::common::{goodput, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::WindowRow;
 

@@ -3,11 +3,9 @@
 //! here and not read off a run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fmt::Write;
 
-use common::{class, in_parallel, measuring, parse, run, scenario};
+use crate::common::{class, in_parallel, measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::RunDocument;
 

@@ -1,9 +1,7 @@
 //! It is one protocol and not two: every packet of a run is what the codec makes of it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{experiment, scenario, world};
+use crate::common::{experiment, scenario, world};
 use weir_experiment::Setup;
 
 #[test]

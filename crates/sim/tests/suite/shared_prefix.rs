@@ -1,9 +1,7 @@
 //! Several consumers of one prefix.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{parse, refused, run};
+use crate::common::{parse, refused, run};
 use weir_experiment::Setup;
 use weir_scenario::{Scenario, builtin};
 

@@ -3,9 +3,7 @@
 //! everybody settles to the share that theory gives, and nobody is starved.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{goodput, measuring, parse, run};
+use crate::common::{goodput, measuring, parse, run};
 use weir_experiment::Setup;
 use weir_measure::{Report, WindowRow};
 
@@ -27,7 +25,7 @@ fn line(bottleneck: &str, rest: &str) -> String {
 
 /// R - S by two ways, 6 Mb/s over U and 3 Mb/s over V.
 fn two_ways(rest: &str) -> String {
-    common::two_ways("qsccp", "50 packets", [("6 Mb/s", "10 ms"), ("3 Mb/s", "10 ms")], rest)
+    crate::common::two_ways("qsccp", "50 packets", [("6 Mb/s", "10 ms"), ("3 Mb/s", "10 ms")], rest)
 }
 
 /// A flow from B to A, with further keys.

@@ -2,15 +2,13 @@
 //! is lost where routers shape Interests.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{measuring, parse, run, scenario};
+use crate::common::{measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::Report;
 
 /// R - S by two ways of these rates, over U with 10 ms and over V with 20 ms.
 fn two_ways(scheme: &str, rates: [&str; 2], rest: &str) -> String {
-    common::two_ways(scheme, "20 packets", [(rates[0], "10 ms"), (rates[1], "20 ms")], rest)
+    crate::common::two_ways(scheme, "20 packets", [(rates[0], "10 ms"), (rates[1], "20 ms")], rest)
 }
 
 fn flow(name: &str, keys: &str) -> String {

@@ -1,9 +1,7 @@
 //! Expectations about the end of flows.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{parse, run};
+use crate::common::{parse, run};
 use weir_experiment::Setup;
 
 /// Two consumers with something to fetch that fits the run, and one with too much.

@@ -1,9 +1,7 @@
 //! A medium that stations share: QSCCP on it loses nothing, shares it, and uses what there is.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{
+use crate::common::{
     at, experiment, in_parallel, measuring, parse, refused, run, run_checking_wire, scenario, world,
 };
 use weir_core::units::{Bytes, Rate};

@@ -1,9 +1,7 @@
 //! A link that loses packets: time goes forward, and what is lost is counted once.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{measuring, parse, run, scenario};
+use crate::common::{measuring, parse, run, scenario};
 use weir_experiment::Setup;
 use weir_scenario::builtin;
 

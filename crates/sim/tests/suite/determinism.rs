@@ -1,9 +1,7 @@
 //! Same seed, same bits; another seed, another trace, but the same claims.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{in_parallel, run, scenario};
+use crate::common::{in_parallel, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::Report;
 use weir_measure::to_json;

@@ -1,0 +1,14 @@
+//! The simulator on scenarios. One program, since each would be linked anew with all that it stands on.
+
+mod built_in;
+mod common;
+mod completion;
+mod determinism;
+mod dumbbell_claims;
+mod losses;
+mod path_schemes;
+mod qsccp_dynamics;
+mod qsccp_protection;
+mod shared_medium;
+mod shared_prefix;
+mod wire_check;
