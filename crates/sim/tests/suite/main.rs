@@ -11,4 +11,5 @@ mod qsccp_dynamics;
 mod qsccp_protection;
 mod shared_medium;
 mod shared_prefix;
+mod simulated_cache;
 mod wire_check;

@@ -1,9 +1,7 @@
 //! Caches with a given hit ratio, and nodes that do not run the scheme, under every scheme.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{in_parallel, measuring, parse, run, run_checking_wire};
+use crate::common::{in_parallel, measuring, parse, run, run_checking_wire};
 use weir_experiment::Setup;
 use weir_measure::{Report, to_json};
 use weir_scenario::Scenario;
