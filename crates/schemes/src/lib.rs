@@ -10,6 +10,7 @@ pub mod hbhcm;
 mod meter;
 pub mod mircc;
 pub mod omcc_rf;
+mod pacing;
 mod path_label;
 pub mod pcon;
 pub mod qsccp;

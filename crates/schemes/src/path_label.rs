@@ -83,17 +83,19 @@ pub(crate) fn steer(interest: &mut Packet, next_hops: usize) -> usize {
     }
 }
 
-/// A drop-tail queue whose face adds itself to the labels of Data that arrive: for schemes that need
-/// labels and nothing else there.
+/// A drop-tail queue whose face writes into each Data that arrives, its label for one: for schemes that need
+/// nothing else there.
 #[derive(Debug)]
 pub(crate) struct LabellingQueue {
     face: FaceId,
+    note: fn(&mut Packet, FaceId),
     packets: DropTail,
 }
 
 impl LabellingQueue {
-    pub(crate) fn new(config: &FaceConfig) -> LabellingQueue {
-        LabellingQueue { face: config.face, packets: DropTail::new(config.limit) }
+    /// `note` is what the face writes; [`note_arrival`] is these labels.
+    pub(crate) fn new(config: &FaceConfig, note: fn(&mut Packet, FaceId)) -> LabellingQueue {
+        LabellingQueue { face: config.face, note, packets: DropTail::new(config.limit) }
     }
 }
 
@@ -108,7 +110,7 @@ impl Queue for LabellingQueue {
 
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data() {
-            note_arrival(ev.packet, self.face);
+            (self.note)(ev.packet, self.face);
         }
     }
 

@@ -16,6 +16,7 @@ use super::Settings;
 use super::rates::Class;
 use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
 use super::unrated_window::UnratedWindow;
+use crate::pacing::{self, Pacer};
 use crate::path_label::{PATH_LABEL, PathLabel};
 
 /// More paths are not kept: the one not heard of for longest makes room.
@@ -33,7 +34,7 @@ struct Path {
     told: [u64; 2],
     heard_at: Time,
     /// When the next Interest of each class is due.
-    due: [Time; 2],
+    due: [Pacer; 2],
     /// How far a greedy source is behind on this path, Interests.
     credit: f64,
 }
@@ -94,7 +95,7 @@ impl Consumer {
     fn first_due(&self, now: Time) -> (Time, Due) {
         let mut first = (self.explore_at, Due::Exploration);
         for class in CLASSES {
-            let dues = self.paths.iter().map(|path| path.due[class as usize]);
+            let dues = self.paths.iter().map(|path| path.due[class as usize].due());
             if let Some((place, due)) = dues.enumerate().min_by_key(|(_, due)| *due)
                 && due.max(now) < first.0.max(now)
             {
@@ -106,19 +107,10 @@ impl Consumer {
 
     /// A greedy source has its own pace: its Interests are primary, and go by R_p/ΣR_p.
     fn greedy_choice(&mut self, now: Time) -> Due {
-        let total = self.total_primary();
         if self.explore_at <= now || self.paths.is_empty() {
             return Due::Exploration;
         }
-        let mut chosen = 0;
-        for place in 0..self.paths.len() {
-            let path = &mut self.paths[place];
-            path.credit = (path.credit + path.told[0] as f64 / total.max(1.0)).clamp(-1.0, 1.0);
-            if path.credit > self.paths[chosen].credit {
-                chosen = place;
-            }
-        }
-        self.paths[chosen].credit -= 1.0;
+        let chosen = pacing::deal(&mut self.paths, |path| path.told[0] as f64, |path| &mut path.credit);
         Due::Path(chosen, Class::Primary)
     }
 
@@ -127,12 +119,10 @@ impl Consumer {
         self.paths.iter().map(|path| path.told[0] as f64).sum()
     }
 
-    /// An Interest of a path and class leaves: the next one is due an interval later. Who is called late makes up for
-    /// one interval.
+    /// An Interest of a path and class leaves: the next one is due an interval later.
     fn advance(&mut self, place: usize, class: Class, now: Time, size: Bytes) {
         let interval = self.interval(&self.paths[place], class, size);
-        let due = &mut self.paths[place].due[class as usize];
-        *due = (*due).max(now - interval) + interval;
+        self.paths[place].due[class as usize].advance(now, interval);
     }
 
     /// A fresh label; paths that are not heard of are given up.
@@ -155,8 +145,7 @@ impl Consumer {
         for place in 0..self.paths.len() {
             for class in CLASSES {
                 let next = now + self.interval(&self.paths[place], class, size);
-                let due = &mut self.paths[place].due[class as usize];
-                *due = (*due).min(next);
+                self.paths[place].due[class as usize].hurry(next);
             }
         }
     }
@@ -171,7 +160,7 @@ impl Consumer {
             return None;
         }
         self.unrated_window.reset();
-        let path = Path { label, steering, told: [0; 2], heard_at: now, due: [now; 2], credit: 0.0 };
+        let path = Path { label, steering, told: [0; 2], heard_at: now, due: [Pacer::new(now); 2], credit: 0.0 };
         if self.paths.len() < PATHS {
             self.paths.push(path);
             return self.paths.last_mut();
@@ -389,7 +378,7 @@ mod tests {
         bench.now += Span::from_millis(1);
         bench.run(bench.now);
         bench.data(1, 10, (8_000_000, 0));
-        let (now, due) = (bench.now, bench.consumer.paths[0].due[0]);
+        let (now, due) = (bench.now, bench.consumer.paths[0].due[0].due());
         assert_eq!(due, now + Span::from_millis(1));
     }
 

@@ -36,7 +36,7 @@ pub(crate) mod raaqm;
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 
-use crate::path_label::{LabellingQueue, PATH_LABEL};
+use crate::path_label::{LabellingQueue, PATH_LABEL, note_arrival};
 use crate::registry::Entry;
 use crate::rfa::{self, Choice, RequestForwarding};
 use raaqm::{Law, Raaqm};
@@ -203,6 +203,6 @@ impl Scheme for OmccRf {
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
-        Box::new(LabellingQueue::new(face))
+        Box::new(LabellingQueue::new(face, note_arrival))
     }
 }
