@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod bench;
+pub mod dpccp;
 pub mod fixed;
 pub mod hbhcm;
 mod meter;

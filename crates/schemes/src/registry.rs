@@ -68,6 +68,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::omcc_rf::ENTRY,
     crate::pcon::ENTRY,
     crate::hbhcm::ENTRY,
+    crate::dpccp::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,
     crate::window::cubic::ENTRY,
@@ -114,7 +115,7 @@ mod tests {
     use weir_core::seam::params::{ParameterKind, Value};
 
     /// Type numbers that are kept free for schemes that are not implemented: `docs/reference/signals.md`.
-    const RESERVED: [u32; 3] = [920, 928, 944];
+    const RESERVED: [u32; 1] = [928];
 
     #[test]
     fn every_header_field_has_a_number_and_a_name_of_its_own() {

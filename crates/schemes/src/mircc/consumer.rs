@@ -160,7 +160,8 @@ impl Consumer {
             return None;
         }
         self.unrated_window.reset();
-        let path = Path { label, steering, told: [0; 2], heard_at: now, due: [Pacer::new(now); 2], credit: 0.0 };
+        let path =
+            Path { label, steering, told: [0; 2], heard_at: now, due: [Pacer::new(now); 2], credit: 0.0 };
         if self.paths.len() < PATHS {
             self.paths.push(path);
             return self.paths.last_mut();

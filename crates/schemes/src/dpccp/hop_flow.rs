@@ -1,0 +1,315 @@
+//! Congestion estimation (section VI.C): how many packets of a sub-flow wait in queues.
+//!
+//! A hop-flow h is what one source on the path answers; the hop count of its Data tells it from the others. At the end of
+//! each control cycle, with n_h Data of mean round-trip time d̄_h, and d⁰_h the least that was seen:
+//!
+//! > Δ_h = x_h·(d̄_h − d⁰_h)   (14)
+//! > Δ_r = Σ_h Δ_h           (13)
+//!
+//! x_h is n_h over the time from the last Data before the cycle to its last one: a count of so many arrivals spans as
+//! many gaps, so that at low rates the place of the cycle's ends is no error.
+
+use weir_core::units::{Span, Time};
+
+/// A mean of fewer samples tells of no change of the path.
+const FEW: u32 = 3;
+
+/// What one source on the path answers.
+#[derive(Clone, Copy, Debug)]
+struct HopFlow {
+    hops: u8,
+    /// d⁰_h.
+    base: Span,
+    /// n_h of this cycle, and those of them with a round-trip time, and the sum of these.
+    received: u32,
+    samples: u32,
+    sum: Span,
+    /// d̄_h of the latest cycle with enough samples.
+    earlier: Option<Span>,
+    /// The least round-trip time of Interests that left while the queue was drained.
+    drained: Option<Span>,
+}
+
+impl HopFlow {
+    fn mean(&self) -> Option<Span> {
+        (self.samples > 0).then(|| self.sum / u64::from(self.samples))
+    }
+}
+
+/// What a control cycle has shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Measured {
+    /// x_r, Data a second.
+    pub(super) rate: f64,
+    /// Δ_r, packets.
+    pub(super) backlog: f64,
+    /// The longest round trip: the length of the next cycle. None was seen: zero.
+    pub(super) longest: Span,
+    /// A mean round-trip time has risen too far for a queue.
+    pub(super) has_risen: bool,
+}
+
+/// The estimate of one sub-flow.
+#[derive(Debug)]
+pub(super) struct Estimation {
+    /// What a mean may rise by from cycle to cycle at least before it tells of another path.
+    rise: Span,
+    /// By hop count: 64 at the most.
+    hop_flows: Vec<HopFlow>,
+    /// When the cycle began.
+    from: Time,
+    received: u32,
+    longest: Span,
+    latest: Option<Time>,
+    /// The latest Data before the cycle.
+    counts_from: Option<Time>,
+}
+
+impl Estimation {
+    pub(super) fn new(now: Time, rise: Span) -> Estimation {
+        Estimation {
+            rise,
+            hop_flows: Vec::new(),
+            from: now,
+            received: 0,
+            longest: Span::ZERO,
+            latest: None,
+            counts_from: None,
+        }
+    }
+
+    pub(super) fn received(&self) -> u32 {
+        self.received
+    }
+
+    pub(super) fn began(&self) -> Time {
+        self.from
+    }
+
+    /// The greatest d⁰_h.
+    pub(super) fn base(&self) -> Span {
+        self.hop_flows.iter().map(|flow| flow.base).max().unwrap_or(Span::ZERO)
+    }
+
+    /// A Data came, from a source so many links away; `rtt` is `None` if it tells of no round trip.
+    pub(super) fn on_data(&mut self, now: Time, hops: u8, rtt: Option<Span>) {
+        self.received += 1;
+        self.latest = Some(now);
+        let Some(rtt) = rtt else {
+            if let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) {
+                flow.received += 1;
+            }
+            return;
+        };
+        self.longest = self.longest.max(rtt);
+        let flow = self.flow(hops, rtt);
+        flow.base = flow.base.min(rtt);
+        flow.received += 1;
+        flow.samples += 1;
+        flow.sum = flow.sum + rtt;
+    }
+
+    /// The hop-flow of this hop count; a new one has its first round-trip time for a base.
+    fn flow(&mut self, hops: u8, rtt: Span) -> &mut HopFlow {
+        let place = match self.hop_flows.iter().position(|flow| flow.hops == hops) {
+            Some(place) => place,
+            None => {
+                let (received, samples, sum) = (0, 0, Span::ZERO);
+                let flow = HopFlow { hops, base: rtt, received, samples, sum, earlier: None, drained: None };
+                self.hop_flows.push(flow);
+                self.hop_flows.len() - 1
+            }
+        };
+        &mut self.hop_flows[place]
+    }
+
+    /// The cycle ends, and the next one begins.
+    pub(super) fn close(&mut self, now: Time) -> Measured {
+        let cycle = now.since(self.from);
+        let counted = match (self.counts_from, self.latest) {
+            (Some(from), Some(latest)) if latest > from => latest.since(from),
+            _ => cycle,
+        };
+        let per_second = 1.0 / counted.as_secs_f64().max(1e-6);
+        let mut measured = Measured {
+            rate: f64::from(self.received) * per_second,
+            longest: self.longest,
+            ..Measured::default()
+        };
+        for flow in &mut self.hop_flows {
+            let Some(mean) = flow.mean() else { continue };
+            measured.backlog += f64::from(flow.received) * per_second * (mean - flow.base).as_secs_f64();
+            if flow.samples >= FEW {
+                let rise = |earlier: Span| self.rise.max(earlier / 2);
+                measured.has_risen |= flow.earlier.is_some_and(|earlier| mean > earlier + rise(earlier));
+                flow.earlier = Some(mean);
+            }
+        }
+        self.begin(now);
+        self.counts_from = self.latest;
+        measured
+    }
+
+    /// A cycle begins that owes nothing to what came before.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.begin(now);
+        self.counts_from = None;
+        self.hop_flows.iter_mut().for_each(|flow| flow.earlier = None);
+    }
+
+    fn begin(&mut self, now: Time) {
+        (self.from, self.received, self.longest) = (now, 0, Span::ZERO);
+        for flow in &mut self.hop_flows {
+            (flow.received, flow.samples, flow.sum) = (0, 0, Span::ZERO);
+        }
+    }
+
+    /// The queue is to be drained.
+    pub(super) fn begin_drain(&mut self) {
+        for flow in &mut self.hop_flows {
+            (flow.drained, flow.earlier) = (None, flow.mean().or(flow.earlier));
+        }
+    }
+
+    /// An Interest that left meanwhile was answered. Whether the queue is empty, or will be no emptier: fewer than half
+    /// a packet waits at `rate`, or the round trip is no shorter than that before it.
+    pub(super) fn on_drained(&mut self, hops: u8, rtt: Span, rate: f64) -> bool {
+        let flow = self.flow(hops, rtt);
+        let earlier = flow.drained;
+        flow.drained = Some(earlier.map_or(rtt, |earlier| earlier.min(rtt)));
+        let is_empty = (rtt - flow.base).as_secs_f64() * rate < 0.5;
+        is_empty || earlier.is_some_and(|earlier| rtt + rtt / 64 >= earlier)
+    }
+
+    /// It is drained: what came meanwhile is the base, if it took less than half of the delay away. If it took more, there
+    /// was a queue, and what is left of it may be others'.
+    pub(super) fn end_drain(&mut self) {
+        for flow in &mut self.hop_flows {
+            if let (Some(drained), Some(earlier)) = (flow.drained, flow.earlier)
+                && earlier.max(drained) - drained < (drained - flow.base)
+            {
+                flow.base = drained;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    const fn ms(ms: u64) -> Span {
+        Span::from_millis(ms)
+    }
+
+    fn estimation() -> Estimation {
+        Estimation::new(at(0), ms(50))
+    }
+
+    /// Data at this pace from `from` on, all of one hop count and round-trip time.
+    fn feed(estimation: &mut Estimation, from: u64, count: u64, gap: u64, hops: u8, rtt: u64) {
+        (0..count).for_each(|n| estimation.on_data(at(from + n * gap), hops, Some(ms(rtt))));
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6 * b.abs().max(1.0), "{a} is not {b}");
+    }
+
+    /// The paper's figures: 20 packets of 1 kB at 10 Mb/s are 16 ms.
+    #[test]
+    fn the_backlog_is_rate_times_queueing_delay() {
+        let mut estimation = estimation();
+        feed(&mut estimation, 1, 1, 1, 3, 170);
+        estimation.close(at(1));
+        // 1000 Data a second, of which each waits for 16 ms.
+        feed(&mut estimation, 2, 170, 1, 3, 186);
+        let measured = estimation.close(at(171));
+        near(measured.rate, 1000.0);
+        near(measured.backlog, 16.0);
+        assert_eq!((measured.longest, estimation.base()), (ms(186), ms(170)));
+    }
+
+    #[test]
+    fn backlogs_of_hop_flows_add_up_each_with_its_own_base() {
+        let mut estimation = estimation();
+        feed(&mut estimation, 0, 1, 0, 2, 150);
+        feed(&mut estimation, 0, 1, 0, 3, 170);
+        estimation.close(at(0));
+        // 100 a second from the cache, which wait for nothing, and 50 from the producer, each for 20 ms.
+        for n in 1..=50 {
+            feed(&mut estimation, 20 * n, 2, 0, 2, 150);
+            feed(&mut estimation, 20 * n, 1, 0, 3, 190);
+        }
+        let measured = estimation.close(at(1010));
+        near(measured.rate, 150.0);
+        near(measured.backlog, 50.0 * 0.020);
+    }
+
+    #[test]
+    fn what_tells_of_no_round_trip_counts_for_the_rate_alone() {
+        let mut estimation = estimation();
+        feed(&mut estimation, 0, 1, 0, 3, 170);
+        estimation.close(at(0));
+        (1..=100).for_each(|n| estimation.on_data(at(n), 1, None));
+        let measured = estimation.close(at(100));
+        near(measured.rate, 1000.0);
+        near(measured.backlog, 0.0);
+        assert_eq!(estimation.hop_flows.len(), 1, "no hop-flow begins with it");
+    }
+
+    #[test]
+    fn the_rate_of_few_data_does_not_depend_on_where_the_cycle_ends() {
+        for end in [301, 350, 399] {
+            let mut estimation = estimation();
+            estimation.on_data(at(0), 1, None);
+            estimation.close(at(10));
+            feed(&mut estimation, 100, 3, 100, 1, 50);
+            near(estimation.close(at(end)).rate, 10.0);
+        }
+    }
+
+    #[test]
+    fn a_mean_that_jumps_tells_of_another_path_and_one_that_grows_does_not() {
+        let mut estimation = estimation();
+        for (cycle, rtt, has_risen) in [(1, 100, false), (2, 140, false), (3, 189, false), (4, 300, true)] {
+            feed(&mut estimation, cycle * 1000, 10, 10, 3, rtt);
+            assert_eq!(estimation.close(at(cycle * 1000 + 100)).has_risen, has_risen, "{rtt}");
+        }
+        feed(&mut estimation, 5000, 2, 10, 3, 1000);
+        assert!(!estimation.close(at(5100)).has_risen, "two samples are too few");
+    }
+
+    /// Base 100 ms, mean 160 ms; then drained to `rtts`.
+    fn drained(rtts: &[u64]) -> (Vec<bool>, Span) {
+        let mut estimation = estimation();
+        feed(&mut estimation, 0, 1, 0, 3, 100);
+        estimation.close(at(0));
+        feed(&mut estimation, 1, 100, 1, 3, 160);
+        estimation.begin_drain();
+        let ends = rtts.iter().map(|rtt| estimation.on_drained(3, ms(*rtt), 1000.0)).collect();
+        estimation.end_drain();
+        (ends, estimation.base())
+    }
+
+    #[test]
+    fn a_queue_is_drained_when_nothing_waits_or_the_round_trip_falls_no_more() {
+        assert_eq!(drained(&[100]), (vec![true], ms(100)));
+        assert_eq!(drained(&[130, 110, 110]), (vec![false, false, true], ms(100)));
+    }
+
+    #[test]
+    fn where_draining_does_not_bring_the_round_trip_down_it_is_the_base() {
+        assert_eq!(drained(&[155, 155]), (vec![false, true], ms(155)));
+    }
+
+    #[test]
+    fn hop_flows_are_64_at_the_most() {
+        let mut estimation = estimation();
+        (0..=255_u8).for_each(|hops| estimation.on_data(at(1), hops & 63, Some(ms(1))));
+        assert_eq!(estimation.hop_flows.len(), 64);
+    }
+}

@@ -1,0 +1,281 @@
+//! DPCCP: Y. Ye, B. Lee, R. Flynn, J. Xu, G. Fang, Y. Qiao, "Delay-based Network Utility Maximization Modelling for
+//! Congestion Control in Named Data Networking".
+//!
+//! Consumers choose the path of each Interest (`label.rs`, `switching.rs`), and have a rate for each: a *sub-flow*
+//! (`subflow.rs`, `consumer.rs`). What the sources on a path answer are *hop-flows*, told apart by hop counts, so that the
+//! packets that wait in queues can be counted from round trips though caches answer a part (`hop_flow.rs`). Rates follow from
+//! that count alone (`states.rs`): each flow keeps α_s packets waiting, over all of its paths. Routers compute nothing.
+//!
+//! ```text
+//!   consumer --Interest: SwitchLabel, RTT probing--------> routers --> producer or cache
+//!   consumer <--Data:    SwitchLabel, hop count, drain---- routers <--
+//! ```
+//!
+//! # Deviations from the paper
+//! 1. A label has six bits a hop and ten hops, as in the authors' simulator. It is a field of its own: `PathLabel` of MIRCC and
+//!    OMCC-RF is a number that is drawn, and on Data a hash, from which no Interest can take its way.
+//! 2. How paths are found the paper leaves to path switching: Interests explore, each router drawing a next hop, at random
+//!    times that grow apart while they find nothing. A path that nothing comes by for 2 s is given up. A consumer has
+//!    no more than 16, and each no more than 64 hop-flows.
+//! 3. β, ψ, η, the length and the rate of RTT probing, the life of a face's label, what is a dramatic change, and the rate
+//!    that BF begins with are assumed; the scheme's page varies them.
+//! 4. A Data whose Interest was aggregated says so: its round trip is of no path. It counts for x_r alone. So does one whose
+//!    Interest was sent twice.
+//! 5. u* grows only if half of it came back: else a source slower than u*, or a path that is cut, would raise it for
+//!    ever. ρ is 1 at the least and x_r at the most, α_r 2 packets at the least, as wVegas has it.
+//! 6. A loss counts as congestion: it ends BF, and in FC as a backlog above the set point. The paper has no losses; where a
+//!    queue is shorter than α_s packets there is no other sign.
+//! 7. Draining ends with the first round trip that shows an empty queue or is no shorter than the one before, of
+//!    Interests that left meanwhile. It raises a base RTT only where it has brought the round trip down by less than half
+//!    of the delay: else others' packets would be taken for a longer path.
+//! 8. A mean RTT that falls makes nobody drain: the base RTT falls with it.
+//! 9. A cycle in which nothing came lasts until something does. A sub-flow drains by a flag at most once in five cycles.
+//! 10. Where no Data has a label, there is one sub-flow, by name: so it works over routers that know nothing of it.
+
+mod consumer;
+mod hop_flow;
+mod label;
+mod signals;
+mod states;
+mod subflow;
+mod switching;
+
+use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::{
+    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
+};
+use weir_core::units::Span;
+
+use crate::path_label::LabellingQueue;
+use crate::registry::{Entry, Sharing};
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "dpccp",
+    title: "paths chosen by consumers, each with a rate that keeps some packets waiting",
+    citation: "Y. Ye et al., Delay-based Network Utility Maximization Modelling for Congestion Control in Named Data Networking",
+    parameters: PARAMETERS,
+    signals: signals::SIGNALS,
+    // Equal logarithms on one link are equal parts of it. Over a network that is proportional fairness, which is an objective
+    // and no policy.
+    sharing: Some(Sharing { parameters: &[], policy: |_| SharingPolicy::default() }),
+    build: |params| Box::new(Dpccp { settings: Settings::new(params) }),
+};
+
+const fn span(
+    key: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+    from: &'static str,
+) -> Parameter {
+    Parameter::span(key, (Span::from_millis(1), Span::from_secs(60)), default, meaning, from)
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::number(
+        "set_point",
+        (0.1, 10_000.0),
+        "20",
+        "α_s, packets of a flow that wait in queues",
+        "paper: section VII.A",
+    ),
+    Parameter::number(
+        "least_set_point",
+        (0.0, 10_000.0),
+        "2",
+        "the least α_r of a sub-flow, packets; α_s if it is less",
+        "files: wVegas in MPTCP for Linux",
+    ),
+    Parameter::number(
+        "underused",
+        (0.0, 10_000.0),
+        "3",
+        "ψ, packets: fewer waiting, the bottleneck is underused; no more than 0.3·α_r",
+        "assumed: a few; files: a third party's program has 3",
+    ),
+    Parameter::number(
+        "heavy",
+        (1.0, 1e6),
+        "60",
+        "η, packets: with more waiting the queue is drained",
+        "assumed: three times α_s; files: a third party's program has 30",
+    ),
+    Parameter::number(
+        "growth",
+        (0.001, 1.0),
+        "0.25",
+        "β, by what Z-MI asks for more and for less",
+        "assumed: as BBR probes for bandwidth; files: a third party's program has 0.05",
+    ),
+    Parameter::number(
+        "reserve",
+        (0.01, 1.0),
+        "0.8",
+        "ζ, part of the rate before draining that a sub-flow goes on with",
+        "paper: section VI.E.6",
+    ),
+    Parameter::number(
+        "least_rate",
+        (0.01, 1e6),
+        "2",
+        "u_r while draining, and the least u_r, Interests a second",
+        "paper: section VI.E.6",
+    ),
+    Parameter::number(
+        "periods",
+        (2.0, 1000.0),
+        "3",
+        "K, control cycles between changes of ρ",
+        "paper: section VI.E.5, of base RTTs",
+    ),
+    Parameter {
+        key: "rho_unit",
+        kind: ParameterKind::Choice(&["cycle", "second"]),
+        default: "cycle",
+        meaning: "in what time ρ counts Interests: a control cycle or a second",
+        from: "assumed: in (20) a ρ of 1 moves Δ by 1 a round trip, as it does if it counts for one; paper: (19) has no unit",
+    },
+    Parameter::number(
+        "probing_rate",
+        (0.1, 1e6),
+        "10",
+        "u_r while round trips are probed, Interests a second",
+        "assumed: few enough not to fill a queue",
+    ),
+    Parameter::number(
+        "probing_round_trips",
+        (0.0, 1000.0),
+        "3",
+        "how long round trips are probed at the least, base RTTs",
+        "assumed: one for others to hear of it, one for their queues to empty, one to measure",
+    ),
+    Parameter::integer(
+        "probing_samples",
+        (1, 1 << 20),
+        "3",
+        "round-trip times that probing takes at the least",
+        "assumed: a few",
+    ),
+    Parameter::number(
+        "first_interests",
+        (0.1, 1e6),
+        "10",
+        "u* after probing, Interests in a base RTT",
+        "assumed: TCP's initial window (RFC 6928)",
+    ),
+    span(
+        "probing_label",
+        "200 ms",
+        "how long after an Interest of RTT probing its face has Data drain queues",
+        "assumed: two of those Interests are 100 ms apart",
+    ),
+    Parameter::number(
+        "drain_spacing",
+        (0.0, 1000.0),
+        "5",
+        "how long after draining a sub-flow drains no more, control cycles",
+        "assumed: time to come back to its rate",
+    ),
+    span(
+        "path_change",
+        "50 ms",
+        "by what a mean RTT rises from cycle to cycle, and by half of it, when the path has changed",
+        "assumed: more than η packets wait on links of 10 Mb/s",
+    ),
+    span(
+        "exploration",
+        "100 ms",
+        "time between Interests that look for paths at first",
+        "assumed: as MIRCC's",
+    ),
+    span(
+        "longest_exploration",
+        "2 s",
+        "what that grows to, by a quarter each time, while none finds anything",
+        "assumed: as long as a path is kept that is not heard of",
+    ),
+    span(
+        "path_memory",
+        "2 s",
+        "how long a path is kept by which nothing comes; four control cycles at the least",
+        "assumed: as MIRCC's",
+    ),
+];
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    set_point: f64,
+    least_set_point: f64,
+    psi: f64,
+    eta: f64,
+    beta: f64,
+    zeta: f64,
+    least_rate: f64,
+    periods: f64,
+    rho_a_second: bool,
+    probing_rate: f64,
+    probing_round_trips: f64,
+    probing_samples: u32,
+    first_interests: f64,
+    probing_label: Span,
+    drain_spacing: f64,
+    path_change: Span,
+    exploration: Span,
+    longest_exploration: Span,
+    path_memory: Span,
+}
+
+impl Settings {
+    fn new(params: &Params) -> Settings {
+        Settings {
+            set_point: params.number("set_point"),
+            least_set_point: params.number("least_set_point"),
+            psi: params.number("underused"),
+            eta: params.number("heavy"),
+            beta: params.number("growth"),
+            zeta: params.number("reserve"),
+            least_rate: params.number("least_rate"),
+            periods: params.number("periods"),
+            rho_a_second: params.text("rho_unit") == "second",
+            probing_rate: params.number("probing_rate"),
+            probing_round_trips: params.number("probing_round_trips"),
+            probing_samples: params.integer("probing_samples") as u32,
+            first_interests: params.number("first_interests"),
+            probing_label: params.span("probing_label"),
+            drain_spacing: params.number("drain_spacing"),
+            path_change: params.span("path_change"),
+            exploration: params.span("exploration"),
+            longest_exploration: params.span("longest_exploration"),
+            path_memory: params.span("path_memory"),
+        }
+    }
+}
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct Dpccp {
+    settings: Settings,
+}
+
+impl Scheme for Dpccp {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(consumer::Consumer::new(self.settings))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(switching::Switching::new(self.settings.probing_label))
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(LabellingQueue::new(face, switching::note_arrival))
+    }
+}
+
+#[cfg(test)]
+impl Settings {
+    /// Those of the defaults.
+    fn usual() -> Settings {
+        Settings::new(&Params::resolve(PARAMETERS, []).expect("defaults are right"))
+    }
+}

@@ -1,0 +1,293 @@
+//! A sub-flow: the traffic of one path, and its states (section VI.E, figure 6).
+//!
+//! ```text
+//!            RTTs measured           Δ ≥ ψ                  Δ > η, path changed,
+//!   RP (new) -------------> BF <---------------> FC         drain flag
+//!                            ^       Δ < ψ        |    BF, FC ----------------> QD
+//!                            |                    |                             |
+//!                            +------ queue empty: ζ·u* -------------------------+
+//! ```
+//!
+//! A control cycle lasts for the longest round trip of the cycle before, and until a Data or a loss came in it.
+
+use weir_core::units::{Span, Time};
+
+use super::Settings;
+use super::hop_flow::{Estimation, Measured};
+use super::label::Label;
+use super::states::{Aim, Convergence, Drain, Growth, Probe, State, ZigZag};
+use crate::pacing::Pacer;
+
+/// Of control cycles: what a node of its own answers takes no time, and one that lies has no end.
+const CYCLE: (Span, Span) = (Span::from_millis(1), Span::from_secs(4));
+/// A cycle in which nothing came and nothing was lost ends after four of its lengths, and a second at least.
+const SILENT_CYCLES: u64 = 4;
+const SILENT: Span = Span::from_secs(1);
+/// Draining ends after ten cycles or four Interests, whichever is later.
+const DRAIN_CYCLES: u64 = 10;
+const DRAIN_INTERESTS: f64 = 4.0;
+/// No more is ever asked for, Interests a second: a hundred gigabits of Data of a kilobyte.
+const MOST: f64 = 1.25e7;
+/// Numbers of Interests have 26 bits, and wrap.
+pub(super) const NUMBERS: u32 = (1 << 26) - 1;
+/// More Interests are never pending.
+const MOST_PENDING: u32 = 1 << 24;
+/// ψ is no more than this part of α_r.
+const PSI_PART: f64 = 0.3;
+
+/// What a Data tells its sub-flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) now: Time,
+    pub(super) hops: u8,
+    /// `None` if it tells of no round trip.
+    pub(super) rtt: Option<Span>,
+    /// The drain flag.
+    pub(super) drain: bool,
+    /// The number of its Interest.
+    pub(super) number: u32,
+    /// The number of the next Interest.
+    pub(super) next_number: u32,
+}
+
+/// The traffic of one path.
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub(super) label: Label,
+    /// Its place in tags, no other's while it lives.
+    pub(super) slot: u32,
+    /// The first Interest that is its own, by number: an earlier one was of another in this slot.
+    pub(super) since: u32,
+    pub(super) state: State,
+    /// u_r, Interests a second.
+    pub(super) requested: f64,
+    /// 1/u_r.
+    interval: Span,
+    pub(super) pacer: Pacer,
+    /// Turns that it has earned, where nobody asks for leave.
+    pub(super) credit: f64,
+    estimation: Estimation,
+    /// How long this control cycle lasts.
+    cycle: Span,
+    losses: u32,
+    /// x_r of the latest cycle, Data a second.
+    pub(super) rate: f64,
+    /// Δ_r of the latest cycle, packets.
+    pub(super) backlog: f64,
+    /// α_r, packets.
+    pub(super) set_point: f64,
+    /// x_r when the bottleneck was full last.
+    full: Option<f64>,
+    /// No drain flag counts before.
+    drains_from: Time,
+    /// When the first Interest left that nothing has come after.
+    pub(super) unheard_since: Option<Time>,
+}
+
+/// Whether a number of an Interest is this one or a later one; they wrap.
+pub(super) fn is_since(number: u32, first: u32) -> bool {
+    number.wrapping_sub(first) & NUMBERS <= NUMBERS / 2
+}
+
+impl Subflow {
+    pub(super) fn new(label: Label, slot: u32, since: u32, now: Time, settings: &Settings) -> Subflow {
+        let requested = settings.probing_rate;
+        Subflow {
+            label,
+            slot,
+            since,
+            state: State::Probing(Probe::default()),
+            requested,
+            interval: Span::from_secs_f64(1.0 / requested),
+            pacer: Pacer::new(now),
+            credit: 0.0,
+            estimation: Estimation::new(now, settings.path_change),
+            cycle: CYCLE.0,
+            losses: 0,
+            rate: 0.0,
+            backlog: 0.0,
+            set_point: settings.set_point,
+            full: None,
+            drains_from: Time::ZERO,
+            unheard_since: None,
+        }
+    }
+
+    pub(super) fn is_probing(&self) -> bool {
+        matches!(self.state, State::Probing(_))
+    }
+
+    /// The longest round trip of late.
+    pub(super) fn cycle(&self) -> Span {
+        self.cycle
+    }
+
+    /// When the control cycle ends, if nothing more comes.
+    #[inline]
+    pub(super) fn cycle_ends(&self) -> Time {
+        let has_news = self.estimation.received() > 0 || self.losses > 0;
+        let lasting = if has_news { self.cycle } else { (self.cycle * SILENT_CYCLES).max(SILENT) };
+        self.estimation.began() + lasting
+    }
+
+    fn request(&mut self, rate: f64, settings: &Settings) {
+        self.requested = rate.clamp(settings.least_rate, MOST);
+        let interval = Span::from_secs_f64(1.0 / self.requested);
+        self.pacer.change(self.interval, interval);
+        self.interval = interval;
+    }
+
+    /// An Interest of this number leaves on this path.
+    pub(super) fn on_send(&mut self, now: Time, number: u32) {
+        if number.wrapping_sub(self.since) & NUMBERS > MOST_PENDING {
+            self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
+        }
+        self.pacer.advance(now, self.interval);
+        self.unheard_since.get_or_insert(now);
+    }
+
+    pub(super) fn on_loss(&mut self) {
+        self.losses += 1;
+    }
+
+    /// A Data came by this path, or for one of its Interests.
+    pub(super) fn on_data(&mut self, arrival: &Arrival, settings: &Settings) {
+        let Arrival { now, hops, rtt, .. } = *arrival;
+        self.unheard_since = None;
+        if self.cycle == CYCLE.0 && self.rate == 0.0 {
+            // The first round trip is the first cycle's length.
+            self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
+        }
+        self.estimation.on_data(now, hops, rtt);
+        match &mut self.state {
+            State::Probing(probe) => {
+                let base = self.estimation.base();
+                let is_enough = rtt.is_some() && probe.on_sample(now, base, settings);
+                if is_enough {
+                    self.end_probing(now, settings);
+                }
+            }
+            State::Draining(drain) => {
+                let (backup, is_own) = (drain.backup, is_since(arrival.number, drain.from));
+                if let Some(rtt) = rtt
+                    && is_own
+                    && self.estimation.on_drained(hops, rtt, backup)
+                {
+                    self.end_drain(now, settings);
+                }
+            }
+            _ if arrival.drain && now >= self.drains_from => self.drain(now, arrival.next_number, settings),
+            _ => {}
+        }
+    }
+
+    /// RP ends: as many Interests a round trip as is assumed to do no harm.
+    fn end_probing(&mut self, now: Time, settings: &Settings) {
+        let base = self.estimation.base().max(CYCLE.0);
+        self.fill(now, settings.first_interests / base.as_secs_f64(), settings);
+    }
+
+    /// BF from this u* on.
+    fn fill(&mut self, now: Time, tolerable: f64, settings: &Settings) {
+        let zigzag = ZigZag::new(tolerable.clamp(settings.least_rate, MOST), &self.growth(settings));
+        self.state = State::Filling(zigzag);
+        self.losses = 0;
+        self.estimation.restart(now);
+        self.request(zigzag.rate(), settings);
+    }
+
+    fn growth(&self, settings: &Settings) -> Growth {
+        let step = self.set_point / self.cycle.as_secs_f64();
+        Growth { most: settings.beta, full: self.full, step }
+    }
+
+    /// (21), stage I.
+    fn drain(&mut self, now: Time, next_number: u32, settings: &Settings) {
+        let longest =
+            (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
+        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest });
+        self.estimation.begin_drain();
+        self.request(settings.least_rate, settings);
+    }
+
+    /// (21), stage II.
+    fn end_drain(&mut self, now: Time, settings: &Settings) {
+        let State::Draining(drain) = self.state else { return };
+        self.estimation.end_drain();
+        self.drains_from = now + self.cycle.scale(settings.drain_spacing);
+        self.fill(now, settings.zeta * drain.backup, settings);
+    }
+
+    /// Ends the control cycle.
+    pub(super) fn end_cycle(&mut self, now: Time, next_number: u32, settings: &Settings) {
+        let measured = self.estimation.close(now);
+        if measured.longest > Span::ZERO {
+            self.cycle = measured.longest.clamp(CYCLE.0, CYCLE.1);
+        }
+        let is_lossy = core::mem::take(&mut self.losses) > 0;
+        if let State::Draining(drain) = self.state {
+            if now >= drain.until {
+                self.end_drain(now, settings);
+            }
+            return;
+        }
+        (self.rate, self.backlog) = (measured.rate, measured.backlog);
+        let is_heavy = measured.backlog > settings.eta || measured.has_risen;
+        match self.state {
+            State::Filling(_) | State::Converging(_) if is_heavy && now >= self.drains_from => {
+                self.full = Some(measured.rate);
+                self.drain(now, next_number, settings);
+            }
+            State::Filling(zigzag) => self.go_on_filling(now, zigzag, &measured, is_lossy, settings),
+            State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
+            State::Probing(_) | State::Draining(_) => {}
+        }
+    }
+
+    /// ψ of this sub-flow.
+    fn psi(&self, settings: &Settings) -> f64 {
+        settings.psi.min(PSI_PART * self.set_point)
+    }
+
+    fn go_on_filling(
+        &mut self,
+        now: Time,
+        zigzag: ZigZag,
+        measured: &Measured,
+        is_lossy: bool,
+        settings: &Settings,
+    ) {
+        let is_congested = is_lossy || measured.backlog >= self.psi(settings);
+        match zigzag.next(measured, is_congested, &self.growth(settings)) {
+            Some(next) => {
+                self.state = State::Filling(next);
+                self.request(next.rate(), settings);
+            }
+            None => {
+                self.full = Some(measured.rate);
+                self.state = State::Converging(Convergence::new(now, measured.backlog));
+                self.request(measured.rate, settings);
+            }
+        }
+    }
+
+    fn converge(
+        &mut self,
+        now: Time,
+        mut law: Convergence,
+        measured: &Measured,
+        is_lossy: bool,
+        settings: &Settings,
+    ) {
+        if !is_lossy && measured.backlog < self.psi(settings) {
+            return self.fill(now, self.requested, settings);
+        }
+        self.full = Some(measured.rate);
+        let period = self.cycle;
+        let unit = if settings.rho_a_second { 1.0 } else { 1.0 / period.as_secs_f64() };
+        let aim = Aim { set_point: self.set_point, period, periods: settings.periods, unit };
+        let rate = law.next(now, measured, is_lossy, &aim);
+        self.state = State::Converging(law);
+        self.request(rate, settings);
+    }
+}
