@@ -281,9 +281,14 @@ fn every_scheme_has_a_page_with_its_parameters() {
 /// The page of a scheme lists the deviations that the head of its module lists.
 #[test]
 fn the_deviations_of_a_scheme_are_those_of_its_code() {
-    for (scheme, module) in
-        [("qsccp", "qsccp"), ("mircc", "mircc"), ("omcc-rf", "omcc_rf"), ("hbhcm", "hbhcm")]
-    {
+    let modules = [
+        ("qsccp", "qsccp"),
+        ("mircc", "mircc"),
+        ("omcc-rf", "omcc_rf"),
+        ("hbhcm", "hbhcm"),
+        ("dpccp", "dpccp"),
+    ];
+    for (scheme, module) in modules {
         let code = read(&root().join(format!("crates/schemes/src/{module}/mod.rs")));
         generated(&format!("docs/schemes/{scheme}.md"), "deviations", &deviations(&code));
     }
