@@ -18,7 +18,7 @@ use common::{printed, text, weir};
 use serde_json::Value;
 
 /// What is set to make a scenario short; one that is not named here runs as it is.
-const SHORTENED: [(&str, &[&str]); 15] = [
+const SHORTENED: [(&str, &[&str]); 28] = [
     (
         "examples/random-200",
         &["generate.flows.count=200", "duration=2s", "window.steady.from=1s", "window.steady.to=2s"],
@@ -55,6 +55,75 @@ const SHORTENED: [(&str, &[&str]); 15] = [
     ("qsccp/friendliness-delay", DELAY),
     ("qsccp/fairness", BANDWIDTH),
     ("qsccp/fairness-delay", DELAY),
+    (
+        "hbhcm/cache",
+        &[
+            "duration=15s",
+            "event.forgotten.at=10s",
+            "window.all.to=15s",
+            "window.cached.to=10s",
+            "window.producers.from=10s",
+            "window.producers.to=15s",
+        ],
+    ),
+    ("hbhcm/multi-source", &["duration=10s", "window.all.to=10s"]),
+    ("hbhcm/overlay", &["duration=10s", "window.all.to=10s"]),
+    ("hbhcm/abilene", &["duration=5s", "window.all.to=5s"]),
+    ("dpccp/fixed-cache", &["duration=20s", "window.all.to=20s"]),
+    (
+        "dpccp/varying-cache",
+        &[
+            "duration=30s",
+            "event.cached.at=10s",
+            "event.gone.at=20s",
+            "window.before.from=5s",
+            "window.before.to=10s",
+            "window.cached.from=15s",
+            "window.cached.to=20s",
+            "window.after.from=25s",
+            "window.after.to=30s",
+        ],
+    ),
+    (
+        "dpccp/fairness",
+        &[
+            "duration=20s",
+            "flow.flow.start=[\"0 s\", \"5 s\", \"10 s\"]",
+            "flow.flow.stop=[\"15 s\", \"20 s\", \"20 s\"]",
+            "window.one.from=2s",
+            "window.one.to=5s",
+            "window.two.from=7s",
+            "window.two.to=10s",
+            "window.three.from=12s",
+            "window.three.to=15s",
+            "window.left.from=17s",
+            "window.left.to=20s",
+        ],
+    ),
+    (
+        "dpccp/multipath-fairness",
+        &[
+            "duration=12s",
+            "flow.one-producer.start=6s",
+            "window.alone.from=3s",
+            "window.alone.to=6s",
+            "window.both.from=9s",
+            "window.both.to=12s",
+        ],
+    ),
+    ("dpccp/tree-bandwidth", &["duration=10s", "window.all.to=10s"]),
+    ("dpccp/tree-latency", &["duration=10s", "window.all.to=10s"]),
+    ("dpccp/diamond-bandwidth", &["duration=10s", "window.all.to=10s"]),
+    ("dpccp/diamond-latency", &["duration=10s", "window.all.to=10s"]),
+    (
+        "dpccp/abilene",
+        &[
+            "duration=6s",
+            "flow.*.start=[\"0 s\", \"500 ms\", \"1 s\", \"1500 ms\"]",
+            "window.together.from=2s",
+            "window.together.to=6s",
+        ],
+    ),
     ("examples/early-loss", &["duration=10s", "window.steady.to=10s"]),
     ("examples/minimal", &[]),
 ];

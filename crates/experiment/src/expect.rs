@@ -24,7 +24,7 @@ const SETTLED: f64 = 0.05;
 struct Probe {
     expectation: Expectation,
     flows: Vec<usize>,
-    /// For [`Metric::DataRate`]: the flows that stand for the prefixes of these. A Data does not say
+    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that stand for the prefixes of these. A Data does not say
     /// whose of several consumers of its prefix it is.
     prefixes: Vec<u32>,
     /// Directions of links, sorted.
@@ -32,6 +32,8 @@ struct Probe {
     window: (Time, Time),
     /// Bits of Data on the links during the window.
     data_bits: u64,
+    /// How long these waited for the links, together.
+    waited: Span,
     settling: Settling,
 }
 
@@ -74,7 +76,7 @@ impl Probes {
     ) {
         let at = |span: Span| Time::ZERO + span;
         let window = (at(expectation.window.0), at(expectation.window.1));
-        if expectation.metric == Metric::DataRate {
+        if is_of_data(expectation.metric) {
             for &link in &links {
                 self.by_link[link].push(self.probes.len() as u32);
             }
@@ -89,7 +91,16 @@ impl Probes {
             delivered: Vec::new(),
         };
         let expectation = expectation.clone();
-        self.probes.push(Probe { expectation, flows, prefixes, links, window, data_bits: 0, settling });
+        self.probes.push(Probe {
+            expectation,
+            flows,
+            prefixes,
+            links,
+            window,
+            data_bits: 0,
+            waited: Span::ZERO,
+            settling,
+        });
     }
 
     /// The windows in which something is measured for them.
@@ -103,13 +114,22 @@ impl Probes {
         !self.by_link[link].is_empty()
     }
 
-    /// A Data was put on a link; `flow` stands for all of its prefix, and the accounts say what is being measured.
-    pub fn on_data(&mut self, link: usize, flow: Option<u32>, bits: u64, accounts: &LinkAccounts) {
+    /// A Data that had waited so long was put on a link; `flow` stands for all of its prefix, and the accounts say what is
+    /// being measured.
+    pub fn on_data(
+        &mut self,
+        link: usize,
+        flow: Option<u32>,
+        bits: u64,
+        waited: Span,
+        accounts: &LinkAccounts,
+    ) {
         let Some(flow) = flow else { return };
         for &index in &self.by_link[link] {
             let probe = &mut self.probes[index as usize];
             if probe.prefixes.contains(&flow) && accounts.is_measuring(probe.window) {
                 probe.data_bits += bits;
+                probe.waited = probe.waited + waited;
             }
         }
     }
@@ -155,10 +175,13 @@ impl Experiment<'_> {
         let mut probes = Probes::new(2 * scenario.links.len());
         for expectation in scenario.expectations_for(self.scheme().entry.name) {
             let direction = |link: &scenario::DirectedLink| 2 * link.link.index() + link.direction;
-            let links = expectation.select.links.iter().map(direction).collect();
+            let links = match expectation.metric {
+                Metric::QueueingMean => (0..2 * scenario.links.len()).collect(),
+                _ => expectation.select.links.iter().map(direction).collect(),
+            };
             let flows = expectation.select.flows.iter().map(|flow| flow.index()).collect();
             let prefixes = match expectation.metric {
-                Metric::DataRate => whole_prefixes(scenario, expectation)?,
+                metric if is_of_data(metric) => whole_prefixes(scenario, expectation)?,
                 _ => Vec::new(),
             };
             probes.add(scenario, expectation, flows, links, prefixes);
@@ -191,8 +214,8 @@ fn whole_prefixes(scenario: &Scenario, expectation: &Expectation) -> Result<Vec<
         let first = *first_of.entry(&flow.prefix).or_insert(index);
         if selected.contains(&index) != selected.contains(&first) {
             return Err(ExperimentError::Unsupported(format!(
-                "expectation \"{}\": the rate of Data under {} cannot be told by consumer; select all \
-                 flows of the prefix, or measure their goodput",
+                "expectation \"{}\": on links, Data under {} cannot be told by consumer; select all \
+                 flows of the prefix, or measure their goodput or delay",
                 expectation.what, flow.prefix
             )));
         }
@@ -203,7 +226,12 @@ fn whole_prefixes(scenario: &Scenario, expectation: &Expectation) -> Result<Vec<
 
 /// Whether what was measured tells an application; what a network drops does not, and links are not its own.
 fn is_seen_by_applications(metric: Metric) -> bool {
-    !metric.needs_link() && metric != Metric::Lost
+    !metric.needs_link() && !matches!(metric, Metric::Lost | Metric::QueueingMean)
+}
+
+/// Whether Data of certain flows are watched on links.
+fn is_of_data(metric: Metric) -> bool {
+    matches!(metric, Metric::DataRate | Metric::QueueingMean)
 }
 
 /// The last time before the window's end that the scenario changes something for the expectation's flows.
@@ -263,6 +291,10 @@ impl Probe {
             Metric::DelayP50 => delays().quantile_ms(0.50),
             Metric::DelayP95 => delays().quantile_ms(0.95),
             Metric::DelayP99 => delays().quantile_ms(0.99),
+            Metric::QueueingMean => {
+                let delivered = delays().count();
+                (delivered > 0).then(|| self.waited.as_millis_f64() / delivered as f64)
+            }
             Metric::Lost => count(|i, f| i.flow(f).lost),
             Metric::Retransmitted => count(|i, f| i.flow(f).counters.retransmitted),
             Metric::Timeouts => count(|i, f| i.flow(f).counters.timeouts),

@@ -40,6 +40,7 @@ pub const METRICS: &[&str] = &[
     "delay_p50",
     "delay_p95",
     "delay_p99",
+    "queueing_mean",
     "lost",
     "retransmitted",
     "timeouts",

@@ -364,6 +364,8 @@ pub enum Metric {
     DelayP95,
     /// 99th percentile of the same, ms.
     DelayP99,
+    /// Mean time that the selected flows' Data waited in queues, over all links that they crossed, ms.
+    QueueingMean,
     /// Data packets of the selected flows dropped in the network.
     Lost,
     /// Interests of the selected flows that were sent again.
@@ -508,13 +510,14 @@ impl Scenario {
 
 impl Metric {
     /// Every metric with its name in files and its unit.
-    pub const ALL: [(Metric, &'static str, &'static str); 19] = [
+    pub const ALL: [(Metric, &'static str, &'static str); 20] = [
         (Metric::Goodput, "goodput", "bit/s"),
         (Metric::DataRate, "data_rate", "bit/s"),
         (Metric::DelayMean, "delay_mean", "ms"),
         (Metric::DelayP50, "delay_p50", "ms"),
         (Metric::DelayP95, "delay_p95", "ms"),
         (Metric::DelayP99, "delay_p99", "ms"),
+        (Metric::QueueingMean, "queueing_mean", "ms"),
         (Metric::Lost, "lost", "packets"),
         (Metric::Retransmitted, "retransmitted", "packets"),
         (Metric::Timeouts, "timeouts", "packets"),
@@ -549,6 +552,10 @@ impl Metric {
             Metric::DelayP50 => "Median of the same.",
             Metric::DelayP95 => "95th percentile of the same.",
             Metric::DelayP99 => "99th percentile of the same.",
+            Metric::QueueingMean => {
+                "Mean time that the flows' Data waited in queues on their way, all links together: what waited, by what was \
+                 delivered."
+            }
             Metric::Lost => "Data packets of the flows dropped in the network.",
             Metric::Retransmitted => "Interests of the flows that were sent again.",
             Metric::Timeouts => "Interests of the flows that timed out.",

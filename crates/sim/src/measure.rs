@@ -63,7 +63,7 @@ impl Measurements {
         self.links.on_sent(channel as usize, bits, waited);
         if packet.is_data() && self.probes.watches(channel as usize) {
             let flow = self.flow_of(packet);
-            self.probes.on_data(channel as usize, flow, bits, &self.links);
+            self.probes.on_data(channel as usize, flow, bits, waited, &self.links);
         }
     }
 

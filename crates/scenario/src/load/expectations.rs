@@ -250,6 +250,7 @@ fn words(metric: Metric) -> &'static str {
         Metric::Unfinished => "unfinished flows",
         Metric::Utilisation => "utilisation",
         Metric::QueueMean => "mean queueing delay",
+        Metric::QueueingMean => "mean queueing delay on the whole way",
         Metric::QueueP99 => "99th percentile of the queueing delay",
         Metric::QueuePackets => "mean queue length",
         Metric::Jain => "Jain's index over the flows",

@@ -28,13 +28,16 @@
 //!    not for a time that doubles from 10 ms to 250 ms.
 //! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
 //! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
-//! 12. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;
+//! 12. The variant `hbhcm` is the program that HbHCM's and DPCCP's authors measured, ndn-consumer-raaqm.cpp: it tolerates 5 ms of
+//!     queueing, spaces decreases by a window, and a timeout leaves a window of one. There, p_r counts from the first sample.
+//! 13. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;
 //!     what is beyond shares the last one: labels come from strangers.
 
 pub(crate) mod raaqm;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::units::Span;
 
 use crate::path_label::{LabellingQueue, PATH_LABEL, note_arrival};
 use crate::registry::Entry;
@@ -92,9 +95,22 @@ const PARAMETERS: &[Parameter] = &[
                     ("slow_start", "true"),
                 ],
             },
+            Variant {
+                name: "hbhcm",
+                defaults: &[
+                    ("p_max", "0.5"),
+                    ("decrease", "0.875"),
+                    ("most_window", "1048576"),
+                    ("slow_start", "true"),
+                    ("tolerance", "5 ms"),
+                    ("spaced", "true"),
+                    ("restart", "true"),
+                    ("forwarding", "least-pending"),
+                ],
+            },
         ]),
         default: "article",
-        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7",
+        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7; those of the code of HbHCM's and DPCCP's authors",
         from: "assumed: the article where they differ",
     },
     Parameter::integer(
@@ -159,6 +175,25 @@ const PARAMETERS: &[Parameter] = &[
         "whether the window grows by 1 with each Data until it first falls, and then up to where it fell to",
         "files: hICN, libtransport",
     ),
+    Parameter::span(
+        "tolerance",
+        (Span::ZERO, Span::from_secs(10)),
+        "0 ms",
+        "queueing up to it is noise: it never lowers the window, and p_r counts from it on",
+        "files: hICN, libtransport has none; ndn-consumer-raaqm.cpp, 5 ms",
+    ),
+    Parameter::switch(
+        "spaced",
+        "false",
+        "whether after a decrease the route has no other for as many Data as the window had Interests",
+        "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
+    ),
+    Parameter::switch(
+        "restart",
+        "false",
+        "whether a timeout leaves the initial window, and not what a decrease leaves",
+        "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
+    ),
     Parameter {
         key: "forwarding",
         kind: ParameterKind::Choice(&["weighted", "least-pending"]),
@@ -188,6 +223,9 @@ impl OmccRf {
             least: params.number("least_window"),
             most: params.number("most_window").max(params.number("least_window")),
             slow_start: params.switch("slow_start"),
+            tolerance: params.span("tolerance"),
+            spaced: params.switch("spaced"),
+            restart: params.switch("restart"),
         };
         OmccRf { law, choice: Choice::new(params) }
     }

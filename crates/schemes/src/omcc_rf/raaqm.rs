@@ -8,6 +8,10 @@
 //! R is the newest, R_min and R_max the least and greatest of the window. At each Data the
 //! window W falls to β·W with probability p_r, and else grows by γ/W; with slow start, by 1 until
 //! it first falls, and then up to where it fell to last.
+//!
+//! The simulator of HbHCM's and DPCCP's authors has three rules more, each a field of [`Law`]: with a tolerance θ, R_min + θ
+//! is in the place of R_min, and below it the window never falls; after a decrease the next W Data of the route lower nothing; a
+//! timeout leaves the initial window.
 
 use std::collections::VecDeque;
 
@@ -42,6 +46,12 @@ pub(super) struct Law {
     pub(super) least: f64,
     pub(super) most: f64,
     pub(super) slow_start: bool,
+    /// Queueing of so long at the most is noise.
+    pub(super) tolerance: Span,
+    /// After a decrease the route has no other for as many Data as the window had Interests.
+    pub(super) spaced: bool,
+    /// A timeout leaves the initial window.
+    pub(super) restart: bool,
 }
 
 /// What is known of one route.
@@ -50,6 +60,8 @@ struct Route {
     label: PathLabel,
     samples: VecDeque<Span>,
     heard_at: Time,
+    /// Data that lower nothing, after a decrease.
+    spared: u32,
 }
 
 impl Route {
@@ -73,7 +85,12 @@ impl Route {
         if most - least < NO_VARIATION {
             return law.p_min;
         }
-        law.p_min + (law.p_max - law.p_min) * (rtt - least).as_secs_f64() / (most - least).as_secs_f64()
+        if law.tolerance > Span::ZERO && rtt - least < law.tolerance {
+            return 0.0;
+        }
+        let noise = least + law.tolerance;
+        let range = most.saturating_sub(noise).max(Span::from_nanos(1)).as_secs_f64();
+        law.p_min + (law.p_max - law.p_min) * rtt.saturating_sub(noise).as_secs_f64() / range
     }
 }
 
@@ -106,7 +123,7 @@ impl Raaqm {
     fn place_of_new(&mut self, label: PathLabel, now: Time) -> usize {
         if self.routes.len() < ROUTES {
             let samples = VecDeque::with_capacity(self.law.samples);
-            self.routes.push(Route { label, samples, heard_at: now });
+            self.routes.push(Route { label, samples, heard_at: now, spared: 0 });
             return self.routes.len() - 1;
         }
         match self.routes.iter().position(|route| route.is_stale(now)) {
@@ -120,9 +137,18 @@ impl Raaqm {
 
     /// Whether a Data of this route and round-trip time lowers the window.
     fn lowers(&mut self, label: PathLabel, rtt: Span, now: Time, random: &mut Random) -> bool {
-        let law = self.law;
-        let probability = self.route(label, now).probability(rtt, &law);
-        random.chance(probability)
+        let (law, window) = (self.law, self.window);
+        let route = self.route(label, now);
+        let probability = route.probability(rtt, &law);
+        route.spared = route.spared.saturating_sub(1);
+        if route.spared > 0 {
+            return false;
+        }
+        let lowers = random.chance(probability);
+        if lowers && law.spaced {
+            route.spared = window as u32;
+        }
+        lowers
     }
 
     fn decrease(&mut self) {
@@ -153,7 +179,14 @@ impl FlowControl for Raaqm {
     }
 
     fn on_timeout(&mut self, _ev: &mut LossEvent<'_>) {
-        self.decrease();
+        if !self.law.restart {
+            return self.decrease();
+        }
+        self.window = self.law.initial;
+        // Slow start goes on if nothing has ended it yet, and does not begin again.
+        if self.slow_start_until.is_finite() {
+            self.slow_start_until = 0.0;
+        }
     }
 
     fn gauge(&self) -> Gauge {
@@ -178,11 +211,14 @@ mod tests {
         least: 1.0,
         most: 512.0,
         slow_start: false,
+        tolerance: Span::ZERO,
+        spaced: false,
+        restart: false,
     };
     const RTT: Span = Span::from_millis(100);
 
     fn route() -> Route {
-        Route { label: PathLabel::HERE, samples: VecDeque::new(), heard_at: Time::ZERO }
+        Route { label: PathLabel::HERE, samples: VecDeque::new(), heard_at: Time::ZERO, spared: 0 }
     }
 
     /// A consumer, and what comes to it.
@@ -240,6 +276,49 @@ mod tests {
         assert!(probabilities[..29].iter().all(|p| *p == 0.0));
         // The newest is the greatest: p_max.
         assert!((probabilities[29] - 0.2).abs() < 1e-12 && (probabilities[30] - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn with_a_tolerance_the_probability_begins_above_it() {
+        let law = Law { tolerance: Span::from_millis(5), ..LAW };
+        let mut route = route();
+        for n in 0..29 {
+            route.probability(Span::from_millis(100 + n % 2 * 45), &law);
+        }
+        assert_eq!(route.probability(Span::from_millis(104), &law), 0.0);
+        let half = route.probability(Span::from_millis(125), &law);
+        assert!((half - (1e-5 + (0.2 - 1e-5) / 2.0)).abs() < 1e-12, "{half}");
+        let small = (0..40).map(|n| route.probability(Span::from_millis(100 + n % 2 * 3), &law));
+        assert_eq!(small.last(), Some(0.0), "3 ms of queueing at the most");
+    }
+
+    #[test]
+    fn spaced_decreases_leave_a_window_of_data_between_them() {
+        let always = Law { p_min: 1.0, p_max: 1.0, initial: 64.0, decrease: 0.875, samples: 2, ..LAW };
+        let window_after = |law: Law, data: u32| {
+            let mut bench = Bench::new(law);
+            (0..data).for_each(|n| bench.data(1, Some(RTT + Span::from_millis(u64::from(n % 2)))));
+            bench.raaqm.window
+        };
+        assert!(window_after(always, 4) < 64.0 * 0.7);
+        let spaced = window_after(Law { spaced: true, ..always }, 60);
+        assert!((56.0..57.2).contains(&spaced), "{spaced}");
+        assert!(window_after(Law { spaced: true, ..always }, 68) < 51.0);
+    }
+
+    #[test]
+    fn a_timeout_that_restarts_leaves_the_initial_window_and_no_second_slow_start() {
+        let mut bench = Bench::new(Law { slow_start: true, restart: true, ..LAW });
+        (0..20).for_each(|_| bench.data(1, None));
+        assert_eq!(bench.raaqm.window, 21.0);
+        bench.timeout();
+        bench.data(1, None);
+        assert_eq!(bench.raaqm.window, 2.0, "nothing has ended slow start");
+        bench.raaqm.decrease();
+        bench.timeout();
+        bench.data(1, None);
+        bench.data(1, None);
+        assert_eq!(bench.raaqm.window, 2.5);
     }
 
     #[test]

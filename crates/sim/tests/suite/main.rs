@@ -9,6 +9,7 @@ mod losses;
 mod path_schemes;
 mod qsccp_dynamics;
 mod qsccp_protection;
+mod queueing;
 mod shared_medium;
 mod shared_prefix;
 mod simulated_cache;

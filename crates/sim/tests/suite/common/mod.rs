@@ -1,5 +1,6 @@
 //! Runs of scenarios, for the tests beside.
 #![allow(dead_code, reason = "each test file uses what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::thread;
 
