@@ -1,17 +1,21 @@
-//! Harnesses for every scheme of `weir-schemes`: operation lists from bytes on its queues and flow
-//! controls, hostile values too. A panic if a promise is broken.
+//! Harnesses for every scheme of `weir-schemes`: operation lists from bytes on its queues, its flow
+//! controls, and nodes that run it, hostile values too. A panic if a promise is broken.
 
 use std::collections::BTreeMap;
 
 use weir_core::ids::FaceId;
 use weir_core::ids::PrefixId;
+use weir_core::link::Link;
+use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::params::Params;
 use weir_core::seam::{
     DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
-    Next, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
+    Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
 };
+use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{NackReason, ServiceClass, Signals};
 use weir_schemes::SCHEMES;
@@ -283,5 +287,167 @@ fn check_control(
         Permit::Now => {}
         Permit::At(time) => assert!(time <= now + LONGEST_WAIT, "{name}: permits at {time}, now is {now}"),
         Permit::Blocked => assert!(pending > 0, "{name}: blocked with nothing pending"),
+    }
+}
+
+const HASHER: NameHasher = NameHasher::new(5);
+/// Of a node: two applications, and links.
+const FACES: usize = 5;
+
+/// A node that runs a scheme.
+struct NodeBench<'a> {
+    scheme: &'a str,
+    node: Forwarder,
+    pool: PacketPool,
+    now: Time,
+    faces: Vec<FaceId>,
+    /// Interests that left and are not answered yet.
+    asked: Vec<(FaceId, PacketId)>,
+}
+
+fn name(parts: &[u8]) -> HashedName {
+    let mut name = HashedName::new();
+    for part in parts {
+        // Cannot fail: a few short components.
+        let _ = name.push(&HASHER, TYPE_GENERIC, &[*part]);
+    }
+    name
+}
+
+impl<'a> NodeBench<'a> {
+    fn new(name_of: &'a str, scheme: &dyn Scheme, choices: &mut Choices<'_>) -> NodeBench<'a> {
+        let limits = TableLimits { pit_entries: 20, dead_nonces: 20 };
+        let random = |n| Random::named(n, "node");
+        let mut node = Forwarder::new(scheme.strategy(&NodeConfig {}), &limits, HASHER, random(1));
+        node.set_flow_prefix(scheme.flow_prefix());
+        let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
+        for n in 2..FACES as u64 {
+            let rate = choices.of(&[Some(Rate::from_mbps(10)), None, Some(Rate::from_bps(50_000))]);
+            let (face, limit) = (node.next_face(Time::ZERO), QueueLimit::Packets(3));
+            let queue = scheme.queue(&FaceConfig { face, send_rate: rate, receive_rate: rate, limit });
+            faces.push(node.add_link(Time::ZERO, Link::new(queue, rate, random(n))));
+        }
+        for (parts, face, cost) in [(&[0][..], 2, 1), (&[0], 3, 2), (&[0], 4, 2), (&[1], 1, 0), (&[1], 4, 1)]
+        {
+            node.add_route(&name(parts), faces[face], cost);
+        }
+        node.set_content_store(ContentStore::new(CsPolicy::Lru, choices.of(&[0, 3]), 50_000));
+        let (pool, now) = (PacketPool::new(), Time::from_nanos(1));
+        NodeBench { scheme: name_of, node, pool, now, faces, asked: Vec::new() }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let mut actions = Vec::new();
+        self.node.handle(self.now, input, &mut self.pool, &mut actions);
+        for action in actions {
+            match action {
+                Action::Transmit { face, packet, .. } | Action::Deliver { face, packet }
+                    if self.pool[packet].is_interest() && self.asked.len() < 30 =>
+                {
+                    self.asked.push((face, packet));
+                }
+                Action::Transmit { packet, .. }
+                | Action::Deliver { packet, .. }
+                | Action::Drop { packet, .. } => {
+                    self.pool.free(packet);
+                }
+            }
+        }
+        let queued: usize = self.faces.iter().map(|face| self.node.backlog(*face).packets as usize).sum();
+        let held = self.node.pit().iter().filter(|(_, entry)| entry.held.is_some()).count();
+        let known = queued + held + self.node.content_store().len() + self.asked.len();
+        assert_eq!(self.pool.in_use(), known, "{}: packets neither leak nor double", self.scheme);
+    }
+
+    /// What a packet carries is anything; what it is about is not.
+    fn fill(&mut self, choices: &mut Choices<'_>, id: PacketId) {
+        let packet = &mut self.pool[id];
+        packet.net_len = choices.of(&[1100, 60, 8800, 300]);
+        packet.header_mut().congestion_mark = choices.of(&[0, 0, 1, u64::MAX]);
+        write_signals(choices, &mut packet.header_mut().signals);
+    }
+
+    fn interest(&mut self, choices: &mut Choices<'_>) {
+        let packet = self.pool.take();
+        let interest = &mut self.pool[packet];
+        interest.name = name(&[choices.of(&[0, 1, 2]), choices.of(&[0, 1, 2, 3, 4, 5])]);
+        interest.nonce = u32::from(choices.byte());
+        interest.lifetime = choices.of(&[Span::from_secs(4), Span::from_millis(20), Span::ZERO]);
+        self.fill(choices, packet);
+        let face = self.faces[choices.below(FACES)];
+        self.handle(Input::Packet { face, packet });
+    }
+
+    /// An Interest that left is answered, or comes back.
+    fn answer(&mut self, choices: &mut Choices<'_>, kind: Kind) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (mut face, packet) = self.asked.swap_remove(choices.below(self.asked.len()));
+        if choices.below(8) == 1 {
+            face = self.faces[choices.below(FACES)];
+        }
+        self.pool[packet].kind = kind;
+        self.fill(choices, packet);
+        if kind == Kind::Nack {
+            let reason = choices.of(&[NackReason::Congestion, NackReason::NoRoute]);
+            self.pool[packet].header_mut().set_nack(Some(reason));
+        }
+        self.handle(Input::Packet { face, packet });
+    }
+
+    fn advance(&mut self, to: Time) {
+        self.now = self.now.max(to);
+        self.handle(Input::Deadline);
+        assert!(self.node.next_deadline() > self.now, "{}: what is due is done", self.scheme);
+    }
+
+    fn step(&mut self, choices: &mut Choices<'_>) {
+        match choices.below(16) {
+            0..=5 => self.interest(choices),
+            6..=9 => self.answer(choices, Kind::Data),
+            10 => self.answer(choices, Kind::Nack),
+            11 if self.node.next_deadline() != Time::NEVER => self.advance(self.node.next_deadline()),
+            12 => self.handle(Input::FaceDown(self.faces[choices.below(FACES)])),
+            13 => self.handle(Input::FaceUp(self.faces[choices.below(FACES)])),
+            _ => {
+                let spans = [1_000_000, 0, 30_000_000, 1_000_000_000, 10_000_000_000];
+                self.advance(self.now + Span::from_nanos(choices.of(&spans)));
+            }
+        }
+    }
+
+    /// Nothing more comes: in time every entry ends and every queue is empty.
+    fn run_dry(&mut self) {
+        for (_, packet) in core::mem::take(&mut self.asked) {
+            self.pool.free(packet);
+        }
+        let end = self.now + Span::from_secs(60);
+        for _ in 0..100_000 {
+            let is_idle = self.node.pit().is_empty()
+                && self.faces.iter().all(|face| self.node.backlog(*face).packets == 0);
+            match self.node.next_deadline() {
+                at if at > end && is_idle => return,
+                Time::NEVER => break,
+                at => self.advance(at),
+            }
+            for (_, packet) in core::mem::take(&mut self.asked) {
+                self.pool.free(packet);
+            }
+        }
+        panic!("{}: a node that nothing reaches comes to rest", self.scheme);
+    }
+}
+
+/// Every scheme in a node under a list of inputs from neighbours that write anything into its header fields: packets
+/// neither leak nor double, and every pending Interest ends.
+pub fn node(bytes: &[u8]) {
+    for (name, scheme) in schemes() {
+        let mut choices = Choices::new(bytes);
+        let mut bench = NodeBench::new(name, &*scheme, &mut choices);
+        while !choices.is_over() {
+            bench.step(&mut choices);
+        }
+        bench.run_dry();
     }
 }

@@ -50,6 +50,18 @@ fn content_goes_to_standard_output_or_to_a_file_and_statistics_beside_it() {
     assert_eq!((&told["class"], &beside["class"]), (&"EF".into(), &"BE".into()));
 }
 
+/// The consumer measures its own hop, and the forwarder tells it how much of the way is not of that.
+#[test]
+fn a_file_comes_under_hbhcm_through_a_forwarder_that_runs_it() {
+    let folder = Folder::new("cli-get-hbhcm");
+    let _forwarder = Running::start(&folder, "[scheme]\nname = \"hbhcm\"\n");
+    let _put = publish(&folder, "/movies/b", 3_000_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/b", "--scheme", "hbhcm", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"hbhcm".into(), &3_000_000.into()));
+}
+
 #[test]
 fn what_cannot_be_is_an_error_that_says_why() {
     let folder = Folder::new("cli-get-errors");

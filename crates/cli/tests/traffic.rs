@@ -88,6 +88,44 @@ window = "late"
 at_most = 0.9
 "#;
 
+/// C and P run the scheme, M between them does not.
+const OVERLAY: &str = r#"
+title = "A bottleneck that knows nothing"
+source = "assumed: a test"
+duration = "6 s"
+[scheme]
+default = "hbhcm"
+[[node]]
+name = ["C", "P"]
+[[node]]
+name = "M"
+active = false
+[defaults.link]
+rate = "100 Mb/s"
+delay = "100 us"
+queue = "1000 packets"
+source = "assumed: a test"
+[[link]]
+ends = ["C", "M"]
+rate = "4 Mb/s"
+[[link]]
+ends = ["M", "P"]
+[routing]
+policy = "shortest-path"
+[[flow]]
+name = "over"
+consumer = "C"
+producer = "P"
+prefix = "/over"
+payload = "1000 B"
+source = "assumed: a test"
+[[window]]
+name = "late"
+from = "2 s"
+to = "6 s"
+source = "assumed: a test"
+"#;
+
 fn scenario(test: &str, change: impl Fn(String) -> String) -> String {
     let path = folder(test).join("traffic.toml");
     fs::write(&path, change(SCENARIO.to_owned())).unwrap();
@@ -236,6 +274,52 @@ fn nodes_may_be_at_forwarders_of_their_own() {
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("Two consumers and a producer"));
     assert!(fs::metadata(out.join("flows.parquet")).unwrap().len() > 1_000);
+}
+
+/// HbHCM's overlay on real sockets: the bottleneck is a forwarder that runs no scheme, and the consumer's forwarder measures
+/// across it. With no delay but the queue's, all Data are marked in the end, and the window comes to 32.
+#[test]
+fn hbhcm_measures_across_a_forwarder_that_knows_nothing_of_it_as_in_the_simulator() {
+    let names = ["C", "M", "P"];
+    let folders = names.map(|name| Folder::new(&format!("traffic-hbhcm-{name}")));
+    let ports = free_ports();
+    let at = |port: u16| format!("udp4://127.0.0.1:{port}");
+    let face = |name: &str, port, keys: &str| {
+        format!("[[face]]\nname = \"{name}\"\nremote = \"{}\"\n{keys}\n", at(port))
+    };
+    let route = |face: &str| format!("[[route]]\nprefix = \"/over\"\nface = \"{face}\"\n");
+    let files = [
+        "[scheme]\nname = \"hbhcm\"\n".to_owned() + &face("M", ports[1], "") + &route("M"),
+        "[tables]\ncontent_store_packets = 0\n".to_owned()
+            + &face("C", ports[0], "rate = \"4 Mb/s\"\nqueue = 1000")
+            + &face("P", ports[2], "")
+            + &route("P"),
+        "[scheme]\nname = \"hbhcm\"\n".to_owned() + &face("M", ports[1], ""),
+    ];
+    let forwarders = [0, 1, 2].map(|n| {
+        let own = |text: String| text.replace("127.0.0.1:0", &format!("127.0.0.1:{}", ports[n]));
+        Running::start_with(&folders[n], &files[n], own)
+    });
+
+    let path = common::folder("traffic-hbhcm").join("overlay.toml");
+    fs::write(&path, OVERLAY).unwrap();
+    let file = path.to_str().unwrap();
+    let sockets = [0, 2].map(|n| format!("{}={}", names[n], socket(&forwarders[n])));
+    let (real, _) = done(&[file, "--socket", &sockets[0], "--socket", &sockets[1]]);
+    let simulated: Value = serde_json::from_str(&printed(&weir(&["run", file, "--json"]))).unwrap();
+    let [real, simulated] = [&real, &simulated].map(|document| flow(&document["windows"][0], "C", "/over"));
+    let ratio =
+        |key: &str| real["delay_ms"][key].as_f64().unwrap() / simulated["delay_ms"][key].as_f64().unwrap();
+    assert!((goodput(real) / goodput(simulated) - 1.0).abs() < 0.1, "{real} {simulated}");
+    assert!((ratio("mean") - 1.0).abs() < 0.25, "{real} {simulated}");
+    // 32 Data of some 1060 bytes at 4 Mb/s are 68 ms.
+    assert!((simulated["delay_ms"]["mean"].as_f64().unwrap() - 68.0).abs() < 7.0, "{simulated}");
+}
+
+/// Three ports on which nobody listens.
+fn free_ports() -> [u16; 3] {
+    let sockets = [(); 3].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    sockets.map(|socket| socket.local_addr().unwrap().port())
 }
 
 /// A call that goes on until it is told to stop.

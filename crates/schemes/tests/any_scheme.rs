@@ -1,5 +1,5 @@
 //! What every scheme must keep to, whatever its queue and flow control are given. The harnesses are
-//! those of the fuzz targets `scheme_queue` and `scheme_flow_control`, whose corpus is replayed here.
+//! those of the fuzz targets `scheme_queue`, `scheme_flow_control` and `scheme_node`, whose corpus is replayed here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../fuzz/src/input.rs"]
@@ -24,6 +24,7 @@ fn replay(target: &str, harness: fn(&[u8])) {
 fn the_corpus_breaks_no_promise() {
     replay("scheme_queue", scheme::queue);
     replay("scheme_flow_control", scheme::flow_control);
+    replay("scheme_node", scheme::node);
 }
 
 proptest! {
@@ -37,5 +38,10 @@ proptest! {
     #[test]
     fn windows_are_finite_and_permits_come(bytes in prop::collection::vec(any::<u8>(), 0..1000)) {
         scheme::flow_control(&bytes);
+    }
+
+    #[test]
+    fn a_node_keeps_its_accounts_whatever_its_neighbours_say(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        scheme::node(&bytes);
     }
 }

@@ -5,6 +5,7 @@ mod common;
 mod completion;
 mod determinism;
 mod dumbbell_claims;
+mod hbhcm;
 mod losses;
 mod path_schemes;
 mod qsccp_dynamics;
