@@ -12,13 +12,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weir_core::seam::params::{Parameter, ParameterKind};
+use weir_core::seam::params::{Parameter, ParameterKind, Value};
+use weir_experiment::{Experiment, Setup};
 use weir_keychain::store::FOLDER_VARIABLE;
 use weir_management::client::TRANSPORT_VARIABLE;
+use weir_measure::{ClassRow, RunDocument};
 use weir_packet::ServiceClass;
 use weir_results::schema::{Kind, METADATA, TABLES};
 use weir_scenario::{Scenario, builtin, builtins};
 use weir_schemes::SCHEMES;
+use weir_sim::World;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root exists")
@@ -889,6 +892,59 @@ fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
     }
     for part in ["925 kb/s", "1 452", "0.4", "0.31", "0.301", "20 701"] {
         assert!(!is_shown(part, section), "{part}");
+    }
+}
+
+// ---- The example of a scheme
+
+/// What the example finds at this path where it is a module of `weir-schemes`.
+mod registry {
+    pub use weir_schemes::Entry;
+}
+
+#[path = "../../schemes/tests/add_a_scheme/aimd.rs"]
+mod aimd;
+
+/// The results of a built-in scenario under the example, with these parameters.
+fn under_the_example(name: &str, given: &[(&'static str, Value)]) -> RunDocument {
+    let text = builtin(name).expect("a built-in scenario");
+    let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
+    let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    let scheme =
+        (&aimd::ENTRY as &'static weir_schemes::Entry).resolve(given).expect("parameters of the example");
+    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
+    let mut world = World::build(&experiment).expect("it runs");
+    world.run(&mut |_| ()).expect("it ends");
+    world.finish().report.document
+}
+
+#[test]
+fn the_figures_of_the_example_scheme_are_those_of_its_runs() {
+    let minimal = under_the_example("examples/minimal", &[]);
+    let steady = &minimal.windows[0].classes[0];
+    let delay = steady.figures.delay_ms.mean.expect("Data came");
+    let lost = |document: &RunDocument| document.classes.iter().map(|class| class.figures.lost).sum::<u64>();
+    let goodput = |class: &ClassRow| format!("{:.1} Mb/s", class.figures.goodput_bps / 1e6);
+    assert_eq!(lost(&minimal), 0, "it loses nothing");
+
+    let marks_above = |packets| under_the_example("qsccp/dumbbell", &[("mark_above", Value::Int(packets))]);
+    let (early, late) = (marks_above(5), marks_above(10));
+    let elastic: Vec<String> =
+        early.windows[0].classes.iter().filter(|class| class.class != "EF").map(goodput).collect();
+    assert!(elastic.iter().all(|of| *of == elastic[0]), "the elastic classes have the same: {elastic:?}");
+
+    let page = read(&root().join("docs/develop/add-a-scheme.md"));
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = [
+        format!(
+            "it gets {} of content over a link of 10 Mb/s with a mean delay of {delay:.1} ms",
+            goodput(steady)
+        ),
+        format!("the elastic classes get {} each", elastic[0]),
+        format!("{} Data are lost in two minutes; without `mark_above=5` {}", lost(&early), lost(&late)),
+    ];
+    for sentence in said {
+        assert!(page.contains(&sentence), "docs/develop/add-a-scheme.md does not say: {sentence}");
     }
 }
 

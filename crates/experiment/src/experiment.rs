@@ -98,6 +98,13 @@ impl<'a> Experiment<'a> {
         })
     }
 
+    /// The same under a scheme that the list of schemes need not have.
+    #[must_use]
+    pub fn with_scheme(mut self, scheme: Resolved) -> Experiment<'a> {
+        self.scheme = scheme;
+        self
+    }
+
     /// The scenario: its nodes, links, routes and flows.
     pub fn scenario(&self) -> &'a Scenario {
         self.scenario
