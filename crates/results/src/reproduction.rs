@@ -82,6 +82,9 @@ impl ReproductionDocument {
                     text += &format!("{}\n", verdict(held, all, of, self.seeds.len()));
                 }
             }
+            if let Some(by_scheme) = held_by_scheme(self.experiments.iter().flat_map(|one| &one.cases)) {
+                text += &format!("by scheme: {by_scheme}\n");
+            }
         }
         text
     }
@@ -99,6 +102,9 @@ impl ReproductionDocument {
             if all > 0 {
                 facts.push((of, format!("{held} of {all} hold")));
             }
+        }
+        if let Some(by_scheme) = held_by_scheme(self.experiments.iter().flat_map(|one| &one.cases)) {
+            facts.push(("statements of papers, by scheme", by_scheme));
         }
         let mut sections: Vec<Section> = self.experiments.iter().map(|one| self.section(one)).collect();
         sections.extend(self.failures());
@@ -144,8 +150,11 @@ impl ReproductionDocument {
         Section {
             title: format!("{}: {}", experiment.scenario, experiment.title),
             source: experiment.source.clone(),
-            verdict: (all > 0)
-                .then(|| (verdict(held, all, "statements of the paper", self.seeds.len()), held == all)),
+            verdict: (all > 0).then(|| {
+                let together = verdict(held, all, "statements of the paper", self.seeds.len());
+                let by_scheme = held_by_scheme(&experiment.cases).map(|of| format!(" ({of})"));
+                (together + &by_scheme.unwrap_or_default(), held == all)
+            }),
             grids,
             notes,
             reports: experiment.cases.iter().filter_map(report).collect(),
@@ -327,6 +336,24 @@ fn held<'a>(
     statements.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1))
 }
 
+/// How many statements of papers hold about each scheme, if they are about several: a paper's own scheme comes first
+/// in its experiments.
+fn held_by_scheme<'a>(cases: impl IntoIterator<Item = &'a CaseRow>) -> Option<String> {
+    let mut counts: Vec<(&str, usize, usize)> = Vec::new();
+    for case in cases {
+        let (held, all) = held([case], StatementRow::is_of_paper);
+        match counts.iter_mut().find(|(scheme, ..)| *scheme == case.scheme) {
+            Some((_, known_held, known_all)) => {
+                (*known_held, *known_all) = (*known_held + held, *known_all + all)
+            }
+            None => counts.push((&case.scheme, held, all)),
+        }
+    }
+    counts.retain(|(_, _, all)| *all > 0);
+    let words = counts.iter().map(|(scheme, held, all)| format!("{scheme} {held} of {all}"));
+    (counts.len() > 1).then(|| words.collect::<Vec<_>>().join(", "))
+}
+
 fn verdict(held: usize, all: usize, of: &str, seeds: usize) -> String {
     match seeds {
         1 => format!("{held} of {all} {of} hold"),
@@ -399,6 +426,22 @@ mod tests {
         let said = "goodput of class EF 1 Mb/s ± 5 % 1.05 ± 0.64 Mb/s (2 of 3) – ✗ 1 of 3";
         assert_eq!(line(&text, "goodput"), said);
         assert!(text.contains("\n0 of 1 statements of the paper hold in all 3 seeds\n"), "{text}");
+    }
+
+    #[test]
+    fn of_several_schemes_it_says_how_many_statements_hold_of_each() {
+        let statement = |holds| StatementRow::of(&[&row(Some(1e6), holds)], Vec::new(), None);
+        let mut document = document(vec![statement(true), statement(true)], 1);
+        assert!(!document.text(None).contains("by scheme"));
+        let other =
+            CaseRow { scheme: "pcon".to_owned(), statements: vec![statement(false)], ..CaseRow::default() };
+        document.experiments[0].cases.push(other);
+        let text = document.text(None);
+        assert!(text.contains("2 of 3 statements of the paper hold (qsccp 2 of 2, pcon 0 of 1)"), "{text}");
+        document.experiments.push(document.experiments[0].clone());
+        let text = document.text(None);
+        assert!(text.ends_with("by scheme: qsccp 4 of 4, pcon 0 of 2\n"), "{text}");
+        assert!(document.html().contains("qsccp 4 of 4, pcon 0 of 2"));
     }
 
     #[test]
