@@ -82,6 +82,7 @@ comparison:
 	cargo run --release -- compare qsccp --schemes all --seeds 10 --out target/comparison > target/comparison.txt
 	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
 	  -e '/comparison: begin/r target/comparison/compare.md' $(COMPARISON)
+	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test docs the_comparison
 
 bench:
 	cargo bench -p weir-core --bench tables

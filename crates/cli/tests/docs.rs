@@ -344,8 +344,8 @@ fn listed(word: &str, names: &[&str]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
 }
 
-/// The tables take half an hour, so they may be older than the newest scheme or experiment: the page then says which
-/// are missing. What is in the tables is there in full, and exists.
+/// The tables take half an hour, so they may be older than the newest scheme or experiment, or than a change of a scheme:
+/// the page then says what is missing or older. What is in the tables is there in full, and exists.
 #[test]
 fn the_comparison_has_each_of_its_schemes_on_each_of_its_experiments() {
     let tables = tables_of_comparison();
@@ -383,7 +383,55 @@ fn the_comparison_has_each_of_its_schemes_on_each_of_its_experiments() {
     } else {
         format!("Not in the tables yet: {}. `make comparison` makes them anew.", missing.join("; "))
     };
+    let older = older_than_the_code(&experiments, &schemes);
+    let text = if older.is_empty() {
+        text
+    } else {
+        format!("{text}\n\nOlder than the code: {}. `make comparison` makes all anew.", older.join("; "))
+    };
     generated(COMPARISON, "missing", &text);
+}
+
+/// Which golden figures the code had when the tables of the comparison were made: a digest for each experiment and scheme.
+const COMPARED: &str = "tests/golden/comparison.tsv";
+
+/// `make comparison` sets it: the tables are of this version.
+const COMPARED_NOW: &str = "WEIR_COMPARED";
+
+/// The schemes whose golden figures have moved since the tables were made, each with the experiments in which.
+fn older_than_the_code(experiments: &BTreeSet<&str>, schemes: &BTreeSet<&str>) -> Vec<String> {
+    let mut golden: BTreeMap<[String; 2], u64> = BTreeMap::new();
+    for row in read(&root().join("tests/golden/figures.tsv")).lines().filter(|row| !row.starts_with('#')) {
+        let mut cells = row.split('\t').map(str::to_owned);
+        let of = std::array::from_fn(|_| cells.next().unwrap_or_default());
+        // FNV-1a.
+        let hash = golden.entry(of).or_insert(0xcbf2_9ce4_8422_2325);
+        *hash = row.bytes().fold(*hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+    let mut now = "# Made by `make comparison`, and read by crates/cli/tests/docs.rs: digests of the rows of figures.tsv that the\n\
+                   # tables of docs/schemes/comparison.md are of.\n"
+        .to_owned();
+    let mut older = Vec::new();
+    let path = root().join(COMPARED);
+    let made_of = fs::read_to_string(&path).unwrap_or_default();
+    let made_of: BTreeSet<&str> = made_of.lines().collect();
+    for scheme in schemes {
+        let mut moved = Vec::new();
+        for experiment in experiments {
+            let hash = golden.get(&[*experiment, *scheme].map(str::to_owned)).copied().unwrap_or_default();
+            let line = format!("{experiment}\t{scheme}\t{hash:016x}");
+            now += &format!("{line}\n");
+            if !made_of.contains(line.as_str()) {
+                moved.push(*experiment);
+            }
+        }
+        older.extend(listed(&format!("`{scheme}` on"), &moved));
+    }
+    if std::env::var_os(COMPARED_NOW).is_none() {
+        return older;
+    }
+    fs::write(path, now).expect("the digests are written");
+    Vec::new()
 }
 
 /// If a change of the code moves them: `make comparison`, and look at what the page says of them.
