@@ -228,7 +228,8 @@ fn what_happens_to_flows_happens_at_its_time_and_what_happens_to_links_is_listed
         text + "[[event]]\nname = \"greed\"\nat = \"1 s\"\nflow = \"stream\"\nsource_rate = \"1600 kb/s\"\n\
             unresponsive = true\nsource = \"assumed: a test\"\n\
             [[event]]\nname = \"cut\"\nat = \"1 s\"\nlink = \"bob-dave\"\nrate = \"1 Mb/s\"\n\
-            source = \"assumed: a test\"\n"
+            source = \"assumed: a test\"\n\
+            [[node]]\nname = \"cache\"\ncache_ratio = 0.5\nsource = \"assumed: a test\"\n"
     });
     let (document, said) = done(&[
         &file,
@@ -247,6 +248,7 @@ fn what_happens_to_flows_happens_at_its_time_and_what_happens_to_links_is_listed
     assert!(document["flows"].as_array().unwrap().iter().all(|row| row["consumer"] == "alice"), "{document}");
     assert!(said.contains("event cut is not done here: at 1 s the rate of link bob-dave changes"), "{said}");
     assert!(!said.contains("event greed"), "{said}");
+    assert!(said.contains("the simulated cache of cache is not there"), "{said}");
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Resul
     Ok(nodes.iter().filter_map(endpoint).collect())
 }
 
-/// Events of the scenario that applications have no part in.
+/// Events of the scenario that applications have no part in, and caches that no forwarder has.
 fn not_done(scenario: &Scenario) -> Vec<String> {
     let link = |id: weir_scenario::LinkId| {
         let link = &scenario.links[id.index()];
@@ -273,5 +273,8 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
         };
         Some(format!("event {} is not done here: at {} {what}", event.name, event.at))
     };
-    scenario.events.iter().filter_map(line).collect()
+    let simulates = |node: &&weir_scenario::Node| node.cache_ratio > 0.0;
+    let caches = scenario.nodes.iter().filter(simulates);
+    let cache = |node: &weir_scenario::Node| format!("the simulated cache of {} is not there", node.name);
+    caches.map(cache).chain(scenario.events.iter().filter_map(line)).collect()
 }

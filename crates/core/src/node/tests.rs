@@ -7,6 +7,7 @@ use crate::seam::{
     Dropped, EnqueueEvent, ExpiredEvent, InterestEvent, Next, Queue, QueueLimit, StrategyDeadline,
 };
 use crate::tables::cs::CsPolicy;
+use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::Rate;
 use weir_packet::{LpHeader, NackReason, PitToken, ServiceClass, Signal};
 
@@ -160,6 +161,51 @@ fn the_answer_says_to_the_strategy_who_was_aggregated() {
     bench.data(up, "/a/1");
     bench.interest(first, "/a/1", 3);
     assert_eq!(*seen.borrow(), [Answer::Forwarded, Answer::Aggregated, Answer::Cached(Span::ZERO)]);
+}
+
+#[test]
+fn a_simulated_cache_answers_as_the_content_store_does() {
+    #[derive(Default)]
+    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<String>>>);
+    impl Strategy for Watch {
+        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+            self.0.borrow_mut().push("forwarded".to_owned());
+            Decision::Forward(ev.next_hops[0].face)
+        }
+        fn on_cached(&mut self, ev: &mut crate::seam::CachedEvent<'_>) {
+            self.0.borrow_mut().push(format!("cached, class {}", ev.interest.flow.class.name()));
+        }
+        fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
+            self.0.borrow_mut().push(format!("{:?}, {} B", ev.answer, ev.data.content_len));
+        }
+    }
+    let seen = std::rc::Rc::default();
+    let watch = Watch(std::rc::Rc::clone(&seen));
+    let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed();
+    let mut cache = SimulatedCache::new(1.0, &mut Random::named(1, "cache"));
+    cache.add(
+        &name("/a"),
+        crate::producer::Producer { payload: crate::units::Bytes::new(700), freshness: Span::from_secs(3) },
+    );
+    bench.node.simulate_cache(cache);
+    let [down, _, up, _] = bench.neighbours;
+
+    let interest = bench.packet(Kind::Interest, "/a/1", 1);
+    bench.pool[interest].header_mut().pit_token = PitToken::new(&[7; 4]).unwrap();
+    bench.pool[interest].header_mut().signals.set(&FEEDBACK, 9);
+    let answers = bench.give(down, interest);
+    let [(Seen::Data(to), data)] = answers[..] else { panic!("{answers:?}") };
+    assert_eq!(to, down);
+    let data = &bench.pool[data];
+    assert_eq!((data.content_len, data.freshness), (700, Span::from_secs(3)));
+    assert_eq!(data.header().pit_token.bytes(), [7; 4]);
+    assert_eq!(data.header().signals.value(&FEEDBACK), None, "signals belong to one hop");
+    assert_eq!(*seen.borrow(), ["cached, class BE", "Cached(Span(5000000000)), 700 B"]);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.pool.in_use(), 1, "the Data alone");
+
+    bench.node.set_cache_ratio(0.0);
+    assert_eq!(bench.interest(down, "/a/1", 2), [Seen::Interest(up)]);
 }
 
 #[test]
