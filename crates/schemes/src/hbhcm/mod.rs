@@ -1,5 +1,5 @@
 //! HbHCM and PAQM: Y. Ye, B. Lee, Y. Qiao, "Hop-by-Hop Congestion Measurement and Practical Active Queue Management in
-//! NDN".
+//! NDN", 2020.
 //!
 //! Data carry how long they took to the node that sends them. So each node knows how long the hop before it took, what of
 //! that was queueing, and marks Data if that lasts, though it sees no queue: congestion may be in devices that know
@@ -57,7 +57,7 @@ use forwarding::MeasuringForwarding;
 pub const ENTRY: Entry = Entry {
     name: "hbhcm",
     title: "queueing delay of each hop from round-trip times that Data carry, marks where it lasts, AIMD",
-    citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN",
+    citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN, 2020",
     parameters: PARAMETERS,
     signals: &[signals::RTT_MEASURE],
     sharing: None,
