@@ -174,7 +174,7 @@ impl Estimation {
     /// An Interest that left meanwhile was answered. Whether the queue is empty, or will be no emptier: fewer than half
     /// a packet waits at `rate`, or the round trip is no shorter than that before it.
     pub(super) fn on_drained(&mut self, hops: u8, rtt: Span, rate: f64) -> bool {
-        let flow = self.flow(hops, rtt);
+        let Some(flow) = self.hop_flows.iter_mut().find(|flow| flow.hops == hops) else { return false };
         let earlier = flow.drained;
         flow.drained = Some(earlier.map_or(rtt, |earlier| earlier.min(rtt)));
         let is_empty = (rtt - flow.base).as_secs_f64() * rate < 0.5;

@@ -123,6 +123,8 @@ pub(super) struct Convergence {
     /// When the K periods began, and Δ_r(n − K).
     since: Time,
     from: f64,
+    /// Data of the first cycle answer what left before.
+    is_first: bool,
 }
 
 /// What A-AIAD goes by, beside a cycle's measures.
@@ -140,23 +142,27 @@ pub(super) struct Aim {
 
 impl Convergence {
     pub(super) fn new(now: Time, backlog: f64) -> Convergence {
-        Convergence { rho: 1.0, before: None, since: now, from: backlog }
+        Convergence { rho: 1.0, before: None, since: now, from: backlog, is_first: true }
     }
 
-    /// (19): u_r at the end of a cycle, after (20) has changed ρ. A loss counts as a backlog above the set point.
-    pub(super) fn next(&mut self, now: Time, measured: &Measured, is_lossy: bool, aim: &Aim) -> f64 {
+    /// (19): u_r at the end of a cycle, after (20) has changed ρ; `None` if it stays. A loss counts as a backlog above the
+    /// set point.
+    pub(super) fn next(&mut self, now: Time, measured: &Measured, is_lossy: bool, aim: &Aim) -> Option<f64> {
+        if core::mem::take(&mut self.is_first) {
+            return None;
+        }
         let set_point = aim.set_point;
         let backlog = if is_lossy { measured.backlog.max(set_point + 1.0) } else { measured.backlog };
         self.adapt(now, backlog, aim);
         self.rho = self.rho.min(measured.rate / aim.unit).max(1.0);
         let step = self.rho * aim.unit;
-        if backlog < set_point {
+        Some(if backlog < set_point {
             measured.rate + step
         } else if backlog > set_point {
             measured.rate - step
         } else {
             measured.rate
-        }
+        })
     }
 
     /// (20).
@@ -191,6 +197,8 @@ pub(super) struct Drain {
     pub(super) from: u32,
     /// When it ends at the latest.
     pub(super) until: Time,
+    /// The latest Interest that left meanwhile: its number, and when.
+    pub(super) latest: Option<(u32, Time)>,
 }
 
 #[cfg(test)]
@@ -251,19 +259,30 @@ mod tests {
         assert_eq!(of_stage_one[..4], [1000.0, 1040.0, 1120.0, 1280.0]);
     }
 
+    /// The law after its first cycle.
+    fn begun(backlog: f64) -> Convergence {
+        let mut law = Convergence::new(at(0), backlog);
+        assert_eq!(
+            law.next(at(0), &measured(1.0, backlog), false, &AIM),
+            None,
+            "the first cycle changes nothing"
+        );
+        law
+    }
+
     #[test]
     fn a_aiad_asks_for_rho_more_than_comes_or_less() {
         for (backlog, lossy, rate) in
             [(19.0, false, 1001.0), (21.0, false, 999.0), (20.0, false, 1000.0), (5.0, true, 999.0)]
         {
-            let mut law = Convergence::new(at(0), backlog);
-            assert_eq!(law.next(at(100), &measured(1000.0, backlog), lossy, &AIM), rate);
+            let mut law = begun(backlog);
+            assert_eq!(law.next(at(100), &measured(1000.0, backlog), lossy, &AIM), Some(rate));
         }
     }
 
     #[test]
     fn rho_grows_while_the_backlog_moves_by_less_than_one_a_round_trip_and_falls_while_it_moves_by_more() {
-        let mut law = Convergence::new(at(0), 3.0);
+        let mut law = begun(3.0);
         for (cycle, backlog, rho) in [
             (1, 3.0, 1.0),
             (2, 3.5, 1.0),
@@ -283,7 +302,7 @@ mod tests {
     #[test]
     fn rho_is_one_again_when_the_backlog_passes_the_set_point() {
         for (before, after) in [(19.0, 20.5), (21.0, 19.5), (19.0, 20.0)] {
-            let mut law = Convergence { rho: 7.0, ..Convergence::new(at(0), before) };
+            let mut law = Convergence { rho: 7.0, ..begun(before) };
             law.next(at(100), &measured(1000.0, before), false, &AIM);
             assert_eq!(law.rho, 7.0);
             law.next(at(200), &measured(1000.0, after), false, &AIM);
@@ -293,14 +312,14 @@ mod tests {
 
     #[test]
     fn rho_is_never_more_than_what_comes() {
-        let mut law = Convergence { rho: 500.0, ..Convergence::new(at(0), 5.0) };
-        assert_eq!(law.next(at(100), &measured(30.0, 5.0), false, &AIM), 60.0);
+        let mut law = Convergence { rho: 500.0, ..begun(5.0) };
+        assert_eq!(law.next(at(100), &measured(30.0, 5.0), false, &AIM), Some(60.0));
     }
 
     #[test]
     fn rho_counts_packets_in_its_unit() {
         let aim = Aim { unit: 10.0, ..AIM };
-        let mut law = Convergence { rho: 3.0, ..Convergence::new(at(0), 5.0) };
-        assert_eq!(law.next(at(100), &measured(1000.0, 5.0), false, &aim), 1030.0);
+        let mut law = Convergence { rho: 3.0, ..begun(5.0) };
+        assert_eq!(law.next(at(100), &measured(1000.0, 5.0), false, &aim), Some(1030.0));
     }
 }

@@ -50,6 +50,16 @@ pub(super) struct Arrival {
     pub(super) next_number: u32,
 }
 
+impl Drain {
+    /// How long an Interest took that left meanwhile. Of what was lost before and is sent again the latest sending
+    /// is taken to be answered: with many of these there would be no other for long.
+    fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
+        let of_latest = self.latest.filter(|(number, _)| *number == arrival.number);
+        let since = |(_, sent): (u32, Time)| arrival.now.since(sent);
+        arrival.rtt.filter(|_| is_since(arrival.number, self.from)).or_else(|| of_latest.map(since))
+    }
+}
+
 /// The traffic of one path.
 #[derive(Debug)]
 pub(super) struct Subflow {
@@ -143,6 +153,9 @@ impl Subflow {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
         }
         self.pacer.advance(now, self.interval);
+        if let State::Draining(drain) = &mut self.state {
+            drain.latest = Some((number, now));
+        }
         self.unheard_since.get_or_insert(now);
     }
 
@@ -168,10 +181,9 @@ impl Subflow {
                 }
             }
             State::Draining(drain) => {
-                let (backup, is_own) = (drain.backup, is_since(arrival.number, drain.from));
-                if let Some(rtt) = rtt
-                    && is_own
-                    && self.estimation.on_drained(hops, rtt, backup)
+                let drain = *drain;
+                if let Some(rtt) = drain.round_trip(arrival)
+                    && self.estimation.on_drained(hops, rtt, drain.backup)
                 {
                     self.end_drain(now, settings);
                 }
@@ -183,6 +195,8 @@ impl Subflow {
 
     /// RP ends: as many Interests a round trip as is assumed to do no harm.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
+        // What its own Interests labelled is no sign of another's.
+        self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
         let base = self.estimation.base().max(CYCLE.0);
         self.fill(now, settings.first_interests / base.as_secs_f64(), settings);
     }
@@ -205,7 +219,12 @@ impl Subflow {
     fn drain(&mut self, now: Time, next_number: u32, settings: &Settings) {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
-        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest });
+        self.state = State::Draining(Drain {
+            backup: self.rate,
+            from: next_number,
+            until: now + longest,
+            latest: None,
+        });
         self.estimation.begin_drain();
         self.request(settings.least_rate, settings);
     }
@@ -220,7 +239,7 @@ impl Subflow {
 
     /// Ends the control cycle.
     pub(super) fn end_cycle(&mut self, now: Time, next_number: u32, settings: &Settings) {
-        let measured = self.estimation.close(now);
+        let mut measured = self.estimation.close(now);
         if measured.longest > Span::ZERO {
             self.cycle = measured.longest.clamp(CYCLE.0, CYCLE.1);
         }
@@ -230,6 +249,10 @@ impl Subflow {
                 self.end_drain(now, settings);
             }
             return;
+        }
+        if let State::Converging(_) = self.state {
+            // Caches answer by chance, and what waits for the producer's link then varies as a whole queue does.
+            measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
         (self.rate, self.backlog) = (measured.rate, measured.backlog);
         let is_heavy = measured.backlog > settings.eta || measured.has_risen;
@@ -288,6 +311,8 @@ impl Subflow {
         let aim = Aim { set_point: self.set_point, period, periods: settings.periods, unit };
         let rate = law.next(now, measured, is_lossy, &aim);
         self.state = State::Converging(law);
-        self.request(rate, settings);
+        if let Some(rate) = rate {
+            self.request(rate, settings);
+        }
     }
 }
