@@ -205,6 +205,7 @@ impl FlowControl for Consumer {
             hops: octet.hops(),
             rtt: ev.rtt.filter(|_| !octet.is_aggregated()),
             drain: octet.is_drain(),
+            is_aggregated: octet.is_aggregated(),
             number: ev.tag >> SLOT_BITS,
             next_number: self.number,
         };

@@ -155,7 +155,8 @@ impl Convergence {
         let backlog = if is_lossy { measured.backlog.max(set_point + 1.0) } else { measured.backlog };
         self.adapt(now, backlog, aim);
         self.rho = self.rho.min(measured.rate / aim.unit).max(1.0);
-        let step = self.rho * aim.unit;
+        // One Interest a cycle is more than a slow sub-flow has.
+        let step = (self.rho * aim.unit).min(0.5 * measured.rate);
         Some(if backlog < set_point {
             measured.rate + step
         } else if backlog > set_point {
@@ -197,8 +198,6 @@ pub(super) struct Drain {
     pub(super) from: u32,
     /// When it ends at the latest.
     pub(super) until: Time,
-    /// The latest Interest that left meanwhile: its number, and when.
-    pub(super) latest: Option<(u32, Time)>,
 }
 
 #[cfg(test)]
@@ -313,7 +312,10 @@ mod tests {
     #[test]
     fn rho_is_never_more_than_what_comes() {
         let mut law = Convergence { rho: 500.0, ..begun(5.0) };
-        assert_eq!(law.next(at(100), &measured(30.0, 5.0), false, &AIM), Some(60.0));
+        assert_eq!(law.next(at(100), &measured(30.0, 5.0), false, &AIM), Some(45.0));
+        assert_eq!(law.rho, 30.0);
+        let aim = Aim { unit: 20.0, ..AIM };
+        assert_eq!(begun(5.0).next(at(100), &measured(10.0, 5.0), true, &aim), Some(5.0), "half at the most");
     }
 
     #[test]

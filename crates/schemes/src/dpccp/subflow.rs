@@ -44,20 +44,11 @@ pub(super) struct Arrival {
     pub(super) rtt: Option<Span>,
     /// The drain flag.
     pub(super) drain: bool,
+    pub(super) is_aggregated: bool,
     /// The number of its Interest.
     pub(super) number: u32,
     /// The number of the next Interest.
     pub(super) next_number: u32,
-}
-
-impl Drain {
-    /// How long an Interest took that left meanwhile. Of what was lost before and is sent again the latest sending
-    /// is taken to be answered: with many of these there would be no other for long.
-    fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
-        let of_latest = self.latest.filter(|(number, _)| *number == arrival.number);
-        let since = |(_, sent): (u32, Time)| arrival.now.since(sent);
-        arrival.rtt.filter(|_| is_since(arrival.number, self.from)).or_else(|| of_latest.map(since))
-    }
 }
 
 /// The traffic of one path.
@@ -90,6 +81,8 @@ pub(super) struct Subflow {
     full: Option<f64>,
     /// No drain flag counts before.
     drains_from: Time,
+    /// The latest Interest: its number, and when it left.
+    latest: (u32, Time),
     /// When the first Interest left that nothing has come after.
     pub(super) unheard_since: Option<Time>,
 }
@@ -119,6 +112,7 @@ impl Subflow {
             set_point: settings.set_point,
             full: None,
             drains_from: Time::ZERO,
+            latest: (since, now),
             unheard_since: None,
         }
     }
@@ -153,9 +147,7 @@ impl Subflow {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
         }
         self.pacer.advance(now, self.interval);
-        if let State::Draining(drain) = &mut self.state {
-            drain.latest = Some((number, now));
-        }
+        self.latest = (number, now);
         self.unheard_since.get_or_insert(now);
     }
 
@@ -165,8 +157,11 @@ impl Subflow {
 
     /// A Data came by this path, or for one of its Interests.
     pub(super) fn on_data(&mut self, arrival: &Arrival, settings: &Settings) {
-        let Arrival { now, hops, rtt, .. } = *arrival;
+        let Arrival { now, hops, mut rtt, .. } = *arrival;
         self.unheard_since = None;
+        if matches!(self.state, State::Probing(_)) {
+            rtt = self.round_trip(arrival);
+        }
         if self.cycle == CYCLE.0 && self.rate == 0.0 {
             // The first round trip is the first cycle's length.
             self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
@@ -180,10 +175,11 @@ impl Subflow {
                     self.end_probing(now, settings);
                 }
             }
-            State::Draining(drain) => {
-                let drain = *drain;
-                if let Some(rtt) = drain.round_trip(arrival)
-                    && self.estimation.on_drained(hops, rtt, drain.backup)
+            State::Draining(Drain { backup, from, .. }) => {
+                let (backup, is_own) = (*backup, is_since(arrival.number, *from));
+                if let Some(rtt) = self.round_trip(arrival)
+                    && is_own
+                    && self.estimation.on_drained(hops, rtt, backup)
                 {
                     self.end_drain(now, settings);
                 }
@@ -191,6 +187,14 @@ impl Subflow {
             _ if arrival.drain && now >= self.drains_from => self.drain(now, arrival.next_number, settings),
             _ => {}
         }
+    }
+
+    /// How long an Interest took. Of what was lost before and is sent again the latest sending is taken to be answered: at
+    /// the low rates of RP and QD many of these would leave nothing to measure for long.
+    fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
+        let (number, sent) = self.latest;
+        let is_latest = !arrival.is_aggregated && number == arrival.number;
+        arrival.rtt.or_else(|| is_latest.then(|| arrival.now.since(sent)))
     }
 
     /// RP ends: as many Interests a round trip as is assumed to do no harm.
@@ -219,12 +223,7 @@ impl Subflow {
     fn drain(&mut self, now: Time, next_number: u32, settings: &Settings) {
         let longest =
             (self.cycle * DRAIN_CYCLES).max(Span::from_secs_f64(DRAIN_INTERESTS / settings.least_rate));
-        self.state = State::Draining(Drain {
-            backup: self.rate,
-            from: next_number,
-            until: now + longest,
-            latest: None,
-        });
+        self.state = State::Draining(Drain { backup: self.rate, from: next_number, until: now + longest });
         self.estimation.begin_drain();
         self.request(settings.least_rate, settings);
     }
