@@ -241,3 +241,332 @@ impl Consumer {
         self.subflows.iter().map(Subflow::cycle).max().unwrap_or(Span::ZERO)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::signals::{HOPS_AND_FLAGS, SWITCH_LABEL};
+    use super::super::states::State;
+    use super::*;
+    use weir_core::ids::FaceId;
+    use weir_core::packet::Packet;
+    use weir_core::random::Random;
+
+    const SIZE: Bytes = Bytes::new(1000);
+    const RTT: Span = Span::from_millis(100);
+
+    /// An Interest that left: what it carries and its tag.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Sent {
+        label: Option<u64>,
+        octet: HopsAndFlags,
+        tag: u32,
+    }
+
+    /// A consumer, and what comes to it.
+    struct Bench {
+        consumer: Consumer,
+        random: Random,
+        now: Time,
+        is_permitted: bool,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let (random, now) = (Random::named(1, "flow"), Time::from_nanos(1));
+            Bench { consumer: Consumer::new(Settings::usual()), random, now, is_permitted: true }
+        }
+
+        fn permit(&mut self) -> Time {
+            let (now, random) = (self.now, &mut self.random);
+            let ev = &mut PermitEvent { now, pending: 0, expected_size: SIZE, random };
+            match self.consumer.permit(ev) {
+                Permit::Now => now,
+                Permit::At(time) => time,
+                Permit::Blocked => Time::NEVER,
+            }
+        }
+
+        fn send(&mut self) -> Sent {
+            let mut interest = Packet::default();
+            let tag = self.consumer.on_send(&mut SendEvent {
+                now: self.now,
+                interest: &mut interest,
+                segment: 0,
+                retransmission: false,
+                is_permitted: self.is_permitted,
+                pending: 0,
+                expected_size: SIZE,
+                random: &mut self.random,
+            });
+            let label = interest.header().signals.value(&SWITCH_LABEL);
+            Sent { label, octet: HopsAndFlags::of(&interest), tag }
+        }
+
+        /// Interests until a time, each sent when it is due.
+        fn run(&mut self, until: Time) -> Vec<Sent> {
+            let mut sent = Vec::new();
+            while self.permit() <= until {
+                self.now = self.now.max(self.permit());
+                sent.push(self.send());
+            }
+            self.now = until;
+            sent
+        }
+
+        /// The answer to an Interest, from a source so many hops up a path.
+        fn answer(&mut self, tag: u32, path: &[u32], rtt: Option<Span>, flags: u64) {
+            let mut data = Packet::default();
+            path.iter().for_each(|face| super::super::switching::note_arrival(&mut data, FaceId(*face)));
+            let octet = data.header().signals.value(&HOPS_AND_FLAGS).unwrap_or(0) | flags;
+            data.header_mut().signals.set(&HOPS_AND_FLAGS, octet);
+            self.receive(&data, tag, rtt);
+        }
+
+        fn receive(&mut self, data: &Packet, tag: u32, rtt: Option<Span>) {
+            self.consumer.on_data(&mut DataReceived {
+                now: self.now,
+                data,
+                segment: 0,
+                rtt,
+                srtt: rtt,
+                tag,
+                pending: 0,
+                highest_sent: 0,
+                expected_size: SIZE,
+                random: &mut self.random,
+            });
+        }
+
+        fn lose(&mut self, tag: u32) {
+            let (now, random) = (self.now, &mut self.random);
+            let ev = &mut LossEvent { now, segment: 0, tag, pending: 0, highest_sent: 0, random };
+            self.consumer.on_timeout(ev);
+        }
+
+        /// For so long each Interest is answered after a round trip, by a way that its label leads; what
+        /// explores, by the last.
+        fn live(&mut self, duration: Span, paths: &[&[u32]], rtt: Span) {
+            let end = self.now + duration;
+            let mut pending = std::collections::VecDeque::new();
+            while self.now < end {
+                let answered = pending.front().map_or(Time::NEVER, |(at, _)| *at);
+                self.now = self.permit().max(self.now).min(answered).min(end);
+                if let Some((at, sent)) = pending.pop_front_if(|(at, _): &mut (Time, Sent)| *at <= self.now) {
+                    let way = paths.iter().find(|path| sent.label.is_some() && sent.label == label(path));
+                    assert!(at <= self.now);
+                    self.answer(sent.tag, way.unwrap_or(&paths[paths.len() - 1]), Some(rtt), 0);
+                } else if self.permit() <= self.now {
+                    let sent = self.send();
+                    pending.push_back((self.now + rtt, sent));
+                }
+            }
+        }
+
+        fn labels(&self) -> Vec<Label> {
+            self.consumer.subflows.iter().map(|subflow| subflow.label).collect()
+        }
+    }
+
+    fn label(path: &[u32]) -> Option<u64> {
+        let mut data = Packet::default();
+        path.iter().for_each(|face| super::super::switching::note_arrival(&mut data, FaceId(*face)));
+        data.header().signals.value(&SWITCH_LABEL)
+    }
+
+    /// A consumer that knows these paths, all of them in RP still.
+    fn knowing(paths: &[&[u32]]) -> Bench {
+        let mut bench = Bench::new();
+        let first = bench.send();
+        bench.now += RTT;
+        paths.iter().for_each(|path| bench.answer(first.tag, path, Some(RTT), 0));
+        bench
+    }
+
+    #[test]
+    fn the_first_interests_go_by_name_ten_a_second_and_probe_round_trips() {
+        let mut bench = Bench::new();
+        let sent = bench.run(Time::ZERO + Span::from_millis(950));
+        assert_eq!(sent.len(), 10);
+        assert!(
+            sent.iter().all(|sent| sent.label.is_none() && sent.octet == HopsAndFlags::PROBING),
+            "{sent:?}"
+        );
+    }
+
+    #[test]
+    fn the_label_of_a_data_is_what_interests_carry() {
+        let mut bench = knowing(&[&[3, 2, 1]]);
+        let sent = bench.run(bench.now + Span::from_millis(90));
+        assert!(!sent.is_empty());
+        let own = sent.iter().filter(|sent| !sent.octet.is_exploring());
+        assert!(own.clone().count() > 0 && own.clone().all(|sent| sent.label == label(&[3, 2, 1])));
+    }
+
+    #[test]
+    fn an_unknown_label_makes_a_path_and_a_source_on_a_known_one_does_not() {
+        let mut bench = knowing(&[&[3, 2, 1], &[4, 2, 1]]);
+        assert_eq!(bench.labels().len(), 2);
+        let tag = bench.send().tag;
+        for nearer in [&[2, 1][..], &[1], &[]] {
+            bench.answer(tag, nearer, Some(RTT), 0);
+        }
+        assert_eq!(bench.labels().len(), 2);
+    }
+
+    #[test]
+    fn a_label_that_a_cache_cut_short_is_completed() {
+        let mut bench = knowing(&[&[2, 1], &[3, 2, 1]]);
+        assert_eq!(bench.labels().len(), 1);
+        assert_eq!(bench.send().label, label(&[3, 2, 1]));
+    }
+
+    #[test]
+    fn strange_labels_and_hop_counts_take_bounded_room() {
+        let mut bench = Bench::new();
+        let tag = bench.send().tag;
+        for n in 0..10_000_u64 {
+            let mut data = Packet::default();
+            data.header_mut().signals.set(&SWITCH_LABEL, n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            data.header_mut().signals.set(&HOPS_AND_FLAGS, n.wrapping_mul(0xBF58_476D_1CE4_E5B9));
+            bench.now += Span::from_micros(10);
+            bench.receive(&data, tag, Some(Span::from_millis(n % 3000)));
+            assert!(bench.permit() <= bench.now + Span::from_secs(1));
+        }
+        assert!(bench.labels().len() <= SUBFLOWS);
+    }
+
+    #[test]
+    fn a_path_that_nothing_comes_by_is_given_up_and_the_last_one_goes_by_name_again() {
+        let (kept, lost): (&[u32], &[u32]) = (&[3, 2, 1], &[4, 2, 1]);
+        let mut bench = knowing(&[lost, kept]);
+        bench.live(Span::from_secs(1), &[lost, kept], RTT);
+        assert_eq!(bench.labels().len(), 2);
+        // Now all Data come by one way, whatever the label says.
+        bench.live(Span::from_secs(6), &[kept], RTT);
+        let left: Vec<_> = bench.consumer.subflows.iter().map(|subflow| subflow.label).collect();
+        assert_eq!(left.len(), 1);
+        bench.run(bench.now + Span::from_secs(10));
+        assert_eq!(bench.labels(), [Label::NONE]);
+        assert!(bench.consumer.subflows[0].is_probing());
+    }
+
+    #[test]
+    fn where_no_data_has_a_label_there_is_one_subflow_which_grows() {
+        let mut bench = Bench::new();
+        bench.live(Span::from_secs(5), &[&[]], RTT);
+        assert_eq!(bench.labels(), [Label::NONE]);
+        assert!(bench.consumer.subflows[0].requested > 100.0, "{}", bench.consumer.subflows[0].requested);
+    }
+
+    #[test]
+    fn the_set_point_is_divided_as_the_rates_are() {
+        let mut bench = knowing(&[&[1], &[2], &[3]]);
+        for (subflow, rate) in bench.consumer.subflows.iter_mut().zip([600.0, 390.0, 10.0]) {
+            subflow.rate = rate;
+        }
+        bench.consumer.share_set_point();
+        let set_points: Vec<f64> = bench.consumer.subflows.iter().map(|one| one.set_point).collect();
+        // (16), with α_s = 20, and 2 at the least.
+        let expected = [12.0, 7.8, 2.0];
+        assert!(set_points.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{set_points:?}");
+    }
+
+    #[test]
+    fn a_drain_flag_empties_the_queue_but_not_while_probing_nor_by_ones_own_labels() {
+        let path: &[u32] = &[2, 1];
+        let mut bench = knowing(&[path]);
+        let drain = |bench: &mut Bench| {
+            let tag = bench.send().tag;
+            bench.answer(tag, path, Some(RTT), 64);
+            matches!(bench.consumer.subflows[0].state, State::Draining(_))
+        };
+        assert!(!drain(&mut bench), "it probes");
+        bench.live(Span::from_millis(400), &[path], RTT);
+        assert!(!bench.consumer.subflows[0].is_probing());
+        assert!(!drain(&mut bench), "its own probing labelled the faces");
+        bench.live(Span::from_secs(3), &[path], RTT);
+        assert!(drain(&mut bench));
+        assert_eq!(bench.consumer.subflows[0].requested, 2.0);
+        bench.live(Span::from_secs(2), &[path], RTT);
+        assert!(bench.consumer.subflows[0].requested > 10.0, "an empty queue ends it");
+    }
+
+    #[test]
+    fn what_is_sent_again_ends_probing_and_draining_too() {
+        let path: &[u32] = &[2, 1];
+        let mut bench = knowing(&[path]);
+        for _ in 0..5 {
+            bench.now = bench.permit().max(bench.now);
+            let sent = bench.send();
+            bench.now += RTT;
+            bench.answer(sent.tag, path, None, 0);
+        }
+        assert!(!bench.consumer.subflows[0].is_probing());
+    }
+
+    #[test]
+    fn an_aggregated_interest_tells_of_no_round_trip_and_no_path() {
+        let mut bench = knowing(&[&[2, 1]]);
+        let tag = bench.send().tag;
+        bench.answer(tag, &[7, 1], Some(Span::from_millis(1)), 128);
+        assert_eq!(bench.labels().len(), 1);
+        assert_eq!(bench.consumer.subflows[0].cycle(), RTT);
+    }
+
+    #[test]
+    fn nothing_is_lost_before_the_slowest_path_can_have_answered() {
+        let mut bench = knowing(&[&[1]]);
+        let tag = bench.send().tag;
+        bench.answer(tag, &[2], Some(RTT * 9), 0);
+        let (rto, lifetime) = (Span::from_millis(200), Span::from_secs(4));
+        assert_eq!(bench.consumer.timeout(rto, lifetime), RTT * 18);
+        assert_eq!(bench.consumer.timeout(rto, RTT * 10), RTT * 10);
+        assert!(bench.consumer.longest_wait() >= RTT * 9);
+    }
+
+    #[test]
+    fn losses_end_the_filling() {
+        let path: &[u32] = &[2, 1];
+        let mut bench = knowing(&[path]);
+        bench.live(Span::from_secs(2), &[path], RTT);
+        assert!(matches!(bench.consumer.subflows[0].state, State::Filling(_)));
+        let lost: Vec<u32> = (0..300).map(|_| bench.send().tag).collect();
+        lost.iter().for_each(|tag| bench.lose(*tag));
+        bench.live(Span::from_millis(300), &[path], RTT);
+        assert!(!matches!(bench.consumer.subflows[0].state, State::Filling(_)));
+    }
+
+    #[test]
+    fn a_greedy_source_divides_its_interests_as_the_rates_are() {
+        let mut bench = knowing(&[&[1], &[2]]);
+        bench.is_permitted = false;
+        for (subflow, rate) in bench.consumer.subflows.iter_mut().zip([600.0, 300.0]) {
+            subflow.requested = rate;
+        }
+        let mut counts = [0_i32; 3];
+        for _ in 0..900 {
+            bench.now += Span::from_micros(100);
+            let sent = bench.send();
+            let of = [label(&[1]), label(&[2])].iter().position(|label| sent.label == *label);
+            counts[of.unwrap_or(2)] += 1;
+        }
+        assert!((counts[0] - 2 * counts[1]).abs() <= 3, "{counts:?}");
+    }
+
+    #[test]
+    fn explorations_grow_apart_while_they_find_nothing() {
+        let mut bench = knowing(&[&[2, 1]]);
+        let mut tag = 0;
+        for _ in 0..30 {
+            bench.now = bench.consumer.explore_at;
+            let sent = bench.send();
+            assert_eq!((sent.label, sent.octet), (None, HopsAndFlags::EXPLORING));
+            tag = sent.tag;
+            bench.answer(tag, &[2, 1], Some(RTT), 0);
+        }
+        assert_eq!(bench.consumer.exploration, Settings::usual().longest_exploration);
+        bench.answer(tag, &[3, 1], Some(RTT), 0);
+        assert_eq!(bench.consumer.exploration, Settings::usual().exploration);
+        assert!(bench.consumer.explore_at <= bench.now + Settings::usual().exploration);
+    }
+}

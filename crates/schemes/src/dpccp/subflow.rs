@@ -279,8 +279,9 @@ impl Subflow {
         is_lossy: bool,
         settings: &Settings,
     ) {
-        let is_congested = is_lossy || measured.backlog >= self.psi(settings);
-        match zigzag.next(measured, is_congested, &self.growth(settings)) {
+        let is_congested = measured.backlog >= self.psi(settings);
+        let next = zigzag.next(measured, is_congested, &self.growth(settings));
+        match next.filter(|_| !is_lossy) {
             Some(next) => {
                 self.state = State::Filling(next);
                 self.request(next.rate(), settings);
