@@ -62,6 +62,20 @@ fn a_file_comes_under_hbhcm_through_a_forwarder_that_runs_it() {
     assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"hbhcm".into(), &3_000_000.into()));
 }
 
+/// The forwarder labels what it passes on, and the consumer has one path.
+#[test]
+fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it() {
+    for (name, config) in [("runs", "[scheme]\nname = \"dpccp\"\n"), ("plain", "")] {
+        let folder = Folder::new(&format!("cli-get-dpccp-{name}"));
+        let _forwarder = Running::start(&folder, config);
+        let _put = publish(&folder, "/movies/c", 3_000_000, &[]);
+        let output = succeeds(&folder, &["get", "/movies/c", "--scheme", "dpccp", "--json"]);
+        assert!(output.stdout == pattern(3_000_000));
+        let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"dpccp".into(), &3_000_000.into()));
+    }
+}
+
 #[test]
 fn what_cannot_be_is_an_error_that_says_why() {
     let folder = Folder::new("cli-get-errors");

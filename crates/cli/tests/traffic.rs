@@ -126,6 +126,46 @@ to = "6 s"
 source = "assumed: a test"
 "#;
 
+/// Two ways of different rates from S to R.
+const TWO_WAYS: &str = r#"
+title = "Two ways"
+source = "assumed: a test"
+duration = "8 s"
+[scheme]
+default = "dpccp"
+[[node]]
+name = ["R", "U", "V", "S"]
+[defaults.link]
+rate = "100 Mb/s"
+delay = "100 us"
+queue = "200 packets"
+source = "assumed: a test"
+[[link]]
+ends = ["R", "U"]
+rate = "6 Mb/s"
+[[link]]
+ends = ["R", "V"]
+rate = "3 Mb/s"
+[[link]]
+ends = ["U", "S"]
+[[link]]
+ends = ["V", "S"]
+[routing]
+policy = "multipath"
+[[flow]]
+name = "both"
+consumer = "R"
+producer = "S"
+prefix = "/both"
+payload = "1000 B"
+source = "assumed: a test"
+[[window]]
+name = "late"
+from = "4 s"
+to = "8 s"
+source = "assumed: a test"
+"#;
+
 fn scenario(test: &str, change: impl Fn(String) -> String) -> String {
     let path = folder(test).join("traffic.toml");
     fs::write(&path, change(SCENARIO.to_owned())).unwrap();
@@ -316,6 +356,50 @@ fn hbhcm_measures_across_a_forwarder_that_knows_nothing_of_it_as_in_the_simulato
     assert!((ratio("mean") - 1.0).abs() < 0.25, "{real} {simulated}");
     // 32 Data of some 1060 bytes at 4 Mb/s are 68 ms.
     assert!((simulated["delay_ms"]["mean"].as_f64().unwrap() - 68.0).abs() < 7.0, "{simulated}");
+}
+
+/// DPCCP on real sockets, over two ways between R and S: the consumer learns both by their labels, fills both, and keeps
+/// its packets waiting, as in the simulator.
+#[test]
+fn dpccp_fills_two_ways_as_in_the_simulator() {
+    let names = ["R", "U", "V", "S"];
+    let folders = names.map(|name| Folder::new(&format!("traffic-dpccp-{name}")));
+    let ([r, u, v], [s, _, _]) = (free_ports(), free_ports());
+    let face = |name: &str, port: u16, keys: &str| {
+        format!("[[face]]\nname = \"{name}\"\nremote = \"udp4://127.0.0.1:{port}\"\n{keys}\n")
+    };
+    let route = |face: &str| format!("[[route]]\nprefix = \"/both\"\nface = \"{face}\"\n");
+    let scheme = "[scheme]\nname = \"dpccp\"\n[tables]\ncontent_store_packets = 0\n";
+    let bottleneck = |rate: &str| format!("rate = \"{rate}\"\nqueue = 200");
+    let files = [
+        face("U", u, "") + &face("V", v, "") + &route("U") + &route("V"),
+        face("R", r, &bottleneck("6 Mb/s")) + &face("S", s, "") + &route("S"),
+        face("R", r, &bottleneck("3 Mb/s")) + &face("S", s, "") + &route("S"),
+        face("U", u, "") + &face("V", v, ""),
+    ];
+    let forwarders: Vec<_> = [r, u, v, s]
+        .into_iter()
+        .enumerate()
+        .map(|(n, port)| {
+            let own = |text: String| text.replace("127.0.0.1:0", &format!("127.0.0.1:{port}"));
+            Running::start_with(&folders[n], &(scheme.to_owned() + &files[n]), own)
+        })
+        .collect();
+
+    let path = common::folder("traffic-dpccp").join("two-ways.toml");
+    fs::write(&path, TWO_WAYS).unwrap();
+    let file = path.to_str().unwrap();
+    let sockets = [0, 3].map(|n| format!("{}={}", names[n], socket(&forwarders[n])));
+    let (real, _) = done(&[file, "--socket", &sockets[0], "--socket", &sockets[1]]);
+    let simulated: Value = serde_json::from_str(&printed(&weir(&["run", file, "--json"]))).unwrap();
+    let [real, simulated] = [&real, &simulated].map(|document| flow(&document["windows"][0], "R", "/both"));
+    // 1000 of some 1080 bytes of 9 Mb/s.
+    assert!((goodput(simulated) / 8.3e6 - 1.0).abs() < 0.03, "{simulated}");
+    assert!((goodput(real) / goodput(simulated) - 1.0).abs() < 0.1, "{real} {simulated}");
+    // 20 Data at 9 Mb/s are 19 ms, and one takes 1.4 ms or 2.9 ms itself.
+    let mean = |row: &Value| row["delay_ms"]["mean"].as_f64().unwrap();
+    assert!((mean(simulated) - 21.0).abs() < 4.0, "{simulated}");
+    assert!((mean(real) / mean(simulated) - 1.0).abs() < 0.4, "{real} {simulated}");
 }
 
 /// Three ports on which nobody listens.

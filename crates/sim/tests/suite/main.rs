@@ -4,6 +4,7 @@ mod built_in;
 mod common;
 mod completion;
 mod determinism;
+mod dpccp;
 mod dumbbell_claims;
 mod hbhcm;
 mod losses;
