@@ -86,6 +86,11 @@ impl Estimation {
         self.from
     }
 
+    /// Whether there has been a round-trip time.
+    pub(super) fn is_measured(&self) -> bool {
+        !self.hop_flows.is_empty()
+    }
+
     /// The greatest d⁰_h.
     pub(super) fn base(&self) -> Span {
         self.hop_flows.iter().map(|flow| flow.base).max().unwrap_or(Span::ZERO)

@@ -12,25 +12,33 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! 1. A label has six bits a hop and ten hops, as in the authors' simulator. It is a field of its own: `PathLabel` of MIRCC and
-//!    OMCC-RF is a number that is drawn, and on Data a hash, from which no Interest can take its way.
-//! 2. How paths are found the paper leaves to path switching: Interests explore, each router drawing a next hop, at random
-//!    times that grow apart while they find nothing. A path that nothing comes by for 2 s is given up. A consumer has
-//!    no more than 16, and each no more than 64 hop-flows.
-//! 3. β, ψ, η, the length and the rate of RTT probing, the life of a face's label, what is a dramatic change, and the rate
-//!    that BF begins with are assumed; the scheme's page varies them.
-//! 4. A Data whose Interest was aggregated says so: its round trip is of no path. It counts for x_r alone. So does one whose
-//!    Interest was sent twice.
-//! 5. u* grows only if half of it came back: else a source slower than u*, or a path that is cut, would raise it for
-//!    ever. ρ is 1 at the least and x_r at the most, α_r 2 packets at the least, as wVegas has it.
-//! 6. A loss counts as congestion: it ends BF, and in FC as a backlog above the set point. The paper has no losses; where a
-//!    queue is shorter than α_s packets there is no other sign.
-//! 7. Draining ends with the first round trip that shows an empty queue or is no shorter than the one before, of
-//!    Interests that left meanwhile. It raises a base RTT only where it has brought the round trip down by less than half
-//!    of the delay: else others' packets would be taken for a longer path.
-//! 8. A mean RTT that falls makes nobody drain: the base RTT falls with it.
-//! 9. A cycle in which nothing came lasts until something does. A sub-flow drains by a flag at most once in five cycles.
-//! 10. Where no Data has a label, there is one sub-flow, by name: so it works over routers that know nothing of it.
+//! 1. A label has six bits a hop and ten hops, as in the authors' simulator; of a longer path the far end goes by name. It is a
+//!    field of its own: `PathLabel` of MIRCC and OMCC-RF is drawn on Interests and a hash on Data, which no Interest can follow.
+//! 2. How paths are found the paper leaves to path switching. Here some Interests explore: each router draws a next hop. They
+//!    leave at random times that grow apart while they find nothing. A path by which nothing comes for 2 s is given up. A consumer
+//!    has no more than 16 paths, and each no more than 64 hop-flows.
+//! 3. β, ψ, η, the length and rate of RTT probing, the life of a face's label, what is a dramatic change, and the first rate of BF
+//!    are assumed, since the paper has no values.
+//! 4. β bounds growth until the bottleneck was full once, and then up to the rate at which it was. Beyond, the first round
+//!    adds α_r packets, and each further round twice as much, up to β. With β alone a stage I on a path of many packets leaves
+//!    more than η of them waiting, and BF and QD follow each other for ever.
+//! 5. ρ counts packets a control cycle, where (19) seems to add it to packets a second: in (20) a speed of 1 packet a round trip
+//!    is what a ρ of 1 packet a round trip brings (`rho_unit`). K counts control cycles, not base RTTs: u_r changes once in one.
+//! 6. ρ is 1 at the least; it changes u_r by half of x_r at the most, and α_r is 2 packets at the least, as in wVegas.
+//! 7. FC averages Δ_r over cycles (`gain`), since caches answer by chance. Its first cycle changes nothing: those Data answer
+//!    Interests of BF.
+//! 8. A Data whose Interest was aggregated says so in a flag, and counts for x_r alone, as does one that was sent twice: neither
+//!    has the round trip of its path. In RP and QD the latter's is taken from its latest sending.
+//! 9. u* grows only if half of it came back: else a source slower than u*, or a path that is cut, would raise it for ever.
+//! 10. A loss ends BF, and counts in FC as a backlog above the set point. The paper has no losses; where a queue is shorter than
+//!     α_s packets there is no other sign.
+//! 11. QD ends with the first round trip, of Interests that left meanwhile, that shows an empty queue or is no shorter than the one
+//!     before; after ten cycles and 2 s at the latest. It raises a base RTT only where it took away less than half of
+//!     the delay: else others' packets would be taken for a longer path. A mean RTT that falls drains nothing: its base
+//!     falls with it.
+//! 12. A sub-flow drains at most once in five cycles, and not by what its own RTT probing has labelled.
+//! 13. A control cycle in which nothing came lasts until something does, a second at least.
+//! 14. Where no Data has a label, there is one sub-flow, by name: so it works over routers that know nothing of it.
 
 mod consumer;
 mod hop_flow;

@@ -162,7 +162,7 @@ impl Subflow {
         if matches!(self.state, State::Probing(_)) {
             rtt = self.round_trip(arrival);
         }
-        if self.cycle == CYCLE.0 && self.rate == 0.0 {
+        if !self.estimation.is_measured() {
             // The first round trip is the first cycle's length.
             self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
         }
