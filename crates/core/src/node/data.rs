@@ -3,7 +3,7 @@
 use super::flow::entry_flow;
 use super::{Answerer, FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, DataEvent, DataOutEvent, DropReason};
 use crate::tables::pit::InRecord;
 
@@ -26,10 +26,12 @@ impl Forwarder {
     pub(super) fn satisfy(&mut self, face: FaceId, id: PacketId, matches: &[PitId], out: &mut Out<'_>) {
         let now = out.now;
         let local = self.is_local(face);
+        let answered = answered_entry(&out.pool[id], matches);
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
             let flow = entry_flow(entry);
-            let rtt = entry.out_records.iter().find(|r| r.face == face).and_then(|r| r.rtt(now));
+            let record = entry.out_records.iter().find(|record| record.face == face);
+            let rtt = record.filter(|_| answered == Some(pit)).and_then(|record| record.rtt(now));
             out.pool[id].flow = flow;
             if let Some(rtt) = rtt {
                 self.round_trips.sample(flow.prefix, rtt);
@@ -128,5 +130,16 @@ impl Forwarder {
             random,
         });
         self.send(face, id, out);
+    }
+}
+
+/// The entry whose Interest a Data answers; `None` if that is not known. The others that it satisfies it does not
+/// measure: it may have been on its way before their Interests left. With the token of an entry that is gone it answers
+/// none of them.
+fn answered_entry(data: &Packet, matches: &[PitId]) -> Option<PitId> {
+    match (data.header().pit_token.bytes(), matches) {
+        ([], [one]) => Some(*one),
+        ([], _) => None,
+        (token, _) => PitId::from_token(token).filter(|named| matches.contains(named)),
     }
 }

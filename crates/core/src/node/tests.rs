@@ -393,21 +393,30 @@ fn what_is_asked_for_again_after_a_round_trip_is_sent_again() {
     assert_eq!(bench.interest(down, "/a/3", 10), [Seen::Interest(other)]);
 }
 
+/// Goes to the first next hop, and keeps the round-trip times that Data tell.
+#[derive(Default)]
+struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);
+
+impl Strategy for Watch {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        Decision::Forward(ev.next_hops[0].face)
+    }
+    fn on_data(&mut self, ev: &mut DataEvent<'_>) {
+        self.0.borrow_mut().push(ev.rtt);
+    }
+}
+
+type RoundTrips = std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>;
+
+fn watching() -> (Bench, RoundTrips) {
+    let seen = RoundTrips::default();
+    let watch = Watch(std::rc::Rc::clone(&seen));
+    (Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed(), seen)
+}
+
 #[test]
 fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
-    #[derive(Default)]
-    struct Watch(std::rc::Rc<std::cell::RefCell<Vec<Option<Span>>>>);
-    impl Strategy for Watch {
-        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
-            Decision::Forward(ev.next_hops[0].face)
-        }
-        fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-            self.0.borrow_mut().push(ev.rtt);
-        }
-    }
-    let seen = std::rc::Rc::default();
-    let watch = Watch(std::rc::Rc::clone(&seen));
-    let mut bench = Bench::with(Box::new(watch), &TableLimits::default(), || tail(10)).routed();
+    let (mut bench, seen) = watching();
     let [down, _, up, _] = bench.neighbours;
     bench.interest(down, "/a/1", 1);
     bench.later(20);
@@ -418,6 +427,46 @@ fn a_round_trip_is_measured_only_if_the_interest_was_sent_once() {
     bench.later(5);
     bench.data(up, "/a/2");
     assert_eq!(*seen.borrow(), [Some(Span::from_millis(20)), None]);
+}
+
+/// An Interest; with which token it went on.
+fn sent_with(bench: &mut Bench, uri: &str, nonce: u32, can_be_prefix: bool, lifetime: Span) -> PitToken {
+    let packet = bench.packet(Kind::Interest, uri, nonce);
+    (bench.pool[packet].can_be_prefix, bench.pool[packet].lifetime) = (can_be_prefix, lifetime);
+    let seen = bench.give(bench.neighbours[0], packet);
+    bench.pool[seen[0].1].header().pit_token
+}
+
+fn answered_with(bench: &mut Bench, uri: &str, token: PitToken) {
+    let packet = bench.packet(Kind::Data, uri, 0);
+    bench.pool[packet].header_mut().pit_token = token;
+    bench.give(bench.neighbours[2], packet);
+}
+
+#[test]
+fn what_answers_an_interest_that_has_expired_is_no_round_trip_of_the_one_after_it() {
+    let (mut bench, seen) = watching();
+    let earlier = sent_with(&mut bench, "/a/1", 1, false, Span::from_millis(10));
+    bench.later(50);
+    bench.input(Input::Deadline);
+    assert!(bench.node.pit().is_empty());
+    sent_with(&mut bench, "/a/1", 2, false, Span::from_secs(4));
+    bench.later(1);
+    answered_with(&mut bench, "/a/1", earlier);
+    assert_eq!(*seen.borrow(), [None]);
+}
+
+#[test]
+fn of_two_interests_that_a_data_satisfies_the_one_that_it_answers_is_measured() {
+    for (by, round_trips) in [(0, [None, Some(21)]), (1, [Some(1), None]), (2, [None, None])] {
+        let (mut bench, seen) = watching();
+        let prefix = sent_with(&mut bench, "/a", 1, true, Span::from_secs(4));
+        bench.later(20);
+        let exact = sent_with(&mut bench, "/a/1", 2, false, Span::from_secs(4));
+        bench.later(1);
+        answered_with(&mut bench, "/a/1", [prefix, exact, PitToken::NONE][by]);
+        assert_eq!(*seen.borrow(), round_trips.map(|ms| ms.map(Span::from_millis)), "longest name first");
+    }
 }
 
 #[test]
