@@ -74,6 +74,9 @@ impl QueueBench<'_> {
         if packet.kind == Kind::Nack {
             packet.header_mut().set_nack(Some(NackReason::Congestion));
         }
+        if choices.below(3) == 1 {
+            packet.header_mut().congestion_mark = choices.number();
+        }
         write_signals(choices, &mut packet.header_mut().signals);
     }
 

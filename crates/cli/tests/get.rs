@@ -76,6 +76,23 @@ fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it
     }
 }
 
+/// Each Data tells of the queue of the link, and the window stays where that queue is short.
+#[test]
+fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
+    let folders = ["cli-get-e2e-near", "cli-get-e2e-far"].map(Folder::new);
+    let scheme = "[scheme]\nname = \"e2e-aqm\"\n";
+    let near = Running::start(&folders[0], scheme);
+    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"20 Mb/s\"\n", near.udp);
+    let far = Running::start(&folders[1], &format!("{scheme}{face}"));
+    let _put = publish(&folders[1], "/movies/c", 3_000_000, &[]);
+    succeeds(&folders[0], &["route", "add", "/movies", &format!("udp4://{}", far.udp)]);
+    let output = succeeds(&folders[0], &["get", "/movies/c", "--scheme", "e2e-aqm", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"e2e-aqm".into(), &3_000_000.into()));
+    assert!(told["marks"].as_u64().unwrap() >= told["segments"].as_u64().unwrap(), "{told}");
+}
+
 #[test]
 fn what_cannot_be_is_an_error_that_says_why() {
     let folder = Folder::new("cli-get-errors");

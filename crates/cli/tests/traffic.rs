@@ -408,6 +408,56 @@ fn free_ports() -> [u16; 3] {
     sockets.map(|socket| socket.local_addr().unwrap().port())
 }
 
+/// One flow over one link, whose queue holds more than two seconds.
+const BOTTLENECK: &str = r#"
+title = "A consumer and a producer with a bottleneck between them"
+source = "assumed: a test"
+duration = "6 s"
+[scheme]
+default = "e2e-aqm"
+[[node]]
+name = ["alice", "carol"]
+[[link]]
+ends = ["alice", "carol"]
+rate = "4 Mb/s"
+delay = "0.1 ms"
+queue = "1000 packets"
+source = "assumed: a test"
+[[flow]]
+name = "file"
+consumer = "alice"
+producer = "carol"
+prefix = "/traffic/file"
+payload = "1000 B"
+source = "assumed: a test"
+[[window]]
+name = "late"
+from = "2 s"
+to = "6 s"
+source = "assumed: a test"
+"#;
+
+#[test]
+fn a_consumer_that_is_told_of_a_queue_keeps_it_as_short_as_in_the_simulator() {
+    let folders = ["traffic-aqm-near", "traffic-aqm-far"].map(Folder::new);
+    let scheme = "[scheme]\nname = \"e2e-aqm\"\n";
+    let near = Running::start(&folders[0], scheme);
+    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"4 Mb/s\"\n", near.udp);
+    let far = Running::start(&folders[1], &format!("{scheme}{face}"));
+    let uri = format!("udp4://{}", far.udp);
+    assert!(weir(&["route", "add", "/traffic", &uri, "--socket", &socket(&near)]).status.success());
+    let file = scenario("traffic-aqm", |_| BOTTLENECK.to_owned());
+    let sockets = [format!("carol={}", socket(&far)), socket(&near)];
+    let (real, _) = done(&[&file, "--socket", &sockets[0], "--socket", &sockets[1]]);
+    let simulated: Value = serde_json::from_str(&printed(&weir(&["run", &file, "--json"]))).unwrap();
+    let [real, simulated] =
+        [real, simulated].map(|document| flow(&document["windows"][0], "alice", "/traffic/file").clone());
+    let delay = |row: &Value| row["delay_ms"]["mean"].as_f64().unwrap();
+    assert!((goodput(&real) / goodput(&simulated) - 1.0).abs() < 0.1, "{real}\n{simulated}");
+    // Not the 2 s of a full queue: that of the simulator, and what a busy machine adds.
+    assert!(delay(&simulated) < 20.0 && delay(&real) < delay(&simulated) + 30.0, "{real}\n{simulated}");
+}
+
 /// A call that goes on until it is told to stop.
 struct Going(Child, Option<BufReader<std::process::ChildStderr>>);
 

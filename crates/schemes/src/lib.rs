@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod bench;
 pub mod dpccp;
+pub mod e2e_aqm;
 pub mod fixed;
 pub mod hbhcm;
 mod meter;

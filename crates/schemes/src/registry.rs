@@ -69,6 +69,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::pcon::ENTRY,
     crate::hbhcm::ENTRY,
     crate::dpccp::ENTRY,
+    crate::e2e_aqm::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,
     crate::window::cubic::ENTRY,

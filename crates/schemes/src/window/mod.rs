@@ -74,6 +74,11 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// An Interest is lost; before anything else is said of it.
     fn on_loss(&mut self, _ev: &LossEvent<'_>) {}
 
+    /// Whether a Data that came says that there is congestion. Only asked where marks are signs.
+    fn is_marked(&mut self, ev: &mut DataReceived<'_>) -> bool {
+        ev.data.header().congestion_mark != 0
+    }
+
     /// A Data without a mark came, W was in use, and there is no recovery.
     fn increase(&mut self, ev: &DataReceived<'_>);
 
@@ -351,7 +356,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.highest_data = self.highest_data.max(ev.segment);
         self.law.on_data(ev);
-        if self.reaction.signs.marks && ev.data.header().congestion_mark != 0 {
+        if self.reaction.signs.marks && self.law.is_marked(ev) {
             let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending };
             self.on_sign(&congestion, self.reaction.guard.marks, ev.tag, ev.highest_sent);
         } else if !self.is_used(ev.pending) {

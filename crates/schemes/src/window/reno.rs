@@ -72,6 +72,13 @@ pub(crate) struct Reno {
     ssthresh: f64,
 }
 
+impl Reno {
+    /// Whether W has not come to ssthresh.
+    pub(crate) fn is_in_slow_start(&self) -> bool {
+        self.window < self.ssthresh
+    }
+}
+
 impl WindowLaw for Reno {
     type Settings = Settings;
 
@@ -84,7 +91,7 @@ impl WindowLaw for Reno {
     }
 
     fn increase(&mut self, _ev: &DataReceived<'_>) {
-        let step = if self.window < self.ssthresh { 1.0 } else { 1.0 / self.window };
+        let step = if self.is_in_slow_start() { 1.0 } else { 1.0 / self.window };
         self.window = self.settings.bounds.clamp(self.window + step);
     }
 

@@ -1,0 +1,199 @@
+//! CoDel at the consumer, section 4: when a queue that a consumer hears of is congested.
+//!
+//! Algorithm 2 and Fig. 3:
+//!
+//! ```text
+//!              δ > target: t0 = now             δ > target, now ≥ t0 + interval
+//!   No Drop -----------------------> Drop ------------------------------------> Mark
+//!      ^  total = 0                  |  ^                                        |  at the next Data:
+//!      |  interval = 100 ms          |  |                                        |  total += 1, interval /= √total
+//!      +-----------------------------+  +------------ δ > target: t0 = now ------+
+//!      |            δ < target                                                   |
+//!      +--------------------------------------------- else ----------------------+
+//! ```
+//!
+//! Here intervals compound: of a queue that stays long the marks come after 100, 100, 70.7, 40.8, 20.4 ms, and soon with
+//! every other Data. The authors' program has NFD's form instead, whose n-th spacing is 100 ms/√n from when the last mark
+//! was due.
+
+use weir_core::link::marking::{Marker, Marking};
+use weir_core::units::{Span, Time};
+
+/// Its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// More queueing delay than this is congestion, if it lasts.
+    pub(super) target: Span,
+    /// How long it has to last at first.
+    pub(super) interval: Span,
+    pub(super) form: Form,
+}
+
+/// Whose CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Algorithm 2.
+    Article,
+    /// The authors' program.
+    Program,
+}
+
+/// The state C of one queue, (5).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Codel {
+    /// Algorithm 2.
+    Article { state: State, interval: Span, total: u32 },
+    /// The authors' program.
+    Program(Marker),
+}
+
+/// A state of Algorithm 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    NoDrop,
+    /// The delay is above the target since then.
+    Drop(Time),
+    Mark,
+}
+
+impl Codel {
+    pub(super) fn new(settings: &Settings) -> Codel {
+        match settings.form {
+            Form::Article => Codel::Article { state: State::NoDrop, interval: settings.interval, total: 0 },
+            Form::Program => Codel::Program(Marker::default()),
+        }
+    }
+
+    /// A Data came that tells of this queue, whose latest δ is `delay`: whether the router would mark it, if it were the only
+    /// consumer's.
+    pub(super) fn update(&mut self, settings: &Settings, now: Time, delay: Span) -> bool {
+        match self {
+            Codel::Article { state, interval, total } => {
+                *state = next(settings, now, delay, *state, interval, total);
+                *state == State::Mark
+            }
+            Codel::Program(marker) => {
+                // NFD's rule, of time where NFD has bytes.
+                let Settings { target, interval, .. } = *settings;
+                marker.marks(now, delay.as_nanos(), Marking { threshold: target.as_nanos(), interval })
+            }
+        }
+    }
+}
+
+/// Algorithm 2.
+fn next(
+    settings: &Settings,
+    now: Time,
+    delay: Span,
+    state: State,
+    interval: &mut Span,
+    total: &mut u32,
+) -> State {
+    let is_long = delay > settings.target;
+    match state {
+        State::NoDrop => {
+            (*total, *interval) = (0, settings.interval);
+            if is_long { State::Drop(now) } else { State::NoDrop }
+        }
+        State::Drop(since) if is_long && now.since(since) >= *interval => State::Mark,
+        State::Drop(_) if delay < settings.target => State::NoDrop,
+        State::Drop(since) => State::Drop(since),
+        State::Mark => {
+            *total = total.saturating_add(1);
+            *interval = interval.scale(1.0 / f64::from(*total).sqrt());
+            if is_long { State::Drop(now) } else { State::NoDrop }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Span = Span::from_millis(1);
+    const ARTICLE: Settings =
+        Settings { target: Span::from_millis(5), interval: Span::from_millis(100), form: Form::Article };
+    const PROGRAM: Settings = Settings { form: Form::Program, ..ARTICLE };
+
+    fn at_us(us: u64) -> Time {
+        Time::ZERO + Span::from_micros(us)
+    }
+
+    /// Times of marks, ms, with a Data every 10 µs of a queue that delays by this, from a time on.
+    fn marks(codel: &mut Codel, settings: &Settings, delay: Span, from_ms: u64, until_ms: u64) -> Vec<f64> {
+        let each = (from_ms * 100..until_ms * 100).map(|step| at_us(step * 10));
+        each.filter(|now| codel.update(settings, *now, delay))
+            .map(|now| (now - Time::ZERO).as_millis_f64())
+            .collect()
+    }
+
+    fn gaps(marks: &[f64]) -> Vec<f64> {
+        marks.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    fn follow(measured: &[f64], stated: &[f64]) {
+        for (measured, stated) in measured.iter().zip(stated) {
+            assert!((measured - stated).abs() < 0.06, "{measured} ms, stated {stated} ms");
+        }
+        assert!(measured.len() >= stated.len(), "{measured:?}");
+    }
+
+    #[test]
+    fn by_algorithm_2_intervals_compound() {
+        let found = marks(&mut Codel::new(&ARTICLE), &ARTICLE, MS * 6, 0, 400);
+        follow(&found[..1], &[100.0]);
+        follow(&gaps(&found), &[100.0, 70.71, 40.82, 20.41, 9.13, 3.73, 1.41]);
+        // What is soon below a Data's spacing marks every other one: Mark, Drop, Mark.
+        let last = gaps(&found[found.len() - 50..]);
+        assert!(last.iter().all(|gap| (*gap - 0.02).abs() < 1e-9), "{last:?}");
+    }
+
+    #[test]
+    fn by_the_program_they_do_not() {
+        let found = marks(&mut Codel::new(&PROGRAM), &PROGRAM, MS * 6, 0, 600);
+        follow(&found[..1], &[100.0]);
+        let stated: Vec<f64> = (2..8).map(|n| 100.0 / f64::from(n).sqrt()).collect();
+        follow(&gaps(&found), &stated);
+    }
+
+    #[test]
+    fn a_delay_of_the_target_is_no_congestion_and_below_it_all_begins_anew() {
+        for settings in [ARTICLE, PROGRAM] {
+            let codel = &mut Codel::new(&settings);
+            assert!(marks(codel, &settings, MS * 5, 0, 1000).is_empty(), "{settings:?}");
+            assert_eq!(marks(codel, &settings, MS * 6, 1000, 1210).len(), 2, "{settings:?}");
+            assert!(!codel.update(&settings, at_us(1_210_000), MS * 4));
+            follow(&marks(codel, &settings, MS * 6, 1211, 1400), &[1311.0]);
+        }
+    }
+
+    /// Algorithm 2 leaves Drop with a δ below the target only; one of exactly the target neither ends it nor marks.
+    #[test]
+    fn in_drop_a_delay_of_exactly_the_target_changes_nothing() {
+        let codel = &mut Codel::new(&ARTICLE);
+        assert!(!codel.update(&ARTICLE, at_us(0), MS * 6));
+        assert!(!codel.update(&ARTICLE, at_us(150_000), MS * 5));
+        assert!(codel.update(&ARTICLE, at_us(150_001), MS * 6), "it is above since 0");
+    }
+
+    #[test]
+    fn a_mark_after_which_the_queue_is_short_ends_the_spell() {
+        let codel = &mut Codel::new(&ARTICLE);
+        assert_eq!(marks(codel, &ARTICLE, MS * 6, 0, 101).len(), 1);
+        codel.update(&ARTICLE, at_us(102_000), Span::ZERO);
+        codel.update(&ARTICLE, at_us(103_000), Span::ZERO);
+        follow(&marks(codel, &ARTICLE, MS * 6, 104, 310), &[204.0, 304.0]);
+    }
+
+    #[test]
+    fn no_sequence_of_absurd_delays_makes_an_interval_negative_or_a_count_overflow() {
+        for settings in [ARTICLE, PROGRAM] {
+            let mut codel = Codel::new(&settings);
+            for step in 0..200_000 {
+                let delay = if step % 1000 == 999 { Span::ZERO } else { Span::from_nanos(u64::MAX) };
+                codel.update(&settings, Time::from_nanos(step << 40), delay);
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The consumer, section 4 and Algorithm 3: what it knows of each queue that it hears of, and a window as Reno's.
+//!
+//! ```text
+//!   a Data with a mark of queue i:  Q_i[δ] or Q_i[r] = its value
+//!                                   C of Q_i by CoDel with Q_i[δ]  (`codel.rs`)
+//!                                   Mark, and with probability P_m = own rate / Q_i[r]: congestion
+//! ```
+//!
+//! A router with CoDel would mark one packet of all that pass it. Each consumer counts as if all of them were its own, and so
+//! takes its part of the signals only: (3).
+
+use weir_core::seam::DataReceived;
+use weir_core::units::{Span, Time};
+
+use super::codel::{self, Codel};
+use super::mark::{Mark, Reading};
+use crate::window::reno::{self, Reno};
+use crate::window::{Congestion, WindowLaw};
+
+/// A consumer remembers so many queues, the ones that it heard of last: two paths of 64 hops.
+const MOST_QUEUES: usize = 128;
+
+/// Its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) codel: codel::Settings,
+    pub(super) reno: reno::Settings,
+    /// In slow start more packets than these in a queue are congestion at once.
+    pub(super) slow_start_limit: Option<f64>,
+}
+
+/// Q_i, (4).
+#[derive(Clone, Copy, Debug)]
+struct QueueState {
+    /// C
+    codel: Codel,
+    /// r, bit/s; 0: unknown.
+    rate: f64,
+    /// δ
+    delay: Span,
+    /// The number of its last mark.
+    heard: u64,
+}
+
+/// Q: what is known of each queue, by its id.
+#[derive(Debug, Default)]
+struct Queues {
+    /// Apart from the states, so that a search reads no more than ids.
+    ids: Vec<u32>,
+    states: Vec<QueueState>,
+    /// Marks so far.
+    heard: u64,
+}
+
+impl Queues {
+    /// The state of this queue, a new one if it is not known. Beyond [`MOST_QUEUES`] it takes the place of the one that was
+    /// silent for longest.
+    fn of(&mut self, id: u32, settings: &codel::Settings) -> &mut QueueState {
+        self.heard += 1;
+        let heard = self.heard;
+        let fresh = QueueState { codel: Codel::new(settings), rate: 0.0, delay: Span::ZERO, heard };
+        let at = match self.ids.iter().position(|known| *known == id) {
+            Some(at) => at,
+            None if self.ids.len() < MOST_QUEUES => {
+                self.ids.push(id);
+                self.states.push(fresh);
+                self.ids.len() - 1
+            }
+            None => {
+                let oldest = (0..MOST_QUEUES).min_by_key(|at| self.states[*at].heard).unwrap_or(0);
+                (self.ids[oldest], self.states[oldest]) = (id, fresh);
+                oldest
+            }
+        };
+        self.states[at].heard = heard;
+        &mut self.states[at]
+    }
+}
+
+/// The law of the window.
+#[derive(Debug)]
+pub(super) struct AqmWindow {
+    settings: Settings,
+    reno: Reno,
+    queues: Queues,
+    /// When a mark that is no queue's state was answered last.
+    plain_mark_at: Option<Time>,
+}
+
+impl AqmWindow {
+    /// SIGNALSCONGESTION, Algorithm 3.
+    fn signals_congestion(&mut self, ev: &mut DataReceived<'_>, mark: Mark) -> bool {
+        let settings = &self.settings;
+        let queue = self.queues.of(mark.queue, &settings.codel);
+        match mark.reading {
+            Reading::Delay(delay) => queue.delay = delay,
+            Reading::Rate(rate) => queue.rate = rate,
+        }
+        let is_due = queue.codel.update(&settings.codel, ev.now, queue.delay);
+        let packet_bits = ev.expected_size.bits() as f64;
+        if let Some(limit) = settings.slow_start_limit
+            && self.reno.is_in_slow_start()
+            && queue.delay.as_secs_f64() * queue.rate > limit * packet_bits
+        {
+            return true;
+        }
+        is_due && ev.random.chance(own_part(self.reno.window() * packet_bits, ev.srtt, queue.rate))
+    }
+
+    /// A router that is none of this scheme's marked the Data: congestion, once a round trip.
+    fn signals_plainly(&mut self, ev: &DataReceived<'_>) -> bool {
+        let round_trip = ev.srtt.unwrap_or(Span::ZERO);
+        let is_new = self.plain_mark_at.is_none_or(|before| ev.now.since(before) > round_trip);
+        if is_new {
+            self.plain_mark_at = Some(ev.now);
+        }
+        is_new
+    }
+}
+
+/// P_m, (3): what part of a queue's rate r, bit/s, is this consumer's, with so many bits in a round trip. 0 while either is
+/// unknown; what is more than 1 is certain.
+fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
+    match srtt {
+        Some(srtt) if rate > 0.0 && srtt > Span::ZERO => window_bits / srtt.as_secs_f64() / rate,
+        _ => 0.0,
+    }
+}
+
+impl WindowLaw for AqmWindow {
+    type Settings = Settings;
+
+    fn new(settings: Settings) -> AqmWindow {
+        let (reno, queues) = (Reno::new(settings.reno), Queues::default());
+        AqmWindow { settings, reno, queues, plain_mark_at: None }
+    }
+
+    fn window(&self) -> f64 {
+        self.reno.window()
+    }
+
+    fn is_marked(&mut self, ev: &mut DataReceived<'_>) -> bool {
+        let field = ev.data.header().congestion_mark;
+        match Mark::decode(field) {
+            Some(mark) => self.signals_congestion(ev, mark),
+            None => field != 0 && self.signals_plainly(ev),
+        }
+    }
+
+    fn increase(&mut self, ev: &DataReceived<'_>) {
+        self.reno.increase(ev);
+    }
+
+    fn decrease(&mut self, congestion: &Congestion) {
+        self.reno.decrease(congestion);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codel::Form;
+    use super::*;
+    use crate::window::pipe;
+    use crate::window::{Bounds, WindowFlow};
+    use weir_core::packet::Packet;
+    use weir_core::random::Random;
+    use weir_core::seam::{FlowControl, LossEvent, SendEvent};
+    use weir_core::units::Bytes;
+
+    const MS: Span = Span::from_millis(1);
+    const SETTINGS: Settings = Settings {
+        codel: codel::Settings {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            form: Form::Article,
+        },
+        reno: reno::Settings { beta: 0.5, bounds: Bounds { initial: 1.0, least: 1.0 } },
+        slow_start_limit: None,
+    };
+    const SIZE: Bytes = Bytes::new(1100);
+    const SRTT: Span = Span::from_millis(17);
+
+    struct Bench {
+        law: AqmWindow,
+        random: Random,
+        now: Time,
+        srtt: Option<Span>,
+    }
+
+    impl Bench {
+        fn new(settings: Settings) -> Bench {
+            let (law, random) = (AqmWindow::new(settings), Random::named(1, "bench"));
+            Bench { law, random, now: Time::from_nanos(1), srtt: Some(SRTT) }
+        }
+
+        /// With a window of so many packets, in congestion avoidance.
+        fn steady(window: u32) -> Bench {
+            let mut bench = Bench::new(SETTINGS);
+            let mut random = Random::named(1, "growth");
+            let data = Packet::default();
+            while bench.law.window() < f64::from(2 * window) {
+                bench.law.increase(&pipe::data(&data, Time::ZERO, SRTT, &mut random));
+            }
+            bench.law.decrease(&pipe::MARK);
+            bench
+        }
+
+        /// A Data with this field comes, a millisecond after the last: whether it signals.
+        fn data(&mut self, field: u64) -> bool {
+            let mut packet = Packet::default();
+            packet.header_mut().congestion_mark = field;
+            self.now += MS;
+            let data = pipe::data(&packet, self.now, SRTT, &mut self.random);
+            self.law.is_marked(&mut DataReceived { srtt: self.srtt, expected_size: SIZE, ..data })
+        }
+
+        fn told(&mut self, queue: u32, reading: Reading) -> bool {
+            self.data(Mark { queue, count: 2, reading }.encode())
+        }
+
+        /// Signals of a second in which a queue tells this.
+        fn second(&mut self, queue: u32, delay: Span, rate: f64) -> usize {
+            (0..500)
+                .map(|_| {
+                    let of_rate = usize::from(self.told(queue, Reading::Rate(rate)));
+                    of_rate + usize::from(self.told(queue, Reading::Delay(delay)))
+                })
+                .sum()
+        }
+    }
+
+    /// The paper's dumb-bell: 25 of 100 Mb/s is a quarter. As (3) is printed, RTT·cwnd/r, it would be 7·10⁻⁵.
+    #[test]
+    fn the_probability_is_the_consumers_part_of_the_rate() {
+        let window_bits = 25e6 * SRTT.as_secs_f64();
+        assert!((own_part(window_bits, Some(SRTT), 100e6) - 0.25).abs() < 1e-12);
+        assert_eq!(own_part(window_bits, Some(SRTT), 0.0), 0.0, "no rate is known");
+        assert_eq!(own_part(window_bits, None, 100e6), 0.0, "no round trip is known");
+        assert_eq!(own_part(window_bits, Some(Span::ZERO), 100e6), 0.0);
+        assert!(own_part(window_bits, Some(SRTT), 1.0) > 1.0, "certain");
+    }
+
+    /// 12 packets of 1100 B in 17 ms are 6.2 Mb/s.
+    #[test]
+    fn of_marks_that_are_due_a_part_signals() {
+        let signals = |rate: f64| {
+            // Spells of 110 ms, one mark each.
+            let mut bench = Bench::steady(12);
+            (0..2000)
+                .map(|_| {
+                    bench.told(7, Reading::Rate(rate));
+                    let long = (0..110).filter(|_| bench.told(7, Reading::Delay(MS * 6))).count();
+                    bench.told(7, Reading::Delay(MS));
+                    bench.told(7, Reading::Delay(MS));
+                    long
+                })
+                .sum::<usize>()
+        };
+        let window = Bench::steady(12).law.window();
+        let own = window * 8800.0 / 0.017;
+        assert_eq!(signals(own), 2000, "all of them");
+        assert_eq!(signals(own / 1e6), 2000, "an absurd rate is no more than certain");
+        let quarter = signals(4.0 * own);
+        assert!((420..580).contains(&quarter), "{quarter} of 2000: four standard deviations are 77");
+        assert_eq!(signals(1e60), 0, "an absurd rate of the other kind");
+    }
+
+    #[test]
+    fn queues_are_told_apart() {
+        let mut bench = Bench::steady(20);
+        // One is long and the other one short: the second's marks do not end the first's spell.
+        let mut signals = [0, 0];
+        for _ in 0..300 {
+            for (queue, delay) in [(1, MS * 8), (2, MS)] {
+                for reading in [Reading::Rate(1e3), Reading::Delay(delay)] {
+                    signals[queue as usize - 1] += usize::from(bench.told(queue, reading));
+                }
+            }
+        }
+        assert!(signals[0] > 10 && signals[1] == 0, "{signals:?}");
+    }
+
+    #[test]
+    fn a_queue_whose_rate_is_unknown_does_not_signal() {
+        let mut bench = Bench::steady(20);
+        assert!((0..1000).all(|_| !bench.told(1, Reading::Delay(MS * 50))));
+        bench.srtt = None;
+        assert_eq!(bench.second(1, MS * 50, 1e3), 0, "nor does one before the first round trip");
+    }
+
+    #[test]
+    fn the_programs_slow_start_ends_at_100_packets_and_is_not_met_again() {
+        let program = Settings { slow_start_limit: Some(100.0), ..SETTINGS };
+        let mut bench = Bench::new(program);
+        bench.told(1, Reading::Rate(100e6));
+        // 8.8 ms at 100 Mb/s are 100 packets of 1100 B; as encoded, delay and rate are a 16 384th less.
+        assert!(!bench.told(1, Reading::Delay(Span::from_micros(8800))));
+        assert!(bench.told(1, Reading::Delay(Span::from_micros(8803))));
+        bench.law.decrease(&pipe::MARK);
+        assert!(!bench.told(1, Reading::Delay(Span::from_micros(8803))), "in congestion avoidance");
+        let mut article = Bench::new(SETTINGS);
+        article.told(1, Reading::Rate(100e6));
+        assert!(!article.told(1, Reading::Delay(MS * 90)));
+    }
+
+    #[test]
+    fn marks_of_other_routers_count_once_a_round_trip() {
+        let mut bench = Bench::steady(20);
+        let signals: Vec<u64> = (1..=60).filter(|_| bench.data(1)).collect();
+        assert_eq!(signals, [1, 19, 37, 55], "ms, with an SRTT of 17 ms");
+        assert!(!bench.data(0));
+    }
+
+    #[test]
+    fn ids_without_number_take_the_place_of_the_ones_that_are_silent_for_longest() {
+        let mut bench = Bench::steady(20);
+        for id in 0..1_000_000_u32 {
+            bench.told(id.wrapping_mul(0x9E37_79B9), Reading::Delay(MS * 50));
+            bench.told(u32::MAX, Reading::Rate(1e8));
+        }
+        let queues = &bench.law.queues;
+        assert_eq!((queues.ids.len(), queues.states.len()), (MOST_QUEUES, MOST_QUEUES));
+        assert!(queues.ids.contains(&u32::MAX), "the one that is heard of is kept");
+        assert!(queues.ids.capacity() <= MOST_QUEUES && queues.states.capacity() <= MOST_QUEUES);
+    }
+
+    #[test]
+    fn hostile_marks_leave_a_window_of_one_that_grows_again() {
+        let mut flow = WindowFlow::<AqmWindow>::new(SETTINGS, super::super::reaction("both", false));
+        let (mut random, mut fields) = (Random::named(1, "hostile"), Random::named(1, "fields"));
+        let mut packet = Packet::default();
+        let mut now = Time::from_nanos(1);
+        for step in 0..200_000_u64 {
+            // One queue that is always long and has no rate to speak of, among random fields.
+            let longest = Mark { queue: 1, count: 1, reading: Reading::Delay(Span::from_nanos(u64::MAX)) };
+            let slowest = Mark { reading: Reading::Rate(1.0), ..longest };
+            packet.header_mut().congestion_mark =
+                [longest.encode(), slowest.encode(), fields.next_u64(), u64::MAX][step as usize % 4];
+            now += MS;
+            let data = pipe::data(&packet, now, SRTT, &mut random);
+            flow.on_data(&mut DataReceived { pending: 1, ..data });
+        }
+        let weir_core::seam::Gauge::Window(least) = flow.gauge() else { panic!() };
+        assert!((1.0..5.0).contains(&least), "{least}");
+        packet.header_mut().congestion_mark = 0;
+        for _ in 0..1000 {
+            let data = pipe::data(&packet, now, SRTT, &mut random);
+            flow.on_data(&mut DataReceived { pending: 1000, ..data });
+        }
+        assert!(matches!(flow.gauge(), weir_core::seam::Gauge::Window(window) if window > 40.0));
+    }
+
+    fn sending<'a>(segment: u64, interest: &'a mut Packet, random: &'a mut Random) -> SendEvent<'a> {
+        let (now, retransmission, is_permitted, pending) = (Time::from_nanos(1), false, true, 0);
+        SendEvent {
+            now,
+            interest,
+            segment,
+            retransmission,
+            is_permitted,
+            pending,
+            expected_size: SIZE,
+            random,
+        }
+    }
+
+    #[test]
+    fn every_timeout_halves_the_window_unless_it_is_guarded() {
+        for (cwa, left) in [(false, 8.0), (true, 32.0)] {
+            let mut flow = WindowFlow::<AqmWindow>::new(
+                Settings {
+                    reno: reno::Settings { bounds: Bounds { initial: 64.0, least: 1.0 }, ..SETTINGS.reno },
+                    ..SETTINGS
+                },
+                super::super::reaction("both", cwa),
+            );
+            let mut random = Random::named(1, "losses");
+            for segment in 0..3 {
+                flow.on_send(&mut sending(segment, &mut Packet::default(), &mut random));
+            }
+            for segment in 0..3 {
+                let (tag, pending, highest_sent) = (segment as u32, 60, 60);
+                let now = Time::from_nanos(1);
+                flow.on_timeout(&mut LossEvent {
+                    now,
+                    segment,
+                    tag,
+                    pending,
+                    highest_sent,
+                    random: &mut random,
+                });
+            }
+            assert_eq!(flow.gauge(), weir_core::seam::Gauge::Window(left));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! End-to-end AQM: M. Rodríguez-Pérez, S. Herrería-Alonso, J. C. López-Ardao, R. F. Rodríguez-Rubio, "End-to-end active
+//! queue management with Named-Data Networking", Journal of Network and Computer Applications, 2024.
+//!
+//! Routers do nothing but tell: each Data carries the delay or the rate of one queue that it has left, drawn so that all
+//! queues of the path are heard of equally often. The consumer runs CoDel for each of them, and takes its own part of the
+//! signals that CoDel in a router would have given.
+//!
+//! ```text
+//!   consumer <-- Data: mark of queue 3, Count 3 -- [queue 3] <-- mark of queue 1, Count 2 -- [queue 2] <-- [queue 1] <-- producer
+//!    CoDel of each queue (`codel.rs`),              replaces a mark with probability 1/i (`queue.rs`),
+//!    its part of the signals, a window              64 bits of id, count and value (`mark.rs`)
+//!    as Reno's (`consumer.rs`)
+//! ```
+//!
+//! What the paper leaves open is as in the program of its authors (`jaqmcc`), and so is the variant of that name.
+//!
+//! # Deviations from the paper
+//! 1. (3) and Algorithm 3 print P_m = RTT·cwnd/r, whose unit is no rate: it is cwnd/RTT here, in bit/s of Data on the
+//!    wire, as the text says and the program has.
+//! 2. A queue's rate is 0 until it has sent 10 000 bytes, and a consumer takes 0 for unknown: no signal. The paper does not
+//!    say how a rate is measured; the program does, and so it is here.
+//! 3. The program marks Interests as well, encodes rates in bytes a second and delays as whole microseconds, and tells the
+//!    delay of the packet that left before. Here all three are as in the paper: only Data are marked, with the float of
+//!    Fig. 2, and with the delay of the Data itself.
+//! 4. Count stays at 255. Of a longer path the last queues are heard of more often than the others.
+//! 5. A mark with a Count of 0 is some other router's, such as NFD's 1. A queue replaces it, as Algorithm 1 does; where
+//!    one arrives the consumer answers it like a signal, once in a round trip.
+//! 6. A consumer keeps the state of the 128 queues that it heard of last. The paper has no bound, and anyone on the path may
+//!    make up ids.
+//! 7. W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending, as with every window here. The
+//!    program has ⌈W⌉.
+//! 8. What waits below a forwarder, in the buffer of a socket, is not in the delay: a face that is given the rate of its link
+//!    keeps its queue itself.
+
+mod codel;
+mod consumer;
+mod mark;
+mod queue;
+
+use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
+use weir_core::units::{Bytes, Span};
+
+use crate::registry::Entry;
+use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, WindowFlow, initial_window, min_window, reno};
+use codel::Form;
+use consumer::AqmWindow;
+use queue::MarkingQueue;
+
+const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "e2e-aqm",
+    title: "marks of 64 bits that tell of one queue of the path at a time, CoDel at the consumer, a window as Reno's",
+    citation: "M. Rodríguez-Pérez, S. Herrería-Alonso, J. C. López-Ardao, R. F. Rodríguez-Rubio, End-to-end active \
+               queue management with Named-Data Networking, Journal of Network and Computer Applications, 2024",
+    parameters: &[
+        Parameter::variant(
+            &[
+                Variant { name: "article", defaults: &[] },
+                Variant { name: "jaqmcc", defaults: &[("codel", "program"), ("slow_start_limit", "100")] },
+            ],
+            "paper: section 4; files: jaqmcc, consumer-src",
+        ),
+        Parameter {
+            key: "codel",
+            kind: ParameterKind::Choice(&["article", "program"]),
+            default: "article",
+            meaning: "whose CoDel: that of Algorithm 2, whose intervals compound; or NFD's, whose n-th is interval/√n",
+            from: "paper: Algorithm 2; files: consumer-src.cpp",
+        },
+        Parameter::span(
+            "target",
+            TIME,
+            "5 ms",
+            "TARGET: more queueing delay is congestion, if it lasts",
+            "paper: section 5",
+        ),
+        Parameter::span(
+            "interval",
+            TIME,
+            "100 ms",
+            "interval: how long it lasts before the first signal",
+            "paper: Algorithm 2",
+        ),
+        Parameter::number(
+            "slow_start_limit",
+            (0.0, 1e6),
+            "0",
+            "in slow start more packets than these in a queue, by δ·r, are congestion at once; 0: no such rule",
+            "paper: none; files: consumer-src.cpp, 100",
+        ),
+        Parameter {
+            key: "rate_sample",
+            kind: ParameterKind::Bytes,
+            default: "10000 B",
+            meaning: "bytes that a queue has to send before it measures its rate anew",
+            from: "files: the patch of GenericLinkService",
+        },
+        initial_window("1", "files: ndnSIM, ConsumerWindow"),
+        min_window("1", "files: consumer-src.cpp, the initial window"),
+        Parameter {
+            key: "react_to",
+            kind: ParameterKind::Choice(&["marks", "losses", "both"]),
+            default: "both",
+            meaning: "what halves W: CoDel's signals, timeouts and Nacks, or both",
+            from: "files: consumer-src.cpp",
+        },
+        Parameter::switch(
+            "cwa",
+            "false",
+            "whether timeouts and Nacks halve W once a window of Data at most",
+            "files: consumer-src.cpp, where it is commented out",
+        ),
+    ],
+    signals: &[],
+    sharing: None,
+    build: |params| Box::new(E2eAqm::new(params)),
+};
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct E2eAqm {
+    consumer: consumer::Settings,
+    reaction: Reaction,
+    rate_sample: Bytes,
+}
+
+impl E2eAqm {
+    fn new(params: &Params) -> E2eAqm {
+        let form = if params.text("codel") == "program" { Form::Program } else { Form::Article };
+        let codel =
+            codel::Settings { target: params.span("target"), interval: params.span("interval"), form };
+        let limit = params.number("slow_start_limit");
+        E2eAqm {
+            consumer: consumer::Settings {
+                codel,
+                reno: reno::Settings { beta: 0.5, bounds: Bounds::new(params) },
+                slow_start_limit: (limit > 0.0).then_some(limit),
+            },
+            reaction: reaction(params.text("react_to"), params.switch("cwa")),
+            rate_sample: params.bytes("rate_sample"),
+        }
+    }
+}
+
+/// What halves the window. CoDel spaces its signals, so each of them counts.
+fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
+    Reaction {
+        signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },
+        guard: Guard { marks: false, losses: cwa, by: Recovery::Sending, add_rtt: 0.0 },
+        min_rto: Span::ZERO,
+    }
+}
+
+impl Scheme for E2eAqm {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(WindowFlow::<AqmWindow>::new(self.consumer, self.reaction))
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(MarkingQueue::new(face.limit, self.rate_sample))
+    }
+}

@@ -1,0 +1,288 @@
+//! The router, section 3 and Algorithm 1: a drop-tail queue that puts its delay or its rate into Data that leave.
+//!
+//! ```text
+//!   a Data leaves:  i = Count + 1, 1 without a mark
+//!                   with probability 1/i:  Queue ID = own,  R = a fair coin,  value = delay or rate
+//!                   Count = i
+//! ```
+//!
+//! So of N queues each has its mark arrive with probability 1/N (Lemma 1).
+
+use weir_core::packet::PacketId;
+use weir_core::random::Random;
+use weir_core::seam::DropTail;
+use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
+use weir_core::units::{Bytes, Span, Time};
+
+use super::mark::{self, Mark, Reading};
+
+/// Drop-tail that marks.
+#[derive(Debug)]
+pub(super) struct MarkingQueue {
+    packets: DropTail,
+    /// Queue ID, drawn when the first packet leaves.
+    id: Option<u32>,
+    rate: RateMeter,
+}
+
+impl MarkingQueue {
+    /// `sample` is how many bytes the rate is measured over, at least.
+    pub(super) fn new(limit: QueueLimit, sample: Bytes) -> MarkingQueue {
+        MarkingQueue { packets: DropTail::new(limit), id: None, rate: RateMeter::new(sample) }
+    }
+
+    /// MARKOUTGOINGPACKET: the mark of a Data that leaves with this one after this delay.
+    fn marked(&mut self, field: u64, now: Time, delay: Span, random: &mut Random) -> u64 {
+        let queue = *self.id.get_or_insert_with(|| random.next_u32());
+        let hops = u32::from(mark::count(field)) + 1;
+        let count = u8::try_from(hops).unwrap_or(u8::MAX);
+        if hops > 1 && random.below(hops) != 0 {
+            return mark::with_count(field, count);
+        }
+        let is_rate = random.next_u32() >> 31 == 1;
+        let reading = if is_rate { Reading::Rate(self.rate.read(now)) } else { Reading::Delay(delay) };
+        Mark { queue, count, reading }.encode()
+    }
+}
+
+impl Queue for MarkingQueue {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        self.packets.enqueue(ev, packet);
+    }
+
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        let next = self.packets.dequeue(ev);
+        let Next::Packet(id) = next else { return next };
+        let packet = &mut ev.pool[id];
+        if packet.is_data() {
+            let delay = ev.now.since(packet.queued_at);
+            let field = packet.header().congestion_mark;
+            packet.header_mut().congestion_mark = self.marked(field, ev.now, delay, ev.random);
+        }
+        self.rate.on_sent(ev.now, packet.wire_len());
+        next
+    }
+
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.packets.clear(ev);
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.packets.backlog()
+    }
+}
+
+/// The rate at which packets leave, as the authors' program measures it: over the bytes since it was read last, if they are
+/// enough; else it is what it was.
+#[derive(Debug)]
+struct RateMeter {
+    sample: u64,
+    /// What left since then, bytes; `None`: nothing yet.
+    since: Option<Time>,
+    bytes: u64,
+    /// bit/s; 0 before it is known.
+    rate: f64,
+}
+
+impl RateMeter {
+    fn new(sample: Bytes) -> RateMeter {
+        RateMeter { sample: sample.as_u64(), since: None, bytes: 0, rate: 0.0 }
+    }
+
+    /// A packet begins to leave.
+    fn on_sent(&mut self, now: Time, bytes: u64) {
+        self.since.get_or_insert(now);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// r, before the packet that leaves now.
+    fn read(&mut self, now: Time) -> f64 {
+        if let Some(since) = self.since
+            && self.bytes > self.sample
+            && now > since
+        {
+            self.rate = (8 * self.bytes) as f64 / now.since(since).as_secs_f64();
+            (self.since, self.bytes) = (Some(now), 0);
+        }
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use weir_core::link::Link;
+    use weir_core::packet::{Kind, PacketPool};
+    use weir_core::units::Rate;
+
+    const LIMIT: QueueLimit = QueueLimit::Packets(2000);
+    const SAMPLE: Bytes = Bytes::new(10_000);
+
+    /// A queue, with a world that gives it packets and takes them as they leave.
+    struct Bench {
+        link: Link,
+        pool: PacketPool,
+        now: Time,
+    }
+
+    impl Bench {
+        fn new(name: &str, mbps: u64) -> Bench {
+            let queue = Box::new(MarkingQueue::new(LIMIT, SAMPLE));
+            let link = Link::new(queue, Some(Rate::from_mbps(mbps)), Random::named(1, name));
+            Bench { link, pool: PacketPool::new(), now: Time::from_nanos(1) }
+        }
+
+        fn put(&mut self, kind: Kind, field: u64) {
+            let id = self.pool.take();
+            self.pool[id].kind = kind;
+            self.pool[id].net_len = 1060;
+            self.pool[id].header_mut().congestion_mark = field;
+            self.link.enqueue(self.now, id, &mut self.pool, &mut Vec::new());
+        }
+
+        /// What leaves next, when the link is free; its mark and its time on the link.
+        fn leave(&mut self) -> (u64, Span) {
+            let departure = self.link.serve(self.now, &mut self.pool, &mut Vec::new()).unwrap();
+            let field = self.pool[departure.packet].header().congestion_mark;
+            self.pool.free(departure.packet);
+            let took = departure.until - self.now;
+            self.now = departure.until;
+            (field, took)
+        }
+
+        /// A Data with this mark goes through the empty queue.
+        fn pass(&mut self, field: u64) -> u64 {
+            self.put(Kind::Data, field);
+            self.leave().0
+        }
+    }
+
+    fn path(queues: usize) -> Vec<Bench> {
+        (0..queues).map(|n| Bench::new(&format!("queue {n}"), 100)).collect()
+    }
+
+    fn through(path: &mut [Bench]) -> Mark {
+        let field = path.iter_mut().fold(0, |field, queue| queue.pass(field));
+        Mark::decode(field).unwrap()
+    }
+
+    /// Marks that arrive from each queue of a path, in its order.
+    fn arrivals(path: &mut [Bench], data: u32) -> Vec<u32> {
+        let mut of = BTreeMap::new();
+        let ids: Vec<u32> = path.iter_mut().map(|queue| Mark::decode(queue.pass(0)).unwrap().queue).collect();
+        for _ in 0..data {
+            let mark = through(path);
+            assert_eq!(usize::from(mark.count), path.len());
+            *of.entry(mark.queue).or_insert(0) += 1;
+        }
+        assert!(of.keys().all(|queue| ids.contains(queue)), "{of:?}");
+        ids.iter().map(|id| of.get(id).copied().unwrap_or(0)).collect()
+    }
+
+    /// Lemma 1: P_a(j) = 1/N for each queue j of N. By chi², whose 99.99th percentile is given for N - 1 degrees of freedom.
+    #[test]
+    fn of_n_queues_each_has_one_nth_of_the_marks() {
+        for (queues, bound) in [(2, 15.14), (3, 18.42), (5, 23.51), (13, 39.13)] {
+            let data = 20_000;
+            let expected = f64::from(data) / queues as f64;
+            let found = arrivals(&mut path(queues), data);
+            let chi: f64 = found.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
+            assert!(chi < bound, "{queues} queues: {found:?}, chi² {chi}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_marks_tell_the_delay_and_half_the_rate() {
+        let mut path = path(3);
+        let rates = (0..20_000).filter(|_| matches!(through(&mut path).reading, Reading::Rate(_))).count();
+        assert!((9_700..10_300).contains(&rates), "{rates} of 20 000: four standard deviations are 283");
+    }
+
+    #[test]
+    fn the_first_queue_marks_every_data_and_no_interest_or_nack() {
+        let mut queue = Bench::new("queue", 100);
+        for _ in 0..100 {
+            assert_eq!(Mark::decode(queue.pass(0)).unwrap().count, 1);
+        }
+        for kind in [Kind::Interest, Kind::Nack] {
+            queue.put(kind, 0);
+            assert_eq!(queue.leave().0, 0, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn every_queue_has_an_id_of_its_own_for_ever() {
+        let of = |name: &str| {
+            let mut queue = Bench::new(name, 100);
+            let ids = [0; 50].map(|_| Mark::decode(queue.pass(0)).unwrap().queue);
+            assert!(ids.iter().all(|id| *id == ids[0]));
+            ids[0]
+        };
+        let mut ids: Vec<u32> = (0..64).map(|n| of(&format!("queue {n}"))).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        // (2): two of 64 are the same once in two million paths, and this one is fixed.
+        assert_eq!(ids.len(), 64);
+    }
+
+    /// The delays of a backlog that drains: each packet's own.
+    #[test]
+    fn the_delay_is_that_of_the_packet_itself() {
+        let mut queue = Bench::new("queue", 10);
+        (0..60).for_each(|_| queue.put(Kind::Data, 0));
+        let (begin, mut told) = (queue.now, 0);
+        for _ in 0..60 {
+            let waited = queue.now - begin;
+            if let Some(Mark { reading: Reading::Delay(delay), .. }) = Mark::decode(queue.leave().0) {
+                assert!(
+                    delay <= waited && (waited - delay).as_nanos() <= waited.as_nanos() / 16_000,
+                    "{delay}, {waited}"
+                );
+                told += 1;
+            }
+        }
+        assert!(told > 15);
+    }
+
+    fn rates(queue: &mut Bench, idle: Span) -> Vec<f64> {
+        let mut rates = Vec::new();
+        for _ in 0..400 {
+            queue.put(Kind::Data, 0);
+            if let Some(Mark { reading: Reading::Rate(rate), .. }) = Mark::decode(queue.leave().0) {
+                rates.push(rate);
+            }
+            queue.now += idle;
+        }
+        rates
+    }
+
+    #[test]
+    fn the_rate_is_that_of_what_leaves_once_10_kb_have_left() {
+        let mut busy = Bench::new("queue", 100);
+        let busy = rates(&mut busy, Span::ZERO);
+        assert!(busy.iter().all(|rate| *rate == 0.0 || (rate / 100e6 - 1.0).abs() < 1e-3), "{busy:?}");
+        assert!(busy[0] == 0.0 && busy[20] > 0.0);
+        // A packet takes 86 µs, and as long again nothing comes.
+        let mut half = Bench::new("queue", 100);
+        let half = rates(&mut half, Span::from_nanos(86_080));
+        assert!(half.iter().skip(20).all(|rate| (rate / 50e6 - 1.0).abs() < 0.01), "{half:?}");
+    }
+
+    #[test]
+    fn a_mark_that_is_none_of_this_scheme_is_replaced() {
+        // i = Count + 1 = 1.
+        let mut queue = Bench::new("queue", 100);
+        assert_eq!(Mark::decode(queue.pass(1)).unwrap().count, 1);
+    }
+
+    #[test]
+    fn a_count_stays_at_255() {
+        let mut queue = Bench::new("queue", 100);
+        let full = Mark { queue: 7, count: 255, reading: Reading::Rate(1e6) }.encode();
+        let passed: Vec<_> = (0..2000).map(|_| Mark::decode(queue.pass(full)).unwrap()).collect();
+        assert!(passed.iter().all(|mark| mark.count == 255));
+        let own = passed.iter().filter(|mark| mark.queue != 7).count();
+        assert!((1..25).contains(&own), "{own} of 2000 at 1/256");
+    }
+}
