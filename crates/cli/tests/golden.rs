@@ -18,7 +18,7 @@ use common::{printed, text, weir};
 use serde_json::Value;
 
 /// What is set to make a scenario short; one that is not named here runs as it is.
-const SHORTENED: [(&str, &[&str]); 28] = [
+const SHORTENED: [(&str, &[&str]); 31] = [
     (
         "examples/random-200",
         &["generate.flows.count=200", "duration=2s", "window.steady.from=1s", "window.steady.to=2s"],
@@ -124,6 +124,51 @@ const SHORTENED: [(&str, &[&str]); 28] = [
             "window.together.to=6s",
         ],
     ),
+    (
+        "e2e-aqm/dumbbell",
+        &[
+            "duration=16s",
+            "flow.flow.start=[\"0 s\", \"2 s\", \"4 s\", \"6 s\"]",
+            "flow.flow.stop=[\"10 s\", \"12 s\", \"14 s\", \"16 s\"]",
+            "window.one.from=1s",
+            "window.one.to=2s",
+            "window.two.from=3s",
+            "window.two.to=4s",
+            "window.three.from=5s",
+            "window.three.to=6s",
+            "window.four.from=7s",
+            "window.four.to=10s",
+            "window.three-left.from=11s",
+            "window.three-left.to=12s",
+            "window.two-left.from=13s",
+            "window.two-left.to=14s",
+            "window.one-left.from=15s",
+            "window.one-left.to=16s",
+        ],
+    ),
+    (
+        "e2e-aqm/cascade",
+        &[
+            "duration=7s",
+            "flow.flow.start=[\"0 s\", \"1 s\", \"2 s\", \"3 s\"]",
+            "flow.flow.stop=[\"7 s\", \"6 s\", \"5 s\", \"4 s\"]",
+            "window.one.from=500ms",
+            "window.one.to=1s",
+            "window.two.from=1500ms",
+            "window.two.to=2s",
+            "window.three.from=2500ms",
+            "window.three.to=3s",
+            "window.four.from=3500ms",
+            "window.four.to=4s",
+            "window.three-left.from=4500ms",
+            "window.three-left.to=5s",
+            "window.two-left.from=5500ms",
+            "window.two-left.to=6s",
+            "window.one-left.from=6500ms",
+            "window.one-left.to=7s",
+        ],
+    ),
+    ("e2e-aqm/parking-lot", &["duration=2s", "window.steady.from=1s", "window.steady.to=2s"]),
     ("examples/early-loss", &["duration=10s", "window.steady.to=10s"]),
     ("examples/minimal", &[]),
 ];
