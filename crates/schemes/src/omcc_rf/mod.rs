@@ -28,8 +28,9 @@
 //!    not for a time that doubles from 10 ms to 250 ms.
 //! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
 //! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
-//! 12. The variant `hbhcm` is the program that HbHCM's and DPCCP's authors measured, ndn-consumer-raaqm.cpp: it tolerates 5 ms of
+//! 12. The variant `hbhcm` is a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp: it tolerates 5 ms of
 //!     queueing, spaces decreases by a window, and a timeout leaves a window of one. There, p_r counts from the first sample.
+//!     Whether their figures are of it is not known. DPCCP's authors wrote theirs from the article, and have not published it.
 //! 13. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;
 //!     what is beyond shares the last one: labels come from strangers.
 
