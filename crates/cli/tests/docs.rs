@@ -291,6 +291,7 @@ fn the_deviations_of_a_scheme_are_those_of_its_code() {
         ("hbhcm", "hbhcm"),
         ("dpccp", "dpccp"),
         ("e2e-aqm", "e2e_aqm"),
+        ("ndn-qsf", "ndn_qsf"),
     ];
     for (scheme, module) in modules {
         let code = read(&root().join(format!("crates/schemes/src/{module}/mod.rs")));

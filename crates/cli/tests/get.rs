@@ -93,6 +93,18 @@ fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
     assert!(told["marks"].as_u64().unwrap() >= told["segments"].as_u64().unwrap(), "{told}");
 }
 
+/// The forwarder holds Interests back and tells the consumer how many wait.
+#[test]
+fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {
+    let folder = Folder::new("cli-get-qsf");
+    let _forwarder = Running::start(&folder, "[scheme]\nname = \"ndn-qsf\"\n");
+    let _put = publish(&folder, "/movies/q", 3_000_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/q", "--scheme", "ndn-qsf", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"ndn-qsf".into(), &3_000_000.into()));
+}
+
 #[test]
 fn what_cannot_be_is_an_error_that_says_why() {
     let folder = Folder::new("cli-get-errors");

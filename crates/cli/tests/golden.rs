@@ -18,7 +18,7 @@ use common::{printed, text, weir};
 use serde_json::Value;
 
 /// What is set to make a scenario short; one that is not named here runs as it is.
-const SHORTENED: [(&str, &[&str]); 31] = [
+const SHORTENED: [(&str, &[&str]); 34] = [
     (
         "examples/random-200",
         &["generate.flows.count=200", "duration=2s", "window.steady.from=1s", "window.steady.to=2s"],
@@ -169,6 +169,9 @@ const SHORTENED: [(&str, &[&str]); 31] = [
         ],
     ),
     ("e2e-aqm/parking-lot", &["duration=2s", "window.steady.from=1s", "window.steady.to=2s"]),
+    ("ndn-qsf/multipath", &["duration=16s", "window.steady.to=16s"]),
+    ("ndn-qsf/shared-bottleneck", &["duration=12s", "window.steady.to=12s"]),
+    ("ndn-qsf/maximum-flow", &["duration=14s", "window.steady.from=10s", "window.steady.to=14s"]),
     ("examples/early-loss", &["duration=10s", "window.steady.to=10s"]),
     ("examples/minimal", &[]),
 ];

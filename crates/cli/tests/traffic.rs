@@ -402,6 +402,50 @@ fn dpccp_fills_two_ways_as_in_the_simulator() {
     assert!((mean(real) / mean(simulated) - 1.0).abs() < 0.4, "{real} {simulated}");
 }
 
+/// NDN-QSF on real sockets: two forwarders with 4 Mb/s between them. The one of the consumer learns how much the other's
+/// queue bears, and holds the rest of the consumer's Interests.
+#[test]
+fn ndn_qsf_keeps_its_queues_between_forwarders_as_in_the_simulator() {
+    let names = ["C", "P"];
+    let folders = names.map(|name| Folder::new(&format!("traffic-qsf-{name}")));
+    let ports = free_ports();
+    let scheme = "[scheme]\nname = \"ndn-qsf\"\n[tables]\ncontent_store_packets = 0\n[scheme.ndn-qsf]\nround = \"20 ms\"\n";
+    let face = |to: usize, rate: &str| {
+        format!(
+            "[[face]]\nname = \"{}\"\nremote = \"udp4://127.0.0.1:{}\"\nrate = \"{rate}\"\nqueue = 1000\n",
+            names[to], ports[to]
+        )
+    };
+    let files = [
+        scheme.to_owned() + &face(1, "100 Mb/s") + "[[route]]\nprefix = \"/over\"\nface = \"P\"\n",
+        scheme.to_owned() + &face(0, "4 Mb/s"),
+    ];
+    let forwarders = [0, 1].map(|n| {
+        let own = |text: String| text.replace("127.0.0.1:0", &format!("127.0.0.1:{}", ports[n]));
+        Running::start_with(&folders[n], &files[n], own)
+    });
+
+    let path = common::folder("traffic-qsf").join("two.toml");
+    let text = OVERLAY
+        .replace("hbhcm\"", "ndn-qsf\"\n[scheme.ndn-qsf]\nround = \"20 ms\"\nsource = \"assumed: a test\"")
+        .replace("[[node]]\nname = \"M\"\nactive = false\n", "")
+        .replace(
+            "[\"C\", \"M\"]\nrate = \"4 Mb/s\"\n[[link]]\nends = [\"M\", \"P\"]",
+            "[\"C\", \"P\"]\nrate = [\"100 Mb/s\", \"4 Mb/s\"]",
+        );
+    fs::write(&path, text).unwrap();
+    let file = path.to_str().unwrap();
+    let sockets = [0, 1].map(|n| format!("{}={}", names[n], socket(&forwarders[n])));
+    let (real, _) = done(&[file, "--socket", &sockets[0], "--socket", &sockets[1]]);
+    let simulated: Value = serde_json::from_str(&printed(&weir(&["run", file, "--json"]))).unwrap();
+    let [real, simulated] = [&real, &simulated].map(|document| flow(&document["windows"][0], "C", "/over"));
+    let ratio =
+        |key: &str| real["delay_ms"][key].as_f64().unwrap() / simulated["delay_ms"][key].as_f64().unwrap();
+    assert!((goodput(real) / goodput(simulated) - 1.0).abs() < 0.1, "{real} {simulated}");
+    assert!((ratio("mean") - 1.0).abs() < 0.25, "{real} {simulated}");
+    assert!(goodput(simulated) > 3.4e6, "{simulated}");
+}
+
 /// Three ports on which nobody listens.
 fn free_ports() -> [u16; 3] {
     let sockets = [(); 3].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());

@@ -10,9 +10,12 @@ use weir_core::node::{Action, Forwarder, Input, TableLimits};
 use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::producer::Producer;
 use weir_core::random::Random;
-use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy};
+use weir_core::seam::{
+    DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Queue, Strategy,
+    StrategyDeadline,
+};
 use weir_core::units::{Bytes, Rate, Span, Time};
-use weir_packet::{NackReason, Name};
+use weir_packet::{LpHeader, NackReason, Name};
 
 pub const HASHER: NameHasher = NameHasher::new(1);
 /// Of every Interest.
@@ -30,8 +33,14 @@ impl<S: Strategy> Strategy for Shared<S> {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         self.0.borrow_mut().on_interest(ev)
     }
+    fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
+        self.0.borrow_mut().on_aggregated(ev);
+    }
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
         self.0.borrow_mut().on_data(ev);
+    }
+    fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
+        self.0.borrow_mut().on_data_out(ev);
     }
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         self.0.borrow_mut().on_nack(ev)
@@ -45,6 +54,12 @@ impl<S: Strategy> Strategy for Shared<S> {
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         self.0.borrow_mut().on_prefix_removed(prefix);
     }
+    fn next_deadline(&self) -> Time {
+        self.0.borrow().next_deadline()
+    }
+    fn on_deadline(&mut self, ev: &mut StrategyDeadline<'_>) {
+        self.0.borrow_mut().on_deadline(ev);
+    }
 }
 
 /// A node, with what a test has of its own. What it sends upstream waits until the test answers, refuses or loses it.
@@ -57,6 +72,8 @@ pub struct Bench<S, Own> {
     pub upstream: Vec<(FaceId, PacketId)>,
     /// Marks of what else left.
     pub downstream: Vec<u64>,
+    /// By which face, and with what header.
+    pub headers: Vec<(FaceId, LpHeader)>,
     nonce: u32,
     pub own: Own,
 }
@@ -73,6 +90,7 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
             strategy,
             upstream: Vec::new(),
             downstream: Vec::new(),
+            headers: Vec::new(),
             nonce: 0,
             own,
         }
@@ -97,8 +115,9 @@ impl<S: Strategy + 'static, Own> Bench<S, Own> {
                 {
                     self.upstream.push((face, packet));
                 }
-                Action::Transmit { packet, .. } => {
+                Action::Transmit { face, packet, .. } => {
                     self.downstream.push(self.mark(packet));
+                    self.headers.push((face, *self.pool[packet].header()));
                     self.pool.free(packet);
                 }
                 Action::Deliver { packet, .. } | Action::Drop { packet, .. } => self.pool.free(packet),

@@ -11,6 +11,7 @@ pub mod fixed;
 pub mod hbhcm;
 mod meter;
 pub mod mircc;
+pub mod ndn_qsf;
 pub mod omcc_rf;
 mod pacing;
 mod path_label;

@@ -77,7 +77,7 @@ fn without_congestion_control_nothing_is_allocated_per_packet_either() {
 
 #[test]
 fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
-    for scheme in ["mircc", "omcc-rf", "hbhcm", "dpccp"] {
+    for scheme in ["mircc", "omcc-rf", "hbhcm", "dpccp", "ndn-qsf"] {
         allocates_nothing_per_packet(
             "qsccp/diamond-latency",
             &[&format!("scheme.default={scheme}")],

@@ -52,13 +52,22 @@ impl Forwarder {
             strategy.on_deadline(&mut StrategyDeadline { now: out.now, releases: &mut releases, random });
         }
         for (pit, face) in releases {
-            let held = self.pit.entry_mut(pit).and_then(|entry| entry.held.take());
-            if let Some(id) = held {
-                self.send_interest(pit, face, id, out);
-            }
+            self.release(pit, face, out);
         }
         self.strategy_rests_until = out.now + Span::from_nanos(1);
         self.set_strategy_timer();
+    }
+
+    /// Sends an Interest that was held, if its entry lives and somebody still waits: where every lifetime is over,
+    /// or every downstream was refused, the entry ends soon, and its Data would come for nobody.
+    fn release(&mut self, pit: PitId, face: FaceId, out: &mut Out<'_>) {
+        let Some(entry) = self.pit.entry_mut(pit) else { return };
+        let Some(id) = entry.held.take() else { return };
+        if entry.in_records.iter().any(|record| record.expires > out.now) {
+            self.send_interest(pit, face, id, out);
+        } else {
+            out.pool.free(id);
+        }
     }
 
     /// Forgets an entry, but not the nonces that may still be on their way: those sent to others than

@@ -46,7 +46,7 @@ impl Forwarder {
             }
         }
         let random = &mut self.random;
-        let mut ev = NackEvent { now: out.now, reason, face, entry, next_hops: &next_hops, random };
+        let mut ev = NackEvent { now: out.now, reason, face, pit, entry, next_hops: &next_hops, random };
         let decision = self.strategies.get(ev.entry.strategy).on_nack(&mut ev);
         if pending {
             return out.pool.free(id);

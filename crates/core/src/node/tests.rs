@@ -4,7 +4,7 @@ use crate::ids::PrefixId;
 use crate::name::testing::{HASHER, name};
 use crate::seam::{
     Answer, Backlog, BestRoute, ClearEvent, DataEvent, DataOutEvent, Decision, DequeueEvent, DropTail,
-    Dropped, EnqueueEvent, ExpiredEvent, InterestEvent, Next, Queue, QueueLimit, StrategyDeadline,
+    Dropped, EnqueueEvent, ExpiredEvent, InterestEvent, NackEvent, Next, Queue, QueueLimit, StrategyDeadline,
 };
 use crate::tables::cs::CsPolicy;
 use crate::tables::simulated_cache::SimulatedCache;
@@ -899,6 +899,138 @@ fn another_downstream_waits_for_what_is_held_without_asking_the_strategy_again()
     assert_eq!(bench.pool[sent[0].1].nonce, 1, "the held one");
     assert!(bench.node.next_deadline() > bench.now + Span::from_secs(3), "nothing else is held");
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
+}
+
+fn holding() -> Bench {
+    Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed()
+}
+
+#[test]
+fn an_interest_that_is_repeated_while_it_is_held_is_held_once() {
+    let mut bench = holding();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(5);
+    assert_eq!(bench.interest(down, "/a/1", 2), []);
+    assert_eq!(bench.pool.in_use(), 1, "the strategy holds it anew, and the first one is gone");
+    bench.later(5);
+    let sent = bench.input(Input::Deadline);
+    assert_eq!((sent.len(), bench.pool[sent[0].1].nonce), (1, 2));
+    bench.later(5);
+    assert_eq!(bench.input(Input::Deadline), [], "the second release finds nothing");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
+}
+
+#[test]
+fn what_expires_while_it_is_held_is_forgotten_and_its_release_does_nothing() {
+    let mut bench = holding();
+    let [down, ..] = bench.neighbours;
+    bench.lasting(down, "/a/1", 1, Span::from_millis(2));
+    // Its lifetime is over, though the PIT's wheel may not have turned.
+    bench.later(10);
+    assert_eq!(bench.input(Input::Deadline), []);
+    assert_eq!(bench.pool.in_use(), 0);
+    bench.later(10);
+    bench.input(Input::Deadline);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.node.satisfied_and_unsatisfied(), (0, 1));
+    assert_eq!(bench.interest(down, "/a/1", 1), [], "it was never sent: no loop");
+}
+
+#[test]
+fn an_interest_whose_lifetime_is_over_is_not_released_though_its_entry_is_there() {
+    let mut bench = holding();
+    let [down, ..] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(7);
+    // Expires a millisecond before the release, within the same slot of the wheel.
+    bench.lasting(down, "/a/2", 2, Span::from_micros(9_500));
+    bench.later(10);
+    bench.input(Input::Deadline);
+    assert_eq!(bench.node.pit().iter().filter(|(_, entry)| entry.held.is_some()).count(), 0);
+    assert!(
+        bench
+            .node
+            .pit()
+            .iter()
+            .all(|(_, entry)| entry.name() == &name("/a/1") || entry.out_records.is_empty())
+    );
+}
+
+#[test]
+fn interests_of_one_name_with_other_selectors_are_held_each_for_itself() {
+    let mut bench = holding();
+    let [down, _, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let fresh = bench.packet(Kind::Interest, "/a/1", 2);
+    bench.pool[fresh].must_be_fresh = true;
+    assert_eq!(bench.give(down, fresh), []);
+    assert_eq!(bench.node.pit().len(), 2);
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(up), Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)], "a neighbour gets it once");
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn what_is_held_for_a_face_that_goes_is_dropped_and_may_be_asked_for_again() {
+    let mut bench = holding();
+    let [down, _, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    let mut actions = Vec::new();
+    bench.node.remove_face(bench.now, up, &mut bench.pool, &mut actions);
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Dropped(DropReason::FaceDown)]);
+    assert_eq!(bench.interest(down, "/a/1", 2), []);
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(other)]);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(down)]);
+}
+
+#[test]
+fn what_is_held_for_nobody_is_not_sent() {
+    let mut bench = holding();
+    let [down, _, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    for face in [up, other] {
+        let mut actions = Vec::new();
+        bench.node.remove_route(bench.now, &name("/a"), face, &mut bench.pool, &mut actions);
+    }
+    assert_eq!(bench.interest(down, "/a/1", 2), [Seen::Nack(down, NackReason::NoRoute)]);
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), []);
+}
+
+#[test]
+fn an_interest_that_was_refused_may_be_held_for_another_next_hop() {
+    /// Sends at once; what comes back it holds for 10 ms.
+    #[derive(Default)]
+    struct Patient(Holding);
+    impl Strategy for Patient {
+        fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+            Decision::Forward(ev.next_hops[0].face)
+        }
+        fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+            let Some(hop) = ev.next_hops.first() else { return Decision::Nack(ev.reason) };
+            self.0.held.push((ev.now + Span::from_millis(10), ev.pit, hop.face));
+            Decision::Hold
+        }
+        fn next_deadline(&self) -> Time {
+            self.0.next_deadline()
+        }
+        fn on_deadline(&mut self, ev: &mut StrategyDeadline<'_>) {
+            self.0.on_deadline(ev);
+        }
+    }
+    let mut bench = Bench::with(Box::new(Patient::default()), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, other] = bench.neighbours;
+    assert_eq!(bench.interest(down, "/a/1", 1), [Seen::Interest(up)]);
+    assert_eq!(bench.nack(up, "/a/1", 1, NackReason::Congestion), []);
+    assert_eq!(bench.interest(second, "/a/1", 2), [], "it waits for what is held");
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(other)]);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(down), Seen::Data(second)]);
+    assert!(bench.node.pit().is_empty());
 }
 
 /// Marks, drops with a Nack, or passes Interests, by the last number of their nonces; the others

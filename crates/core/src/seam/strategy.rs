@@ -162,7 +162,9 @@ pub struct NackEvent<'a> {
     pub reason: NackReason,
     /// Where it came from.
     pub face: FaceId,
-    /// The PIT entry.
+    /// The PIT entry, for who holds the Interest now.
+    pub pit: PitId,
+    /// The entry itself.
     pub entry: &'a mut PitEntry,
     /// The usable next hops that were not tried.
     pub next_hops: &'a [NextHop],

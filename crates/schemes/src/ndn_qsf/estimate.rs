@@ -1,0 +1,210 @@
+//! What a node knows of one upstream for one prefix (section 4.2): how much waits there, how fast Data come, and the
+//! bandwidth, in Data a second.
+//!
+//! > (1) if queue size > QUEUE_THRESHOLD: bandwidth ← data arrival rate
+//! > (2) if data arrival rate > bandwidth: bandwidth ← data arrival rate
+//!
+//! The arrival rate is the number of gaps between arrivals over the time that they take, in a sliding window (Fig. 6). The
+//! window is a time, so that a burst is no rate: a rate is known once half of the window is covered. It is kept as points
+//! that are a part of the window apart, so its memory is bounded at any speed.
+
+use std::collections::VecDeque;
+
+use weir_core::units::{Span, Time};
+
+/// Points in a window: its length is right to so many parts.
+const POINTS: u64 = 32;
+
+/// Parameters of the estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settings {
+    /// QUEUE_THRESHOLD of rule (1), packets.
+    pub(super) threshold: f64,
+    /// Data a second before anything is measured.
+    pub(super) initial: f64,
+    /// How many values the queue size is averaged over.
+    pub(super) feedbacks: usize,
+    /// Length of the window of arrivals, rounds.
+    pub(super) window: f64,
+}
+
+/// Estimates of one upstream.
+#[derive(Clone, Debug)]
+pub(super) struct Estimate {
+    /// The latest values of the feedback, and their sum.
+    feedback: VecDeque<u16>,
+    sum: u32,
+    arrivals: Arrivals,
+    /// Data a second.
+    bandwidth: f64,
+}
+
+impl Estimate {
+    pub(super) fn new(settings: &Settings) -> Estimate {
+        Estimate {
+            feedback: VecDeque::with_capacity(settings.feedbacks),
+            sum: 0,
+            arrivals: Arrivals::default(),
+            bandwidth: settings.initial,
+        }
+    }
+
+    /// The smoothed queue size of the upstream, packets; 0 if it never says.
+    #[inline]
+    pub(super) fn queue(&self) -> f64 {
+        match self.feedback.len() {
+            0 => 0.0,
+            n => f64::from(self.sum) / n as f64,
+        }
+    }
+
+    /// The bandwidth through the upstream, Data a second.
+    #[inline]
+    pub(super) fn bandwidth(&self) -> f64 {
+        self.bandwidth
+    }
+
+    /// A Data came from the upstream, with its queue size if it says one. An upstream that never says one may have any
+    /// queue: then the bandwidth is what comes now.
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Time, queue: Option<u64>, round: Span, settings: &Settings) {
+        if let Some(queue) = queue {
+            self.average(u16::try_from(queue).unwrap_or(u16::MAX), settings.feedbacks);
+        }
+        let Some(rate) = self.arrivals.add(now, round.scale(settings.window)) else { return };
+        let is_silent = self.feedback.is_empty();
+        if is_silent || self.queue() > settings.threshold || rate > self.bandwidth {
+            self.bandwidth = rate;
+        }
+    }
+
+    #[inline]
+    fn average(&mut self, queue: u16, most: usize) {
+        if self.feedback.len() >= most
+            && let Some(oldest) = self.feedback.pop_front()
+        {
+            self.sum -= u32::from(oldest);
+        }
+        self.feedback.push_back(queue);
+        self.sum += u32::from(queue);
+    }
+}
+
+/// Arrivals in a sliding window.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    count: u64,
+    /// Times, and how many had come until then.
+    points: VecDeque<(Time, u64)>,
+}
+
+impl Arrivals {
+    /// One more; the rate in the window, per second, if enough of it is covered.
+    #[inline]
+    fn add(&mut self, now: Time, window: Span) -> Option<f64> {
+        self.count += 1;
+        while self.points.front().is_some_and(|(at, _)| now.since(*at) > window) {
+            self.points.pop_front();
+        }
+        let is_apart = |(at, _): &(Time, u64)| now.since(*at) >= window / POINTS;
+        if self.points.back().is_none_or(is_apart) {
+            self.points.push_back((now, self.count));
+        }
+        let (from, before) = *self.points.front()?;
+        let covered = now.since(from);
+        (covered > Span::ZERO && covered >= window / 2)
+            .then(|| (self.count - before) as f64 / covered.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND: Span = Span::from_millis(40);
+
+    fn settings() -> Settings {
+        Settings { threshold: 4.0, initial: 278.0, feedbacks: 8, window: 1.0 }
+    }
+
+    /// Data at this rate for so long, all with this feedback; when the last one came.
+    fn feed(estimate: &mut Estimate, from: Time, ms: u64, rate: u64, queue: Option<u64>) -> Time {
+        let count = rate * ms / 1000;
+        let at = |n: u64| from + Span::from_nanos(n * 1_000_000_000 / rate);
+        (1..=count).for_each(|n| estimate.on_data(at(n), queue, ROUND, &settings()));
+        at(count)
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 0.01 * b.abs().max(1.0), "{a} is not {b}");
+    }
+
+    #[test]
+    fn above_the_threshold_the_bandwidth_is_the_arrival_rate_and_below_it_only_rises() {
+        let mut estimate = Estimate::new(&settings());
+        near(estimate.bandwidth(), 278.0);
+        // 60 Mb/s of 4500 B, rule (2).
+        let now = feed(&mut estimate, Time::ZERO, 100, 1667, Some(0));
+        near(estimate.bandwidth(), 1667.0);
+        // Slower, and little waits: nobody asks for more.
+        let now = feed(&mut estimate, now, 100, 500, Some(4));
+        near(estimate.bandwidth(), 1667.0);
+        // Slower, though five wait: rule (1).
+        let now = feed(&mut estimate, now, 100, 500, Some(5));
+        near(estimate.bandwidth(), 500.0);
+        feed(&mut estimate, now, 100, 800, Some(0));
+        near(estimate.bandwidth(), 800.0);
+    }
+
+    #[test]
+    fn the_queue_size_is_the_mean_of_the_latest_values() {
+        let mut estimate = Estimate::new(&settings());
+        assert!(estimate.queue() == 0.0);
+        let now = feed(&mut estimate, Time::ZERO, 2, 1000, Some(3));
+        near(estimate.queue(), 3.0);
+        let now = feed(&mut estimate, now, 6, 1000, Some(11));
+        near(estimate.queue(), 9.0);
+        let now = feed(&mut estimate, now, 8, 1000, Some(1));
+        near(estimate.queue(), 1.0);
+        // A Data without the field is no value.
+        feed(&mut estimate, now, 8, 1000, None);
+        near(estimate.queue(), 1.0);
+    }
+
+    #[test]
+    fn a_burst_is_no_rate() {
+        let mut estimate = Estimate::new(&settings());
+        for n in 0..1000 {
+            estimate.on_data(Time::from_nanos(n), Some(9), ROUND, &settings());
+        }
+        near(estimate.bandwidth(), 278.0);
+        assert!(estimate.arrivals.points.len() == 1);
+    }
+
+    #[test]
+    fn after_a_pause_the_rate_is_that_of_what_came_since() {
+        let mut estimate = Estimate::new(&settings());
+        let now = feed(&mut estimate, Time::ZERO, 100, 1000, Some(9));
+        feed(&mut estimate, now + Span::from_secs(5), 100, 400, Some(9));
+        near(estimate.bandwidth(), 400.0);
+    }
+
+    #[test]
+    fn an_upstream_that_never_says_has_the_bandwidth_by_which_it_answers() {
+        let mut estimate = Estimate::new(&settings());
+        let now = feed(&mut estimate, Time::ZERO, 100, 1000, None);
+        near(estimate.bandwidth(), 1000.0);
+        feed(&mut estimate, now, 100, 300, None);
+        near(estimate.bandwidth(), 300.0);
+        assert!(estimate.queue() == 0.0);
+    }
+
+    #[test]
+    fn absurd_queue_sizes_and_speeds_keep_the_estimates_bounded() {
+        let mut estimate = Estimate::new(&settings());
+        feed(&mut estimate, Time::ZERO, 200, 100_000, Some(u64::MAX));
+        near(estimate.queue(), f64::from(u16::MAX));
+        near(estimate.bandwidth(), 100_000.0);
+        assert!(estimate.feedback.len() == 8 && estimate.arrivals.points.len() <= POINTS as usize + 2);
+    }
+}

@@ -1,0 +1,203 @@
+//! Rate limits of the upstreams of a prefix, once a round (Algorithms 1 and 2), in Interests a second.
+//!
+//! Algorithm 2, several upstreams, with q the smoothed queue size of an upstream, Q the Interests of the prefix that wait here
+//! and v the upstream that is probed:
+//!
+//! ```text
+//!   each u:  limit ← max(q > 2·QUEUE_THRESHOLD ? bandwidth·MD_FACTOR : bandwidth, MIN_RATE)
+//!   q(v) < QUEUE_THRESHOLD:  limit(v) ← limit(v)·1.05         else: another v
+//!   q(v) < QUEUE_THRESHOLD and Q ≤ QUEUE_THRESHOLD:
+//!       each u with q > QUEUE_THRESHOLD:  limit(u) ← limit(u) − STEP,  limit(v) ← limit(v) + STEP
+//! ```
+//!
+//! Algorithm 1, one upstream, is lost from the text that was at hand. It is made again of section 4.3: the threshold counts
+//! once, and each round with a short queue probes.
+//!
+//! A limit is made of the bandwidth anew in each round, yet probing and STEP last: rule (2) of the bandwidth takes up what comes
+//! from v beyond it, and rule (1) what comes less from u, whose queue is long.
+
+use weir_core::random::Random;
+
+/// Parameters of the limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settings {
+    /// QUEUE_THRESHOLD, packets.
+    pub(super) threshold: f64,
+    /// MD_FACTOR.
+    pub(super) decrease: f64,
+    /// By what probing raises a limit.
+    pub(super) probe: f64,
+    /// STEP, part of the bandwidth of the upstream that is relieved.
+    pub(super) step: f64,
+    /// MIN_RATE, Interests in a round.
+    pub(super) least: f64,
+}
+
+/// One upstream in a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Path {
+    /// Its smoothed queue size, packets.
+    pub(super) queue: f64,
+    /// Data a second.
+    pub(super) bandwidth: f64,
+    /// To be set: Interests a second.
+    pub(super) limit: f64,
+}
+
+/// Sets the limits for the next round. `waiting` Interests wait here, `least` is MIN_RATE in Interests a second, and
+/// `probed` the place of upstream2probe.
+pub(super) fn adjust(
+    paths: &mut [Path],
+    probed: &mut usize,
+    waiting: u32,
+    least: f64,
+    settings: &Settings,
+    random: &mut Random,
+) {
+    match paths {
+        [] => {}
+        [only] => adjust_one(only, least, settings),
+        several => adjust_several(several, probed, waiting, least, settings, random),
+    }
+}
+
+/// Algorithm 1.
+fn adjust_one(path: &mut Path, least: f64, settings: &Settings) {
+    control(path, settings.threshold, least, settings);
+    if path.queue < settings.threshold {
+        path.limit *= settings.probe;
+    }
+}
+
+/// Algorithm 2.
+fn adjust_several(
+    paths: &mut [Path],
+    probed: &mut usize,
+    waiting: u32,
+    least: f64,
+    settings: &Settings,
+    random: &mut Random,
+) {
+    for path in paths.iter_mut() {
+        control(path, 2.0 * settings.threshold, least, settings);
+    }
+    let is_short = |path: &Path| path.queue < settings.threshold;
+    match paths.get_mut(*probed).filter(|path| is_short(path)) {
+        Some(path) => path.limit *= settings.probe,
+        None => *probed = another(paths, *probed, random),
+    }
+    if is_short(&paths[*probed]) && f64::from(waiting) <= settings.threshold {
+        avoid_contention(paths, *probed, least, settings);
+    }
+}
+
+/// Congestion control: less than the bandwidth while much waits upstream.
+fn control(path: &mut Path, threshold: f64, least: f64, settings: &Settings) {
+    let part = if path.queue > threshold { settings.decrease } else { 1.0 };
+    path.limit = (path.bandwidth * part).max(least);
+}
+
+/// selectUpstream2Probe: the shortest queue, of equal ones any, and not the one of before.
+fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
+    let shortest = |best: f64, (place, path): (usize, &Path)| {
+        if place == before { best } else { best.min(path.queue) }
+    };
+    let least = paths.iter().enumerate().fold(f64::INFINITY, shortest);
+    let is_one = |place: usize, path: &Path| place != before && path.queue <= least;
+    let count = paths.iter().enumerate().filter(|(place, path)| is_one(*place, path)).count();
+    let chosen = random.below((count as u32).max(1)) as usize;
+    let mut all = paths.iter().enumerate().filter(|(place, path)| is_one(*place, path));
+    all.nth(chosen).map_or(0, |(place, _)| place)
+}
+
+/// Avoiding unnecessary contention (section 5.1.1): nobody waits here, so what goes by long queues can go by `to`.
+fn avoid_contention(paths: &mut [Path], to: usize, least: f64, settings: &Settings) {
+    let mut moved = 0.0;
+    for path in paths.iter_mut().filter(|path| path.queue > settings.threshold) {
+        let step = (settings.step * path.bandwidth).min((path.limit - least).max(0.0));
+        path.limit -= step;
+        moved += step;
+    }
+    paths[to].limit += moved;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: f64 = 125.0;
+
+    fn settings() -> Settings {
+        Settings { threshold: 5.0, decrease: 0.9, probe: 1.05, step: 0.02, least: 5.0 }
+    }
+
+    fn path(queue: f64, bandwidth: f64) -> Path {
+        Path { queue, bandwidth, limit: 0.0 }
+    }
+
+    /// The limits, and which upstream is probed.
+    fn limits(paths: &[Path], probed: usize, waiting: u32) -> (Vec<f64>, usize) {
+        let (mut paths, mut probed) = (paths.to_vec(), probed);
+        let mut random = Random::named(1, "limits");
+        adjust(&mut paths, &mut probed, waiting, LEAST, &settings(), &mut random);
+        (paths.iter().map(|path| (path.limit * 10.0).round() / 10.0).collect(), probed)
+    }
+
+    #[test]
+    fn one_upstream_is_probed_below_the_threshold_and_drained_above_it() {
+        for (queue, expected) in [(0.0, 1050.0), (4.9, 1050.0), (5.0, 1000.0), (5.1, 900.0), (1e9, 900.0)] {
+            assert_eq!(limits(&[path(queue, 1000.0)], 0, 100).0, [expected], "{queue}");
+        }
+    }
+
+    /// The paper: a round drains bandwidth × round × (1 − MD_FACTOR); 60 Mb/s of 4500 B in 40 ms.
+    #[test]
+    fn a_round_drains_what_the_paper_says() {
+        let mut one = [path(20.0, 60e6 / 36e3)];
+        adjust(&mut one, &mut 0, 0, LEAST, &settings(), &mut Random::named(1, "limits"));
+        let drained = (one[0].bandwidth - one[0].limit) * 0.040;
+        assert!((drained - 6.67).abs() < 0.01, "{drained}");
+    }
+
+    #[test]
+    fn no_limit_is_below_the_least() {
+        assert_eq!(limits(&[path(9.0, 1.0)], 0, 0).0, [125.0]);
+        assert_eq!(limits(&[path(99.0, 100.0), path(99.0, 0.0)], 0, 100).0, [125.0, 125.0]);
+    }
+
+    #[test]
+    fn of_several_upstreams_twice_the_threshold_is_too_much_and_one_is_probed() {
+        let all = [path(0.0, 1000.0), path(10.0, 1000.0), path(10.1, 1000.0)];
+        assert_eq!(limits(&all, 0, 100), (vec![1050.0, 1000.0, 900.0], 0));
+    }
+
+    #[test]
+    fn when_a_queue_builds_up_the_upstream_with_the_shortest_is_probed_next() {
+        let all = [path(5.0, 1000.0), path(7.0, 1000.0), path(3.0, 1000.0)];
+        // In the round that selects it its limit stays.
+        assert_eq!(limits(&all, 0, 100), (vec![1000.0, 1000.0, 1000.0], 2));
+        let all = [path(5.0, 1000.0), path(7.0, 1000.0)];
+        assert_eq!(limits(&all, 0, 100).1, 1, "not the one of before, though its queue is shorter");
+        assert_eq!(limits(&all, 9, 100).1, 0, "one that is gone");
+    }
+
+    #[test]
+    fn with_nothing_waiting_here_traffic_moves_from_long_queues_to_the_probed_upstream() {
+        let all = [path(0.0, 1000.0), path(6.0, 1000.0), path(11.0, 500.0), path(5.0, 1000.0)];
+        let (moved, _) = limits(&all, 0, 5);
+        assert_eq!(moved, [1050.0 + 20.0 + 10.0, 980.0, 440.0, 1000.0]);
+        let (kept, _) = limits(&all, 0, 6);
+        assert_eq!(kept, [1050.0, 1000.0, 450.0, 1000.0], "with more waiting nothing moves");
+    }
+
+    #[test]
+    fn nothing_moves_to_an_upstream_with_a_queue_nor_below_the_least() {
+        assert_eq!(limits(&[path(5.0, 1000.0), path(9.0, 1000.0)], 0, 0), (vec![1000.0, 1000.0], 1));
+        assert_eq!(limits(&[path(0.0, 1000.0), path(9.0, 126.0)], 0, 0).0, [1051.0, 125.0]);
+    }
+
+    #[test]
+    fn without_upstreams_there_is_nothing_to_set() {
+        assert_eq!(limits(&[], 3, 0), (vec![], 3));
+    }
+}

@@ -1,0 +1,259 @@
+//! NDN-QSF: S. Song, L. Zhang, "Effective NDN Congestion Control Based on Queue Size Feedback", ICN 2022.
+//!
+//! Each node keeps Interests in a queue for each prefix and sends them on at the rate that it thinks its upstreams can
+//! answer. Data tell the node downstream how much waits. So queues push back hop by hop to the consumer, with no idea of
+//! a flow from end to end that caches and several paths would break.
+//!
+//! ```text
+//!   consumer ---> queue of the prefix ---> limiters ---> queue of the prefix ---> limiters ---> producer
+//!   W by QueueSize <------- QueueSize <--- estimates <------- QueueSize <-------- estimates <--- Data
+//!   (`consumer.rs`)         (`forwarding.rs`, `data_queue.rs`)     (`estimate.rs`, `limits.rs`, `prefix.rs`)
+//! ```
+//!
+//! No code of the authors is public. The paper gives the rules of the bandwidth, Algorithm 2 and two thresholds, and leaves
+//! most numbers open. Algorithm 1 is an image that was not at hand.
+//!
+//! # Deviations from the paper
+//! 1. Reconstructed: Algorithm 1, of section 4.3 and Algorithm 2 (`limits.rs`).
+//! 2. Reconstructed: MD_FACTOR, MIN_RATE, STEP, the windows of both averages, the first bandwidth, the jitter of rounds, and the
+//!    consumer's law. The paper says what they do but gives no value; the parameters say why these.
+//! 3. The arrival rate is known only when half of its window is covered: of a few Data that came at once rule (2) would
+//!    make a bandwidth that nothing lowers while no queue builds up.
+//! 4. ROUND_LENGTH is the least round-trip time that the node has measured, or given; the paper gives the network's.
+//! 5. A limiter that is free takes an Interest at once, and of several free ones each has its turn in proportion to its
+//!    limit. The paper's dequeue at a rate; a timer that goes on while nothing waits would delay each Interest for nothing.
+//! 6. An Interest does not go back to where it came from, nor by an upstream that refused it; one that is sent again takes
+//!    another upstream, if there is one. The paper knows neither losses nor Nacks.
+//! 7. The Interest queue is bounded. What does not fit goes back as a Nack for congestion, and the node before tries its
+//!    other upstreams.
+//! 8. An upstream that never says its queue size may have any: its bandwidth is what comes now, as though it were congested,
+//!    and it is probed from there. To applications on the node nothing is limited.
+//! 9. QueueSize is in the link header, where each node may write it: the Data's signature stays right.
+//! 10. The consumer also halves its window for a loss, once in a window: the paper's queues lose nothing. Where the first
+//!     forwarder says no queue size it goes by marks and losses.
+//! 11. Fair queueing is on by default, not only where section 6.6 has it: with one prefix it is a queue as any. What is not Data
+//!     has a turn as one more prefix.
+
+mod consumer;
+mod data_queue;
+mod estimate;
+mod forwarding;
+mod limits;
+mod prefix;
+mod signals;
+mod swing;
+mod waiting;
+
+use weir_core::seam::params::{Parameter, ParameterKind, Params};
+use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::units::Span;
+
+use crate::registry::Entry;
+use consumer::NaiveConsumer;
+use data_queue::DataQueue;
+use forwarding::Forwarding;
+use swing::Swing;
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "ndn-qsf",
+    title: "Interests wait for rate limits hop by hop, Data tell how many wait; several paths by their bandwidths",
+    citation: "S. Song, L. Zhang, Effective NDN Congestion Control Based on Queue Size Feedback, ICN 2022",
+    parameters: PARAMETERS,
+    signals: &[signals::QUEUE_SIZE],
+    sharing: None,
+    build: |params| Box::new(NdnQsf::new(params)),
+};
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::number(
+        "threshold",
+        (0.0, 10_000.0),
+        "5",
+        "QUEUE_THRESHOLD of the limits: the queue to keep at the next node, packets",
+        "paper: section 4.3.1",
+    ),
+    Parameter::number(
+        "bandwidth_threshold",
+        (0.0, 10_000.0),
+        "4",
+        "QUEUE_THRESHOLD of bandwidth rule (1), packets",
+        "paper: section 4.2",
+    ),
+    Parameter::number(
+        "md_factor",
+        (0.1, 1.0),
+        "0.9",
+        "MD_FACTOR: part of the bandwidth that is left while an upstream's queue is drained",
+        "paper: section 4.3.1, by threshold and round; assumed: at 60 Mb/s of 4500 B and 40 ms a round drains 6.7 Data",
+    ),
+    Parameter::number("probe", (1.0, 2.0), "1.05", "by what probing raises a limit", "paper: Algorithm 2"),
+    Parameter::number(
+        "step",
+        (0.0, 1.0),
+        "0.02",
+        "STEP: what leaves a congested upstream in a round while nobody waits here, part of its bandwidth",
+        "assumed: less than probing adds",
+    ),
+    Parameter::number(
+        "min_rate",
+        (0.01, 10_000.0),
+        "5",
+        "MIN_RATE, Interests in a round",
+        "assumed: half of the values that the queue size is averaged over are new in each round",
+    ),
+    Parameter::number(
+        "initial_rate",
+        (1.0, 1e9),
+        "278",
+        "bandwidth of an upstream before it is measured, Data a second",
+        "assumed: 10 Mb/s of 4500 B; from there 60 Mb/s take 37 rounds, within the 2 s of section 6.1",
+    ),
+    Parameter::span(
+        "round",
+        (Span::ZERO, Span::from_secs(60)),
+        "0 ns",
+        "ROUND_LENGTH; 0: the longest of the least round-trip times to the upstreams, 10 ms to 1 s",
+        "paper: section 4.3, network RTT",
+    ),
+    Parameter::number(
+        "jitter",
+        (0.0, 1.0),
+        "0.1",
+        "a round is longer by up to this part of it, at random",
+        "paper: section 4.3, small; assumed: how small",
+    ),
+    Parameter::integer(
+        "feedback_window",
+        (1, 1000),
+        "8",
+        "values of the feedback that the queue size of an upstream is the mean of",
+        "assumed: fewer than come in a round",
+    ),
+    Parameter::number(
+        "rate_window",
+        (0.1, 100.0),
+        "1",
+        "window of the arrival rate, rounds",
+        "assumed: a limit shows its effect within a round trip",
+    ),
+    Parameter::integer(
+        "interest_queue",
+        (1, 1 << 20),
+        "1000",
+        "Interests of a prefix that may wait at a node",
+        "assumed: far more than a consumer keeps waiting",
+    ),
+    Parameter::integer(
+        "queue_low",
+        (0, 60_000),
+        "15",
+        "the consumer's window grows while fewer wait at the first forwarder, packets",
+        "paper: section 6.4, around 5 ms at forwarder 1, which at 120 Mb/s are 17 Data of 4500 B",
+    ),
+    Parameter::integer(
+        "queue_high",
+        (0, 60_000),
+        "20",
+        "the consumer's window shrinks while more wait there, packets",
+        "paper: section 6.4, as `queue_low`; assumed: above it, so that the window rests in between",
+    ),
+    Parameter::number(
+        "initial_window",
+        (1.0, 1000.0),
+        "10",
+        "the consumer's window at first, packets",
+        "assumed: RFC 6928",
+    ),
+    Parameter::switch(
+        "fair_queueing",
+        "true",
+        "whether prefixes have queues of their own at a face, served in turn; else all share one",
+        "paper: section 6.6, at the bottleneck",
+    ),
+    Parameter {
+        key: "forwarding",
+        kind: ParameterKind::Choice(&["limits", "swing"]),
+        default: "limits",
+        meaning: "how nodes forward: by rate limits, or by the time of day as section 3.1 does to show what it makes \
+                  consumers measure",
+        from: "paper: section 5; `swing`: section 3.1",
+    },
+];
+
+/// What a node goes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NodeSettings {
+    estimate: estimate::Settings,
+    limits: limits::Settings,
+    /// ROUND_LENGTH; `None`: measured.
+    round: Option<Span>,
+    jitter: f64,
+    /// Interests of a prefix that may wait.
+    queue: u32,
+}
+
+impl NodeSettings {
+    fn new(params: &Params) -> NodeSettings {
+        NodeSettings {
+            estimate: estimate::Settings {
+                threshold: params.number("bandwidth_threshold"),
+                initial: params.number("initial_rate"),
+                feedbacks: params.integer("feedback_window") as usize,
+                window: params.number("rate_window"),
+            },
+            limits: limits::Settings {
+                threshold: params.number("threshold"),
+                decrease: params.number("md_factor"),
+                probe: params.number("probe"),
+                step: params.number("step"),
+                least: params.number("min_rate"),
+            },
+            round: Some(params.span("round")).filter(|round| *round > Span::ZERO),
+            jitter: params.number("jitter"),
+            queue: params.integer("interest_queue") as u32,
+        }
+    }
+}
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct NdnQsf {
+    node: NodeSettings,
+    consumer: consumer::Settings,
+    is_fair: bool,
+    swings: bool,
+}
+
+impl NdnQsf {
+    fn new(params: &Params) -> NdnQsf {
+        let low = params.integer("queue_low");
+        NdnQsf {
+            node: NodeSettings::new(params),
+            consumer: consumer::Settings {
+                low,
+                high: params.integer("queue_high").max(low),
+                initial: params.number("initial_window"),
+            },
+            is_fair: params.switch("fair_queueing"),
+            swings: params.text("forwarding") == "swing",
+        }
+    }
+}
+
+impl Scheme for NdnQsf {
+    fn flow_control(&self, _flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(NaiveConsumer::new(self.consumer))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        match self.swings {
+            true => Box::new(Swing::default()),
+            false => Box::new(Forwarding::new(self.node)),
+        }
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(DataQueue::new(face, self.is_fair))
+    }
+}

@@ -1,0 +1,185 @@
+//! The Interest queues: one for each prefix, all in one slab.
+//!
+//! An entry of the PIT whose Interest waits has its place in its scratch word. So it leaves the queue at once when it ends,
+//! and the length of a queue is the number of Interests that somebody waits for. Each Interest has a set of upstreams that
+//! may take it: not the one that it came from, nor one that refused it.
+
+use weir_core::ids::PitId;
+use weir_core::tables::pit::PitEntry;
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// A set of upstreams of a prefix, by place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Places(pub(super) u32);
+
+impl Places {
+    /// How many places there can be.
+    pub(super) const MOST: usize = 32;
+
+    pub(super) fn of(place: usize) -> Places {
+        Places(1 << place)
+    }
+
+    #[inline]
+    pub(super) fn has(self, place: usize) -> bool {
+        self.0 >> place & 1 != 0
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those in both, or all of these if none is.
+    pub(super) fn without(self, others: Places) -> Places {
+        match self.0 & !others.0 {
+            0 => self,
+            left => Places(left),
+        }
+    }
+}
+
+/// The queue of one prefix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List { first: NONE, last: NONE, len: 0 }
+    }
+}
+
+impl List {
+    /// |Qi(p)|.
+    #[inline]
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    pit: PitId,
+    prefix: u32,
+    places: Places,
+    previous: u32,
+    next: u32,
+    /// Grows when the node is freed.
+    generation: u32,
+}
+
+/// All Interests that wait.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    nodes: Vec<Node>,
+    /// The first free node; the others follow by `next`.
+    free: u32,
+}
+
+impl Default for Waiting {
+    fn default() -> Waiting {
+        Waiting { nodes: Vec::new(), free: NONE }
+    }
+}
+
+/// A node, in the scratch word of its entry: 0 is none.
+fn word(index: u32, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(index + 1)
+}
+
+impl Waiting {
+    /// The node of an entry that waits, and its prefix.
+    #[inline]
+    pub(super) fn find(&self, entry: &PitEntry) -> Option<(u32, u32)> {
+        let index = (entry.scratch as u32).checked_sub(1)?;
+        let node = self.nodes.get(index as usize)?;
+        (u64::from(node.generation) == entry.scratch >> 32).then_some((index, node.prefix))
+    }
+
+    /// Who may take it.
+    pub(super) fn places(&self, node: u32) -> Places {
+        self.nodes[node as usize].places
+    }
+
+    pub(super) fn set_places(&mut self, node: u32, places: Places) {
+        self.nodes[node as usize].places = places;
+    }
+
+    /// Appends an Interest.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        list: &mut List,
+        entry: &mut PitEntry,
+        pit: PitId,
+        prefix: u32,
+        places: Places,
+    ) {
+        let index = match self.free {
+            NONE => {
+                let (previous, next, generation) = (NONE, NONE, 0);
+                self.nodes.push(Node { pit, prefix, places, previous, next, generation });
+                self.nodes.len() as u32 - 1
+            }
+            free => {
+                self.free = self.nodes[free as usize].next;
+                free
+            }
+        };
+        let node = &mut self.nodes[index as usize];
+        *node = Node { pit, prefix, places, previous: list.last, next: NONE, generation: node.generation };
+        entry.scratch = word(index, node.generation);
+        match list.last {
+            NONE => list.first = index,
+            last => self.nodes[last as usize].next = index,
+        }
+        list.last = index;
+        list.len += 1;
+    }
+
+    /// The Interest that this upstream may take and that has waited longest.
+    #[inline]
+    pub(super) fn first_for(&self, list: &List, place: usize) -> Option<(u32, PitId)> {
+        let mut next = list.first;
+        while next != NONE {
+            let node = &self.nodes[next as usize];
+            if node.places.has(place) {
+                return Some((next, node.pit));
+            }
+            next = node.next;
+        }
+        None
+    }
+
+    /// Takes an Interest out of its queue; who could have taken it.
+    #[inline]
+    pub(super) fn remove(&mut self, list: &mut List, index: u32) -> Places {
+        let Node { previous, next, places, .. } = self.nodes[index as usize];
+        match previous {
+            NONE => list.first = next,
+            before => self.nodes[before as usize].next = next,
+        }
+        match next {
+            NONE => list.last = previous,
+            after => self.nodes[after as usize].previous = previous,
+        }
+        list.len -= 1;
+        let node = &mut self.nodes[index as usize];
+        node.generation = node.generation.wrapping_add(1);
+        node.next = self.free;
+        self.free = index;
+        places
+    }
+
+    /// Takes all of a queue out: their prefix is forgotten.
+    pub(super) fn clear(&mut self, list: &mut List) {
+        while list.first != NONE {
+            self.remove(list, list.first);
+        }
+    }
+}
