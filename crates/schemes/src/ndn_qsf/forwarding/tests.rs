@@ -27,7 +27,9 @@ impl Node {
         for _ in 0..DOWN.len() + UP.len() {
             node.add_link(Box::new(DropTail::new(QueueLimit::Packets(1000))), Rate::from_mbps(100_000));
         }
-        UP[..upstreams].iter().for_each(|face| drop(node.forwarder.add_route(&name("/a"), *face, 0)));
+        for face in &UP[..upstreams] {
+            node.forwarder.add_route(&name("/a"), *face, 0);
+        }
         node
     }
 
