@@ -22,6 +22,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("dumbbell, fixed", "qsccp/dumbbell", &["scheme.default=fixed"]),
     ("200 nodes, 1 000 flows, qsccp", "random-200", &[]),
     ("200 nodes, 1 000 flows, fixed", "random-200", &["scheme.default=fixed"]),
+    ("abilene, hbhcm", "hbhcm/abilene", &["scheme.default=hbhcm"]),
+    ("abilene, dpccp", "hbhcm/abilene", &["scheme.default=dpccp"]),
     ("dumbbell, 4 flows", "qsccp/dumbbell", &["flow.*.count=1"]),
     ("dumbbell, 40 flows", "qsccp/dumbbell", &["flow.*.count=10"]),
     (

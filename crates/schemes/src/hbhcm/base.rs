@@ -3,8 +3,11 @@
 //! > b = p·W + c
 //!
 //! with p the size of the Data, W the sum of 1/w_u over the links u below the hop, and c what does not depend on the
-//! size. W and c are fitted by linear regression to the least round-trip time of each size that came, each as often as it
-//! came. Of one size it is that least time alone.
+//! size. W and c are fitted by linear regression to the least round-trip time of each size. A size weighs as often as
+//! it came lately. Of one size the base is that least time alone.
+//!
+//! A least time is what [`REACHED_BY`] of the last [`RECENT`] Data of the size reached: one wrong sample, by mistake or by a lie
+//! of a neighbour, does not set it. Within a window, if there is one, else for ever.
 //!
 //! A least time has its queueing too until a Data came that met none. So W is not below zero, nor so large that c
 //! would be; and where the line is above the least time of a size, that is the base: no Data takes less.
@@ -15,38 +18,126 @@ use weir_core::units::{Bytes, Span, Time};
 /// Sizes that differ by no more are one, bytes: lengths of header fields vary by that much.
 const SAME_SIZE: f64 = 64.0;
 
-/// So many sizes are told apart. They come from strangers; what is beyond counts as the one next to it.
+/// So many sizes are told apart. They come from strangers; what is beyond counts as the one next to it, unless a size is
+/// out of use.
 const SIZES: usize = 16;
+
+/// Assumed: so many Data have to reach a time until it counts as the least. A third tells a base from a mistake.
+const REACHED_BY: usize = 3;
+
+/// Assumed: so many Data of a size are recent.
+const RECENT: u32 = 32;
+
+/// Assumed: after so many Data the counts of all sizes are halved, and the line is fitted to them.
+const FIT_EVERY: u32 = 1024;
 
 /// Its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// Whether sizes are told apart.
     pub(super) by_size: bool,
-    /// For how long a least time holds; `None`: for ever.
+    /// Over how long the least time is taken; `None`: over all.
     pub(super) window: Option<Span>,
 }
 
-/// The least time that Data of a size took.
-#[derive(Clone, Copy, Debug)]
-struct Least {
+/// How long a Data took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sample {
     /// p, bytes.
     size: f64,
-    /// b, nanoseconds.
+    /// Nanoseconds.
     rtt: f64,
-    /// When it was measured last.
-    at: Time,
-    /// How many Data were of this size.
+}
+
+/// None yet: every sample is below it.
+const NONE: Sample = Sample { size: 0.0, rtt: f64::INFINITY };
+
+/// The least of two.
+fn least_of(a: Sample, b: Sample) -> Sample {
+    if b.rtt < a.rtt { b } else { a }
+}
+
+/// The least samples of the recent Data, from the least on.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    least: [Sample; REACHED_BY],
+    seen: u32,
+}
+
+impl Recent {
+    const EMPTY: Recent = Recent { least: [NONE; REACHED_BY], seen: 0 };
+
+    fn add(&mut self, sample: Sample) {
+        if self.seen == RECENT {
+            *self = Recent::EMPTY;
+        }
+        self.seen += 1;
+        let place = self.least.partition_point(|other| other.rtt <= sample.rtt);
+        if let Some(after) = self.least.get_mut(place..).filter(|after| !after.is_empty()) {
+            after.rotate_right(1);
+            after[0] = sample;
+        }
+    }
+
+    /// What enough of them reached; [`NONE`] if they are too few.
+    fn reached(&self) -> Sample {
+        self.least[REACHED_BY - 1]
+    }
+
+    /// What all of the least reached, though they may be too few.
+    fn reached_by_few(&self) -> Sample {
+        let known = self.least.iter().rev().find(|sample| **sample != NONE);
+        known.copied().unwrap_or(NONE)
+    }
+}
+
+/// Data of one size.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    /// Of its first Data, bytes.
+    size: f64,
+    /// How many came, halved from time to time.
     count: f64,
+    recent: Recent,
+    /// The least time in this half of the window, and in the half before.
+    halves: [Sample; 2],
+    /// When this half began.
+    since: Time,
+    /// b: the least time of the size.
+    least: Sample,
+}
+
+impl Class {
+    fn new(size: f64, now: Time) -> Class {
+        Class { size, count: 0.0, recent: Recent::EMPTY, halves: [NONE; 2], since: now, least: NONE }
+    }
+
+    /// A Data came. Whether the least time is another now.
+    fn add(&mut self, now: Time, sample: Sample, window: Option<Span>) -> bool {
+        self.count += 1.0;
+        self.recent.add(sample);
+        let [this_half, _] = &mut self.halves;
+        *this_half = least_of(*this_half, self.recent.reached());
+        let is_over = window.is_some_and(|window| now.since(self.since) > window.scale(0.5));
+        if is_over && this_half.rtt < f64::INFINITY {
+            self.halves = [NONE, *this_half];
+            (self.recent, self.since) = (Recent::EMPTY, now);
+        }
+        let known = least_of(self.halves[0], self.halves[1]);
+        let least = if known == NONE { self.recent.reached_by_few() } else { known };
+        core::mem::replace(&mut self.least, least) != least
+    }
 }
 
 /// The base RTT of one hop.
 #[derive(Clone, Debug)]
 pub(super) struct BaseRtt {
     settings: Settings,
-    least: SmallVec<[Least; 2]>,
+    classes: SmallVec<[Class; 1]>,
     /// The place of the size that came last: mostly it comes again.
     last: usize,
+    /// Data since the counts were halved.
+    since_halved: u32,
     /// W, nanoseconds a byte.
     slope: f64,
     /// c, nanoseconds.
@@ -56,63 +147,76 @@ pub(super) struct BaseRtt {
 impl BaseRtt {
     /// Of a hop of which nothing is known.
     pub(super) fn new(settings: Settings) -> BaseRtt {
-        BaseRtt { settings, least: SmallVec::new(), last: 0, slope: 0.0, constant: 0.0 }
+        let (last, since_halved) = (0, 0);
+        BaseRtt { settings, classes: SmallVec::new(), last, since_halved, slope: 0.0, constant: 0.0 }
     }
 
     /// A Data of this size took this long over the hop. The part of it that it spent in queues, (4).
     pub(super) fn queueing_delay(&mut self, now: Time, size: Bytes, hop_rtt: Span) -> Span {
         let size = if self.settings.by_size { size.as_u64() as f64 } else { 0.0 };
-        let rtt = hop_rtt.as_nanos() as f64;
-        self.note(Least { size, rtt, at: now, count: 1.0 });
+        let sample = Sample { size, rtt: hop_rtt.as_nanos() as f64 };
+        self.last = self.place_of(now, size);
+        let is_changed = self.classes[self.last].add(now, sample, self.settings.window);
+        let is_due = self.age();
+        if is_changed || is_due {
+            self.fit();
+        }
         hop_rtt.saturating_sub(Span::from_nanos(self.base(self.last, size) as u64))
     }
 
-    /// b of a size that has its least time at this place.
+    /// b of a size that is at this place.
     fn base(&self, place: usize, size: f64) -> f64 {
-        let known = &self.least[place];
+        let known = self.classes[place].least;
         (size * self.slope + self.constant).min(known.rtt + self.slope * (size - known.size)).max(0.0)
     }
 
-    fn note(&mut self, sample: Least) {
-        let Some(place) = self.place_of(sample.size) else {
-            self.last = self.least.len();
-            self.least.push(sample);
-            return self.fit();
-        };
-        self.last = place;
-        let known = &mut self.least[place];
-        known.count += 1.0;
-        let more = (sample.rtt - known.rtt) - self.slope * (sample.size - known.size);
-        if more < 0.0 || self.settings.window.is_some_and(|window| sample.at > known.at + window) {
-            *known = Least { count: known.count, ..sample };
-            self.fit();
-        } else if more == 0.0 {
-            known.at = sample.at;
+    /// Halves the counts if that is due, and says so.
+    fn age(&mut self) -> bool {
+        self.since_halved += 1;
+        let is_due = self.since_halved == FIT_EVERY;
+        if is_due {
+            self.since_halved = 0;
+            self.classes.iter_mut().for_each(|class| class.count /= 2.0);
         }
+        is_due
     }
 
-    /// The place of a size; `None` if it is new and there is room.
-    fn place_of(&self, size: f64) -> Option<usize> {
-        let distance = |least: &Least| (least.size - size).abs();
-        if self.least.get(self.last).is_some_and(|least| distance(least) <= SAME_SIZE) {
-            return Some(self.last);
+    /// The place of a size. A new one takes that of one that is out of use if there is no room; if none is, it counts as
+    /// the one next to it.
+    fn place_of(&mut self, now: Time, size: f64) -> usize {
+        let distance = |class: &Class| (class.size - size).abs();
+        if self.classes.get(self.last).is_some_and(|class| distance(class) <= SAME_SIZE) {
+            return self.last;
         }
-        let places = 0..self.least.len();
-        let nearest =
-            places.min_by(|&a, &b| distance(&self.least[a]).total_cmp(&distance(&self.least[b])))?;
-        (distance(&self.least[nearest]) <= SAME_SIZE || self.least.len() == SIZES).then_some(nearest)
+        let least_by = |value: &dyn Fn(&Class) -> f64| {
+            let values = self.classes.iter().map(value).enumerate();
+            values.min_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        let nearest = least_by(&distance);
+        if let Some((place, _)) = nearest.filter(|(_, distance)| *distance <= SAME_SIZE) {
+            return place;
+        }
+        if self.classes.len() < SIZES {
+            self.classes.push(Class::new(size, now));
+            return self.classes.len() - 1;
+        }
+        if let Some((place, _)) = least_by(&|class| class.count).filter(|(_, count)| *count < 1.0) {
+            self.classes[place] = Class::new(size, now);
+            return place;
+        }
+        nearest.map_or(0, |(place, _)| place)
     }
 
     /// W and c by least squares, within what they can be.
     fn fit(&mut self) {
-        let count = self.least.iter().map(|least| least.count).sum::<f64>();
-        let mean_of = |value: fn(&Least) -> f64| {
-            self.least.iter().map(|least| least.count * value(least)).sum::<f64>() / count
+        let count = self.classes.iter().map(|class| class.count).sum::<f64>();
+        let mean_of = |value: fn(&Sample) -> f64| {
+            self.classes.iter().map(|class| class.count * value(&class.least)).sum::<f64>() / count
         };
         let (mean_size, mean_rtt) = (mean_of(|least| least.size), mean_of(|least| least.rtt));
         let (mut spread, mut joint) = (0.0, 0.0);
-        for least in &self.least {
-            let apart = least.count * (least.size - mean_size);
+        for Class { count, least, .. } in &self.classes {
+            let apart = count * (least.size - mean_size);
             spread += apart * (least.size - mean_size);
             joint += apart * (least.rtt - mean_rtt);
         }
@@ -164,9 +268,44 @@ mod tests {
     fn the_least_is_the_base_and_what_is_more_is_queueing() {
         let mut hop = Hop::new(PAPER);
         assert_eq!(hop.took(1100, MS * 30), Span::ZERO, "the first is all that is known");
+        hop.took_often(2, 1100, MS * 30);
         assert_eq!(hop.took(1100, MS * 37), MS * 7);
-        assert_eq!(hop.took(1100, MS * 25), Span::ZERO);
+        hop.took_often(3, 1100, MS * 25);
         assert_eq!(hop.took(1100, MS * 37), MS * 12);
+    }
+
+    #[test]
+    fn the_least_is_what_the_third_of_the_recent_data_reached() {
+        let mut hop = Hop::new(PAPER);
+        hop.took_often(3, 1100, MS * 30);
+        for (rtt, queue) in [(20, 0), (24, 0), (22, 0), (30, 6), (21, 0), (30, 8), (23, 1)] {
+            assert_eq!(hop.took(1100, MS * rtt), MS * queue, "{rtt} ms");
+        }
+    }
+
+    /// A neighbour says what it likes; here that its hop takes nearly no time.
+    #[test]
+    fn a_lie_now_and_then_does_not_set_the_base() {
+        let mut hop = Hop::new(PAPER);
+        for round in 0..1000 {
+            let lies = if round == 0 { 0 } else { 2 };
+            hop.took_often(lies, 1100, Span::from_nanos(1));
+            hop.took_often(RECENT - lies, 1100, MS * 20);
+        }
+        assert_eq!(hop.took(1100, MS * 26), MS * 6);
+    }
+
+    /// What it can do by setting marks, it can do so.
+    #[test]
+    fn a_lie_again_and_again_sets_the_base_until_the_window_is_over() {
+        for (window, delay) in [(None, MS * 20), (Some(MS * 1000), Span::ZERO)] {
+            let mut hop = Hop::new(Settings { by_size: true, window });
+            hop.took_often(100, 1100, MS * 20);
+            hop.took_often(3, 1100, Span::from_nanos(1));
+            assert_eq!(hop.took(1100, MS * 20).as_millis_f64().round(), 20.0);
+            hop.took_often(2000, 1100, MS * 20);
+            assert_eq!(hop.took(1100, MS * 20).as_millis_f64().round(), delay.as_millis_f64());
+        }
     }
 
     #[test]
@@ -175,7 +314,7 @@ mod tests {
             let mut hop = Hop::new(PAPER);
             for more in [3, 0, 9] {
                 for &size in sizes {
-                    hop.took(size, idle(size) + MS * more);
+                    hop.took_often(3, size, idle(size) + MS * more);
                 }
             }
             assert!((hop.base.slope - 800.0).abs() < 1e-6, "W = {} ns/B", hop.base.slope);
@@ -191,7 +330,7 @@ mod tests {
             hop.took(8000, idle(8000));
             let delay = hop.took(4000, idle(4000) + MS * 10);
             // The line is drawn to what waited too, by a third of it if all came as often.
-            assert!(n == 0 || (6.0..7.0).contains(&delay.as_millis_f64()), "{delay}");
+            assert!(n < 2 || (6.0..7.0).contains(&delay.as_millis_f64()), "{delay}");
         }
     }
 
@@ -228,8 +367,35 @@ mod tests {
         for n in 0..1000 {
             hop.took(1100 + n % 60, idle(1100) + MS * (n % 7));
         }
-        assert_eq!(hop.base.least.len(), 1);
+        assert_eq!(hop.base.classes.len(), 1);
         assert_eq!(hop.base.slope, 0.0);
+    }
+
+    /// They would be all that is told apart, for ever.
+    #[test]
+    fn odd_sizes_of_a_stranger_make_room_for_what_is_in_use() {
+        let mut hop = Hop::new(PAPER);
+        (0..SIZES as u64).for_each(|n| hop.took_often(3, 3000 + 100 * n, idle(3000 + 100 * n)));
+        hop.took_often(4 * FIT_EVERY, 1100, idle(1100));
+        hop.took_often(3, 200, idle(200));
+        hop.took_often(FIT_EVERY, 1100, idle(1100));
+        let sizes: Vec<f64> = hop.base.classes.iter().map(|class| class.size).collect();
+        assert!(sizes.contains(&1100.0) && sizes.contains(&200.0), "{sizes:?}");
+        assert!((hop.base.slope - 800.0).abs() < 80.0, "W = {} ns/B", hop.base.slope);
+    }
+
+    /// One came a thousand times since its least time, the other never again.
+    #[test]
+    fn the_line_is_fitted_to_how_often_sizes_came_lately() {
+        let mut hop = Hop::new(PAPER);
+        for size in [200, 1100, 4000] {
+            hop.took_often(3, size, idle(size) + MS * u64::from(size == 4000) * 10);
+        }
+        let early = hop.took(2000, idle(2000) + MS * 10);
+        hop.took_often(3 * FIT_EVERY, 1100, idle(1100));
+        hop.took_often(3 * FIT_EVERY, 200, idle(200));
+        let late = hop.took(2000, idle(2000) + MS * 10);
+        assert!(late > early, "{early}, {late}");
     }
 
     #[test]
@@ -243,13 +409,25 @@ mod tests {
         }
     }
 
+    /// No two are the same on a real host.
     #[test]
-    fn a_least_time_that_is_met_again_and_again_does_not_end() {
-        let mut hop = Hop::new(Settings { by_size: true, window: Some(MS * 100) });
-        for n in 0..1000 {
-            hop.took(1100, if n % 50 == 0 { MS * 20 } else { MS * 30 });
+    fn a_least_time_that_is_nearly_met_again_and_again_stays_about_the_base() {
+        let mut random = Random::named(1, "jitter");
+        let mut hop = Hop::new(Settings { by_size: true, window: Some(MS * 200) });
+        for n in 0..2000 {
+            let queue = if n % 50 < 5 { Span::ZERO } else { MS * 10 };
+            let delay = hop.took(1100, MS * 20 + queue + Span::from_nanos(u64::from(random.below(300_000))));
+            assert!(n < 100 || delay.as_millis_f64() >= queue.as_millis_f64() - 0.3, "{n}: {delay}");
         }
-        assert_eq!(hop.took(1100, MS * 30), MS * 10);
+    }
+
+    #[test]
+    fn a_window_without_data_leaves_the_base_and_a_single_sample_is_none() {
+        let mut hop = Hop::new(Settings { by_size: true, window: Some(MS * 100) });
+        hop.took_often(300, 1100, MS * 20);
+        hop.now += MS * 10_000;
+        assert_eq!(hop.took(1100, MS * 40), MS * 20);
+        assert_eq!(hop.took(1100, MS * 40), MS * 20);
     }
 
     proptest! {
@@ -266,12 +444,13 @@ mod tests {
                 let rtt = Span::from_nanos((rtt >> (16 * shift)).max(1));
                 let delay = hop.took(size, rtt);
                 prop_assert!(delay <= rtt);
-                let BaseRtt { slope, constant, least, .. } = &hop.base;
-                prop_assert!(least.len() <= SIZES);
+                let BaseRtt { slope, constant, classes, .. } = &hop.base;
+                prop_assert!(classes.len() <= SIZES);
                 prop_assert!(slope.is_finite() && *slope >= 0.0 && constant.is_finite());
-                let most = least.iter().map(|least| least.rtt).fold(0.0, f64::max);
+                let most = classes.iter().map(|class| class.least.rtt).fold(0.0, f64::max);
+                prop_assert!(most.is_finite());
                 prop_assert!(*constant >= -1e-9 * most);
-                for (place, least) in least.iter().enumerate() {
+                for (place, Class { least, .. }) in classes.iter().enumerate() {
                     prop_assert!(hop.base.base(place, least.size) <= least.rtt);
                 }
             }
@@ -282,7 +461,7 @@ mod tests {
             let mut random = Random::named(seed, "sizes");
             let mut hop = Hop::new(PAPER);
             let sizes = [300, 1100, 4000];
-            sizes.iter().for_each(|&size| hop.took_often(1, size, idle(size)));
+            sizes.iter().for_each(|&size| hop.took_often(3, size, idle(size)));
             for _ in 0..200 {
                 let (size, queue) = (sizes[random.below(3) as usize], MS * u64::from(random.below(50)));
                 let delay = hop.took(size, idle(size) + queue);

@@ -12,12 +12,13 @@ use super::measurement::{Hop, Settings};
 #[derive(Debug)]
 pub(super) struct MeasuringQueue {
     packets: DropTail,
+    settings: Settings,
     hop: Hop,
 }
 
 impl MeasuringQueue {
     pub(super) fn new(settings: Settings, config: &FaceConfig) -> MeasuringQueue {
-        MeasuringQueue { packets: DropTail::new(config.limit), hop: Hop::new(settings) }
+        MeasuringQueue { packets: DropTail::new(config.limit), settings, hop: Hop::new(settings) }
     }
 }
 
@@ -40,8 +41,10 @@ impl Queue for MeasuringQueue {
         }
     }
 
+    /// What comes after is another hop.
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.packets.clear(ev);
+        self.hop = Hop::new(self.settings);
     }
 
     fn backlog(&self) -> Backlog {

@@ -8,8 +8,10 @@
 //! >
 //! > d = r_hop − b   (4)
 //!
-//! b is the hop's base RTT (`base.rs`). A Data without the field comes from a source, or over nodes that say nothing:
-//! r' = 0, and the hop reaches to the source.
+//! b is the hop's base RTT (`base.rs`). A Data without the field has r' = 0: a source that says nothing sent it, or a cache at a
+//! node that does not take part, or such nodes took the field off. Then the hop reaches to where the Data is from. That is another
+//! hop than the one of Data with the field, so it has a base and a state of its own. It is one hop only if all such Data are from
+//! one place: from several, the nearest sets the base, and the others look delayed.
 //!
 //! No sample is a Data whose Interest was sent more than once, and one that says that the way from the next node on
 //! takes as long as that from here: a loop, a clock that is wrong, or a lie.
@@ -21,11 +23,26 @@ use super::base::{self, BaseRtt};
 use super::paqm::{self, Paqm};
 use super::signals::RTT_MEASURE;
 
-/// HbHCM and PAQM of one hop.
+/// HbHCM and PAQM of what a face is connected to.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
+    /// To the next node that takes part.
+    to_node: Way,
+    /// To where Data without the field are from.
+    to_source: Way,
+}
+
+/// HbHCM and PAQM of Data that say, or do not say, how long they took.
+#[derive(Clone, Debug)]
+struct Way {
     base: BaseRtt,
     paqm: Paqm,
+}
+
+impl Way {
+    fn new(settings: Settings) -> Way {
+        Way { base: BaseRtt::new(settings.base), paqm: Paqm::new(settings.paqm) }
+    }
 }
 
 /// Their parameters.
@@ -38,22 +55,23 @@ pub(super) struct Settings {
 impl Hop {
     /// Of which nothing is known.
     pub(super) fn new(settings: Settings) -> Hop {
-        Hop { base: BaseRtt::new(settings.base), paqm: Paqm::new(settings.paqm) }
+        Hop { to_node: Way::new(settings), to_source: Way::new(settings) }
     }
 
     /// A Data came over the hop, of this length on the wire and so long after its Interest left; `None` if it is not
     /// known which sending it answers. Whether it is to be marked.
     pub(super) fn marks(&mut self, now: Time, data: &Packet, size: Bytes, rtt: Option<Span>) -> bool {
-        let Some(hop_rtt) = rtt.and_then(|rtt| hop_rtt(rtt, data)) else { return false };
-        let delay = self.base.queueing_delay(now, size, hop_rtt);
-        self.paqm.marks(now, delay)
+        let upstream = data.header().signals.value(&RTT_MEASURE);
+        let Some(hop_rtt) = rtt.and_then(|rtt| hop_rtt(rtt, upstream)) else { return false };
+        let way = if upstream.is_some() { &mut self.to_node } else { &mut self.to_source };
+        let delay = way.base.queueing_delay(now, size, hop_rtt);
+        way.paqm.marks(now, delay)
     }
 }
 
 /// (3); `None` if it comes to nothing.
-fn hop_rtt(rtt: Span, data: &Packet) -> Option<Span> {
-    let upstream = data.header().signals.value(&RTT_MEASURE).unwrap_or(0);
-    rtt.as_nanos().checked_sub(upstream).filter(|left| *left > 0).map(Span::from_nanos)
+fn hop_rtt(rtt: Span, upstream: Option<u64>) -> Option<Span> {
+    rtt.as_nanos().checked_sub(upstream.unwrap_or(0)).filter(|left| *left > 0).map(Span::from_nanos)
 }
 
 #[cfg(test)]
@@ -83,10 +101,42 @@ mod tests {
 
     #[test]
     fn a_hop_is_what_the_way_from_here_takes_more_than_that_from_the_next_node() {
-        assert_eq!(hop_rtt(MS * 90, &data(Some(MS * 60))), Some(MS * 30));
-        assert_eq!(hop_rtt(MS * 90, &data(None)), Some(MS * 90), "to the source");
-        assert_eq!(hop_rtt(MS * 90, &data(Some(MS * 90))), None);
-        assert_eq!(hop_rtt(MS * 90, &data(Some(Span::MAX))), None);
+        assert_eq!(hop_rtt(MS * 90, Some((MS * 60).as_nanos())), Some(MS * 30));
+        assert_eq!(hop_rtt(MS * 90, None), Some(MS * 90), "to the source");
+        assert_eq!(hop_rtt(MS * 90, Some((MS * 90).as_nanos())), None);
+        assert_eq!(hop_rtt(MS * 90, Some(u64::MAX)), None);
+    }
+
+    /// A node that does not take part passes the field on, and answers from its cache without it.
+    #[test]
+    fn data_without_the_field_are_another_hop_than_those_with_it() {
+        let mut hop = Hop::new(settings());
+        let size = Bytes::new(1100);
+        for ms in 0..3000 {
+            let (measure, rtt) = if ms % 2 == 0 { (None, MS * 10) } else { (Some(MS * 40), MS * 70) };
+            assert!(!hop.marks(Time::ZERO + MS * ms, &data(measure), size, Some(rtt)), "{ms} ms");
+        }
+        assert!(marked(&mut hop, 3000, Some(MS * 40), Some(MS * 76)) > 100);
+        assert!(marked(&mut hop, 4000, None, Some(MS * 16)) > 100);
+    }
+
+    /// The limit of what is measured: a cache, and a source behind it.
+    #[test]
+    fn of_two_sources_behind_nodes_that_say_nothing_the_farther_looks_delayed() {
+        let mut hop = Hop::new(settings());
+        marked(&mut hop, 0, None, Some(MS * 40));
+        assert!(marked(&mut hop, 1000, None, Some(MS * 100)) > 100);
+    }
+
+    #[test]
+    fn a_value_slightly_below_the_round_trip_time_does_not_change_what_is_marked() {
+        let mut hop = Hop::new(settings());
+        let size = Bytes::new(1100);
+        let lie = MS * 60 - Span::from_nanos(1);
+        for ms in 0..2000 {
+            let measure = if ms % 20 == 10 { lie } else { MS * 40 };
+            assert!(!hop.marks(Time::ZERO + MS * ms, &data(Some(measure)), size, Some(MS * 60)), "{ms} ms");
+        }
     }
 
     #[test]

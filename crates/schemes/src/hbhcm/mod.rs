@@ -22,17 +22,26 @@
 //!    of a downstream whose Interest was aggregated would come out too short, or negative. The code writes 1234 then.
 //! 3. A Data is no sample if its Interest was sent more than once, since it is not known which sending it answers; nor
 //!    if its hop would take no time or less. The code computes with unsigned numbers.
-//! 4. The line of the base RTT is bounded (`base.rs`): W and c are not negative, and where it is above the least time of a
+//! 4. A least time counts when a third of the last 32 Data of the size reached it: one wrong value does not set the base for
+//!    ever. The paper and the code take the least sample. A face that is closed forgets its hop.
+//! 5. Data without the field have a base and a state of their own (`measurement.rs`). They are one hop only if they are all from
+//!    one place. Where nodes that do not take part have a cache, aggregate Interests, or lead to sources at several
+//!    distances, the nearest sets the base and the others look congested. The paper has its overlay of devices that do
+//!    none of this.
+//! 6. The line of the base RTT is bounded (`base.rs`): W and c are not negative, and where it is above the least time of a
 //!    size, that least time counts. Regression by itself may be above, where a size was seen only behind others.
-//! 5. Sizes that differ by up to 64 bytes are one, 16 are told apart, and what is beyond counts as the one next to it. The code
-//!    has no compensation of sizes.
-//! 6. The consumer measures the hop before it as a node does: an application may be behind a socket, or on a node that does
+//! 7. Sizes that differ by up to 64 bytes are one, and 16 are told apart. What is beyond takes the place of one out of
+//!    use, or else counts as the one next to it. A size weighs as often as it came lately. The code has no compensation of sizes.
+//! 8. The consumer measures the hop before it as a node does: an application may be behind a socket, or on a node that does
 //!    not take part.
-//! 7. The window does not grow while less than half of it is used: what an application does not ask for says nothing about
+//! 9. The window does not grow while less than half of it is used: what an application does not ask for says nothing about
 //!    the network.
-//! 8. PI of RFA, and repeated Interests, are as in OMCC-RF here (its deviations 7 to 9). An Interest does not go back where it
+//! 10. A timeout or a Nack lowers W as a mark does, with the same wait before W falls again. The code's timeouts do not
+//!    change W (`react_to = "marks"`), so where a queue is full before it holds 5 ms nothing says that there is
+//!    congestion. In the paper's four experiments both give the same figures.
+//! 11. PI of RFA, and repeated Interests, are as in OMCC-RF here (its deviations 7 to 9). An Interest does not go back where it
 //!    came from, as it may in the code.
-//! 9. PathId, which the code writes and nothing reads, and its RED variant, which the paper does not use, are left out.
+//! 12. PathId, which the code writes and nothing reads, and its RED variant, which the paper does not use, are left out.
 
 mod base;
 mod consumer;
@@ -97,9 +106,9 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::span(
         "restart_interval",
-        TIME,
-        "100 ms",
-        "Δ after a return to Healthy",
+        (Span::ZERO, Span::from_secs(10)),
+        "0 ns",
+        "Δ after a return to Healthy; 0: as `interval`",
         "paper: section IV-B, as `interval`; files: codel-mp-route-strategy.cpp, 20 ms",
     ),
     Parameter::span(
@@ -119,7 +128,7 @@ const PARAMETERS: &[Parameter] = &[
         "base_window",
         TIME_OR_NEVER,
         "0 ns",
-        "how long a least RTT of a hop holds without being met again; 0: for ever",
+        "over how long back, and over half of it at least, the least RTT of a hop is taken; 0: over all",
         "paper: section III-B, the least that has been measured so far",
     ),
     Parameter {
@@ -129,7 +138,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "next hop: always that with the fewest pending Interests, or by chance in proportion to 1/avgPI as OMCC-RF",
         from: "paper: section VI, RFA; files: rfa-route-strategy.cpp",
     },
-    rfa::GAIN,
+    Parameter { meaning: "part of the new value in avgPI; without effect unless `forwarding` is `weighted`", ..rfa::GAIN },
     initial_window("5", "files: ConsumerAimdBasic"),
     min_window("1", "files: ConsumerAimdBasic"),
     Parameter::number(
@@ -163,9 +172,10 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
-        default: "marks",
+        default: "both",
         meaning: "what lowers W: marked Data, timeouts and Nacks, or both",
-        from: "files: ConsumerAimdBasic, a timeout does not change W",
+        from: "paper: section V, AIMD, which says no more; files: ConsumerAimdBasic, `marks`; \
+               assumed: RFC 3168, a mark is answered as a loss is",
     },
 ];
 
@@ -177,7 +187,7 @@ fn settings(params: &Params) -> measurement::Settings {
         paqm: paqm::Settings {
             target: params.span("target"),
             interval: params.span("interval"),
-            restart_interval: params.span("restart_interval"),
+            restart_interval: or_never("restart_interval").unwrap_or(params.span("interval")),
             immediate: or_never("immediate"),
         },
     }

@@ -8,8 +8,8 @@
 //!      +--------------------+   +-------------------------------------------------+
 //! ```
 //!
-//! (6) divides the Δ of now, so of a delay that stays the marks come after 100, 100, 70.7, 40.8, 20.4, 9.1 ms and soon
-//! with every Data. Healthy begins anew, with N = 0.
+//! (6) divides the Δ of now. So of a delay that stays the first mark comes after 100 ms in Alert, and the others 100, 70.7,
+//! 40.8, 20.4, 9.1 ms after the one before, and soon with every Data. Healthy begins anew, with N = 0.
 
 use weir_core::units::{Span, Time};
 

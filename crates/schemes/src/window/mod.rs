@@ -141,7 +141,7 @@ pub(crate) struct Reaction {
 }
 
 impl Reaction {
-    /// As [`PARAMETERS`](reaction_parameters) say.
+    /// As [`REACTION`] says.
     pub(crate) fn new(params: &Params) -> Reaction {
         let reacts_to = params.text("react_to");
         let signs = Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" };
