@@ -6,8 +6,8 @@
 //! size. W and c are fitted by linear regression to the least round-trip time of each size. A size weighs as often as
 //! it came lately. Of one size the base is that least time alone.
 //!
-//! A least time is what [`REACHED_BY`] of the last [`RECENT`] Data of the size reached: one wrong sample, by mistake or by a lie
-//! of a neighbour, does not set it. Within a window, if there is one, else for ever.
+//! A least time is what [`REACHED_BY`] Data of a run of [`RECENT`] of the size reached: one wrong sample, by mistake or by a
+//! lie of a neighbour, does not set it. Within a window, if there is one, else for ever.
 //!
 //! A least time has its queueing too until a Data came that met none. So W is not below zero, nor so large that c
 //! would be; and where the line is above the least time of a size, that is the base: no Data takes less.
@@ -22,10 +22,10 @@ const SAME_SIZE: f64 = 64.0;
 /// out of use.
 const SIZES: usize = 16;
 
-/// Assumed: so many Data have to reach a time until it counts as the least. A third tells a base from a mistake.
+/// Assumed: so many Data have to reach a time until it counts as the least. A mistake seldom comes three times in a run.
 const REACHED_BY: usize = 3;
 
-/// Assumed: so many Data of a size are recent.
+/// Assumed: so many Data of a size are a run.
 const RECENT: u32 = 32;
 
 /// Assumed: after so many Data the counts of all sizes are halved, and the line is fitted to them.
@@ -57,7 +57,7 @@ fn least_of(a: Sample, b: Sample) -> Sample {
     if b.rtt < a.rtt { b } else { a }
 }
 
-/// The least samples of the recent Data, from the least on.
+/// The least samples of this run of Data, from the least on.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     least: [Sample; REACHED_BY],
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_is_what_the_third_of_the_recent_data_reached() {
+    fn the_least_is_what_three_data_of_a_run_reached() {
         let mut hop = Hop::new(PAPER);
         hop.took_often(3, 1100, MS * 30);
         for (rtt, queue) in [(20, 0), (24, 0), (22, 0), (30, 6), (21, 0), (30, 8), (23, 1)] {

@@ -22,7 +22,7 @@
 //!    of a downstream whose Interest was aggregated would come out too short, or negative. The code writes 1234 then.
 //! 3. A Data is no sample if its Interest was sent more than once, since it is not known which sending it answers; nor
 //!    if its hop would take no time or less. The code computes with unsigned numbers.
-//! 4. A least time counts when a third of the last 32 Data of the size reached it: one wrong value does not set the base for
+//! 4. A least time counts when three Data of a run of 32 of the size reached it: one wrong value does not set the base for
 //!    ever. The paper and the code take the least sample. A face that is closed forgets its hop.
 //! 5. Data without the field have a base and a state of their own (`measurement.rs`). They are one hop only if they are all from
 //!    one place. Where nodes that do not take part have a cache, aggregate Interests, or lead to sources at several
@@ -37,10 +37,11 @@
 //! 9. The window does not grow while less than half of it is used: what an application does not ask for says nothing about
 //!    the network.
 //! 10. A timeout or a Nack lowers W as a mark does, with the same wait before W falls again. The code's timeouts do not
-//!    change W (`react_to = "marks"`), so where a queue is full before it holds 5 ms nothing says that there is
-//!    congestion. In the paper's four experiments both give the same figures.
+//!     change W (`react_to = "marks"`), so where a queue is full before it holds 5 ms nothing says that there is
+//!     congestion. In the paper's four experiments both give the same figures. On a way that holds thousands of packets
+//!     the first loss ends slow start early, and less of it is used.
 //! 11. PI of RFA, and repeated Interests, are as in OMCC-RF here (its deviations 7 to 9). An Interest does not go back where it
-//!    came from, as it may in the code.
+//!     came from, as it may in the code.
 //! 12. PathId, which the code writes and nothing reads, and its RED variant, which the paper does not use, are left out.
 
 mod base;
@@ -138,7 +139,10 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "next hop: always that with the fewest pending Interests, or by chance in proportion to 1/avgPI as OMCC-RF",
         from: "paper: section VI, RFA; files: rfa-route-strategy.cpp",
     },
-    Parameter { meaning: "part of the new value in avgPI; without effect unless `forwarding` is `weighted`", ..rfa::GAIN },
+    Parameter {
+        meaning: "part of the new value in avgPI; without effect unless `forwarding` is `weighted`",
+        ..rfa::GAIN
+    },
     initial_window("5", "files: ConsumerAimdBasic"),
     min_window("1", "files: ConsumerAimdBasic"),
     Parameter::number(
