@@ -6,7 +6,7 @@
 //! > Δ_h = x_h·(d̄_h − d⁰_h)   (14)
 //! > Δ_r = Σ_h Δ_h           (13)
 //!
-//! x_h is n_h over the time from the last Data before the cycle to its last one: a count of so many arrivals spans as
+//! x_h is n_h over the time from the sub-flow's last Data before the cycle to its last one in it: a count of so many arrivals spans as
 //! many gaps, so that at low rates the place of the cycle's ends is no error.
 
 use weir_core::units::{Span, Time};

@@ -24,21 +24,26 @@
 //!    more than η of them waiting, and BF and QD follow each other for ever.
 //! 5. ρ counts packets a control cycle, where (19) seems to add it to packets a second: in (20) a speed of 1 packet a round trip
 //!    is what a ρ of 1 packet a round trip brings (`rho_unit`). K counts control cycles, not base RTTs: u_r changes once in one.
-//! 6. ρ is 1 at the least; it changes u_r by half of x_r at the most, and α_r is 2 packets at the least, as in wVegas.
+//! 6. ρ is 1 at the least; it changes u_r by half of x_r at the most, and α_r is 2 packets at the least, as in wVegas. ψ is no
+//!    more than 0.3·α_r. η is of the whole flow: a sub-flow's is not less.
 //! 7. FC averages Δ_r over cycles (`gain`), since caches answer by chance. Its first cycle changes nothing: those Data answer
 //!    Interests of BF.
-//! 8. A Data whose Interest was aggregated says so in a flag, and counts for x_r alone, as does one that was sent twice: neither
-//!    has the round trip of its path. In RP and QD the latter's is taken from its latest sending.
+//! 8. A Data whose Interest was aggregated says so in a flag. It counts for x_h but has no RTT, as does one that was sent twice:
+//!    neither has the round trip of its path. In RP and QD the latter's is taken from its latest sending.
 //! 9. u* grows only if half of it came back: else a source slower than u*, or a path that is cut, would raise it for ever.
 //! 10. A loss ends BF, and counts in FC as a backlog above the set point. The paper has no losses; where a queue is shorter than
-//!     α_s packets there is no other sign.
+//!     α_s packets there is no other sign. So random loss costs rate. A loss is noticed after the RTO or two of the longest
+//!     control cycles, whichever is longer.
 //! 11. QD ends with the first round trip, of Interests that left meanwhile, that shows an empty queue or is no shorter than the one
-//!     before; after ten cycles and 2 s at the latest. It raises a base RTT only where it took away less than half of
-//!     the delay: else others' packets would be taken for a longer path. A mean RTT that falls drains nothing: its base
-//!     falls with it.
-//! 12. A sub-flow drains at most once in five cycles, and not by what its own RTT probing has labelled.
-//! 13. A control cycle in which nothing came lasts until something does, a second at least.
-//! 14. Where no Data has a label, there is one sub-flow, by name: so it works over routers that know nothing of it.
+//!     before; after ten cycles or 2 s at the latest, whichever is later.
+//!     With d̄ before, d in QD and the base d⁰, d is the new base if d̄ − d < d − d⁰. If not, what is left of the delay may be
+//!     others' packets. A mean RTT that falls drains nothing: its base falls with it.
+//! 12. A sub-flow that has drained does not drain for five cycles, whatever asks for it. After RP it does not for the life of a
+//!     face's label and five cycles: its own Interests have labelled the faces. Its other sub-flows drain by those labels.
+//! 13. A control cycle lasts for 1 ms to 4 s. Without Data and losses it ends after four of its lengths, and after 1 s at the
+//!     least. Each cycle of stages II and III is judged by itself, not the round.
+//! 14. Where no Data has a label, there is one sub-flow, by name. So it works over routers that know nothing of it. Those count
+//!     no hops and tell of no aggregation: if they have caches, Δ_r has an error there.
 
 mod consumer;
 mod hop_flow;
@@ -96,17 +101,17 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::number(
         "underused",
-        (0.0, 10_000.0),
+        (0.01, 10_000.0),
         "3",
         "ψ, packets: fewer waiting, the bottleneck is underused; no more than 0.3·α_r",
         "assumed: a few; files: a third party's program has 3",
     ),
     Parameter::number(
         "heavy",
-        (1.0, 1e6),
-        "60",
-        "η, packets: with more waiting the queue is drained",
-        "assumed: three times α_s; files: a third party's program has 30",
+        (1.1, 1e6),
+        "3",
+        "η, in α_s: with more packets waiting the queue is drained",
+        "assumed: more than a new flow adds; files: a third party's program has 1.5",
     ),
     Parameter::number(
         "growth",
@@ -194,7 +199,7 @@ const PARAMETERS: &[Parameter] = &[
     span(
         "path_change",
         "50 ms",
-        "by what a mean RTT rises from cycle to cycle, and by half of it, when the path has changed",
+        "a mean RTT that rises from cycle to cycle by more than this, and by more than half, tells of another path",
         "assumed: more than η packets wait on links of 10 Mb/s",
     ),
     span(
@@ -206,7 +211,7 @@ const PARAMETERS: &[Parameter] = &[
     span(
         "longest_exploration",
         "2 s",
-        "what that grows to, by a quarter each time, while none finds anything",
+        "the longest such time: it grows by a quarter with each, until one finds a path",
         "assumed: as long as a path is kept that is not heard of",
     ),
     span(
@@ -248,7 +253,7 @@ impl Settings {
             set_point: params.number("set_point"),
             least_set_point: params.number("least_set_point"),
             psi: params.number("underused"),
-            eta: params.number("heavy"),
+            eta: params.number("heavy") * params.number("set_point"),
             beta: params.number("growth"),
             zeta: params.number("reserve"),
             least_rate: params.number("least_rate"),
