@@ -166,9 +166,10 @@ fn a_seed_that_is_none_or_given_twice_is_refused() {
 fn a_mistake_in_a_built_in_scenario_is_one_of_it_and_not_of_a_file() {
     let args = ["run", "qsccp/dumbbell", "--set", "window.steady.from=200s"];
     refused(&args, &["error: --set window.steady.from=200s: ", "see built-in scenario qsccp/dumbbell:"]);
-    let set = ["--set", "node.alice.cache_ratio_for=/vidio"];
+    let run = ["run", "examples/minimal", "--set", "node.alice.cache_ratio_for=/vidio"];
+    refused(&run, &["--set node.alice.cache_ratio_for=/vidio: there is no `cache_ratio` for these prefixes"]);
     refused(
-        &[&["run", "examples/minimal"], &set[..]].concat(),
+        &[&run[..], &["--set", "node.alice.cache_ratio=0.5"]].concat(),
         &["--set node.alice.cache_ratio_for=/vidio: ", "did you mean `/video`"],
     );
 }

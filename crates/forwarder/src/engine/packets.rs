@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use weir_core::ids::FaceId;
 use weir_core::node::Action;
 use weir_core::packet::{Kind, PacketId};
+use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
 use weir_management::status::{FaceNumber, LinkType};
 use weir_net::codec::{net_packet, trusted};
@@ -151,13 +152,22 @@ impl Engine {
                         self.send(face, packet);
                         self.node.free(packet);
                     }
-                    Action::Drop { packet, reason, .. } => {
-                        self.observation.count_drop(reason);
+                    Action::Drop { face, packet, reason } => {
+                        self.count_drop(face, reason);
                         self.node.free(packet);
                     }
                 }
             }
             self.node.recycle(actions);
+        }
+    }
+
+    /// A packet is dropped, on its way out by this face or where it arrived.
+    fn count_drop(&mut self, core: FaceId, reason: DropReason) {
+        self.observation.count_drop(reason);
+        let leaves = self.faces.of_core(core).filter(|_| reason.is_loss());
+        if let Some(face) = leaves.and_then(|slot| self.faces.get_mut(slot)) {
+            face.counters.out_dropped += 1;
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use mio::Poll;
 use weir_core::units::Span;
-use weir_packet::{Interest, LpHeader, LpPacket, NackReason, Name};
+use weir_packet::{Data, Interest, LpHeader, LpPacket, NackReason, Name, SignatureInfo, SignatureType};
 
 use super::*;
 use crate::config::Config;
@@ -156,6 +156,24 @@ fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
         let counters = face(&engine, group).counters;
         assert_eq!((counters.out_nacks, counters.out_dropped), if passes { (1, 0) } else { (0, 1) });
     }
+}
+
+#[test]
+fn what_the_queue_of_a_face_drops_is_counted_at_the_face_and_what_is_refused_is_not() {
+    let mut engine = engine("[faces.tcp]\nlisten = []\nrate = \"8 kb/s\"\nqueue = 1\n");
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (producer, _) = add(&mut engine, Script::default());
+    let hop = face(&engine, producer).number;
+    engine.add_next_hop(&name("/a"), hop, 0).unwrap();
+    for nonce in 1..=4 {
+        come(&mut engine, consumer, &asks, interest(&format!("/a/{nonce}"), nonce));
+    }
+    // One leaves and one waits.
+    assert_eq!(face(&engine, producer).counters.out_dropped, 2);
+    // Unsolicited: nothing was to leave by this face.
+    let (name, info) = (name("/a/9"), SignatureInfo::new(SignatureType::DigestSha256));
+    come(&mut engine, consumer, &asks, Data::new(name.view(), b"", info).to_vec());
+    assert_eq!(face(&engine, consumer).counters.out_dropped, 0);
 }
 
 /// A datagram from an address of somebody else's.

@@ -131,6 +131,11 @@ fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {
     if item.given(key).is_none() {
         return Ok(prefixes);
     }
+    if item.given("cache_ratio").is_none() {
+        let message =
+            "there is no `cache_ratio` for these prefixes; `cache_ratio = 0.0` where only an event sets it";
+        return Err(item.doc.error(item.origin_of(key), item.path_of(key), message, ""));
+    }
     for (text, at) in item.texts(key)? {
         for prefix in item.expand(key, &text, at, None)? {
             item.check_prefix(key, &prefix, at, true)?;
