@@ -181,7 +181,7 @@ impl FlowControl for Consumer {
                 let subflow = &mut self.subflows[place];
                 subflow.on_send(ev.now, number);
                 subflow.label.write(ev.interest);
-                if subflow.is_probing() {
+                if subflow.is_announcing(ev.now) {
                     HopsAndFlags::PROBING.write(ev.interest);
                 }
                 subflow.slot
@@ -199,7 +199,13 @@ impl FlowControl for Consumer {
         let (label, octet) = (Label::of(ev.data), HopsAndFlags::of(ev.data));
         let asked = self.of_tag(ev.tag);
         let is_of = |place: &usize| octet.is_aggregated() || self.subflows[*place].label.covers(label);
-        let Some(place) = asked.filter(is_of).or_else(|| self.of_label(label, ev.now)) else { return };
+        let place = match asked.filter(is_of) {
+            // It tells of another's path.
+            None if octet.is_aggregated() => None,
+            None => self.of_label(label, ev.now),
+            place => place,
+        };
+        let Some(place) = place else { return };
         let arrival = Arrival {
             now: ev.now,
             hops: octet.hops(),
@@ -362,6 +368,40 @@ mod tests {
             }
         }
 
+        /// For so long a link of 1000 Data a second answers, and all that leaves before `until_heard` is lost. The least u_r.
+        fn link(&mut self, duration: Span, until_heard: Time) -> f64 {
+            let (end, timeout) = (self.now + duration, Span::from_millis(300));
+            let mut pending = std::collections::VecDeque::<(Time, Sent, Option<Span>)>::new();
+            let mut least = f64::INFINITY;
+            let mut free = self.now;
+            while self.now < end || !pending.is_empty() {
+                let answered = pending.front().map_or(Time::NEVER, |(at, ..)| *at);
+                let due = if self.now < end { self.permit().max(self.now).min(end) } else { Time::NEVER };
+                self.now = due.min(answered);
+                let is_answer = |(at, ..): &mut (Time, Sent, Option<Span>)| *at <= self.now;
+                least = least.min(self.requested());
+                if let Some((_, sent, rtt)) = pending.pop_front_if(is_answer) {
+                    match rtt {
+                        Some(rtt) => self.answer(sent.tag, &[2, 1], Some(rtt), 0),
+                        None => self.lose(sent.tag),
+                    }
+                } else if self.now < end && self.permit() <= self.now {
+                    let (left, sent) = (self.now, self.send());
+                    if left < until_heard {
+                        pending.push_back((left + timeout, sent, None));
+                    } else {
+                        free = free.max(left + RTT) + Span::from_millis(1);
+                        pending.push_back((free, sent, Some(free.since(left))));
+                    }
+                }
+            }
+            least
+        }
+
+        fn requested(&self) -> f64 {
+            self.consumer.subflows[0].requested
+        }
+
         fn labels(&self) -> Vec<Label> {
             self.consumer.subflows.iter().map(|subflow| subflow.label).collect()
         }
@@ -380,6 +420,58 @@ mod tests {
         bench.now += RTT;
         paths.iter().for_each(|path| bench.answer(first.tag, path, Some(RTT), 0));
         bench
+    }
+
+    /// A consumer whose rate has converged on a link of 1000 a second.
+    fn converged() -> Bench {
+        let mut bench = knowing(&[&[2, 1]]);
+        bench.link(Span::from_secs(20), Time::ZERO);
+        assert!((900.0..1100.0).contains(&bench.requested()), "{}", bench.requested());
+        assert!(matches!(bench.consumer.subflows[0].state, State::Converging(_)));
+        bench
+    }
+
+    #[test]
+    fn a_pause_of_the_application_does_not_lower_the_rate() {
+        for pause in [80, 150, 300, 1000, 10_000] {
+            let mut bench = converged();
+            bench.now += Span::from_millis(pause);
+            let least = bench.link(Span::from_secs(3), Time::ZERO);
+            assert!(least > 450.0, "{pause} ms: {least}");
+            assert!(bench.requested() > 700.0, "{pause} ms: {}", bench.requested());
+        }
+    }
+
+    #[test]
+    fn after_a_blackout_half_of_the_rate_is_gone_on_with() {
+        let mut bench = converged();
+        let back = bench.now + Span::from_millis(900);
+        bench.link(Span::from_secs(4), back);
+        assert!(bench.requested() > 700.0, "{}", bench.requested());
+    }
+
+    #[test]
+    fn who_has_all_its_interests_aggregated_does_not_have_others_drain_for_ever() {
+        let mut bench = Bench::new();
+        let mut flags = Vec::new();
+        for n in 0..100 {
+            bench.now = bench.permit().max(bench.now);
+            let sent = bench.send();
+            bench.answer(sent.tag, &[2, 1], Some(RTT), 128);
+            flags.push((n, sent.octet.is_probing()));
+        }
+        assert!(flags[20].1 && flags[90..].iter().all(|(_, is_probing)| !is_probing), "{flags:?}");
+        assert!(bench.consumer.subflows[0].is_probing(), "there is no round trip yet");
+    }
+
+    #[test]
+    fn an_aggregated_interest_that_explores_makes_no_path() {
+        let mut bench = knowing(&[&[2, 1]]);
+        bench.now = bench.consumer.explore_at;
+        let sent = bench.send();
+        assert!(sent.octet.is_exploring());
+        bench.answer(sent.tag, &[7, 1], None, 128);
+        assert_eq!(bench.labels().len(), 1);
     }
 
     #[test]

@@ -82,6 +82,11 @@ impl Estimation {
         self.received
     }
 
+    /// Whether the latest Data came longer ago than that.
+    pub(super) fn is_silent_for(&self, now: Time, span: Span) -> bool {
+        self.latest.is_some_and(|latest| now.since(latest) > span)
+    }
+
     pub(super) fn began(&self) -> Time {
         self.from
     }

@@ -42,7 +42,13 @@
 //!     face's label and five cycles: its own Interests have labelled the faces. Its other sub-flows drain by those labels.
 //! 13. A control cycle lasts for 1 ms to 4 s. Without Data and losses it ends after four of its lengths, and after 1 s at the
 //!     least. Each cycle of stages II and III is judged by itself, not the round.
-//! 14. Where no Data has a label, there is one sub-flow, by name. So it works over routers that know nothing of it. Those count
+//! 14. What an application does not ask for tells of no rate. A cycle in FC in which less than half left of what u_r allows, or
+//!     such a cycle before it, changes nothing, and neither does one without Data and losses. After a gap of more than two
+//!     cycles a new cycle begins. A cycle of losses alone leaves the least rate, to find out when there is a path again; then
+//!     BF goes on with half of the rate before.
+//! 15. The RTT-probing flag goes 5 s, or ten cycles, after the first Interest of RP: where all Interests are aggregated there is
+//!     no RTT to end it. An aggregated Data that answers an exploring Interest tells of no path.
+//! 16. Where no Data has a label, there is one sub-flow, by name. So it works over routers that know nothing of it. Those count
 //!     no hops and tell of no aggregation: if they have caches, Δ_r has an error there.
 
 mod consumer;

@@ -24,6 +24,8 @@ pub(super) struct Probe {
     /// When the first round-trip time came, and how many have come.
     pub(super) first: Option<Time>,
     pub(super) samples: u32,
+    /// When its first Interest left.
+    pub(super) began: Option<Time>,
 }
 
 impl Probe {
@@ -155,7 +157,7 @@ impl Convergence {
         let backlog = if is_lossy { measured.backlog.max(set_point + 1.0) } else { measured.backlog };
         self.adapt(now, backlog, aim);
         self.rho = self.rho.min(measured.rate / aim.unit).max(1.0);
-        // One Interest a cycle is more than a slow sub-flow has.
+        // ρ is one Interest a cycle at the least: for a sub-flow of fewer it would be more than x_r.
         let step = (self.rho * aim.unit).min(0.5 * measured.rate);
         Some(if backlog < set_point {
             measured.rate + step

@@ -30,6 +30,10 @@ const DRAIN_INTERESTS: f64 = 4.0;
 const MOST: f64 = 1.25e7;
 /// Numbers of Interests have 26 bits, and wrap.
 pub(super) const NUMBERS: u32 = (1 << 26) - 1;
+/// RTT probing has others drain their queues for no longer than this, or ten cycles.
+const ANNOUNCING: Span = Span::from_secs(5);
+/// Where nothing came any more and Interests were lost, a sub-flow goes on with this part of its rate.
+const AFTER_SILENCE: f64 = 0.5;
 /// More Interests are never pending.
 const MOST_PENDING: u32 = 1 << 24;
 /// ψ is no more than this part of α_r.
@@ -71,6 +75,10 @@ pub(super) struct Subflow {
     /// How long this control cycle lasts.
     cycle: Span,
     losses: u32,
+    /// Interests that left in this cycle.
+    sent: u32,
+    /// In the cycle before, less than half left of what u_r allowed: Data of this one answer that.
+    was_idle: bool,
     /// x_r of the latest cycle, Data a second.
     pub(super) rate: f64,
     /// Δ_r of the latest cycle, packets.
@@ -79,6 +87,8 @@ pub(super) struct Subflow {
     pub(super) set_point: f64,
     /// x_r when the bottleneck was full last.
     full: Option<f64>,
+    /// u* to go on with when Data come again, Data a second, if there was a cycle with losses alone.
+    resumes_at: Option<f64>,
     /// No drain flag counts before.
     drains_from: Time,
     /// The latest Interest: its number, and when it left.
@@ -107,14 +117,25 @@ impl Subflow {
             estimation: Estimation::new(now, settings.path_change),
             cycle: CYCLE.0,
             losses: 0,
+            sent: 0,
+            was_idle: false,
             rate: 0.0,
             backlog: 0.0,
             set_point: settings.set_point,
             full: None,
+            resumes_at: None,
             drains_from: Time::ZERO,
             latest: (since, now),
             unheard_since: None,
         }
+    }
+
+    /// Whether its Interests have others drain their queues. That ends though no round-trip time comes, as where all of
+    /// its Interests are aggregated.
+    pub(super) fn is_announcing(&self, now: Time) -> bool {
+        let State::Probing(probe) = self.state else { return false };
+        let longest = ANNOUNCING.max(self.cycle * DRAIN_CYCLES);
+        probe.began.is_none_or(|began| now.since(began) < longest)
     }
 
     pub(super) fn is_probing(&self) -> bool {
@@ -147,6 +168,10 @@ impl Subflow {
             self.since = number.wrapping_sub(MOST_PENDING / 2) & NUMBERS;
         }
         self.pacer.advance(now, self.interval);
+        if let State::Probing(probe) = &mut self.state {
+            probe.began.get_or_insert(now);
+        }
+        self.sent += 1;
         self.latest = (number, now);
         self.unheard_since.get_or_insert(now);
     }
@@ -165,6 +190,9 @@ impl Subflow {
         if !self.estimation.is_measured() {
             // The first round trip is the first cycle's length.
             self.cycle = rtt.map_or(self.cycle, |rtt| rtt.clamp(CYCLE.0, CYCLE.1));
+        }
+        if self.has_paused(now) {
+            self.estimation.restart(now);
         }
         self.estimation.on_data(now, hops, rtt);
         match &mut self.state {
@@ -209,7 +237,7 @@ impl Subflow {
     fn fill(&mut self, now: Time, tolerable: f64, settings: &Settings) {
         let zigzag = ZigZag::new(tolerable.clamp(settings.least_rate, MOST), &self.growth(settings));
         self.state = State::Filling(zigzag);
-        self.losses = 0;
+        (self.losses, self.sent, self.was_idle) = (0, 0, false);
         self.estimation.restart(now);
         self.request(zigzag.rate(), settings);
     }
@@ -238,6 +266,7 @@ impl Subflow {
 
     /// Ends the control cycle.
     pub(super) fn end_cycle(&mut self, now: Time, next_number: u32, settings: &Settings) {
+        let (is_silent, is_idle) = (self.estimation.received() == 0, self.is_idle(now));
         let mut measured = self.estimation.close(now);
         if measured.longest > Span::ZERO {
             self.cycle = measured.longest.clamp(CYCLE.0, CYCLE.1);
@@ -249,7 +278,17 @@ impl Subflow {
             }
             return;
         }
-        if let State::Converging(_) = self.state {
+        if is_silent {
+            return self.on_silence(is_lossy, settings);
+        }
+        if let Some(tolerable) = self.resumes_at.take() {
+            return self.fill(now, tolerable, settings);
+        }
+        let is_converging = matches!(self.state, State::Converging(_));
+        if is_converging && is_idle && !is_lossy {
+            return;
+        }
+        if is_converging {
             // Caches answer by chance, and what waits for the producer's link then varies as a whole queue does.
             measured.backlog = self.backlog + settings.gain * (measured.backlog - self.backlog);
         }
@@ -264,6 +303,32 @@ impl Subflow {
             State::Converging(law) => self.converge(now, law, &measured, is_lossy, settings),
             State::Probing(_) | State::Draining(_) => {}
         }
+    }
+
+    /// Whether less than half left of what u_r allowed, in this cycle or in the one before, whose answers come in this one:
+    /// then x_r is what the application wants, and not what the path bears.
+    fn is_idle(&mut self, now: Time) -> bool {
+        let allowed = self.requested * now.since(self.estimation.began()).as_secs_f64();
+        // At low rates one Interest more or less says nothing.
+        let is_idle = f64::from(core::mem::take(&mut self.sent)) + 1.0 < 0.5 * allowed;
+        core::mem::replace(&mut self.was_idle, is_idle) || is_idle
+    }
+
+    /// A cycle without Data tells of no rate: the application paused, or the path is cut. If Interests were lost, the least
+    /// rate finds out when there is a path again.
+    fn on_silence(&mut self, is_lossy: bool, settings: &Settings) {
+        if is_lossy && matches!(self.state, State::Filling(_) | State::Converging(_)) {
+            self.resumes_at.get_or_insert(AFTER_SILENCE * self.rate);
+            self.request(settings.least_rate, settings);
+        }
+    }
+
+    /// Whether nothing came for longer than this sub-flow's Data are apart: then a new cycle begins, since what came before
+    /// says nothing about the rate of now.
+    fn has_paused(&self, now: Time) -> bool {
+        let longest_gap = (self.cycle * 2).max(self.interval * 2);
+        matches!(self.state, State::Filling(_) | State::Converging(_))
+            && self.estimation.is_silent_for(now, longest_gap)
     }
 
     /// ψ of this sub-flow.
