@@ -461,7 +461,7 @@ mod tests {
             flags.push((n, sent.octet.is_probing()));
         }
         assert!(flags[20].1 && flags[90..].iter().all(|(_, is_probing)| !is_probing), "{flags:?}");
-        assert!(bench.consumer.subflows[0].is_probing(), "there is no round trip yet");
+        assert!(matches!(bench.consumer.subflows[0].state, State::Probing(_)), "there is no round trip yet");
     }
 
     #[test]
@@ -539,7 +539,7 @@ mod tests {
         assert_eq!(left.len(), 1);
         bench.run(bench.now + Span::from_secs(10));
         assert_eq!(bench.labels(), [Label::NONE]);
-        assert!(bench.consumer.subflows[0].is_probing());
+        assert!(matches!(bench.consumer.subflows[0].state, State::Probing(_)));
     }
 
     #[test]
@@ -574,7 +574,7 @@ mod tests {
         };
         assert!(!drain(&mut bench), "it probes");
         bench.live(Span::from_millis(400), &[path], RTT);
-        assert!(!bench.consumer.subflows[0].is_probing());
+        assert!(!matches!(bench.consumer.subflows[0].state, State::Probing(_)));
         assert!(!drain(&mut bench), "its own probing labelled the faces");
         bench.live(Span::from_secs(3), &[path], RTT);
         assert!(drain(&mut bench));
@@ -593,7 +593,7 @@ mod tests {
             bench.now += RTT;
             bench.answer(sent.tag, path, None, 0);
         }
-        assert!(!bench.consumer.subflows[0].is_probing());
+        assert!(!matches!(bench.consumer.subflows[0].state, State::Probing(_)));
     }
 
     #[test]

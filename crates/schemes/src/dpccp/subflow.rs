@@ -138,10 +138,6 @@ impl Subflow {
         probe.began.is_none_or(|began| now.since(began) < longest)
     }
 
-    pub(super) fn is_probing(&self) -> bool {
-        matches!(self.state, State::Probing(_))
-    }
-
     /// The longest round trip of late.
     pub(super) fn cycle(&self) -> Span {
         self.cycle
