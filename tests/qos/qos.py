@@ -349,13 +349,24 @@ def nothing_is_lost(_, real):
             yield f"{key}: {total(real, key)}"
     yield from real["refused"]
     # Data that were on their way when the consumers left at the end find their face down: that is no loss.
-    yield from drops(real, lambda name: "dropped" in name and 'reason="face down"' not in name)
+    yield from drops(real, lambda name: 'dropped_packets_total{reason=' in name and 'reason="face down"' not in name)
+    yield from frames_lost(real)
 
 
 def no_data_is_lost(_, real):
     """Interests may be: they are what a queue refuses where more is asked for than there is."""
     yield from real["refused"]
-    yield from drops(real, lambda name: "face_dropped" in name or 'reason="link queue full"' in name)
+    yield from drops(real, lambda name: 'reason="link queue full"' in name)
+    yield from frames_lost(real)
+
+
+def frames_lost(real):
+    """What faces dropped beyond what their queues refused, with a reason: sockets that had no room."""
+    for node, figures in real["forwarders"].items():
+        with_reason = sum(value for name, value in figures.items() if "dropped_packets_total{reason=" in name)
+        at_faces = sum(value for name, value in figures.items() if "face_dropped_packets_total" in name)
+        if at_faces > with_reason:
+            yield f"{node}: faces dropped {at_faces:g} packets, their queues no more than {with_reason:g}"
 
 
 def drops(real, is_meant):
