@@ -54,8 +54,10 @@ export interface Expectation {
   stated: number | null;
   measured: number | null;
   tolerance: number | null;
-  bound: "about" | "at_most" | "at_least";
-  holds: boolean;
+  bound: "about" | "at_most" | "at_least" | "more_than" | "less_than";
+  than: string[];
+  /** Null where schemes are compared, which one run cannot tell. */
+  holds: boolean | null;
 }
 
 export interface RunDocument extends Rows {

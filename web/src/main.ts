@@ -72,6 +72,7 @@ function verdicts(): HTMLElement | null {
   const rows = doc.expectations;
   if (rows.length === 0) return null;
   const held = rows.filter((row) => row.holds).length;
+  const checked = rows.filter((row) => row.holds !== null).length;
   const apart = ({ stated, measured, bound }: Expectation) => {
     if (bound !== "about" || stated === null || measured === null || stated === 0) return "";
     const part = ((measured - stated) / Math.abs(stated)) * 100;
@@ -80,12 +81,13 @@ function verdicts(): HTMLElement | null {
   return section(
     "expectations",
     "Expectations",
-    [h("span", { class: held === rows.length ? "verdict holds" : "verdict fails" }, `${held} of ${rows.length} hold`)],
+    [h("span", { class: held === checked ? "verdict holds" : "verdict fails" }, `${held} of ${checked} hold`)],
     ...[...new Set(page.verdicts.map((verdict) => verdict.kind))].flatMap((kind) => {
       const own = rows.map((_, i) => i).filter((i) => page.verdicts[i]!.kind === kind);
       const holding = own.filter((i) => rows[i]!.holds).length;
+      const told = own.filter((i) => rows[i]!.holds !== null).length;
       return [
-        h("h3", { class: "kind" }, STATED_BY[kind] ?? kind, h("span", { class: "unit" }, `${holding} of ${own.length} hold`)),
+        h("h3", { class: "kind" }, STATED_BY[kind] ?? kind, h("span", { class: "unit" }, `${holding} of ${told} hold`)),
         h(
           "ul",
           { class: "verdicts" },
@@ -93,8 +95,8 @@ function verdicts(): HTMLElement | null {
             const [row, text] = [rows[i]!, page.verdicts[i]!];
             return h(
               "li",
-              { class: row.holds ? "holds" : "fails" },
-              h("span", { class: "mark" }, row.holds ? "✓ holds" : "✗ fails"),
+              { class: row.holds === null ? "" : row.holds ? "holds" : "fails" },
+              h("span", { class: "mark" }, row.holds === null ? "–" : row.holds ? "✓ holds" : "✗ fails"),
               h("span", { class: "what" }, row.what, " ", h("small", {}, row.source)),
               h("span", { class: "value" }, h("small", {}, "stated"), text.stated, h("small", {}, text.tolerance)),
               h("span", { class: "value" }, h("small", {}, "measured"), text.measured, h("small", {}, apart(row))),

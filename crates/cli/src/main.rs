@@ -2,6 +2,7 @@
 
 mod app;
 mod batch;
+mod beside;
 mod compare;
 mod compare_scenarios;
 mod cs;

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use weir_core::units::Span;
-use weir_experiment::{Setup, scheme_for};
+use weir_experiment::{Setup, bound, scheme_for};
 use weir_measure::to_json;
-use weir_measure::{Bound, DistanceRow, ExpectationRow, OptimumRow, RunDocument};
+use weir_measure::{DistanceRow, ExpectationRow, OptimumRow, RunDocument};
 use weir_results::{
-    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
-    kind_of_source, terminal_width, write_all, write_reproduction,
+    CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
+    WindowDistanceRow, kind_of_source, terminal_width, write_all, write_reproduction,
 };
-use weir_scenario::{self as scenario, Expectation, Scenario};
+use weir_scenario::{Expectation, Scenario, Stated};
 
 use crate::batch::{self, Job, Seeds};
+use crate::beside::Beside;
 use crate::out::{self, Out};
 use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, papers, terminal};
@@ -54,9 +55,13 @@ struct PaperExperiment {
 struct Point {
     /// What picks it with `--set`.
     set: Vec<String>,
+    /// Behind its own expectations it has those that are asked besides.
     scenario: Scenario,
-    /// The schemes that something is stated about.
+    /// The schemes that something is stated about, and behind these the ones that they are only compared with.
     schemes: Vec<String>,
+    /// How many of these something is stated about.
+    stated: usize,
+    beside: Beside,
     /// What theory says is best, where it knows.
     optimum: Option<ScenarioOptimum>,
 }
@@ -65,6 +70,8 @@ struct Point {
 struct Case<'a> {
     point: &'a Point,
     scheme: &'a str,
+    /// Whether something is stated about it; if not it is only compared with, and not shown.
+    is_stated: bool,
     /// Its folder in that of the page.
     folder: String,
 }
@@ -72,17 +79,19 @@ struct Case<'a> {
 /// What a case keeps of a run.
 struct Kept {
     expectations: Vec<ExpectationRow>,
+    /// What statements about other schemes are compared with.
+    beside: Vec<Option<f64>>,
     /// How far it is from the optimum in each of the scenario's windows, or in all if it has none; empty
     /// where that is not known.
     distances: Vec<DistanceRow>,
 }
 
 impl Kept {
-    fn of(document: RunDocument) -> Kept {
+    fn of(document: RunDocument, beside: Vec<Option<f64>>) -> Kept {
         let windows = document.windows.iter().map(|window| &window.optimum);
         let distance = |optimum: &Option<OptimumRow>| Some(optimum.as_ref()?.distance);
         let distances = windows.chain([&document.optimum]).filter_map(distance).collect();
-        Kept { expectations: document.expectations, distances }
+        Kept { expectations: document.expectations, beside, distances }
     }
 }
 
@@ -107,8 +116,9 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
     let experiment = |experiment: &PaperExperiment| {
-        let cases = of_cases.by_ref().take(experiment.cases().len());
-        experiment.row(cases.map(|(case, rows)| case.row(rows, out.dir().is_some())).collect())
+        let all: Vec<(&Case<'_>, &[Kept])> = of_cases.by_ref().take(experiment.cases().len()).collect();
+        let shown = all.iter().filter(|(case, _)| case.is_stated);
+        experiment.row(shown.map(|(case, runs)| case.row(runs, &all, out.dir().is_some())).collect())
     };
     let experiments = experiments.iter().map(experiment).collect();
     let document = ReproductionDocument { seeds, experiments };
@@ -130,7 +140,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
     let job = |case: &Case<'_>, seed: u64| Setup {
         scheme: Some(case.scheme.to_owned()),
         seed,
-        with_series: out.dir().is_some() && seed == seeds[0],
+        with_series: out.dir().is_some() && seed == seeds[0] && case.is_stated,
         ..Setup::default()
     };
     let of_case = |case| seeds.iter().map(move |seed| (case, *seed));
@@ -146,13 +156,14 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
         .collect();
     batch::simulate(&jobs, |at, mut report| {
         let case = &cases[at / seeds.len()];
+        let beside = case.point.beside.take(&mut report.document);
         if let Some(optimum) = &case.point.optimum {
             optimum.add_to(&mut report.document);
         }
         if let Some(dir) = out.dir().filter(|_| jobs[at].setup.with_series) {
             out.note(write_all(&report, dir.join(&case.folder)));
         }
-        Ok(Kept::of(report.document))
+        Ok(Kept::of(report.document, beside))
     })
 }
 
@@ -181,12 +192,18 @@ impl PaperExperiment {
             scheme_for(&as_it_stands, scheme)?;
         }
         let point = |set: Vec<String>| {
-            let scenario = load::scenario(name, &set)?;
-            let schemes = schemes_of(&scenario, scheme);
+            let mut scenario = load::scenario(name, &set)?;
+            let mut schemes = schemes_of(&scenario, scheme);
             // What nothing is stated about is not run.
             let is_run = !schemes.is_empty();
             let optimum = is_run.then(|| ScenarioOptimum::with_expectations(&scenario)).flatten();
-            Ok(Point { set, scenario, schemes, optimum })
+            let (stated, beside) = (schemes.len(), Beside::ask(&mut scenario, &schemes));
+            for other in beside.schemes() {
+                if !schemes.iter().any(|known| known == other) {
+                    schemes.push(other.to_owned());
+                }
+            }
+            Ok(Point { set, scenario, schemes, stated, beside, optimum })
         };
         let points =
             papers::points(&as_it_stands.axes).into_iter().map(point).collect::<Result<_, Failure>>()?;
@@ -223,11 +240,12 @@ fn schemes_of(scenario: &Scenario, only: Option<&str>) -> Vec<String> {
 
 impl Point {
     fn cases(&self) -> Vec<Case<'_>> {
-        let case = |scheme| {
+        let case = |at: usize| {
+            let scheme = &self.schemes[at];
             let folder = format!("{}-{scheme}", papers::folder(&self.scenario.name, &self.set));
-            Case { point: self, scheme, folder }
+            Case { point: self, scheme, is_stated: at < self.stated, folder }
         };
-        self.schemes.iter().map(String::as_str).map(case).collect()
+        (0..self.schemes.len()).map(case).collect()
     }
 
     /// What one of its scenario's expectations would be in the optimum.
@@ -240,22 +258,34 @@ impl Point {
 // ---- What came out
 
 impl Case<'_> {
-    /// Its runs, one a seed.
-    fn row(&self, runs: &[Kept], has_report: bool) -> CaseRow {
+    /// Its runs, one a seed, beside those of all cases of its experiment.
+    fn row(&self, runs: &[Kept], all: &[(&Case<'_>, &[Kept])], has_report: bool) -> CaseRow {
         // A run has a row for each expectation about its scheme, in their order.
-        let expectations: Vec<&Expectation> = self.point.scenario.expectations_for(self.scheme).collect();
-        let statement = |(at, expectation): (usize, &&Expectation)| {
+        let stated: Vec<(usize, &Expectation)> =
+            self.point.beside.stated(&self.point.scenario, self.scheme).collect();
+        let statement = |(at, (place, expectation)): (usize, &(usize, &Expectation))| {
             let rows: Vec<&ExpectationRow> = runs.iter().filter_map(|run| run.expectations.get(at)).collect();
-            let theory = theory(expectation, &expectations);
-            StatementRow::of(&rows, theory, self.point.best(expectation))
+            let others = expectation.stated.schemes().iter();
+            let others = others.filter_map(|scheme| self.other(*place, scheme, all)).collect();
+            let theory = theory(expectation, stated.iter().map(|(_, one)| *one));
+            StatementRow::of(&rows, others, theory, self.point.best(expectation))
         };
         CaseRow {
             set: self.point.set.clone(),
             scheme: self.scheme.to_owned(),
             report: has_report.then(|| format!("{}/report.html", self.folder)),
-            statements: expectations.iter().enumerate().map(statement).collect(),
+            statements: stated.iter().enumerate().map(statement).collect(),
             optimum: self.point.optimum.as_ref().map(|optimum| self.optimum_row(optimum, runs)),
         }
+    }
+
+    /// What a statement, by its place, compares with: the figure at the same point under another scheme.
+    fn other(&self, statement: usize, scheme: &str, all: &[(&Case<'_>, &[Kept])]) -> Option<OtherSchemeRow> {
+        let is_meant = |case: &Case<'_>| std::ptr::eq(case.point, self.point) && case.scheme == scheme;
+        let (_, runs) = all.iter().find(|(case, _)| is_meant(case))?;
+        let place = self.point.beside.place(statement, scheme)?;
+        let values = runs.iter().map(|run| run.beside.get(place).copied().flatten()).collect();
+        Some(OtherSchemeRow::of(scheme, values))
     }
 
     /// What is best, and how far the runs are from it.
@@ -280,22 +310,19 @@ impl Case<'_> {
 }
 
 /// What the scenario derives from theory for the figure that is stated.
-fn theory(stated: &Expectation, all: &[&Expectation]) -> Vec<TheoryRow> {
-    let is_theory = |expectation: &&&Expectation| kind_of_source(&expectation.source) == "theory";
-    let same = |one: &&&Expectation| {
-        (one.metric, one.window, &one.select) == (stated.metric, stated.window, &stated.select)
-    };
-    if is_theory(&&stated) {
+fn theory<'e>(stated: &Expectation, all: impl Iterator<Item = &'e Expectation>) -> Vec<TheoryRow> {
+    let is_theory = |expectation: &Expectation| kind_of_source(&expectation.source) == "theory";
+    if is_theory(stated) {
         return Vec::new();
     }
-    let row = |theory: &&Expectation| TheoryRow {
-        value: theory.stated,
-        bound: match theory.kind {
-            scenario::Bound::About => Bound::About,
-            scenario::Bound::AtMost => Bound::AtMost,
-            scenario::Bound::AtLeast => Bound::AtLeast,
-        },
-        source: theory.source.clone(),
+    let same = |one: &&Expectation| {
+        (one.metric, one.window, &one.select) == (stated.metric, stated.window, &stated.select)
     };
-    all.iter().filter(is_theory).filter(same).map(row).collect()
+    let row = |theory: &Expectation| match theory.stated {
+        Stated::Value { bound: kind, value, .. } => {
+            Some(TheoryRow { value, bound: bound(kind), source: theory.source.clone() })
+        }
+        Stated::Comparison { .. } => None,
+    };
+    all.filter(|one| is_theory(one)).filter(same).filter_map(row).collect()
 }

@@ -551,7 +551,7 @@ fn in_json(kind: &str) -> String {
         "Vec<u64>" => "list of whole numbers".to_owned(),
         "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
         "bool" => "`true`, `false`".to_owned(),
-        "Bound" => "`about`, `at_most`, `at_least`".to_owned(),
+        "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
         _ => match (inside(kind, "Option"), inside(kind, "Vec")) {
             (Some(inner), _) => format!("{} or `null`", in_json(inner)),
             (_, Some(inner)) => format!("list of {}", row(inner)),

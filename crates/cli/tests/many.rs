@@ -251,6 +251,61 @@ fn a_scheme_is_run_if_something_is_stated_about_it() {
 }
 
 #[test]
+fn a_scheme_is_compared_with_runs_of_others_that_differ_in_nothing_else() {
+    let file = swept("beside", "less_than = [\"reno\", \"qsccp\"]");
+    for args in [&[][..], &["--scheme", "fixed"]] {
+        let document = reproduced(&[&[&*file, "--seeds", "2"], args].concat());
+        let cases = document["experiments"][0]["cases"].as_array().unwrap();
+        // Of the others nothing is stated, and they are not shown.
+        assert!(cases.iter().all(|case| case["scheme"] == "fixed"), "{cases:?}");
+        let statement = &cases[0]["statements"][0];
+        assert_eq!((&statement["bound"], &statement["stated"]), (&json!("less_than"), &Value::Null));
+        let others = statement["than"].as_array().unwrap();
+        assert_eq!(others.len(), 2);
+        let values = |row: &Value| -> Vec<f64> {
+            row["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        for (other, scheme) in others.iter().zip(["reno", "qsccp"]) {
+            assert_eq!(other["scheme"], scheme);
+            let run = |seed: usize| {
+                let seed = seed.to_string();
+                let run = weir(&["run", &file, "--scheme", scheme, "--seed", &seed, "--json"]);
+                let document: Value = serde_json::from_str(&printed(&run)).unwrap();
+                let links = document["links"].as_array().unwrap();
+                let towards = links.iter().find(|link| link["from"] == "P").unwrap();
+                towards["utilisation"].as_f64().unwrap()
+            };
+            for (seed, value) in values(other).into_iter().enumerate() {
+                assert!((value - run(seed + 1)).abs() < 1e-9, "{scheme}: {value}");
+            }
+        }
+        let own = values(statement);
+        let is_less = |seed: &usize| others.iter().all(|other| own[*seed] < values(other)[*seed]);
+        let held = (0..2).filter(is_less).count();
+        assert_eq!((&statement["held"], &statement["holds"]), (&json!(held), &json!(held == 2)));
+    }
+    let text = printed(&weir(&["reproduce", &file, "--seeds", "1"]));
+    assert!(text.contains("less than reno ("), "{text}");
+}
+
+#[test]
+fn one_run_says_that_it_does_not_compare_schemes() {
+    let file = swept("beside-run", "more_than = \"reno\"");
+    let run = printed(&weir(&["run", &file]));
+    assert!(run.contains("more than reno"), "{run}");
+    let end = "All 2 expectations hold.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
+    assert!(run.contains(end), "{run}");
+    let document: Value = serde_json::from_str(&printed(&weir(&["run", &file, "--json"]))).unwrap();
+    let row = &document["expectations"][0];
+    assert_eq!((&row["holds"], &row["stated"], &row["than"]), (&Value::Null, &Value::Null, &json!(["reno"])));
+    assert!(row["measured"].as_f64().unwrap() > 0.0);
+    let file = swept("beside-unknown", "more_than = [\"reno\", \"pocn\"]");
+    let line = SWEPT.lines().position(|line| line == "PAPER").unwrap() + 1;
+    let place = format!("swept.toml:{line}: expectation.0.more_than: ");
+    refused(&["reproduce", &file], &[&place, "`pocn`", "did you mean `pcon`?"]);
+}
+
+#[test]
 fn what_cannot_be_reproduced_is_refused_with_what_can() {
     let there = ["papers: qsccp", "qsccp/dumbbell", "examples/minimal"];
     refused(&["reproduce", "qscp"], &[&there[..], &["called `qscp`; did you mean `qsccp`?"]].concat());

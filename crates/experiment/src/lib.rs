@@ -16,7 +16,7 @@ mod script;
 
 pub use applications::name_of;
 pub use error::ExperimentError;
-pub use expect::Probes;
+pub use expect::{Probes, bound};
 pub use experiment::{Experiment, HASHER, Setup, SimulatedCacheConfig, StoreConfig};
 pub use report::Measured;
 pub use resolve::{check_schemes, scheme_for};

@@ -235,19 +235,22 @@ pub struct ExpectationRow {
     /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     #[serde(default)]
     pub unit: String,
-    /// What is stated there.
-    pub stated: f64,
+    /// What is stated there; `None` where it is how the scheme compares with others.
+    pub stated: Option<f64>,
     /// What this run measured; `None` if there was nothing to measure.
     pub measured: Option<f64>,
     /// How far `measured` may be from `stated`, or beyond it where that is a bound; a part of
     /// `stated`, and absolute where that is zero.
     pub tolerance: f64,
     /// How the two should relate: `measured` is near `stated`, not above it, or not below it, by
-    /// no more than the tolerance.
+    /// no more than the tolerance; or it is more or less than under each of the schemes of `than`.
     #[serde(default)]
     pub bound: Bound,
-    /// Whether they do.
-    pub holds: bool,
+    /// The schemes that it is compared with; empty where a number is stated.
+    #[serde(default)]
+    pub than: Vec<String>,
+    /// Whether they do; `None` of a comparison, which one run cannot tell.
+    pub holds: Option<bool>,
 }
 
 /// How a measured value should relate to the stated one.
@@ -261,6 +264,10 @@ pub enum Bound {
     AtMost,
     /// Not below it.
     AtLeast,
+    /// More than under other schemes.
+    MoreThan,
+    /// Less than under other schemes.
+    LessThan,
 }
 
 /// The mean of a figure over several seeds, and how far the mean of many more may be from it.

@@ -447,6 +447,7 @@ mod tests {
             "measured",
             "tolerance",
             "bound",
+            "than",
             "holds",
         ] {
             let found = json[at..].find(&format!("\"{key}\":"));
@@ -458,7 +459,7 @@ mod tests {
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
-        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
+        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 9);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }
 

@@ -150,31 +150,45 @@ pub fn grouped(n: impl Into<i128>) -> String {
     text
 }
 
-/// What is stated, a bound with its sign.
+/// What is stated: a value, a bound with its sign, or the schemes that it is compared with.
 pub(crate) fn stated(quantity: Quantity, row: &ExpectationRow) -> String {
-    bounded(quantity, row.bound, row.stated)
+    match row.stated {
+        Some(value) => bounded(quantity, row.bound, value),
+        None => compared(row.bound, row.than.iter().cloned()),
+    }
+}
+
+/// How a scheme compares with others: `more than pcon, omcc-rf`.
+pub(crate) fn compared(bound: Bound, schemes: impl Iterator<Item = String>) -> String {
+    bounded_text(bound, &schemes.collect::<Vec<_>>().join(", "))
 }
 
 /// A value, or a bound with its sign.
 pub(crate) fn bounded(quantity: Quantity, bound: Bound, value: f64) -> String {
-    let value = quantity.format(value);
+    bounded_text(bound, &quantity.format(value))
+}
+
+fn bounded_text(bound: Bound, by: &str) -> String {
     match bound {
-        Bound::About => value,
-        Bound::AtMost => format!("≤ {value}"),
-        Bound::AtLeast => format!("≥ {value}"),
+        Bound::About => by.to_owned(),
+        Bound::AtMost => format!("≤ {by}"),
+        Bound::AtLeast => format!("≥ {by}"),
+        Bound::MoreThan => format!("more than {by}"),
+        Bound::LessThan => format!("less than {by}"),
     }
 }
 
 /// How far the measured value may be from the stated one; empty for a bound that allows nothing
-/// beyond it.
+/// beyond it, and where schemes are compared.
 pub(crate) fn tolerance(quantity: Quantity, row: &ExpectationRow) -> String {
-    slack(quantity, row.bound, row.stated, row.tolerance)
+    row.stated.map_or_else(String::new, |stated| slack(quantity, row.bound, stated, row.tolerance))
 }
 
 /// The same, of the parts of a statement.
 pub(crate) fn slack(quantity: Quantity, bound: Bound, stated: f64, tolerance: f64) -> String {
     let sign = match bound {
         Bound::AtMost | Bound::AtLeast if tolerance == 0.0 => return String::new(),
+        Bound::MoreThan | Bound::LessThan => return String::new(),
         Bound::About => '±',
         Bound::AtMost => '+',
         Bound::AtLeast => '−',
@@ -238,8 +252,12 @@ mod tests {
 
     #[test]
     fn a_bound_has_its_sign_and_no_tolerance_of_nothing() {
-        let row =
-            |bound, stated, tolerance| ExpectationRow { bound, stated, tolerance, ..Default::default() };
+        let row = |bound, stated, tolerance| ExpectationRow {
+            bound,
+            stated: Some(stated),
+            tolerance,
+            ..Default::default()
+        };
         let said = |quantity, row: &ExpectationRow| (stated(quantity, row), tolerance(quantity, row));
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(said(Quantity::Rate, &row(Bound::About, 1e6, 0.05)), pair("1 Mb/s", "± 5 %"));
@@ -247,6 +265,9 @@ mod tests {
         assert_eq!(said(Quantity::Seconds, &row(Bound::AtMost, 2.0, 0.0)), pair("≤ 2.00 s", ""));
         assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.0)), pair("≥ 0.95", ""));
         assert_eq!(said(Quantity::Plain, &row(Bound::AtLeast, 0.95, 0.01)), pair("≥ 0.95", "− 1 %"));
+        let than = vec!["pcon".to_owned(), "omcc-rf".to_owned()];
+        let compared = ExpectationRow { bound: Bound::LessThan, than, ..Default::default() };
+        assert_eq!(said(Quantity::Plain, &compared), pair("less than pcon, omcc-rf", ""));
     }
 
     #[test]

@@ -28,9 +28,9 @@ pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
     DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
-    LinkComparison, OptimumCompletionRow, OptimumDocument, OptimumWindowRow, PeriodRow, ReproductionDocument,
-    ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
-    TheoryRow, TrafficComparison, WindowDistanceRow,
+    LinkComparison, OptimumCompletionRow, OptimumDocument, OptimumWindowRow, OtherSchemeRow, PeriodRow,
+    ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow,
+    SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow,
 };
 pub use summary::{SummaryContext, SummaryRun};
 pub use table::{figures, summary, table, terminal_width};

@@ -316,12 +316,15 @@ pub struct StatementRow {
     pub source: String,
     /// Unit of all its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     pub unit: String,
-    /// What is stated there.
-    pub stated: f64,
+    /// What is stated there; `None` where it is how the scheme compares with others.
+    pub stated: Option<f64>,
     /// As that of an expectation.
     pub tolerance: f64,
     /// As that of an expectation.
     pub bound: Bound,
+    /// What was measured under the schemes that it is compared with; empty where a number is stated.
+    #[serde(default)]
+    pub than: Vec<OtherSchemeRow>,
     /// What the scenario derives from theory for the same figure; empty where it does not.
     pub theory: Vec<TheoryRow>,
     /// What the figure is in the optimum of the case; `None` where that does not say.
@@ -335,6 +338,17 @@ pub struct StatementRow {
     pub held: u64,
     /// Whether it holds in all of them.
     pub holds: bool,
+}
+
+/// The figure of a statement under another scheme, with the same scenario, point and seeds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OtherSchemeRow {
+    /// The scheme.
+    pub scheme: String,
+    /// What was measured.
+    pub measured: Option<Estimate>,
+    /// What was measured in each seed, in their order; `None` where there was nothing to measure.
+    pub values: Vec<Option<f64>>,
 }
 
 /// What theory allows for a figure, as the scenario derives it.

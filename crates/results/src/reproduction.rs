@@ -3,22 +3,30 @@
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};
 use crate::model::{
-    CaseOptimumRow, CaseRow, DistanceEstimates, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow,
-    WindowDistanceRow,
+    CaseOptimumRow, CaseRow, DistanceEstimates, ExperimentRow, OtherSchemeRow, ReproductionDocument,
+    StatementRow, TheoryRow, WindowDistanceRow,
 };
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
-use weir_measure::{DistanceRow, Estimate, ExpectationRow};
+use weir_measure::{Bound, DistanceRow, Estimate, ExpectationRow};
 
 /// Who states what a reproduction is about.
 const PAPER: &str = "paper";
 
 impl StatementRow {
     /// A statement from its rows in the runs of all seeds, at least one, and for the same figure
-    /// what the scenario derives and what the optimum has.
-    pub fn of(rows: &[&ExpectationRow], theory: Vec<TheoryRow>, optimum: Option<f64>) -> StatementRow {
+    /// what other schemes have in the same seeds, what the scenario derives and what the optimum has.
+    pub fn of(
+        rows: &[&ExpectationRow],
+        than: Vec<OtherSchemeRow>,
+        theory: Vec<TheoryRow>,
+        optimum: Option<f64>,
+    ) -> StatementRow {
         let Some(first) = rows.first() else { return StatementRow::default() };
         let values: Vec<Option<f64>> = rows.iter().map(|row| row.measured).collect();
-        let held = rows.iter().filter(|row| row.holds).count();
+        let is_so = |(seed, row): &(usize, &&ExpectationRow)| {
+            row.holds.unwrap_or_else(|| is_beside(row.bound, row.measured, &than, *seed))
+        };
+        let held = rows.iter().enumerate().filter(is_so).count();
         StatementRow {
             kind: format::kind_of_source(&first.source).to_owned(),
             what: first.what.clone(),
@@ -27,9 +35,10 @@ impl StatementRow {
             stated: first.stated,
             tolerance: first.tolerance,
             bound: first.bound,
+            than,
             theory,
             optimum,
-            measured: Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>()),
+            measured: estimate(&values),
             values,
             held: held as u64,
             holds: held == rows.len(),
@@ -44,6 +53,32 @@ impl StatementRow {
     fn quantity(&self) -> Quantity {
         Quantity::of_unit(&self.unit)
     }
+}
+
+impl OtherSchemeRow {
+    /// A figure in the runs of all seeds.
+    pub fn of(scheme: &str, values: Vec<Option<f64>>) -> OtherSchemeRow {
+        OtherSchemeRow { scheme: scheme.to_owned(), measured: estimate(&values), values }
+    }
+}
+
+fn estimate(values: &[Option<f64>]) -> Option<Estimate> {
+    Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>())
+}
+
+/// Whether a value compares with what each of the other schemes has in the same seed as is stated; not
+/// where there was nothing to measure.
+fn is_beside(bound: Bound, measured: Option<f64>, than: &[OtherSchemeRow], seed: usize) -> bool {
+    let is_so = |value: f64, other: f64| match bound {
+        Bound::MoreThan => value > other,
+        Bound::LessThan => value < other,
+        Bound::About | Bound::AtMost | Bound::AtLeast => false,
+    };
+    let others = than.iter().map(|other| other.values.get(seed).copied().flatten());
+    !than.is_empty()
+        && others
+            .into_iter()
+            .all(|other| measured.zip(other).is_some_and(|(value, other)| is_so(value, other)))
 }
 
 impl CaseOptimumRow {
@@ -168,7 +203,8 @@ impl ReproductionDocument {
             let name = [experiment.scenario.clone(), point(case), case.scheme.clone()];
             let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
             let by = said_by(row).into();
-            vec![name.join(", ").into(), self.what(row), by, stated(row), self.measured(row), self.holds(row)]
+            let stated = self.stated(row);
+            vec![name.join(", ").into(), self.what(row), by, stated, self.measured(row), self.holds(row)]
         };
         let of_case = |experiment: &ExperimentRow, case: &CaseRow| {
             let failing = case.statements.iter().filter(|statement| !statement.holds);
@@ -203,7 +239,7 @@ impl ReproductionDocument {
                 .map(|theory| format::bounded(row.quantity(), theory.bound, theory.value))
                 .collect();
             let allowed = if allowed.is_empty() { NONE.to_owned() } else { allowed.join(", ") };
-            vec![self.what(row), stated(row), self.measured(row), allowed.into()]
+            vec![self.what(row), self.stated(row), self.measured(row), allowed.into()]
         })
     }
 
@@ -212,7 +248,7 @@ impl ReproductionDocument {
         let (held, all) = held(&experiment.cases, is_other);
         let title = format!("What else is expected: {held} of {all} hold");
         self.grid(&title, experiment, &own, is_other, |row| {
-            vec![self.what(row), row.kind.as_str().into(), stated(row), self.measured(row)]
+            vec![self.what(row), row.kind.as_str().into(), self.stated(row), self.measured(row)]
         })
     }
 
@@ -285,6 +321,23 @@ impl ReproductionDocument {
         Cell { note: row.source.clone(), ..row.what.as_str().into() }
     }
 
+    /// A value with its tolerance, or what the other schemes have.
+    fn stated(&self, row: &StatementRow) -> Cell {
+        let quantity = row.quantity();
+        let Some(value) = row.stated else {
+            let other = |other: &OtherSchemeRow| {
+                let measured = quantity.over_seeds(other.measured.as_ref(), self.seeds.len());
+                format!("{} ({measured})", other.scheme)
+            };
+            return format::compared(row.bound, row.than.iter().map(other)).into();
+        };
+        let stated = format::bounded(quantity, row.bound, value);
+        if row.tolerance == 0.0 {
+            return stated.into();
+        }
+        format!("{stated} {}", format::slack(quantity, row.bound, value, row.tolerance)).into()
+    }
+
     fn measured(&self, row: &StatementRow) -> Cell {
         row.quantity().over_seeds(row.measured.as_ref(), self.seeds.len()).into()
     }
@@ -316,15 +369,6 @@ fn paper_of(scenario: &str) -> &str {
 
 fn optimum(row: &StatementRow) -> Cell {
     row.optimum.map_or_else(|| NONE.to_owned(), |value| row.quantity().format(value)).into()
-}
-
-fn stated(row: &StatementRow) -> Cell {
-    let quantity = row.quantity();
-    let stated = format::bounded(quantity, row.bound, row.stated);
-    if row.tolerance == 0.0 {
-        return stated.into();
-    }
-    format!("{stated} {}", format::slack(quantity, row.bound, row.stated, row.tolerance)).into()
 }
 
 /// How many of some statements hold in some cases, and how many there are.
@@ -382,17 +426,16 @@ fn name_of(case: &CaseRow) -> String {
 mod tests {
     use super::*;
     use crate::{sample, samples};
-    use weir_measure::Bound;
 
     fn row(measured: Option<f64>, holds: bool) -> ExpectationRow {
         ExpectationRow {
             what: "goodput of class EF".to_owned(),
             source: "paper: Fig. 7".to_owned(),
             unit: "bit/s".to_owned(),
-            stated: 1e6,
+            stated: Some(1e6),
             measured,
             tolerance: 0.05,
-            holds,
+            holds: Some(holds),
             ..ExpectationRow::default()
         }
     }
@@ -416,7 +459,7 @@ mod tests {
     #[test]
     fn a_statement_holds_if_it_does_in_every_seed() {
         let rows = [row(Some(1e6), true), row(Some(1.1e6), false), row(None, false)];
-        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), None);
+        let statement = StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), Vec::new(), None);
         assert_eq!((statement.held, statement.holds, statement.is_of_paper()), (1, false, true));
         assert_eq!(statement.values, [Some(1e6), Some(1.1e6), None]);
         assert_eq!(statement.measured.map(|measured| (measured.mean, measured.n)), Some((1.05e6, 2)));
@@ -430,7 +473,7 @@ mod tests {
 
     #[test]
     fn of_several_schemes_it_says_how_many_statements_hold_of_each() {
-        let statement = |holds| StatementRow::of(&[&row(Some(1e6), holds)], Vec::new(), None);
+        let statement = |holds| StatementRow::of(&[&row(Some(1e6), holds)], Vec::new(), Vec::new(), None);
         let mut document = document(vec![statement(true), statement(true)], 1);
         assert!(!document.text(None).contains("by scheme"));
         let other =
@@ -449,7 +492,7 @@ mod tests {
         let statement = |what: &str, source: &str, holds: bool| {
             let row =
                 ExpectationRow { what: what.to_owned(), source: source.to_owned(), ..row(Some(1e6), holds) };
-            StatementRow::of(&[&row], Vec::new(), None)
+            StatementRow::of(&[&row], Vec::new(), Vec::new(), None)
         };
         let one = vec![
             statement("stated", "paper: Fig. 1", true),
@@ -477,7 +520,7 @@ mod tests {
     fn what_theory_allows_stands_beside_what_the_paper_states() {
         let theory = TheoryRow { value: 0.99e6, bound: Bound::AtMost, source: "theory: 99 %".to_owned() };
         let row = row(Some(0.98e6), true);
-        let statement = StatementRow::of(&[&row], vec![theory], Some(0.985e6));
+        let statement = StatementRow::of(&[&row], Vec::new(), vec![theory], Some(0.985e6));
         let document = document(vec![statement], 1);
         let said = "goodput of class EF 1 Mb/s ± 5 % 980 kb/s ≤ 990 kb/s 985 kb/s ✓ holds";
         assert_eq!(line(&document.text(None), "goodput"), said);
@@ -486,9 +529,41 @@ mod tests {
     }
 
     #[test]
+    fn schemes_are_compared_seed_by_seed_and_the_table_says_what_the_others_have() {
+        let compared = |value: f64| ExpectationRow {
+            stated: None,
+            tolerance: 0.0,
+            bound: Bound::MoreThan,
+            than: vec!["pcon".to_owned(), "omcc-rf".to_owned()],
+            holds: None,
+            ..row(Some(value), false)
+        };
+        let rows = [compared(3e6), compared(1e6), compared(2e6)];
+        let statement = |pcon: &[Option<f64>], bound| {
+            let rows = rows.clone().map(|row| ExpectationRow { bound, ..row });
+            let others = vec![
+                OtherSchemeRow::of("pcon", pcon.to_vec()),
+                OtherSchemeRow::of("omcc-rf", vec![Some(0.5e6); 3]),
+            ];
+            StatementRow::of(&rows.iter().collect::<Vec<_>>(), others, Vec::new(), None)
+        };
+        // The means are equal; what counts is the run with the same seed.
+        let pcon = [Some(2e6), Some(1e6), Some(3e6)];
+        let of = |row: &StatementRow| (row.held, row.holds, row.stated);
+        assert_eq!(of(&statement(&pcon, Bound::MoreThan)), (1, false, None));
+        assert_eq!(of(&statement(&pcon, Bound::LessThan)), (0, false, None), "not less than omcc-rf");
+        assert_eq!(of(&statement(&[Some(0.9e6); 3], Bound::MoreThan)), (3, true, None));
+        assert_eq!(of(&statement(&[Some(0.9e6), None, None], Bound::MoreThan)), (1, false, None));
+        let text =
+            document(vec![statement(&[Some(0.9e6), Some(0.9e6), None], Bound::MoreThan)], 3).text(None);
+        let said = "goodput of class EF more than pcon (900 kb/s (2 of 3)), omcc-rf (500 kb/s) 2 ± 2.5 Mb/s – ✗ 2 of 3";
+        assert_eq!(line(&text, "goodput"), said);
+    }
+
+    #[test]
     fn without_an_optimum_there_is_no_column_for_it() {
         let row = row(Some(0.98e6), true);
-        let text = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 1).text(None);
+        let text = document(vec![StatementRow::of(&[&row], Vec::new(), Vec::new(), None)], 1).text(None);
         assert!(!text.contains("optimum"), "{text}");
     }
 
@@ -502,7 +577,7 @@ mod tests {
             within_5_percent: Some(1.0),
         };
         let row = row(Some(1e6), true);
-        let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), None)], 2);
+        let mut document = document(vec![StatementRow::of(&[&row], Vec::new(), Vec::new(), None)], 2);
         document.experiments[0].cases[0].optimum = Some(CaseOptimumRow {
             objective: "link-fair".to_owned(),
             utilisation: 0.99,
@@ -526,7 +601,7 @@ mod tests {
     fn what_others_state_is_a_table_of_its_own_and_no_verdict() {
         let others =
             ExpectationRow { source: "assumed: some round trips".to_owned(), ..row(Some(1e6), false) };
-        let text = document(vec![StatementRow::of(&[&others], Vec::new(), None)], 1).text(None);
+        let text = document(vec![StatementRow::of(&[&others], Vec::new(), Vec::new(), None)], 1).text(None);
         assert!(
             !text.contains("What the paper states\n")
                 && text.contains("\nWhat else is expected: 0 of 1 hold\n"),

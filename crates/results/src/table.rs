@@ -57,13 +57,7 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     };
     text += &section(&title, links(&shown, width));
     text += &section("Expectations", expectations(&document.expectations, width));
-    let missed = document.expectations.iter().filter(|row| !row.holds).count();
-    if !document.expectations.is_empty() {
-        text.push_str(&match missed {
-            0 => format!("All {} expectations hold.\n", document.expectations.len()),
-            _ => format!("{missed} of {} expectations do not hold.\n", document.expectations.len()),
-        });
-    }
+    text += &verdicts(&document.expectations);
     text
 }
 
@@ -211,9 +205,32 @@ fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {
     Some(table)
 }
 
-/// A verdict as a mark and a word.
-fn verdict(holds: bool) -> &'static str {
-    if holds { "✓ holds" } else { "✗ fails" }
+/// How many hold, and how many one run cannot tell of.
+fn verdicts(rows: &[ExpectationRow]) -> String {
+    let checked: Vec<bool> = rows.iter().filter_map(|row| row.holds).collect();
+    let missed = checked.iter().filter(|holds| !**holds).count();
+    let mut text = match (checked.len(), missed) {
+        (0, _) => String::new(),
+        (all, 0) => format!("All {all} expectations hold.\n"),
+        (all, _) => format!("{missed} of {all} expectations do not hold.\n"),
+    };
+    match rows.len() - checked.len() {
+        0 => {}
+        1 => text += "1 expectation compares schemes: `weir reproduce` checks it.\n",
+        several => {
+            text += &format!("{several} expectations compare schemes: `weir reproduce` checks them.\n")
+        }
+    }
+    text
+}
+
+/// A verdict as a mark and a word; a dash where one run cannot tell.
+fn verdict(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "✓ holds",
+        Some(false) => "✗ fails",
+        None => NONE,
+    }
 }
 
 #[cfg(test)]
@@ -230,7 +247,7 @@ mod tests {
             assert!(text.contains(&row.class));
         }
         let verdicts = text.matches("✓ holds").count() + text.matches("✗ fails").count();
-        assert_eq!(verdicts, report.document.expectations.len());
+        assert_eq!(verdicts, report.document.expectations.iter().filter(|row| row.holds.is_some()).count());
         assert!(text.contains("R3 → R2"));
         assert!(!text.contains('\x1b'), "colour codes in a text that may go to a file");
     }
@@ -266,10 +283,10 @@ mod tests {
             what: "time to settle of class EF".to_owned(),
             source: "assumed: 20 round trips; paper: swiftly".to_owned(),
             unit: "s".to_owned(),
-            stated: 2.0,
+            stated: Some(2.0),
             measured: Some(0.0),
             bound: Bound::AtMost,
-            holds: true,
+            holds: Some(true),
             ..ExpectationRow::default()
         };
         let text = summary(&report.document, None);
@@ -278,6 +295,29 @@ mod tests {
         assert!(line("goodput of class EF").trim_start().starts_with("paper "), "{text}");
         let bound = words(line("time to settle"));
         assert_eq!(bound, "assumed time to settle of class EF ≤ 2.00 s 0.00 s ✓ holds");
+    }
+
+    #[test]
+    fn a_comparison_of_schemes_is_neither_held_nor_failed_by_one_run() {
+        let mut report = sample::dumbbell(4, 50);
+        let rows = &mut report.document.expectations;
+        rows.truncate(2);
+        rows[0].holds = Some(true);
+        rows[1] = ExpectationRow {
+            what: "utilisation".to_owned(),
+            unit: "1".to_owned(),
+            measured: Some(0.5),
+            bound: Bound::MoreThan,
+            than: vec!["pcon".to_owned()],
+            ..ExpectationRow::default()
+        };
+        let text = summary(&report.document, None);
+        assert!(text.contains("utilisation") && text.contains("more than pcon"), "{text}");
+        let end = "All 1 expectations hold.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
+        assert!(text.ends_with(end), "{text}");
+        report.document.expectations.remove(0);
+        let text = summary(&report.document, None);
+        assert!(!text.contains("hold."), "{text}");
     }
 
     #[test]

@@ -138,7 +138,9 @@ pub const SECTIONS: &[Section] = &[
         name: "expectation",
         written: "[[expectation]]",
         address: "",
-        meaning: "What should come out, and who says so. Exactly one of `about`, `at_most` and `at_least` is given.",
+        meaning: "What should come out, and who says so. Exactly one of `about`, `at_most`, `at_least`, `more_than` and \
+                  `less_than` is given. The last two compare schemes: `weir reproduce` runs all of them and checks it, \
+                  and `weir run` shows what it measured.",
     },
     Section {
         name: "generate",
@@ -527,10 +529,18 @@ pub const KEYS: &[Key] = &[
     fixed("expectation", "at_least", Shape::Quantity, NONE, "The same, as a lower bound."),
     fixed(
         "expectation",
+        "more_than",
+        Shape::Texts,
+        NONE,
+        "More than under this other scheme, or each of these: `\"pcon\"`. The runs compared differ in the scheme only.",
+    ),
+    fixed("expectation", "less_than", Shape::Texts, NONE, "The same: less than under each of them."),
+    fixed(
+        "expectation",
         "tolerance",
         Shape::Number(0.0, 1e12),
         NONE,
-        "Deviation allowed: relative to the value, or absolute where that is 0. Without it 0.05 for `about`, 0 for the others.",
+        "Deviation allowed: relative to the value, or absolute where that is 0. Without it 0.05 for `about`, 0 for the bounds.",
     ),
     fixed("expectation", "when", Shape::Map, NONE, "Only at a point of the axes: `when = { NAME = VALUE }`."),
     // generate

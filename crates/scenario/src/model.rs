@@ -325,17 +325,43 @@ pub struct Expectation {
     pub scheme: String,
     /// Simulated times from and to which it is measured.
     pub window: (Span, Span),
-    /// The quantity that is measured, whose unit the stated value has.
+    /// The quantity that is measured.
     pub metric: Metric,
     /// The flows and links that it is measured of.
     pub select: Select,
-    /// The value stated, in the metric's unit.
-    pub stated: f64,
-    /// For [`Bound::About`]: the deviation allowed, relative to `stated`, or absolute (in the metric's
-    /// unit) where `stated` is 0. For the others, how far beyond the bound may lie, in the same way.
-    pub tolerance: f64,
-    /// How the measured value relates to the stated one.
-    pub kind: Bound,
+    /// What is stated of it.
+    pub stated: Stated,
+}
+
+/// What is stated of a measured value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stated {
+    /// How it relates to a number.
+    Value {
+        /// The relation.
+        bound: Bound,
+        /// The number, in the metric's unit.
+        value: f64,
+        /// For [`Bound::About`]: the deviation allowed, relative to `value`, or absolute (in the metric's
+        /// unit) where `value` is 0. For the others, how far beyond the bound may lie, in the same way.
+        tolerance: f64,
+    },
+    /// How it relates to what is measured under other schemes, with the same scenario, point of its axes and seed.
+    Comparison {
+        /// The relation.
+        order: Order,
+        /// The other schemes: one at least, each once.
+        schemes: Vec<String>,
+    },
+}
+
+/// How a value measured under one scheme should relate to that of each other scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Above it.
+    MoreThan,
+    /// Below it.
+    LessThan,
 }
 
 /// How a measured value should relate to the stated one.
@@ -607,9 +633,12 @@ impl Bound {
     }
 }
 
-impl Expectation {
-    /// Whether a measured value keeps to it; NaN does not.
-    pub fn holds(&self, measured: f64) -> bool {
-        self.kind.holds(measured, self.stated, self.tolerance)
+impl Stated {
+    /// The other schemes that it compares with; none for a number.
+    pub fn schemes(&self) -> &[String] {
+        match self {
+            Stated::Value { .. } => &[],
+            Stated::Comparison { schemes, .. } => schemes,
+        }
     }
 }

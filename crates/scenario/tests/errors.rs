@@ -354,6 +354,28 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
             "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nabout = 1\nwhen = { x = 1 }\n",
             "there is no axis `x`",
         ),
+        (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nabout = 1\nmore_than = \"pcon\"\n",
+            "give exactly one of: about, at_most, at_least, more_than, less_than",
+        ),
+        (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = \"fixed\"\n",
+            "less_than: fixed is compared with itself",
+        ),
+        (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = [\"pcon\", \"pcon\"]\n",
+            "pcon is named twice",
+        ),
+        ("[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = []\n", "it names no scheme"),
+        ("[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = 5\n", "is not a text"),
+        (
+            "[[expectation]]\nsource = \"s\"\nscheme = \"*\"\nmetric = \"lost\"\nmore_than = \"pcon\"\n",
+            "expectation.0.scheme: `more_than` compares one scheme with others",
+        ),
+        (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nmore_than = \"pcon\"\ntolerance = 0.1\n",
+            "expectation.0.tolerance: a comparison with other schemes has no tolerance",
+        ),
     ] {
         let said = small(&format!("{LINK}{FLOW}{text}"));
         assert!(said.contains(part), "{text}\n{said}");

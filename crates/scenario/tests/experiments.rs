@@ -7,7 +7,7 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
     Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue,
-    QueueLimit, Role, Scenario, SourceRate, builtin, builtins,
+    QueueLimit, Role, Scenario, SourceRate, Stated, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -85,7 +85,8 @@ fn the_dumbbell_is_that_of_the_paper() {
     );
     let ef = &s.expectations[0];
     assert_eq!(ef.what, "rate of Data of class EF on R3->R2, 20 s to 120 s");
-    assert_eq!((ef.metric, ef.kind, ef.stated, ef.tolerance), (Metric::DataRate, Bound::About, 1e6, 0.05));
+    assert_eq!(ef.metric, Metric::DataRate);
+    assert_eq!(ef.stated, Stated::Value { bound: Bound::About, value: 1e6, tolerance: 0.05 });
     assert_eq!(ef.window, (Span::from_secs(20), Span::from_secs(120)));
     assert_eq!(ef.select.flows, (0..10).map(FlowId).collect::<Vec<_>>());
     let (from, to) = s.ends(ef.select.links[0]);
@@ -239,7 +240,8 @@ at_most = "12 s"
     assert_eq!(s.links[0].queue, QueueLimit::Bytes(Bytes::new(30_000)));
     assert_eq!(s.links[0].rate, [Rate::from_mbps(30), Rate::from_mbps(10)]);
     assert_eq!(s.expectations_for("qsccp").count(), 0);
-    assert_eq!(s.expectations_for("pcon").next().unwrap().stated, 12.0);
+    let pcon = &s.expectations_for("pcon").next().unwrap().stated;
+    assert_eq!(*pcon, Stated::Value { bound: Bound::AtMost, value: 12.0, tolerance: 0.0 });
     let named: Vec<&str> = s.schemes.iter().map(|n| n.key.as_str()).collect();
     assert_eq!(named, ["scheme.default", "flow.cubic.scheme", "expectation.0.scheme"]);
 }
@@ -301,7 +303,8 @@ fn an_axis_over_the_cache_hit_ratio_picks_its_expectations() {
         let s = parse(FIXED_CACHE, &[way]);
         assert_eq!(s.axes[0].current, Some(4), "{way}");
         assert_eq!(s.nodes[3].cache_ratio, 0.8);
-        assert_eq!(s.expectations[0].stated, 5e7);
+        let Stated::Value { value, .. } = s.expectations[0].stated else { panic!("{:?}", s.expectations[0]) };
+        assert_eq!(value, 5e7);
     }
     assert_eq!(parse(FIXED_CACHE, &["axis.ratio=0.5"]).axes[0].current, None);
 }

@@ -54,6 +54,10 @@ fn piece() -> impl Strategy<Value = String> {
         "policy = \"given\"\n",
         "[[axis]]\nname = \"a\"\nset = \"*\"\nvalues = [1]\n",
         "[[event]]\nat = \"0 s\"\n",
+        "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nmore_than = \"pcon\"\n",
+        "less_than = [\"pcon\", 1, \"\"]\n",
+        "more_than = []\n",
+        "scheme = \"*\"\n",
         "amount = [1, 2]\n",
         "start_spread = \"18446744073 s\"\n",
         "sample = \"1 ns\"\n",
@@ -129,10 +133,10 @@ proptest! {
 
     #[test]
     fn a_damaged_file_is_an_error_or_a_scenario(
-        which in 0usize..3,
+        which in 0usize..4,
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..30, piece()), 1..6),
     ) {
-        let name = ["qsccp/dumbbell", "examples/minimal", "examples/random-200"][which];
+        let name = ["qsccp/dumbbell", "examples/minimal", "examples/random-200", "hbhcm/overlay"][which];
         let mut text = builtin(name).unwrap().to_owned();
         for (at, cut, piece) in edits {
             let from = near(&text, at.index(text.len() + 1));
@@ -167,6 +171,32 @@ proptest! {
         let name = ["qsccp/dumbbell", "examples/minimal", "examples/random-200"][which];
         let overrides: Vec<Override> = overrides.into_iter().map(|(p, v)| Override::new(p, v)).collect();
         check(builtin(name).unwrap(), &overrides);
+    }
+
+    #[test]
+    fn a_comparison_has_the_schemes_that_it_names_if_each_is_another(
+        own in prop::sample::select(vec!["fixed", "pcon", "*"]),
+        key in prop::sample::select(vec!["more_than", "less_than"]),
+        named in prop::collection::vec(prop::sample::select(vec!["fixed", "pcon", "hbhcm", "nobody"]), 0..4),
+    ) {
+        let end = format!(
+            "[[expectation]]\nsource = \"paper: s\"\nscheme = \"{own}\"\nmetric = \"lost\"\n{key} = {named:?}\n"
+        );
+        let text = format!("{}\n{end}", builtin("examples/minimal").unwrap());
+        let distinct: std::collections::BTreeSet<_> = named.iter().collect();
+        let may_be = own != "*" && !named.is_empty() && !named.contains(&own) && distinct.len() == named.len();
+        match Scenario::parse("x", "x.toml", &text, &[]) {
+            Ok(scenario) => {
+                prop_assert!(may_be, "{end}");
+                prop_assert_eq!(scenario.expectations.last().unwrap().stated.schemes(), &named[..]);
+                let checked = |name: &str| scenario.schemes.iter().any(|n| n.name == name && n.key.ends_with(key));
+                prop_assert!(named.iter().all(|name| checked(name)), "each is checked to be a scheme");
+            }
+            Err(error) => {
+                prop_assert!(!may_be, "{error}");
+                prop_assert!(error.to_string().contains("expectation."), "{error}");
+            }
+        }
     }
 
     #[test]

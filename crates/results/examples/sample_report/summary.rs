@@ -1,7 +1,8 @@
 //! Pages over runs that never were: variations of one.
 
 use super::results::{
-    CaseOptimumRow, CaseRow, ExperimentRow, ReproductionDocument, StatementRow, TheoryRow, WindowDistanceRow,
+    CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
+    WindowDistanceRow,
 };
 use weir_measure::{Bound, DistanceRow, ExpectationRow, Report, RunDocument};
 
@@ -24,14 +25,21 @@ fn varied(report: &Report, scheme: &str, seed: u64, part: f64, lost: u64) -> Run
     }
     for row in &mut run.expectations {
         row.measured = row.measured.map(|value| value * part);
-        let apart = row.measured.unwrap_or(f64::NAN) - row.stated;
-        row.holds = match row.bound {
-            Bound::About => apart.abs() <= row.tolerance * row.stated.abs(),
-            Bound::AtMost => apart <= 0.0,
-            Bound::AtLeast => apart >= 0.0,
-        };
+        let Some(stated) = row.stated else { continue };
+        let apart = row.measured.unwrap_or(f64::NAN) - stated;
+        row.holds = Some(match row.bound {
+            Bound::AtMost | Bound::LessThan => apart <= 0.0,
+            Bound::AtLeast | Bound::MoreThan => apart >= 0.0,
+            Bound::About => apart.abs() <= row.tolerance * stated.abs(),
+        });
     }
     run
+}
+
+/// The same seeds of the second scheme, where the first one is compared with it.
+fn of_second(report: &Report, at: usize) -> OtherSchemeRow {
+    let runs = &runs(report)[1];
+    OtherSchemeRow::of(&runs[0].scheme, runs.iter().map(|run| run.expectations[at].measured).collect())
 }
 
 /// Two experiments: one at two points of an axis, one without axes.
@@ -41,7 +49,7 @@ pub fn reproduction(report: &Report) -> ReproductionDocument {
         set: set.iter().map(|set| (*set).to_owned()).collect(),
         scheme: runs[0].scheme.clone(),
         report: Some("report.html".to_owned()),
-        statements: (0..runs[0].expectations.len()).map(|at| statement(&runs, at)).collect(),
+        statements: (0..runs[0].expectations.len()).map(|at| statement(report, &runs, at)).collect(),
         optimum: Some(optimum(&runs)),
     };
     let experiment = |scenario: &str, cases| ExperimentRow {
@@ -75,11 +83,14 @@ fn optimum(runs: &[RunDocument]) -> CaseOptimumRow {
     }
 }
 
-fn statement(runs: &[RunDocument], at: usize) -> StatementRow {
+fn statement(report: &Report, runs: &[RunDocument], at: usize) -> StatementRow {
     let rows: Vec<&ExpectationRow> = runs.iter().map(|run| &run.expectations[at]).collect();
+    let Some(stated) = rows[0].stated else {
+        return StatementRow::of(&rows, vec![of_second(report, at)], Vec::new(), None);
+    };
     let theory =
-        TheoryRow { value: rows[0].stated * 0.99, source: "theory: 99 %".to_owned(), ..TheoryRow::default() };
+        TheoryRow { value: stated * 0.99, source: "theory: 99 %".to_owned(), ..TheoryRow::default() };
     let is_rate = rows[0].unit == "bit/s";
-    let optimum = is_rate.then_some(rows[0].stated * 0.98);
-    StatementRow::of(&rows, if is_rate { vec![theory] } else { Vec::new() }, optimum)
+    let optimum = is_rate.then_some(stated * 0.98);
+    StatementRow::of(&rows, Vec::new(), if is_rate { vec![theory] } else { Vec::new() }, optimum)
 }

@@ -8,8 +8,12 @@ use super::flows::{Group, no_group};
 use super::links::link_text;
 use super::nodes::Network;
 use super::{Loader, Result};
-use crate::model::{Axis, Bound, Expectation, Flow, FlowId, Metric, Select, Window};
+use crate::model::{Axis, Bound, Expectation, Flow, FlowId, Metric, Order, Select, Stated, Window};
 use crate::read::ScenarioItem;
+
+/// The keys that compare with other schemes.
+pub(super) const COMPARISONS: [(&str, Order); 2] =
+    [("more_than", Order::MoreThan), ("less_than", Order::LessThan)];
 
 /// What an expectation may speak of.
 pub(super) struct Subjects<'s> {
@@ -52,12 +56,8 @@ impl Loader<'_> {
         let metric_name = item.choice("metric")?;
         let metric = Metric::ALL.iter().find(|m| m.1 == metric_name).map_or(Metric::Goodput, |m| m.0);
         let source = item.text("source")?;
-        let (kind, stated) = stated(item, metric)?;
-        let tolerance = match item.opt_number("tolerance")? {
-            Some(tolerance) => tolerance,
-            None if kind == Bound::About => 0.05,
-            None => 0.0,
-        };
+        let scheme = item.opt_text("scheme")?.unwrap_or_else(|| subjects.scheme.to_owned());
+        let stated = stated(item, metric, &scheme)?;
         let (select, described) = self.select(item, metric, subjects)?;
         let window = self.measured(item, subjects)?;
         let mut left_out = None;
@@ -83,10 +83,7 @@ impl Loader<'_> {
         if let Some(why) = left_out {
             return Ok(Read::LeftOut(what, why));
         }
-        let scheme = item.opt_text("scheme")?.unwrap_or_else(|| subjects.scheme.to_owned());
-        let expectation =
-            Expectation { what, source, scheme, window, metric, select, stated, tolerance, kind };
-        Ok(Read::Holds(expectation))
+        Ok(Read::Holds(Expectation { what, source, scheme, window, metric, select, stated }))
     }
 
     /// From when to when it is measured; a window as the file has it, not cut.
@@ -201,28 +198,71 @@ fn select_links(item: &Item<'_>, metric: Metric, network: &Network, select: &mut
     Ok(if texts.is_empty() { String::new() } else { format!(" on {}", texts.join(" and ")) })
 }
 
-/// The bound and the value stated, in the metric's unit.
-fn stated(item: &Item<'_>, metric: Metric) -> Result<(Bound, f64)> {
-    let kinds = [("about", Bound::About), ("at_most", Bound::AtMost), ("at_least", Bound::AtLeast)];
-    let given: Vec<_> =
-        kinds.iter().filter_map(|(key, kind)| item.given(key).map(|v| (*key, *kind, v))).collect();
-    let [(key, kind, value)] = given[..] else {
-        let message = if given.is_empty() { "it states no value" } else { "it states more than one value" };
-        return Err(item.error_here(message, "give exactly one of: about, at_most, at_least"));
-    };
+/// What is stated: exactly one of the keys that say so.
+fn stated(item: &Item<'_>, metric: Metric, scheme: &str) -> Result<Stated> {
+    let bounds = [("about", Bound::About), ("at_most", Bound::AtMost), ("at_least", Bound::AtLeast)];
+    let bounds: Vec<_> = bounds.into_iter().filter(|(key, _)| item.given(key).is_some()).collect();
+    let orders = COMPARISONS.into_iter().filter(|(key, _)| item.given(key).is_some()).collect::<Vec<_>>();
+    match (&bounds[..], &orders[..]) {
+        (&[(key, bound)], []) => {
+            let value = value_stated(item, key, metric)?;
+            let tolerance = item.opt_number("tolerance")?;
+            let tolerance = tolerance.unwrap_or(if bound == Bound::About { 0.05 } else { 0.0 });
+            Ok(Stated::Value { bound, value, tolerance })
+        }
+        ([], &[(key, order)]) => Ok(Stated::Comparison { order, schemes: compared(item, key, scheme)? }),
+        _ => {
+            let is_none = bounds.is_empty() && orders.is_empty();
+            let message = if is_none { "it states no value" } else { "it states more than one value" };
+            let help = "give exactly one of: about, at_most, at_least, more_than, less_than";
+            Err(item.error_here(message, help))
+        }
+    }
+}
+
+/// The number under a key, in the metric's unit.
+fn value_stated(item: &Item<'_>, key: &str, metric: Metric) -> Result<f64> {
+    let value = &*item.value(key)?;
     let wrong = |message: String| item.error(key, value, message, "");
-    let stated = match &value.kind {
-        Kind::Int(n) => *n as f64,
-        Kind::Float(x) if x.is_finite() => *x,
+    match &value.kind {
+        Kind::Int(n) => Ok(*n as f64),
+        Kind::Float(x) if x.is_finite() => Ok(*x),
         Kind::Text(text) => match metric.unit() {
-            "bit/s" => text.parse::<Rate>().map_err(|e| wrong(e.to_string()))?.as_bps_f64(),
-            "ms" => text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_millis_f64(),
-            "s" => text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_secs_f64(),
-            _ => return Err(wrong(format!("`{text}` is not a number, which {} is", metric.name()))),
+            "bit/s" => Ok(text.parse::<Rate>().map_err(|e| wrong(e.to_string()))?.as_bps_f64()),
+            "ms" => Ok(text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_millis_f64()),
+            "s" => Ok(text.parse::<Span>().map_err(|e| wrong(e.to_string()))?.as_secs_f64()),
+            _ => Err(wrong(format!("`{text}` is not a number, which {} is", metric.name()))),
         },
-        _ => return Err(wrong(format!("{value} is not {}", Shape::Quantity.wanted()))),
-    };
-    Ok((kind, stated))
+        _ => Err(wrong(format!("{value} is not {}", Shape::Quantity.wanted()))),
+    }
+}
+
+/// The schemes that a comparison names, of an expectation about `scheme`.
+fn compared(item: &Item<'_>, key: &str, scheme: &str) -> Result<Vec<String>> {
+    if let Some(value) = item.given("tolerance") {
+        let message = format!("a comparison with other schemes has no tolerance: it has `{key}`");
+        return Err(item.error("tolerance", value, message, ""));
+    }
+    if let Some(value) = item.given("scheme").filter(|_| scheme == "*") {
+        let message = format!("`{key}` compares one scheme with others, and this is any");
+        return Err(item.error("scheme", value, message, "name the scheme"));
+    }
+    let mut schemes: Vec<String> = Vec::new();
+    for (name, at) in item.texts(key)? {
+        let wrong = |message: &str| item.doc.error(at, item.path_of(key), message.to_owned(), "");
+        if *name == *scheme {
+            return Err(wrong(&format!("{scheme} is compared with itself")));
+        }
+        if schemes.iter().any(|known| **known == *name) {
+            return Err(wrong(&format!("{name} is named twice")));
+        }
+        schemes.push(name.to_string());
+    }
+    if schemes.is_empty() {
+        let help = format!("write {key} = \"NAME\"; `weir list` shows the names");
+        return Err(item.error(key, &*item.value(key)?, "it names no scheme".to_owned(), help));
+    }
+    Ok(schemes)
 }
 
 /// Whether an expectation is about flows: one about a link alone is not, and stands without any.

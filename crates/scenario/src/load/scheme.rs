@@ -2,7 +2,8 @@
 
 use weir_document::{Entry, Item, Kind, Origin, Table, params};
 
-use super::{Loader, Result};
+use super::expectations::COMPARISONS;
+use super::{Listed, Loader, Result};
 use crate::keys;
 use crate::model::{NamedScheme, SchemeParams};
 
@@ -52,6 +53,20 @@ impl Loader<'_> {
                 && let Some(name) = value.as_text().filter(|name| *name != "*")
             {
                 named.push(self.named_scheme(format!("{}.scheme", listed.path), name, value.origin));
+            }
+            named.extend(self.compared_schemes(listed));
+        }
+        named
+    }
+
+    /// The schemes that an expectation compares with; a text that is none is an error elsewhere.
+    fn compared_schemes(&self, listed: &Listed<'_>) -> Vec<NamedScheme> {
+        let mut named = Vec::new();
+        for (key, _) in COMPARISONS.iter().filter(|_| listed.section == "expectation") {
+            let Some(value) = listed.table.value(key) else { continue };
+            for value in value.as_list().unwrap_or(std::slice::from_ref(value)) {
+                let name = value.as_text().map(|name| (format!("{}.{key}", listed.path), name));
+                named.extend(name.map(|(path, name)| self.named_scheme(path, name, value.origin)));
             }
         }
         named

@@ -163,8 +163,8 @@ impl Dumbbell {
 
 /// What does not hold, in words.
 fn broken(name: &str, document: &RunDocument) -> Vec<String> {
-    let rows = document.expectations.iter().filter(|row| !row.holds);
-    rows.map(|row| format!("{name}: {}: measured {:?}, stated {}", row.what, row.measured, row.stated))
+    let rows = document.expectations.iter().filter(|row| row.holds == Some(false));
+    rows.map(|row| format!("{name}: {}: measured {:?}, stated {:?}", row.what, row.measured, row.stated))
         .collect()
 }
 
