@@ -43,14 +43,14 @@ web: binary
 
 # The main figures of every scheme on every built-in scenario, written anew; half a minute.
 golden:
-	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test golden
+	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite golden::
 
 # What weir reproduce says of QSCCP, into a table that its page is made of; takes some minutes.
 SEEDS = 10
 RECORDED = dumbbell tree diamond-bandwidth diamond-latency cache multiaccess abilene-single abilene-multipath geant
 records:
 	cargo run --release -- reproduce $(RECORDED:%=qsccp/%) --scheme qsccp --seeds $(SEEDS) --json > target/reproduce.json
-	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test records
+	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite records::
 
 # The forwarder among other people's software.
 interop: binary
@@ -82,7 +82,7 @@ comparison:
 	cargo run --release -- compare qsccp --schemes all --seeds 10 --out target/comparison > target/comparison.txt
 	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
 	  -e '/comparison: begin/r target/comparison/compare.md' $(COMPARISON)
-	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test docs the_comparison
+	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs::the_comparison
 
 bench:
 	cargo bench -p weir-core --bench tables

@@ -19,7 +19,9 @@ fn main() {
 
 /// Whether the repository's root is the workspace's: an unpacked archive may lie in someone else's repository.
 fn is_checkout() -> bool {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Not the one of the build: a target folder may have been copied from another checkout.
+    let Some(manifest) = std::env::var_os("CARGO_MANIFEST_DIR") else { return false };
+    let root = Path::new(&manifest).join("../..");
     let top = git(&["rev-parse", "--show-toplevel"]);
     top.is_some_and(|top| Path::new(&top).canonicalize().ok() == root.canonicalize().ok())
 }

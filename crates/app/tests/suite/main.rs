@@ -1,0 +1,14 @@
+//! Applications as a library. One program, since each would be linked anew with all that it stands on.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod assembly;
+mod forwarder;
+mod get;
+#[path = "../../../../fuzz/src/input.rs"]
+mod input;
+mod publish;
+mod published;
+#[cfg(unix)]
+#[path = "../../../forwarder/tests/running/mod.rs"]
+mod running;

@@ -1,0 +1,202 @@
+//! `weir forward` as a process: killed and started again under load, and what it leaves: a recording that
+//! `weir replay` runs again, a capture that tshark reads.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::common::{self, folder, text, weir};
+use crate::running::{Peer, Producer, SECOND, name, now};
+use serde_json::Value;
+use weir_packet::ServiceClass;
+
+/// The forwarder; killed when it is dropped.
+struct Process(Child);
+
+impl Process {
+    fn start(file: &Path) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["forward", "--config"]).arg(file).stderr(Stdio::null());
+        Process(command.spawn().unwrap())
+    }
+
+    /// As `kill -9` does it.
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// As its service manager does it; gives back whether it left in peace.
+    fn stop(mut self) -> bool {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        self.0.wait().unwrap().success()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A free port; somebody else may take it, though hardly.
+fn free_port() -> SocketAddr {
+    std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+struct Setting {
+    dir: PathBuf,
+    file: PathBuf,
+    unix: PathBuf,
+    producer: Producer,
+}
+
+/// A file whose forwarder has a neighbour that answers for `/a`.
+fn setting(label: &str, more: &str) -> Setting {
+    let dir = folder(label);
+    let (file, unix, udp) = (dir.join("weir.toml"), dir.join("s"), free_port());
+    let (peer, address) = Peer::udp();
+    peer.know(udp);
+    let text = format!(
+        "[faces.unix]\npath = \"{}\"\n[faces.udp]\nlisten = \"{udp}\"\n[faces.tcp]\nlisten = []\n\
+         [record]\npath = \"{}\"\n{more}\n\
+         [[face]]\nname = \"a\"\nremote = \"udp4://{address}\"\nrate = \"10 Mb/s\"\n\
+         [[route]]\nprefix = \"/a\"\nface = \"a\"\n",
+        unix.display(),
+        dir.join("inputs.record").display(),
+    );
+    fs::write(&file, text).unwrap();
+    Setting { dir, file, unix, producer: Producer::start(peer, 500, 0) }
+}
+
+/// An application that asks for one name after the other, each until it is answered, and connects again when it
+/// has lost the forwarder.
+struct Consumer {
+    peer: Option<Peer>,
+    unix: PathBuf,
+    got: u64,
+}
+
+impl Consumer {
+    /// Goes on until so many more Data are there; gives back how long it took.
+    fn get(&mut self, more: u64) -> Duration {
+        let (start, until) = (now(), self.got + more);
+        while self.got < until {
+            assert!(start.elapsed() < 30 * SECOND, "{} of {until} Data", self.got);
+            let peer = self.peer.get_or_insert_with(|| Peer::unix(&self.unix));
+            peer.ask(&name(&format!("/a/{}", self.got)), 100, Some(ServiceClass::Ef));
+            match peer.receive(Duration::from_millis(50)) {
+                Some(frame) if frame.is_data() => self.got += 1,
+                Some(_) => {}
+                None if peer.is_closed() => self.peer = None,
+                None => {}
+            }
+        }
+        start.elapsed()
+    }
+}
+
+fn replayed(file: &Path) -> (Option<i32>, Value) {
+    let output = weir(&["replay", file.to_str().unwrap(), "--json"]);
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves_a_recording() {
+    let Setting { dir, file, unix, producer } = setting("killed", "[scheme]\nname = \"qsccp\"\n");
+    let record = dir.join("inputs.record");
+    let mut forwarder = Process::start(&file);
+    let mut consumer = Consumer { peer: None, unix, got: 0 };
+    consumer.get(200);
+    // Another one with the same file does not start, and leaves the files alone.
+    let file_name = file.to_str().unwrap();
+    common::refused(&["forward", "--config", file_name], &["weir.toml:", "stop what"]);
+    for _ in 0..2 {
+        // What was recorded is written each second.
+        let start = now();
+        while start.elapsed() < SECOND * 3 / 2 {
+            consumer.get(20);
+        }
+        forwarder.kill();
+        let (code, document) = replayed(&record);
+        assert_eq!(
+            (code, &document["identical"], &document["is_cut"]),
+            (Some(0), &true.into(), &true.into())
+        );
+        assert!(document["inputs"]["packets"].as_u64().unwrap() > 100, "{document}");
+        forwarder = Process::start(&file);
+        let again = consumer.get(50);
+        assert!(again < 5 * SECOND, "{again:?} until there was traffic again");
+    }
+    assert!(forwarder.stop());
+    let (code, document) = replayed(&record);
+    assert_eq!((code, &document["identical"], &document["is_cut"]), (Some(0), &true.into(), &false.into()));
+    assert!(producer.answered() >= consumer.got);
+    let shown = weir(&["replay", record.to_str().unwrap()]);
+    assert!(text(&shown.stdout).contains("Identical: "), "{}", text(&shown.stdout));
+    // A byte of a packet in the middle: a Data's content.
+    let mut changed = fs::read(&record).unwrap();
+    let at = changed.windows(100).position(|window| window == [0xDA; 100]).unwrap();
+    changed[at + 50] ^= 1;
+    fs::write(&record, changed).unwrap();
+    let (code, document) = replayed(&record);
+    assert_eq!((code, &document["identical"]), (Some(1), &false.into()));
+    let difference = &document["difference"];
+    assert!(difference["entry"].as_u64().unwrap() > 1 && difference["at_s"].as_f64().unwrap() > 0.0);
+    fs::write(&record, "no recording").unwrap();
+    let name = record.to_str().unwrap();
+    common::refused(&["replay", name], &["inputs.record", "this is no recording of a forwarder"]);
+    common::refused(&["replay", "none-such"], &["none-such"]);
+}
+
+/// What Prometheus would get.
+fn scraped(address: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_each_class() {
+    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let path = folder("captured").join("all.pcapng");
+    let Setting { file, unix, producer: _producer, .. } = setting(
+        "captured-forwarder",
+        &format!("[capture]\npath = \"{}\"\n[metrics]\nlisten = \"{metrics}\"\n", path.display()),
+    );
+    let forwarder = Process::start(&file);
+    Consumer { peer: None, unix, got: 0 }.get(100);
+    let figures = scraped(metrics);
+    let count =
+        figures.lines().find_map(|line| line.strip_prefix("weir_queue_delay_seconds_count{class=\"EF\"} "));
+    assert!(count.unwrap().parse::<u64>().unwrap() >= 100, "{figures}");
+    assert!(forwarder.stop());
+    let bytes = fs::read(&path).unwrap();
+    assert!(bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) && bytes.len() > 100 * 4 * 50);
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("not seen with tshark: it is not installed");
+        return;
+    }
+    let fields = ["frame.interface_name", "eth.dst", "eth.type"].into_iter().flat_map(|field| ["-e", field]);
+    let output =
+        Command::new("tshark").arg("-r").arg(&path).args(["-T", "fields"]).args(fields).output().unwrap();
+    let lines = text(&output.stdout);
+    let lines: Vec<Vec<&str>> = lines.lines().map(|line| line.split('\t').collect()).collect();
+    let count = |remote: &str, is_received: bool| {
+        let is_it = |line: &&Vec<&str>| {
+            line[0].contains(remote) && (line[1] == "02:00:00:00:00:00") == is_received && line[2] == "0x8624"
+        };
+        lines.iter().filter(is_it).count()
+    };
+    for remote in ["udp4://127.0.0.1:", "fd://"] {
+        let counts = (count(remote, true), count(remote, false));
+        assert!(counts.0 >= 100 && counts.1 >= 100, "{remote}: {counts:?} of {}", lines.len());
+    }
+}

@@ -1,0 +1,266 @@
+//! `weir get` as a process: what it writes, what it says, and how it ends.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::apps::{Put, fails, path, pattern, run, signal, succeeds, text, weir, written};
+use crate::running::{Folder, Peer, Running, SECOND, now, pause};
+use serde_json::{Value, json};
+
+/// `weir put` of a file with a pattern.
+fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
+    let file = written(folder, "file", &pattern(len));
+    let mut put = Put::start(folder, &[&[name, &file], more].concat(), Stdio::null());
+    while put.wait("registered")["prefix"] != name {}
+    put.hang_up();
+    put
+}
+
+#[test]
+fn content_goes_to_standard_output_or_to_a_file_and_statistics_beside_it() {
+    let folder = Folder::new("cli-get");
+    let _forwarder = Running::start(&folder, "");
+    let _put = publish(&folder, "/movies/a", 50_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/a"]);
+    assert!(output.stdout == pattern(50_000) && output.stderr.is_empty(), "{}", text(&output.stderr));
+    let output = succeeds(&folder, &["get", "/movies/a", "--json"]);
+    assert!(output.stdout == pattern(50_000));
+    let beside: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let got = path(&folder, "got");
+    let output = succeeds(&folder, &["get", "/movies/a", "-o", &got, "--json", "--class", "EF"]);
+    assert!(fs::read(&got).unwrap() == pattern(50_000) && output.stderr.is_empty());
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for statistics in [&told, &beside] {
+        assert_eq!(statistics["name"], "/movies/a");
+        assert!(statistics["object"].as_str().unwrap().starts_with("/movies/a/v="), "{statistics}");
+        assert_eq!((&statistics["verified"], &statistics["scheme"]), (&"digest".into(), &"bbr".into()));
+        assert_eq!(
+            (&statistics["delivered_bytes"], &statistics["segments"], &statistics["resumed_bytes"]),
+            (&50_000.into(), &7.into(), &0.into())
+        );
+        assert!(statistics["sent"].as_u64().unwrap() >= 7 && statistics["delay_ms"]["p50"].is_number());
+        assert!(statistics["goodput_bps"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!((&told["class"], &beside["class"]), (&"EF".into(), &"BE".into()));
+}
+
+/// The consumer measures its own hop, and the forwarder tells it how much of the way is not of that.
+#[test]
+fn a_file_comes_under_hbhcm_through_a_forwarder_that_runs_it() {
+    let folder = Folder::new("cli-get-hbhcm");
+    let _forwarder = Running::start(&folder, "[scheme]\nname = \"hbhcm\"\n");
+    let _put = publish(&folder, "/movies/b", 3_000_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/b", "--scheme", "hbhcm", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"hbhcm".into(), &3_000_000.into()));
+}
+
+/// The forwarder labels what it passes on, and the consumer has one path.
+#[test]
+fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it() {
+    for (name, config) in [("runs", "[scheme]\nname = \"dpccp\"\n"), ("plain", "")] {
+        let folder = Folder::new(&format!("cli-get-dpccp-{name}"));
+        let _forwarder = Running::start(&folder, config);
+        let _put = publish(&folder, "/movies/c", 3_000_000, &[]);
+        let output = succeeds(&folder, &["get", "/movies/c", "--scheme", "dpccp", "--json"]);
+        assert!(output.stdout == pattern(3_000_000));
+        let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"dpccp".into(), &3_000_000.into()));
+    }
+}
+
+/// Each Data tells of the queue of the link, and the window stays where that queue is short.
+#[test]
+fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
+    let folders = ["cli-get-e2e-near", "cli-get-e2e-far"].map(Folder::new);
+    let scheme = "[scheme]\nname = \"e2e-aqm\"\n";
+    let near = Running::start(&folders[0], scheme);
+    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"20 Mb/s\"\n", near.udp);
+    let far = Running::start(&folders[1], &format!("{scheme}{face}"));
+    let _put = publish(&folders[1], "/movies/c", 3_000_000, &[]);
+    succeeds(&folders[0], &["route", "add", "/movies", &format!("udp4://{}", far.udp)]);
+    let output = succeeds(&folders[0], &["get", "/movies/c", "--scheme", "e2e-aqm", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"e2e-aqm".into(), &3_000_000.into()));
+    assert!(told["marks"].as_u64().unwrap() >= told["segments"].as_u64().unwrap(), "{told}");
+}
+
+/// The forwarder holds Interests back and tells the consumer how many wait.
+#[test]
+fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {
+    let folder = Folder::new("cli-get-qsf");
+    let _forwarder = Running::start(&folder, "[scheme]\nname = \"ndn-qsf\"\n");
+    let _put = publish(&folder, "/movies/q", 3_000_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/q", "--scheme", "ndn-qsf", "--json"]);
+    assert!(output.stdout == pattern(3_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"ndn-qsf".into(), &3_000_000.into()));
+}
+
+#[test]
+fn what_cannot_be_is_an_error_that_says_why() {
+    let folder = Folder::new("cli-get-errors");
+    let forwarder = Running::start(&folder, "");
+    let got = path(&folder, "got");
+    fails(&folder, &["get", "/movies/none", "-o", &got], "there is no route to /movies/none");
+    assert!(!folder.path("got").exists() && !folder.path("got.part").exists());
+    let version = ["get", "/movies/none/v=1", "--no-discovery", "--patience", "1s"];
+    fails(&folder, &version, "the last one because there is no route (NoRoute)");
+    fs::write(folder.path("got.part"), b"of a browser").unwrap();
+    fails(
+        &folder,
+        &["get", "/movies/none", "-o", &got],
+        "got.part: it is not known what is in it: remove it",
+    );
+    assert_eq!(fs::read(folder.path("got.part")).unwrap(), b"of a browser");
+    let pem = path(&folder, "lab.pem");
+    succeeds(&folder, &["key", "new", "/lab", "--type", "hmac"]);
+    succeeds(&folder, &["key", "export", "/lab", "--private", "--format", "pem", "-o", &pem]);
+    for (option, value, words) in [
+        ("--scheme", "tcp", "there is no scheme `tcp`\n  = schemes: "),
+        ("--scheme", "brr", "there is no scheme `brr`; did you mean `bbr`?"),
+        ("--param", "cubic.beta=1", "the scheme is bbr: wanted bbr.KEY=VALUE, or --scheme cubic"),
+        ("--param", "bbr.beta=much", "--param bbr.beta"),
+        ("--param", "bbr.initial_windw=20", "did you mean `initial_window`?"),
+        ("--param", "much", "wanted SCHEME.KEY=VALUE"),
+        ("--lifetime", "0s", "a lifetime is between 1 ms and 1 h"),
+        ("--memory", "1 kB", "wanted 1 MB or more"),
+        ("--key", "no key", "there is no such file, and it is not the name of a key"),
+        ("--key", "/none", "/none"),
+        ("--anchor", "/none", "/none"),
+        ("--anchor", "no certificate", "there is no such file"),
+        ("--anchor", "/lab", "an HMAC key has no certificate, and is no anchor: wanted --key /lab"),
+        ("--anchor", &pem, "an HMAC key has no certificate"),
+    ] {
+        fails(&folder, &["get", "/movies/a", option, value], words);
+    }
+    forwarder.stop();
+    fails(&folder, &["get", "/movies/a"], "nfd.sock");
+}
+
+#[test]
+fn it_is_believed_what_the_given_key_or_anchor_says() {
+    let folder = Folder::new("cli-get-trust");
+    let _forwarder = Running::start(&folder, "");
+    for identity in ["/alice", "/bob"] {
+        succeeds(&folder, &["key", "new", identity]);
+        let file = path(&folder, &format!("{}.cert", &identity[1..]));
+        succeeds(&folder, &["key", "export", identity, "-o", &file]);
+    }
+    let (alice, bob) = (path(&folder, "alice.cert"), path(&folder, "bob.cert"));
+    let got = path(&folder, "got");
+    let _put = publish(&folder, "/alice/a", 50_000, &["--key", "/alice"]);
+    for option in ["--key", "--anchor"] {
+        for right in ["/alice", &alice] {
+            let arguments = ["get", "/alice/a", "-o", &got, "--json", option, right];
+            let told: Value = serde_json::from_slice(&succeeds(&folder, &arguments).stdout).unwrap();
+            assert_eq!(told["verified"], option[2..]);
+            assert!(fs::read(&got).unwrap() == pattern(50_000));
+            fs::remove_file(&got).unwrap();
+        }
+        for wrong in ["/bob", &bob] {
+            let arguments = ["get", "/alice/a", "-o", &got, "--patience", "3s", option, wrong];
+            fails(&folder, &arguments, "is not to be believed");
+            if option == "--key" {
+                fails(&folder, &arguments, "not by the given key /bob/KEY/");
+            }
+            assert!(!folder.path("got").exists() && !folder.path("got.part").exists());
+        }
+    }
+    let output = succeeds(&folder, &["get", "/alice/a", "-o", &got, "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["verified"], "none");
+    assert!(text(&output.stderr).contains("were not checked"), "{}", text(&output.stderr));
+    let block = |identity| succeeds(&folder, &["key", "export", identity, "--format", "ndnd"]).stdout;
+    fs::write(folder.path("both.cert"), [block("/alice"), block("/bob")].concat()).unwrap();
+    let both = path(&folder, "both.cert");
+    fails(&folder, &["get", "/alice/a", "--anchor", &both], "2 certificates are in it: wanted one");
+}
+
+#[test]
+fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
+    let folder = Folder::new("cli-get-stopped");
+    let _forwarder = Running::start(&folder, "");
+    let put = publish(&folder, "/movies/a", 100_000_000, &[]);
+    let (got, part) = (path(&folder, "got"), folder.path("got.part"));
+    let mut getting = weir(&folder, &["get", "/movies/a", "-o", &got, "--patience", "0s"]).spawn().unwrap();
+    let until = now() + 60 * SECOND;
+    while !part.exists() || fs::metadata(&part).unwrap().len() == 0 {
+        assert!(now() < until, "a part");
+        pause(Duration::from_millis(2));
+    }
+    // It waits for the rest until it is stopped.
+    drop(put);
+    signal(&getting, "-INT");
+    assert_eq!(getting.wait().unwrap().code(), Some(130));
+    let mut said = String::new();
+    getting.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("interrupted") && said.contains("the same command goes on from there"), "{said}");
+    let had = fs::metadata(&part).unwrap().len();
+    assert!(had > 0 && had < 100_000_000, "{had}");
+
+    // Another name, of which nothing comes, and another trust, by which nothing is to be believed, take nothing away.
+    let output = run(&folder, &["get", "/movies/b", "-o", &got, "--patience", "1s"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("it is of /movies/a") && !said.contains("goes on from there"), "{said}");
+    succeeds(&folder, &["key", "new", "/movies"]);
+    let _put = publish(&folder, "/movies/a", 100_000_000, &[]);
+    let output = run(&folder, &["get", "/movies/a", "-o", &got, "--key", "/movies", "--patience", "3s"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("it was not verified against"), "{}", text(&output.stderr));
+    assert_eq!(fs::metadata(&part).unwrap().len(), had);
+
+    let output = succeeds(&folder, &["get", "/movies/a", "-o", &got, "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["resumed_bytes"], had);
+    assert!(text(&output.stderr).contains(&format!("behind {had} bytes")), "{}", text(&output.stderr));
+    assert!(fs::read(&got).unwrap() == pattern(100_000_000) && !part.exists());
+}
+
+#[test]
+fn other_content_of_a_version_is_an_error_with_advice() {
+    let folder = Folder::new("cli-get-changed");
+    let _forwarder = Running::start(&folder, "");
+    let _put = publish(&folder, "/movies/a", 50_000, &[]);
+    let got = path(&folder, "got");
+    let output = succeeds(&folder, &["get", "/movies/a", "-o", &got, "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let bytes = b"of another";
+    fs::write(folder.path("got.part"), bytes).unwrap();
+    let note = json!({
+        "asked": "/movies/a", "object": told["object"], "last_segment": null, "segments": 1, "bytes": 10,
+        "sha256": hex(&weir_packet::sign::sha256(bytes)), "tail": 10,
+    });
+    fs::write(folder.path("got.part.json"), note.to_string()).unwrap();
+    let advice = format!("two objects have one name\n  remove {got}.part to begin anew");
+    fails(&folder, &["get", "/movies/a", "-o", &got], &advice);
+    assert_eq!(fs::read(folder.path("got.part")).unwrap(), bytes);
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn patience_ends_it_and_a_reader_that_goes_is_no_error() {
+    let folder = Folder::new("cli-get-patience");
+    let _forwarder = Running::start(&folder, "");
+    let put = publish(&folder, "/movies/a", 10_000_000, &[]);
+    let mut getting = weir(&folder, &["get", "/movies/a"]).spawn().unwrap();
+    let mut begin = [0; 1000];
+    getting.stdout.take().unwrap().read_exact(&mut begin).unwrap();
+    assert!(begin == pattern(1000)[..]);
+    assert_eq!(getting.wait().unwrap().code(), Some(0), "its pipe is closed");
+    drop(put);
+    // A neighbour that never answers.
+    let (_mute, address) = Peer::udp();
+    succeeds(&folder, &["route", "add", "/mute", &format!("udp://{address}")]);
+    let began = now();
+    fails(&folder, &["get", "/mute/a", "--patience", "2s"], "nobody answers for /mute/a");
+    assert!(began.elapsed() >= 2 * SECOND);
+}

@@ -1,0 +1,999 @@
+//! What the documents say is what the code does: the generated parts are those of the code, links
+//! lead somewhere, and the commands shown are accepted. To write the generated parts anew:
+//! `WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use weir_core::seam::params::{Parameter, ParameterKind, Value};
+use weir_experiment::{Experiment, Setup};
+use weir_keychain::store::FOLDER_VARIABLE;
+use weir_management::client::TRANSPORT_VARIABLE;
+use weir_measure::{ClassRow, RunDocument};
+use weir_packet::ServiceClass;
+use weir_results::schema::{Kind, METADATA, TABLES};
+use weir_scenario::{Scenario, builtin, builtins};
+use weir_schemes::SCHEMES;
+use weir_sim::World;
+
+use crate::workspace;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root exists")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Several tests write parts of one page.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn begin(part: &str) -> String {
+    format!("<!-- generated, {part}: begin -->\n")
+}
+
+fn end(part: &str) -> String {
+    format!("<!-- generated, {part}: end -->\n")
+}
+
+/// Puts `text` at its place in a page, or checks that it is there.
+fn generated(page: &str, part: &str, text: &str) {
+    let path = root().join(page);
+    let _one_at_a_time = WRITING.lock();
+    let committed = read(&path);
+    let (begin, end) = (begin(part), end(part));
+    let (before, rest) = committed.split_once(&begin).unwrap_or_else(|| panic!("{page} has no {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{page} has no {end}"));
+    let wanted = format!("{before}{begin}\n{}\n\n{end}{after}", text.trim());
+    if std::env::var_os("WEIR_WRITE_REFERENCE").is_some() {
+        fs::write(&path, wanted).expect("the page is written");
+    } else {
+        assert!(committed == wanted, "{page}, {part}: not that of the code; see the head of this test");
+    }
+}
+
+// ---- Architecture
+
+/// What each crate builds on, without what follows from that: an arrow for each pair that no chain of others joins.
+fn arrows(crates: &BTreeMap<String, BTreeSet<String>>) -> Vec<(&str, &str)> {
+    fn reaches(crates: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+        from == to || crates[from].iter().any(|next| reaches(crates, next, to))
+    }
+    let pairs =
+        crates.iter().flat_map(|(user, used)| used.iter().map(move |one| (user.as_str(), one.as_str())));
+    let is_direct = |&(user, used): &(&str, &str)| {
+        !crates[user].iter().any(|other| other != used && reaches(crates, other, used))
+    };
+    pairs.filter(is_direct).collect()
+}
+
+#[test]
+fn the_picture_of_the_crates_is_that_of_their_dependencies() {
+    let packages = workspace::packages();
+    let short = |name: &str| name.strip_prefix("weir-").map(str::to_owned);
+    let crates: BTreeMap<String, BTreeSet<String>> = packages
+        .iter()
+        .map(|package| {
+            let used = workspace::dependencies(package, false).into_iter().filter_map(short);
+            (short(workspace::name(package)).unwrap_or_else(|| "cli".to_owned()), used.collect())
+        })
+        .collect();
+    let mut picture = "```mermaid\nflowchart BT\n".to_owned();
+    for (user, used) in arrows(&crates) {
+        picture += &format!("  {user} --> {used}\n");
+    }
+    picture += "```";
+    generated("docs/develop/architecture.md", "crates", &picture);
+    let page = read(&root().join("docs/develop/architecture.md"));
+    for name in crates.keys() {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "the table of crates has no row of {name}");
+    }
+}
+
+// ---- Signals
+
+#[test]
+fn the_table_of_signals_is_that_of_the_code() {
+    let mut classes = "| class | value | delay-sensitive |\n|---|---|---|\n".to_owned();
+    for class in ServiceClass::ALL {
+        let is_urgent = if class.is_delay_sensitive() { "yes" } else { "" };
+        classes += &format!("| {class} | {} | {is_urgent} |\n", class as u8);
+    }
+    generated("docs/reference/signals.md", "classes", &classes);
+    let mut signals = "| field | TLV-TYPE | bits | meaning | schemes |\n|---|---|---|---|---|\n".to_owned();
+    for (signal, schemes) in weir_schemes::registry::signals() {
+        let schemes = if schemes.is_empty() { "any".to_owned() } else { schemes.join(", ") };
+        let (typ, bits) = (signal.type_number(), signal.bits);
+        signals += &format!("| {} | {typ} | {bits} | {} | {schemes} |\n", signal.name, signal.meaning);
+    }
+    generated("docs/reference/signals.md", "signals", &signals);
+}
+
+#[test]
+fn the_example_of_a_class_is_the_one_that_is_tested() {
+    let page = read(&root().join("docs/reference/signals.md"));
+    let code = read(&root().join("tests/interop/service_class.py"));
+    let (_, code) = code.split_once("\n\n").expect("a head");
+    assert!(
+        page.contains(&format!("```python\n{}\n```", code.trim())),
+        "docs/reference/signals.md is another"
+    );
+}
+
+// ---- The command line
+
+/// A forwarder for the pages whose commands ask one; it is stopped with this.
+struct Forwarder(Child);
+
+impl Forwarder {
+    /// Where those in a folder listen.
+    fn socket(folder: &Path) -> String {
+        format!("unix://{}/nfd.sock", folder.display())
+    }
+
+    /// Starts one in a folder if the page has such commands.
+    fn start(page: &str, folder: &Path) -> Option<Forwarder> {
+        let asks = ["status", "face", "route", "strategy", "cs", "traffic"];
+        if !asks.iter().any(|command| page.contains(&format!("\nweir {command}"))) {
+            return None;
+        }
+        let socket = folder.join("nfd.sock");
+        let _ = fs::remove_file(&socket);
+        let file = folder.join("forwarder.toml");
+        let text = format!(
+            "[faces.unix]\npath = {socket:?}\n[faces.udp]\nlisten = \"127.0.0.1:0\"\n[faces.tcp]\nlisten = []\n"
+        );
+        fs::write(&file, text).expect("the forwarder's file is written");
+        let started = weir().arg("forward").arg("--config").arg(&file).stderr(Stdio::null()).spawn();
+        let mut child = started.expect("the forwarder starts");
+        while !socket.exists() {
+            assert!(child.try_wait().expect("the forwarder is watched").is_none(), "the forwarder stopped");
+            #[expect(clippy::disallowed_methods, reason = "another process has to begin to listen")]
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(Forwarder(child))
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+fn weir() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    // Help is as wide as the terminal, where there is one.
+    command.stdin(Stdio::null()).env("COLUMNS", "100");
+    command
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = weir().args(arguments).arg("--help").output().expect("weir runs");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("help is text");
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn the_reference_of_the_command_line_is_its_help() {
+    let section = |arguments: &[&str]| {
+        let title = [&["weir"], arguments].concat().join(" ");
+        format!("## `{title}`\n\n```text\n{}\n```\n\n", help(arguments).trim_end())
+    };
+    let simulation = [&[][..], &["list"], &["run"], &["compare"], &["reproduce"], &["optimum"]];
+    let forwarder: [&[&str]; 17] = [
+        &["forward"],
+        &["put"],
+        &["replay"],
+        &["get"],
+        &["status"],
+        &["face"],
+        &["face", "create"],
+        &["face", "update"],
+        &["route"],
+        &["route", "list"],
+        &["route", "add"],
+        &["route", "remove"],
+        &["strategy"],
+        &["strategy", "set"],
+        &["cs"],
+        &["cs", "config"],
+        &["cs", "erase"],
+    ];
+    let applications: [&[&str]; 3] = [&["ping"], &["ping-server"], &["traffic"]];
+    let keys: [&[&str]; 8] = [
+        &["key"],
+        &["key", "new"],
+        &["key", "list"],
+        &["key", "export"],
+        &["key", "import"],
+        &["key", "certify"],
+        &["key", "delete"],
+        &["key", "default"],
+    ];
+    let text: String = {
+        let forwarding = forwarder.into_iter().chain(applications).chain(keys);
+        simulation.into_iter().chain(forwarding).map(section).collect()
+    };
+    generated("docs/reference/cli.md", "help", &text);
+}
+
+// ---- Schemes
+
+fn kind(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Number(low, high) => format!("number, {low} to {high}"),
+        ParameterKind::Integer(low, high) => format!("whole number, {low} to {high}"),
+        ParameterKind::Rate(low, high) => format!("rate, {low} to {high}"),
+        ParameterKind::Span(low, high) => format!("time, {low} to {high}"),
+        ParameterKind::Bytes => "size".to_owned(),
+        ParameterKind::Switch => "`true`, `false`".to_owned(),
+        ParameterKind::Choice(words) => format!("one of `{}`", words.join("`, `")),
+        ParameterKind::Variant(variants) => {
+            let each = variants.iter().map(|variant| {
+                let defaults = variant.defaults.iter().map(|(key, value)| format!("`{key} = {value}`"));
+                let defaults: Vec<String> = defaults.collect();
+                if defaults.is_empty() {
+                    format!("`{}`", variant.name)
+                } else {
+                    format!("`{}`: {}", variant.name, defaults.join(", "))
+                }
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn parameters(declared: &[Parameter]) -> String {
+    let mut text =
+        "| key | value | default | meaning | where the default comes from |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for p in declared {
+        let kind = kind(p.kind);
+        text += &format!("| `{}` | {kind} | `{}` | {} | {} |\n", p.key, p.default, p.meaning, p.from);
+    }
+    text
+}
+
+#[test]
+fn the_reference_of_schemes_is_that_of_their_list() {
+    let mut text = String::new();
+    for scheme in SCHEMES {
+        let name = scheme.name;
+        text += &format!("## `{name}`\n\n{}. Source: {}.\n", capital(scheme.title), scheme.citation);
+        text += &format!("Page: [{name}](../schemes/{name}.md).\n\n{}\n", parameters(scheme.parameters));
+    }
+    generated("docs/reference/schemes.md", "schemes", &text);
+}
+
+#[test]
+fn every_scheme_has_a_page_with_its_parameters() {
+    for scheme in SCHEMES {
+        let page = format!("docs/schemes/{}.md", scheme.name);
+        generated(&page, "parameters", &parameters(scheme.parameters));
+    }
+}
+
+/// The page of a scheme lists the deviations that the head of its module lists.
+#[test]
+fn the_deviations_of_a_scheme_are_those_of_its_code() {
+    let modules = [
+        ("qsccp", "qsccp"),
+        ("mircc", "mircc"),
+        ("omcc-rf", "omcc_rf"),
+        ("hbhcm", "hbhcm"),
+        ("dpccp", "dpccp"),
+        ("e2e-aqm", "e2e_aqm"),
+        ("ndn-qsf", "ndn_qsf"),
+    ];
+    for (scheme, module) in modules {
+        let code = read(&root().join(format!("crates/schemes/src/{module}/mod.rs")));
+        generated(&format!("docs/schemes/{scheme}.md"), "deviations", &deviations(&code));
+    }
+}
+
+fn deviations(code: &str) -> String {
+    let head =
+        code.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.trim_start_matches(' '));
+    let list: Vec<&str> = head
+        .skip_while(|line| *line != "# Deviations from the paper")
+        .skip(1)
+        .take_while(|line| !line.starts_with('#'))
+        .collect();
+    assert!(list.len() > 5, "the list is found");
+    let mut text = String::new();
+    for line in list {
+        let starts = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        text += if text.is_empty() {
+            ""
+        } else if starts {
+            "\n"
+        } else {
+            " "
+        };
+        text += line;
+    }
+    text
+}
+
+/// The page of the comparison, whose tables `make comparison` makes.
+const COMPARISON: &str = "docs/schemes/comparison.md";
+
+fn tables_of_comparison() -> String {
+    let page = read(&root().join(COMPARISON));
+    let (_, rest) = page.split_once(&begin("comparison")).expect("the page has tables");
+    let (tables, _) = rest.split_once(&end("comparison")).expect("the tables have an end");
+    tables.to_owned()
+}
+
+/// The tables below the heading of a scenario.
+fn section<'a>(tables: &'a str, scenario: &str) -> &'a str {
+    let heading = format!("\n### {scenario}\n");
+    let (_, rest) = tables.split_once(&heading).unwrap_or_else(|| panic!("{COMPARISON}: no {scenario}"));
+    rest.split("\n### ").next().unwrap_or_default()
+}
+
+/// Names in code marks, after a word for them; nothing of none.
+fn listed(word: &str, names: &[&str]) -> Option<String> {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
+}
+
+/// The tables take half an hour, so they may be older than the newest scheme or experiment, or than a change of a scheme:
+/// the page then says what is missing or older. What is in the tables is there in full, and exists.
+#[test]
+fn the_comparison_has_each_of_its_schemes_on_each_of_its_experiments() {
+    let tables = tables_of_comparison();
+    let made_by = "Made by `weir compare qsccp --schemes all --seeds ";
+    let seeds = tables.strip_prefix(made_by).and_then(|rest| rest.split('`').next());
+    let seeds: u64 = seeds.and_then(|seeds| seeds.parse().ok()).expect("`make comparison` makes the tables");
+    assert!(seeds >= 10, "{COMPARISON}: {seeds} seeds");
+    let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+    // A row begins with the scheme, or with the window and the scheme.
+    let cells = tables.lines().filter(|line| line.starts_with('|')).flat_map(|row| row.split('|').take(3));
+    let schemes: BTreeSet<&str> = cells.map(str::trim).filter(|cell| known.contains(cell)).collect();
+    let experiments: BTreeSet<&str> = tables.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    assert!(schemes.len() > 5 && experiments.len() > 5, "the tables are found");
+    for name in &experiments {
+        let section = section(&tables, name);
+        let text =
+            builtin(name).unwrap_or_else(|| panic!("{COMPARISON}: there is no {name}: `make comparison`"));
+        let rows = |row: &str| section.lines().filter(|line| line.starts_with(row)).count();
+        let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
+        for scheme in &schemes {
+            let count = rows(&format!("|  | {scheme} | ")) + rows(&format!("| {scheme} | "));
+            assert!(count >= scenario.windows.len(), "{COMPARISON}: {scheme} on {name}");
+        }
+        for value in scenario.axes.iter().flat_map(|axis| &axis.values) {
+            assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
+        }
+    }
+    let missing_schemes: Vec<&str> = known.iter().copied().filter(|name| !schemes.contains(name)).collect();
+    let of_the_paper = builtins().into_iter().map(|(name, _)| name).filter(|name| name.starts_with("qsccp/"));
+    let missing: Vec<&str> = of_the_paper.filter(|name| !experiments.contains(name)).collect();
+    let missing = [listed("schemes", &missing_schemes), listed("experiments", &missing)];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    let text = if missing.is_empty() {
+        "The tables have every scheme and every experiment.".to_owned()
+    } else {
+        format!("Not in the tables yet: {}. `make comparison` makes them anew.", missing.join("; "))
+    };
+    let older = older_than_the_code(&experiments, &schemes);
+    let text = if older.is_empty() {
+        text
+    } else {
+        format!("{text}\n\nOlder than the code: {}. `make comparison` makes all anew.", older.join("; "))
+    };
+    generated(COMPARISON, "missing", &text);
+}
+
+/// Which golden figures the code had when the tables of the comparison were made: a digest for each experiment and scheme.
+const COMPARED: &str = "tests/golden/comparison.tsv";
+
+/// `make comparison` sets it: the tables are of this version.
+const COMPARED_NOW: &str = "WEIR_COMPARED";
+
+/// The schemes whose golden figures have moved since the tables were made, each with the experiments in which.
+fn older_than_the_code(experiments: &BTreeSet<&str>, schemes: &BTreeSet<&str>) -> Vec<String> {
+    let mut golden: BTreeMap<[String; 2], u64> = BTreeMap::new();
+    for row in read(&root().join("tests/golden/figures.tsv")).lines().filter(|row| !row.starts_with('#')) {
+        let mut cells = row.split('\t').map(str::to_owned);
+        let of = std::array::from_fn(|_| cells.next().unwrap_or_default());
+        // FNV-1a.
+        let hash = golden.entry(of).or_insert(0xcbf2_9ce4_8422_2325);
+        *hash = row.bytes().fold(*hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    }
+    let mut now = "# Made by `make comparison`, and read by crates/cli/tests/suite/docs.rs: digests of the rows of figures.tsv that the\n\
+                   # tables of docs/schemes/comparison.md are of.\n"
+        .to_owned();
+    let mut older = Vec::new();
+    let path = root().join(COMPARED);
+    let made_of = fs::read_to_string(&path).unwrap_or_default();
+    let made_of: BTreeSet<&str> = made_of.lines().collect();
+    for scheme in schemes {
+        let mut moved = Vec::new();
+        for experiment in experiments {
+            let hash = golden.get(&[*experiment, *scheme].map(str::to_owned)).copied().unwrap_or_default();
+            let line = format!("{experiment}\t{scheme}\t{hash:016x}");
+            now += &format!("{line}\n");
+            if !made_of.contains(line.as_str()) {
+                moved.push(*experiment);
+            }
+        }
+        older.extend(listed(&format!("`{scheme}` on"), &moved));
+    }
+    if std::env::var_os(COMPARED_NOW).is_none() {
+        return older;
+    }
+    fs::write(path, now).expect("the digests are written");
+    Vec::new()
+}
+
+/// If a change of the code moves them: `make comparison`, and look at what the page says of them.
+#[test]
+fn figures_of_the_comparison_are_those_of_the_runs() {
+    let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
+    let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
+    let output = weir().args(schemes).args(["--seeds", "10", "--out"]).arg(&out).output().expect("weir runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (measured, tables) = (read(&out.join("compare.md")), tables_of_comparison());
+    let _ = fs::remove_dir_all(&out);
+    let is_of =
+        |line: &&str| schemes[4].split(',').any(|scheme| line.starts_with(&format!("|  | {scheme} |")));
+    let rows = |tables: &str| -> Vec<String> {
+        section(tables, "qsccp/cache").lines().filter(is_of).map(str::to_owned).collect()
+    };
+    let measured = rows(&measured);
+    assert!(measured.len() > 10, "rows are found");
+    assert_eq!(rows(&tables), measured, "{COMPARISON} is of another version: `make comparison`");
+}
+
+// ---- Results
+
+fn stored(kind: Kind) -> &'static str {
+    match kind {
+        Kind::F64 => "64-bit float",
+        Kind::F32 => "32-bit float",
+        Kind::F32OrNull => "32-bit float or null",
+        Kind::U32 => "unsigned 32-bit integer",
+        Kind::Text => "text",
+    }
+}
+
+#[test]
+fn the_reference_of_tables_is_their_schema() {
+    let mut text = String::new();
+    for table in TABLES {
+        text += &format!(
+            "### `{}.parquet`\n\n| column | stored as | what it says |\n|---|---|---|\n",
+            table.name
+        );
+        for column in table.columns {
+            text += &format!("| `{}` | {} | {} |\n", column.name, stored(column.kind), column.about);
+        }
+        text.push('\n');
+    }
+    text += "### Metadata of each file\n\n| key | value |\n|---|---|\n";
+    for (key, about) in METADATA {
+        text += &format!("| `{key}` | {about} |\n");
+    }
+    generated("docs/reference/results.md", "tables", &text);
+}
+
+/// A struct of the documents' models: its comment, and its fields with type and comment.
+struct Shape {
+    name: String,
+    about: String,
+    fields: Vec<[String; 3]>,
+}
+
+/// The structs of a run's document, then those of many runs'. The fields of a struct that others have flattened in them
+/// are theirs.
+fn shapes() -> Vec<Shape> {
+    let code =
+        ["measure", "results"].map(|of| read(&root().join(format!("crates/{of}/src/model.rs")))).concat();
+    let mut shapes: Vec<Shape> = Vec::new();
+    let mut flattened = Vec::new();
+    let (mut comment, mut is_flattened) = (Vec::new(), false);
+    for line in code.lines().map(str::trim) {
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(text.trim().to_owned());
+        } else if let Some(rest) = line.strip_prefix("pub struct ") {
+            let name = rest.trim_end_matches(" {").to_owned();
+            shapes.push(Shape { name, about: comment.join(" "), fields: Vec::new() });
+            comment.clear();
+        } else if let Some((name, kind)) = line.strip_prefix("pub ").and_then(|field| field.split_once(": "))
+        {
+            let kind = kind.trim_end_matches(',').to_owned();
+            if is_flattened {
+                flattened.push(kind.clone());
+            }
+            let field = [name.to_owned(), kind, comment.join(" ")];
+            shapes.last_mut().expect("a field is in a struct").fields.push(field);
+            (comment, is_flattened) = (Vec::new(), false);
+        } else if line.starts_with("#[") {
+            is_flattened |= line == "#[serde(flatten)]";
+        } else {
+            comment.clear();
+        }
+    }
+    let (parts, mut shapes): (Vec<_>, Vec<_>) =
+        shapes.into_iter().partition(|shape| flattened.contains(&shape.name));
+    for shape in &mut shapes {
+        let own = std::mem::take(&mut shape.fields);
+        let of_part =
+            |kind: &str| parts.iter().find(|part| part.name == kind).map(|part| part.fields.clone());
+        shape.fields = own.into_iter().flat_map(|field| of_part(&field[1]).unwrap_or(vec![field])).collect();
+    }
+    shapes
+}
+
+/// What is in a generic type.
+fn inside<'k>(kind: &'k str, of: &str) -> Option<&'k str> {
+    kind.strip_prefix(of)?.strip_prefix('<')?.strip_suffix('>')
+}
+
+/// How a type of Rust stands in the document.
+fn in_json(kind: &str) -> String {
+    let row = |name: &str| format!("[{name}](#{})", name.to_lowercase());
+    match kind {
+        "String" => "text".to_owned(),
+        "f64" => "number".to_owned(),
+        "u64" => "whole number".to_owned(),
+        "Vec<String>" => "list of texts".to_owned(),
+        "Vec<u64>" => "list of whole numbers".to_owned(),
+        "Vec<Option<f64>>" => "list of numbers or `null`".to_owned(),
+        "bool" => "`true`, `false`".to_owned(),
+        "Bound" => "`about`, `at_most`, `at_least`, `more_than`, `less_than`".to_owned(),
+        _ => match (inside(kind, "Option"), inside(kind, "Vec")) {
+            (Some(inner), _) => format!("{} or `null`", in_json(inner)),
+            (_, Some(inner)) => format!("list of {}", row(inner)),
+            _ => row(kind),
+        },
+    }
+}
+
+#[test]
+fn the_reference_of_the_document_is_its_model() {
+    let mut text = String::new();
+    for Shape { name, about, fields } in shapes() {
+        text += &format!("### {name}\n\n{about}\n\n| key | value | what it says |\n|---|---|---|\n");
+        for [key, kind, about] in fields {
+            text += &format!("| `{key}` | {} | {} |\n", in_json(&kind), about.replace("`None`", "`null`"));
+        }
+        text.push('\n');
+    }
+    generated("docs/reference/results.md", "document", &text);
+}
+
+// ---- All pages
+
+/// Every page that people read, by its path from the root.
+fn pages() -> BTreeMap<PathBuf, String> {
+    let mut pages = BTreeMap::new();
+    let mut folders = vec![root().join("docs")];
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        pages.insert(root().join(page), read(&root().join(page)));
+    }
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the folder is read") {
+            let path = entry.expect("the entry is read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                let text = read(&path);
+                pages.insert(path, text);
+            }
+        }
+    }
+    pages
+}
+
+/// The anchor of a heading, as the common renderers make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+/// The lines of a page that are prose, with those of code blocks left out.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+#[test]
+fn links_lead_to_pages_and_headings_that_exist() {
+    let pages = pages();
+    for (path, text) in &pages {
+        for line in prose(text) {
+            for target in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                if target.contains("://") {
+                    continue;
+                }
+                let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+                let folder = path.parent().expect("a page is in a folder");
+                let file = if file.is_empty() { path.clone() } else { folder.join(file) };
+                let found = file.canonicalize();
+                let found = found.unwrap_or_else(|_| panic!("{}: {target} does not exist", path.display()));
+                if !heading.is_empty() {
+                    let page = read(&found);
+                    let has = prose(&page).any(|l| l.starts_with('#') && anchor(l) == heading);
+                    assert!(has, "{}: {target} names no heading", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// The contents of the code blocks of a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn scenarios_shown_in_full_are_right() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text, "toml").iter().filter(|block| block.starts_with("title = ")) {
+            let page = path.display().to_string();
+            if let Err(error) = Scenario::parse("shown", &page, block, &[]) {
+                panic!("{error}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+/// Splits a command at blanks outside quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c == '#' => break,
+            None if c == ' ' => words.push(String::new()),
+            _ => words.last_mut().expect("there is a word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The same command of what takes less long: runs are cut to two seconds where the line has no window
+/// of its own, and of papers a small experiment is run once.
+fn shortened<'a>(line: &'a [&'a str], page: &Path) -> Vec<&'a str> {
+    let mut line = line.to_vec();
+    match line[..] {
+        // It would forward for ever.
+        ["forward", ..] if !line.contains(&"--check") => line.push("--check"),
+        ["run", ..] if !line.contains(&"--window") => line.extend(["--set", "duration=2s"]),
+        ["compare", "qsccp", ..] => {
+            line.splice(1..2, ["examples/minimal", "qsccp/dumbbell"]);
+            match line.iter().position(|word| *word == "--seeds") {
+                Some(at) => line[at + 1] = "1",
+                None => line.extend(["--seeds", "1"]),
+            }
+            line.extend(["--set", "duration=2s"]);
+        }
+        ["compare", ..] => line.extend(["--set", "duration=2s"]),
+        ["reproduce", ..] => {
+            let built_in: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+            for word in line[1..].iter_mut().take_while(|word| !word.starts_with("--")) {
+                let is_there =
+                    built_in.iter().any(|name| name == word || name.starts_with(&format!("{word}/")));
+                assert!(is_there || Path::new(word).extension().is_some(), "{}: no {word}", page.display());
+                *word = if is_there { "examples/minimal" } else { word };
+            }
+            if line.get(1).is_none_or(|word| word.starts_with("--")) {
+                line.insert(1, "examples/minimal");
+            }
+            if !line.contains(&"--seeds") {
+                line.extend(["--seeds", "1"]);
+            }
+        }
+        _ => {}
+    }
+    line
+}
+
+/// Every line of `weir` that a page shows is run, in a folder with the scenarios beside it and the
+/// files that the page makes, or as [`shortened`].
+#[test]
+#[cfg(unix)]
+fn commands_shown_are_accepted() {
+    let folder = std::env::temp_dir().join(format!("weir-docs-{}", std::process::id()));
+    let mut run = 0;
+    for (path, text) in pages() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the folder is made");
+        std::os::unix::fs::symlink(root().join("scenarios"), folder.join("scenarios")).expect("linked");
+        for (name, rest) in marked(&text, "file") {
+            if let Some(file) = blocks(rest, "toml").into_iter().next() {
+                fs::write(folder.join(name), file).expect("a file of the page is written");
+            }
+        }
+        let _forwarder = Forwarder::start(&text, &folder);
+        for block in blocks(&text, "sh") {
+            for line in block.lines() {
+                let line = line.split(" | ").next().unwrap_or(line);
+                let (line, into) =
+                    line.split_once(" > ").map_or((line, None), |(line, into)| (line, Some(into)));
+                let words = words(line);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                match words[..] {
+                    ["cp", from, to] => {
+                        let copied = fs::copy(folder.join(from), folder.join(to));
+                        assert!(copied.is_ok(), "{}: {line}", path.display());
+                    }
+                    ["cargo", "run", "--release", "--", ref rest @ ..] | ["weir", ref rest @ ..] => {
+                        let mut command = weir();
+                        command.env(TRANSPORT_VARIABLE, Forwarder::socket(&folder));
+                        command.env(FOLDER_VARIABLE, folder.join("keys"));
+                        command.current_dir(&folder).args(shortened(rest, &path));
+                        let output = command.output().expect("weir runs");
+                        let error = String::from_utf8_lossy(&output.stderr);
+                        assert!(output.status.success(), "{}: {line}\n{error}", path.display());
+                        if let Some(into) = into {
+                            fs::write(folder.join(into.trim()), &output.stdout).expect("the output is kept");
+                        }
+                        run += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+    assert!(run > 3, "commands are found");
+}
+
+/// What follows a comment such as `<!-- file: home.toml -->` in a page: the rest of the comment, and
+/// the page after it.
+fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
+    let begin = format!("<!-- {mark}: ");
+    let places = page.match_indices(&begin).map(|(at, found)| &page[at + found.len()..]);
+    places.filter_map(|rest| rest.split_once(" -->")).collect()
+}
+
+/// Outputs that pages show, and numbers that they give, are those of the runs they name: a comment
+/// before a block names its command (`output of`), one in a section its command and what the output
+/// must contain (`numbers of`); the first number of each such part must stand in the section too,
+/// maybe rounded, or in another unit. `the comparison of` a scenario stands for a command where the
+/// numbers are of the comparison. If a change of the code moves them, run the command and mend
+/// the page.
+#[test]
+fn outputs_and_numbers_are_those_of_the_runs() {
+    let folder = std::env::temp_dir().join(format!("weir-numbers-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the folder is made");
+    let minimal = root().join("scenarios/examples/minimal.toml");
+    fs::copy(minimal, folder.join("my.toml")).expect("the smallest scenario is copied");
+    let pages = pages();
+    for (file, rest) in pages.values().flat_map(|text| marked(text, "file")) {
+        fs::write(folder.join(file), &blocks(rest, "toml")[0]).expect("the file is written");
+    }
+    let mut outputs = outputs_of_simulations(&pages, &folder);
+    let mut wrong = Vec::new();
+    for (path, text) in pages {
+        let blocks = marked(&text, "output of").into_iter().map(|(command, rest)| {
+            let block = blocks(rest, "text").swap_remove(0);
+            let lines = block.lines().filter(|line| !matches!(line.trim(), "" | "..."));
+            (command.to_owned(), lines.map(str::to_owned).collect::<Vec<_>>())
+        });
+        let numbers = marked(&text, "numbers of").into_iter().map(|(said, rest)| {
+            let (command, parts) = numbers_said(said);
+            let section = section_of(&text, text.len() - rest.len());
+            for part in parts.iter().filter(|part| !is_shown(part, &section)) {
+                wrong.push(format!("{}: {command}: {part:?} is not on the page", path.display()));
+            }
+            (command, parts)
+        });
+        let wanted: Vec<(String, Vec<String>)> = blocks.chain(numbers).collect();
+        let _forwarder = Forwarder::start(&text, &folder);
+        for (command, wanted) in wanted {
+            let output = outputs.entry(command.clone()).or_insert_with(|| output_of(&command, &folder));
+            for part in wanted.iter().filter(|part| !output.contains(part.as_str())) {
+                wrong.push(format!("{}: {command}: no {part:?}", path.display()));
+            }
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+    assert!(outputs.len() > 3, "commands are found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The command of a `numbers of` and its parts.
+fn numbers_said(said: &str) -> (String, Vec<String>) {
+    let (command, parts) = said.split_once(" => ").expect("a command and its numbers");
+    (command.to_owned(), parts.split("; ").map(str::to_owned).collect())
+}
+
+/// What a command prints, or the tables of a scenario in the comparison, a record of runs of half an hour.
+fn output_of(command: &str, folder: &Path) -> String {
+    if let Some(scenario) = command.strip_prefix("the comparison of ") {
+        return section(&tables_of_comparison(), scenario).replace('\u{202f}', " ");
+    }
+    let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
+    let mut command = weir();
+    command.env(TRANSPORT_VARIABLE, Forwarder::socket(folder));
+    let output = command.current_dir(folder).args(arguments).output().expect("weir runs");
+    // Thousands stand apart by a narrow blank.
+    String::from_utf8(output.stdout).expect("output is text").replace('\u{202f}', " ")
+}
+
+/// What all `weir run` of the pages print, each run once, on all processors.
+fn outputs_of_simulations(pages: &BTreeMap<PathBuf, String>, folder: &Path) -> BTreeMap<String, String> {
+    let commands = pages.values().flat_map(|text| {
+        let blocks = marked(text, "output of").into_iter().map(|(command, _)| command.to_owned());
+        let numbers = marked(text, "numbers of").into_iter().map(|(said, _)| numbers_said(said).0);
+        blocks.chain(numbers).collect::<Vec<_>>()
+    });
+    let mut commands: Vec<String> = commands.filter(|command| command.starts_with("weir run ")).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    let (outputs, next) = (Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for lane in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (commands, outputs, next) = (&commands, &outputs, &next);
+            // Runs write reports, so those at the same time are in folders of their own.
+            let lane = folder.join(format!("lane-{lane}"));
+            scope.spawn(move || {
+                copy_files(folder, &lane);
+                while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let output = output_of(command, &lane);
+                    outputs.lock().expect("no run panics").insert(command.clone(), output);
+                }
+            });
+        }
+    });
+    outputs.into_inner().expect("no run panics")
+}
+
+/// Copies the files of a folder, not its folders, into a new one.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder is made");
+    for entry in fs::read_dir(from).expect("the folder is read") {
+        let path = entry.expect("the entry is read").path();
+        if path.is_file() {
+            fs::copy(&path, to.join(path.file_name().expect("a file has a name")))
+                .expect("the file is copied");
+        }
+    }
+}
+
+/// The section of a page around a place, without comments.
+fn section_of(page: &str, at: usize) -> String {
+    let from = page[..at].rfind("\n#").unwrap_or(0);
+    let to = page[at..].find("\n#").map_or(page.len(), |to| at + to);
+    let lines = page[from..to].lines().filter(|line| !line.starts_with("<!--"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The numbers of a text, each with half a unit of its last digit. Thousands may stand apart by blanks.
+fn numbers_in(text: &str) -> Vec<(f64, f64)> {
+    let chars: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
+    let are_thousands = |at: usize| {
+        (1..4).all(|next| is_digit(at + next)) && !is_digit(at + 4) && is_digit(at.wrapping_sub(1))
+    };
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        if !is_digit(at) {
+            at += 1;
+            continue;
+        }
+        let (mut digits, mut decimals, mut has_point) = (String::new(), 0, false);
+        loop {
+            if is_digit(at) {
+                digits.push(chars[at]);
+                decimals += i32::from(has_point);
+            } else if !has_point && chars.get(at) == Some(&'.') && is_digit(at + 1) {
+                digits.push('.');
+                has_point = true;
+            } else if has_point || chars.get(at) != Some(&' ') || !are_thousands(at) {
+                break;
+            }
+            at += 1;
+        }
+        let number: f64 = digits.parse().expect("digits");
+        numbers.push((number, 0.5 * 10f64.powi(-decimals)));
+    }
+    numbers
+}
+
+/// Whether the first number of what a run prints is in a section: exactly, or rounded to what leaves no
+/// more than 5 % open, there or in a unit that is a thousand times as much or as little, or in percent.
+fn is_shown(part: &str, section: &str) -> bool {
+    let Some(&(figure, _)) = numbers_in(part).first() else {
+        return section.contains(part);
+    };
+    let scales = [1.0, 1e3, 1e-3, 1e6, 1e-6, 100.0];
+    numbers_in(section).into_iter().any(|(shown, half)| {
+        scales.iter().any(|scale| {
+            let off = (figure * scale - shown).abs();
+            off <= 1e-9 * shown || (off <= half * 1.0001 && half <= 0.05 * shown)
+        })
+    })
+}
+
+#[test]
+fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
+    let section = "It has 922 kb/s, 1451 timeouts in 70 s, 20 700 Data, 0.32 ms and 29 %.";
+    for part in ["922.4 kb/s", "1 451", "20 700", "0.321", "0.2881", "922419.2"] {
+        assert!(is_shown(part, section), "{part}");
+    }
+    for part in ["925 kb/s", "1 452", "0.4", "0.31", "0.301", "20 701"] {
+        assert!(!is_shown(part, section), "{part}");
+    }
+}
+
+// ---- The example of a scheme
+
+#[path = "../../../schemes/tests/add_a_scheme/aimd.rs"]
+mod aimd;
+
+/// The results of a built-in scenario under the example, with these parameters.
+fn under_the_example(name: &str, given: &[(&'static str, Value)]) -> RunDocument {
+    let text = builtin(name).expect("a built-in scenario");
+    let scenario = Scenario::parse(name, name, text, &[]).expect("a built-in scenario is right");
+    let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    let scheme =
+        (&aimd::ENTRY as &'static weir_schemes::Entry).resolve(given).expect("parameters of the example");
+    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
+    let mut world = World::build(&experiment).expect("it runs");
+    world.run(&mut |_| ()).expect("it ends");
+    world.finish().report.document
+}
+
+#[test]
+fn the_figures_of_the_example_scheme_are_those_of_its_runs() {
+    let minimal = under_the_example("examples/minimal", &[]);
+    let steady = &minimal.windows[0].classes[0];
+    let delay = steady.figures.delay_ms.mean.expect("Data came");
+    let lost = |document: &RunDocument| document.classes.iter().map(|class| class.figures.lost).sum::<u64>();
+    let goodput = |class: &ClassRow| format!("{:.1} Mb/s", class.figures.goodput_bps / 1e6);
+    assert_eq!(lost(&minimal), 0, "it loses nothing");
+
+    let marks_above = |packets| under_the_example("qsccp/dumbbell", &[("mark_above", Value::Int(packets))]);
+    let (early, late) = (marks_above(5), marks_above(10));
+    let elastic: Vec<String> =
+        early.windows[0].classes.iter().filter(|class| class.class != "EF").map(goodput).collect();
+    assert!(elastic.iter().all(|of| *of == elastic[0]), "the elastic classes have the same: {elastic:?}");
+
+    let page = read(&root().join("docs/develop/add-a-scheme.md"));
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = [
+        format!(
+            "it gets {} of content over a link of 10 Mb/s with a mean delay of {delay:.1} ms",
+            goodput(steady)
+        ),
+        format!("the elastic classes get {} each", elastic[0]),
+        format!("{} Data are lost in two minutes; without `mark_above=5` {}", lost(&early), lost(&late)),
+    ];
+    for sentence in said {
+        assert!(page.contains(&sentence), "docs/develop/add-a-scheme.md does not say: {sentence}");
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

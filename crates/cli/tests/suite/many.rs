@@ -1,0 +1,613 @@
+//! `weir compare` and `weir reproduce` as their users meet them, and several seeds of `weir run`.
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{changed, folder, keys, printed, refused, text, weir};
+
+/// Two nodes and a link whose loss is swept. `PAPER` stands for what a paper states of its utilisation.
+const SWEPT: &str = r#"
+title = "a link with losses"
+source = "paper: a test, section 1"
+duration = "2 s"
+[scheme]
+default = "fixed"
+[[node]]
+name = ["C", "P"]
+[[link]]
+ends = ["C", "P"]
+rate = "10 Mb/s"
+delay = "10 ms"
+queue = "50 packets"
+loss = 0.0
+[[flow]]
+name = "f"
+consumer = "C"
+producer = "P"
+prefix = "/f"
+payload = "1 kB"
+[[axis]]
+name = "loss"
+set = "link.C-P.loss"
+values = [0.0, 0.1]
+[[expectation]]
+source = "paper: section 2"
+metric = "utilisation"
+link = "P->C"
+when = { loss = 0.0 }
+PAPER
+[[expectation]]
+source = "theory: all of it"
+metric = "utilisation"
+link = "P->C"
+when = { loss = 0.0 }
+at_most = 1.0
+[[expectation]]
+source = "theory: another figure"
+metric = "queue_mean"
+link = "P->C"
+when = { loss = 0.0 }
+at_most = "1 s"
+[[expectation]]
+source = "assumed: one packet in ten of a thousand"
+metric = "lost"
+when = { loss = 0.1 }
+at_least = 10
+"#;
+
+/// The scenario, with what its paper states.
+fn swept(name: &str, paper: &str) -> String {
+    let file = folder(name).join("swept.toml");
+    fs::write(&file, SWEPT.replace("PAPER", paper)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// The same, of which what the paper states holds.
+fn holding(name: &str) -> String {
+    swept(name, "at_least = 0.9")
+}
+
+fn reproduced(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(&weir(&[&["reproduce", "--json"], args].concat()))).unwrap()
+}
+
+// ---- reproduce
+
+#[test]
+fn an_experiment_is_run_at_every_point_of_its_axes() {
+    let document = reproduced(&[&holding("points"), "--seeds", "3"]);
+    assert_eq!(keys(&document), ["experiments", "seeds"]);
+    assert_eq!(document["seeds"], json!([1, 2, 3]));
+    let [experiment] = &document["experiments"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert_eq!(keys(experiment), ["cases", "scenario", "source", "title"]);
+    let cases = experiment["cases"].as_array().unwrap();
+    let sets: Vec<&Value> = cases.iter().map(|case| &case["set"]).collect();
+    assert_eq!(sets, [&json!(["axis.loss=0.0"]), &json!(["axis.loss=0.1"])]);
+    let sources = |case: &Value| -> Vec<String> {
+        let rows = case["statements"].as_array().unwrap();
+        rows.iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(sources(&cases[0]), ["paper", "theory", "theory"]);
+    assert_eq!(sources(&cases[1]), ["assumed"]);
+    assert_eq!(cases[0]["report"], Value::Null);
+    // Losses are drawn anew with each seed.
+    let lost = &cases[1]["statements"][0];
+    let values: Vec<f64> = lost["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!(values.len(), 3);
+    assert!(values.iter().any(|value| *value != values[0]), "{values:?}");
+    let mean = values.iter().sum::<f64>() / 3.0;
+    assert!((lost["measured"]["mean"].as_f64().unwrap() - mean).abs() < 1e-9);
+    assert!(lost["measured"]["ci95"].as_f64().unwrap() > 0.0);
+    assert_eq!((&lost["held"], &lost["holds"], &lost["unit"]), (&json!(3), &json!(true), &json!("packets")));
+}
+
+#[test]
+fn what_theory_says_of_the_same_figure_stands_beside_a_statement() {
+    let document = reproduced(&[&holding("theory"), "--seeds", "1"]);
+    let rows = &document["experiments"][0]["cases"][0]["statements"];
+    let allowed = json!([{ "value": 1.0, "bound": "at_most", "source": "theory: all of it" }]);
+    assert_eq!(rows[0]["theory"], allowed);
+    assert_eq!((&rows[1]["theory"], &rows[2]["theory"]), (&json!([]), &json!([])));
+}
+
+/// Figures that follow from the lengths of packets and from what flows ask for.
+#[test]
+fn what_the_optimum_has_of_the_same_figure_stands_beside_a_statement() {
+    let document = reproduced(&["qsccp/tree", "--seeds", "2"]);
+    let case = &document["experiments"][0]["cases"][0];
+    let optimum = &case["optimum"];
+    assert_eq!((&optimum["objective"], &optimum["utilisation"]), (&json!("link-fair"), &json!(0.99)));
+    let statement = |what: &str| {
+        let rows = case["statements"].as_array().unwrap();
+        rows.iter().find(|row| row["what"].as_str().unwrap().starts_with(what)).unwrap()
+    };
+    // C1 is alone on two links of 5 Mb/s, then C1 and C2 are there with weights 3 and 2.
+    let rows = case["statements"].as_array().unwrap();
+    let rates: Vec<f64> = rows.iter().take(3).map(|row| row["optimum"].as_f64().unwrap()).collect();
+    for (rate, wanted) in rates.iter().zip([9.9e6, 9.9e6 * 0.6, 9.9e6 * 0.4]) {
+        assert!((rate - wanted).abs() < 1.0, "{rate} for {wanted}");
+    }
+    let utilisation = statement("utilisation")["optimum"].as_f64().unwrap();
+    assert!((0.9..=0.991).contains(&utilisation), "{utilisation}");
+    assert_eq!(statement("Data packets lost")["optimum"], Value::Null, "rates say nothing of losses");
+    // As the runs say it one by one.
+    let seeds = ["--seed", "1", "--seed", "2"];
+    let runs: Value =
+        serde_json::from_str(&printed(&weir(&[&["run", "qsccp/tree", "--json"], &seeds[..]].concat())))
+            .unwrap();
+    let windows = optimum["windows"].as_array().unwrap();
+    assert_eq!(windows.len(), runs[0]["windows"].as_array().unwrap().len());
+    for (at, window) in windows.iter().enumerate() {
+        for figure in ["mean", "largest", "within_5_percent"] {
+            let of = |run: &Value| run["windows"][at]["optimum"]["distance"][figure].as_f64().unwrap();
+            let mean = (of(&runs[0]) + of(&runs[1])) / 2.0;
+            assert!((window[figure]["mean"].as_f64().unwrap() - mean).abs() < 1e-12, "{window}");
+        }
+    }
+}
+
+/// A fluid takes no round trips.
+#[test]
+fn the_optimum_says_when_an_amount_would_be_there() {
+    let paper = "at_least = 0.9\n[[expectation]]\nsource = \"paper: section 3\"\nmetric = \"completion\"\n\
+                 when = { loss = 0.0 }\nat_most = \"2 s\"\n[[expectation]]\nsource = \"paper: section 4\"\n\
+                 metric = \"unfinished\"\nwhen = { loss = 0.0 }\nabout = 0\ntolerance = 0";
+    let file = swept("completion", paper);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("payload = \"1 kB\"", "payload = \"1 kB\"\namount = 1000")).unwrap();
+    let document = reproduced(&[&file, "--seeds", "1"]);
+    let rows = &document["experiments"][0]["cases"][0]["statements"];
+    let completion = rows[1]["optimum"].as_f64().unwrap();
+    // 1000 Data of a little more than 1 kB on 10 Mb/s.
+    assert!((0.8..0.9).contains(&completion), "{completion}");
+    assert!(rows[1]["values"][0].as_f64().unwrap() > completion, "{rows}");
+    assert_eq!(rows[2]["optimum"], json!(0.0));
+}
+
+#[test]
+fn a_statement_that_fails_is_a_result_unless_it_is_asked_for_strictly() {
+    let (holds, fails) = (holding("strict-holds"), swept("strict-fails", "at_most = 0.5"));
+    let code = |args: &[&str]| {
+        let output = weir(&[&["reproduce", "--seeds", "2", "--json"], args].concat());
+        assert_eq!(text(&output.stderr), "");
+        output.status.code()
+    };
+    assert_eq!(code(&[&holds, "--strict"]), Some(0));
+    assert_eq!(code(&[&fails]), Some(0));
+    assert_eq!(code(&[&fails, "--strict"]), Some(1));
+    assert_eq!(code(&[&holds, &fails, "--strict"]), Some(1));
+}
+
+#[test]
+fn tables_say_what_the_paper_states_and_what_was_measured() {
+    let out = folder("reproduce-text");
+    let file = swept("text", "at_most = 0.5");
+    let text = printed(&weir(&["reproduce", &file, "--seeds", "2", "--out", out.to_str().unwrap()]));
+    for part in [
+        "What the paper states\n",
+        "What else is expected: 3 of 3 hold\n",
+        "theory allows",
+        "optimum",
+        "loss = 0.0",
+        "≤ 0.5",
+        "✗ 0 of 2",
+        "✓ 2 of 2",
+        "0 of 1 statements of the paper hold in all 2 seeds",
+        "reproduce.html\n",
+    ] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+}
+
+#[test]
+fn the_folder_has_the_page_and_the_report_of_each_case() {
+    let out = folder("reproduce-out");
+    let file = holding("reproduce-files");
+    printed(&weir(&["reproduce", &file, "--seeds", "2", "--out", out.to_str().unwrap()]));
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("reproduce.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("reproduce.html")).unwrap();
+    let cases = document["experiments"][0]["cases"].as_array().unwrap();
+    let reports: Vec<&str> = cases.iter().map(|case| case["report"].as_str().unwrap()).collect();
+    assert!(reports[0] != reports[1]);
+    for report in reports {
+        assert!(out.join(report).exists(), "{report}");
+        assert!(page.contains(&format!("href=\"{report}\"")), "{report}");
+        let run = fs::read_to_string(out.join(report).with_file_name("run.json")).unwrap();
+        let run: Value = serde_json::from_str(&run).unwrap();
+        assert_eq!((&run["seed"], &run["scheme"]), (&json!(1), &json!("fixed")));
+        assert!(run["set"][0].as_str().unwrap().starts_with("axis.loss="));
+    }
+}
+
+#[test]
+fn a_built_in_experiment_is_found_by_name_and_by_its_paper() {
+    // Named twice, it is run once.
+    let document = reproduced(&["examples/minimal", "examples/minimal", "--seeds", "1"]);
+    assert_eq!(document["experiments"].as_array().unwrap().len(), 1);
+    assert_eq!(document["experiments"][0]["scenario"], "examples/minimal");
+}
+
+#[test]
+fn a_scheme_is_run_if_something_is_stated_about_it() {
+    let any = "at_least = 0.9\n[[expectation]]\nsource = \"paper: section 3\"\nmetric = \"lost\"\n\
+               scheme = \"qsccp\"\nwhen = { loss = 0.0 }\nabout = 0\ntolerance = 0";
+    let file = swept("schemes", any);
+    let schemes = |args: &[&str]| -> Vec<(Value, Value)> {
+        let document = reproduced(&[&[&*file, "--seeds", "1"], args].concat());
+        let cases = document["experiments"][0]["cases"].as_array().unwrap().clone();
+        cases.into_iter().map(|mut case| (case["set"][0].take(), case["scheme"].take())).collect()
+    };
+    let case = |set: &str, scheme: &str| (json!(set), json!(scheme));
+    let fixed = [case("axis.loss=0.0", "fixed"), case("axis.loss=0.1", "fixed")];
+    let qsccp = case("axis.loss=0.0", "qsccp");
+    assert_eq!(schemes(&[]), [fixed[0].clone(), qsccp.clone(), fixed[1].clone()]);
+    assert_eq!(schemes(&["--scheme", "qsccp"]), [qsccp]);
+    assert_eq!(schemes(&["--scheme", "fixed"]), fixed);
+}
+
+#[test]
+fn a_scheme_is_compared_with_runs_of_others_that_differ_in_nothing_else() {
+    let file = swept("beside", "less_than = [\"reno\", \"qsccp\"]");
+    for args in [&[][..], &["--scheme", "fixed"]] {
+        let document = reproduced(&[&[&*file, "--seeds", "2"], args].concat());
+        let cases = document["experiments"][0]["cases"].as_array().unwrap();
+        // Of the others nothing is stated, and they are not shown.
+        assert!(cases.iter().all(|case| case["scheme"] == "fixed"), "{cases:?}");
+        let statement = &cases[0]["statements"][0];
+        assert_eq!((&statement["bound"], &statement["stated"]), (&json!("less_than"), &Value::Null));
+        let others = statement["than"].as_array().unwrap();
+        assert_eq!(others.len(), 2);
+        let values = |row: &Value| -> Vec<f64> {
+            row["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        for (other, scheme) in others.iter().zip(["reno", "qsccp"]) {
+            assert_eq!(other["scheme"], scheme);
+            let run = |seed: usize| {
+                let seed = seed.to_string();
+                let run = weir(&["run", &file, "--scheme", scheme, "--seed", &seed, "--json"]);
+                let document: Value = serde_json::from_str(&printed(&run)).unwrap();
+                let links = document["links"].as_array().unwrap();
+                let towards = links.iter().find(|link| link["from"] == "P").unwrap();
+                towards["utilisation"].as_f64().unwrap()
+            };
+            for (seed, value) in values(other).into_iter().enumerate() {
+                assert!((value - run(seed + 1)).abs() < 1e-9, "{scheme}: {value}");
+            }
+        }
+        let own = values(statement);
+        let is_less = |seed: &usize| others.iter().all(|other| own[*seed] < values(other)[*seed]);
+        let held = (0..2).filter(is_less).count();
+        assert_eq!((&statement["held"], &statement["holds"]), (&json!(held), &json!(held == 2)));
+    }
+    let text = printed(&weir(&["reproduce", &file, "--seeds", "1"]));
+    assert!(text.contains("less than reno ("), "{text}");
+}
+
+#[test]
+fn one_run_says_that_it_does_not_compare_schemes() {
+    let file = swept("beside-run", "more_than = \"reno\"");
+    let run = printed(&weir(&["run", &file]));
+    assert!(run.contains("more than reno"), "{run}");
+    let end = "All 2 expectations hold.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
+    assert!(run.contains(end), "{run}");
+    let document: Value = serde_json::from_str(&printed(&weir(&["run", &file, "--json"]))).unwrap();
+    let row = &document["expectations"][0];
+    assert_eq!((&row["holds"], &row["stated"], &row["than"]), (&Value::Null, &Value::Null, &json!(["reno"])));
+    assert!(row["measured"].as_f64().unwrap() > 0.0);
+    let file = swept("beside-unknown", "more_than = [\"reno\", \"pocn\"]");
+    let line = SWEPT.lines().position(|line| line == "PAPER").unwrap() + 1;
+    let place = format!("swept.toml:{line}: expectation.0.more_than: ");
+    refused(&["reproduce", &file], &[&place, "`pocn`", "did you mean `pcon`?"]);
+}
+
+#[test]
+fn what_cannot_be_reproduced_is_refused_with_what_can() {
+    let there = ["papers: qsccp", "qsccp/dumbbell", "examples/minimal"];
+    refused(&["reproduce", "qscp"], &[&there[..], &["called `qscp`; did you mean `qsccp`?"]].concat());
+    refused(&["reproduce", "qsccp/dumbell"], &["did you mean `qsccp/dumbbell`?"]);
+    refused(&["reproduce", "nowhere.toml"], &there);
+    refused(&["reproduce", "examples/minimal", "--scheme", "fixd"], &["fixd", "schemes: "]);
+    refused(
+        &["reproduce", "examples/minimal", "--scheme", "qsccp"],
+        &["nothing is stated about scheme qsccp"],
+    );
+    let silent = changed("reproduce-silent", "Two nodes", "Silent nodes");
+    let text = fs::read_to_string(&silent).unwrap();
+    fs::write(&silent, text.split_once("[[expectation]]").unwrap().0).unwrap();
+    refused(&["reproduce", "examples/minimal", &silent], &["nothing is stated in", &silent]);
+    for seeds in ["0", "-1", "1001", "x"] {
+        refused(&["reproduce", "examples/minimal", "--seeds", seeds], &["--seeds", seeds]);
+    }
+    let file = folder("reproduce-no-folder").join("file");
+    fs::write(&file, "").unwrap();
+    refused(&["reproduce", "--out", file.to_str().unwrap()], &["file is a file, not a folder"]);
+}
+
+// ---- compare
+
+const COMPARE: &[&str] = &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixed", "--set", "duration=2s"];
+
+#[test]
+fn a_comparison_is_one_document_with_the_stated_keys() {
+    let output = weir(&[COMPARE, &["--seeds", "2", "--json", "--set", "link.R2-R3.loss=0.05"]].concat());
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let top = ["periods", "scenario", "schemes", "seeds", "set", "simulated_s", "title"];
+    assert_eq!(keys(&document), top);
+    assert_eq!(document["seeds"], json!([1, 2]));
+    assert_eq!(document["set"], json!(["duration=2s", "link.R2-R3.loss=0.05"]));
+    let schemes = json!([{ "scheme": "qsccp", "report": null }, { "scheme": "fixed", "report": null }]);
+    assert_eq!(document["schemes"], schemes);
+    let period = &document["periods"][0];
+    assert_eq!(keys(period), ["classes", "distances", "from_s", "groups", "links", "to_s"]);
+    let rows = period["classes"].as_array().unwrap();
+    let figures = [
+        "completion_mean_s",
+        "completion_s",
+        "delay_ms",
+        "goodput_bps",
+        "jain",
+        "lost",
+        "name",
+        "retransmitted",
+        "scheme",
+    ];
+    assert_eq!(keys(&rows[0]), figures);
+    assert_eq!(rows.len(), 8);
+    assert_eq!((&rows[0]["name"], &rows[0]["scheme"]), (&json!("EF"), &json!("qsccp")));
+    assert_eq!((&rows[1]["name"], &rows[1]["scheme"]), (&json!("EF"), &json!("fixed")));
+    let lost = &rows[3]["lost"];
+    assert_eq!((keys(lost), &lost["n"]), (vec!["ci95", "mean", "n"], &json!(2)));
+    assert!(lost["mean"].as_f64().unwrap() > 0.0, "{lost}");
+    assert!(rows.iter().any(|row| row["lost"]["ci95"].as_f64().unwrap() > 0.0), "losses are drawn anew");
+    assert_eq!(keys(&rows[0]["delay_ms"]), ["mean", "p99"]);
+    let links = period["links"].as_array().unwrap();
+    assert_eq!(links.len(), 2 * 22);
+    let figures = ["drops", "from", "queue_ms", "rate_bps", "scheme", "to", "utilisation"];
+    assert_eq!(keys(&links[0]), figures);
+}
+
+/// A scheme's figures are the means of those that its runs have one by one.
+#[test]
+fn a_comparison_has_further_windows() {
+    let output = weir(&[COMPARE, &["--seeds", "1", "--json", "--window", "500ms:1s"]].concat());
+    let document: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let last = document["periods"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["from_s"], &last["to_s"]), (&json!(0.5), &json!(1.0)));
+    refused(&[COMPARE, &["--window", "1"]].concat(), &["--window 1: a window is two times"]);
+}
+
+#[test]
+fn a_comparison_has_the_means_of_the_runs() {
+    let loss = ["--set", "link.R2-R3.loss=0.05", "--json"];
+    let compared: Value =
+        serde_json::from_str(&printed(&weir(&[COMPARE, &loss, &["--seeds", "3"]].concat()))).unwrap();
+    let seeds = ["--seed", "1", "--seed", "2", "--seed", "3"];
+    let run = ["run", "qsccp/dumbbell", "--scheme", "fixed", "--set", "duration=2s"];
+    let runs: Value = serde_json::from_str(&printed(&weir(&[&run[..], &loss, &seeds].concat()))).unwrap();
+    for (at, name) in ["EF", "AF2", "AF1", "BE"].into_iter().enumerate() {
+        let of = |run: &Value| run["classes"][at]["goodput_bps"].as_f64().unwrap();
+        let mean = runs.as_array().unwrap().iter().map(of).sum::<f64>() / 3.0;
+        let row = &compared["periods"][0]["classes"][2 * at + 1];
+        assert_eq!((&row["name"], &row["scheme"]), (&json!(name), &json!("fixed")));
+        assert!((row["goodput_bps"]["mean"].as_f64().unwrap() - mean).abs() < 1e-6 * mean);
+    }
+}
+
+#[test]
+fn a_comparison_writes_its_page_and_a_report_a_scheme() {
+    let out = folder("compare-out");
+    let text = printed(&weir(&[COMPARE, &["--seeds", "2", "--out", out.to_str().unwrap()]].concat()));
+    assert!(text.contains("schemes qsccp, fixed") && text.contains("seeds 1, 2"), "{text}");
+    assert!(text.ends_with(&format!("{}\n", out.join("compare.html").display())), "{text}");
+    let page = fs::read_to_string(out.join("compare.html")).unwrap();
+    for scheme in ["qsccp", "fixed"] {
+        assert!(page.contains(&format!("href=\"{scheme}/report.html\"")));
+        assert!(out.join(scheme).join("report.html").exists());
+    }
+    assert!(out.join("compare.json").exists());
+}
+
+#[test]
+fn schemes_that_are_none_or_given_twice_are_refused() {
+    refused(&["compare", "examples/minimal", "--schemes", "qsccp,fixd"], &["did you mean `fixed`?"]);
+    refused(&["compare", "examples/minimal", "--schemes", "fixed,fixed"], &["fixed is given twice"]);
+    refused(&["compare", "examples/minimal"], &["--schemes <A,B,...|all>"]);
+    refused(&["compare", "nowhere", "--schemes", "fixed"], &["nowhere", "papers: qsccp", "qsccp/dumbbell"]);
+    refused(&["compare", "dumbell", "--schemes", "fixed"], &["did you mean `qsccp/dumbbell`?"]);
+    refused(&["compare", "examples/minimal", "--schemes", "all,fixed"], &["all is every scheme"]);
+    refused(&["compare", "--schemes", "fixed"], &["SCENARIO"]);
+}
+
+// ---- compare, several scenarios
+
+fn summary(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(&weir(&[&["compare", "--json"], args].concat()))).unwrap()
+}
+
+/// The same, but for the last digit of numbers, which depends on the order in which they are added.
+fn are_alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len() && one.iter().all(|(key, value)| are_alike(value, &other[key]))
+        }
+        (Value::Number(one), Value::Number(other)) => {
+            let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
+            (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
+        }
+        _ => one == other,
+    }
+}
+
+#[test]
+fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
+    let file = holding("compare-several");
+    let args = ["examples/minimal", "--schemes", "fixed,qsccp", "--seeds", "2", "--set", "duration=2s"];
+    let document = summary(&[&[&*file], &args[..]].concat());
+    assert_eq!(keys(&document), ["command", "scenarios", "schemes", "seeds", "version"]);
+    let command =
+        format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set \"duration=2s\"");
+    assert_eq!(document["command"], json!(command));
+    assert_eq!(document["schemes"], json!(["fixed", "qsccp"]));
+    let [swept, minimal] = &document["scenarios"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert_eq!(keys(swept), ["others", "points", "scenario", "source", "title"]);
+    let sets = |scenario: &Value| -> Vec<Value> {
+        scenario["points"].as_array().unwrap().iter().map(|point| point["set"].clone()).collect()
+    };
+    assert_eq!(sets(swept), [json!(["axis.loss=0.0"]), json!(["axis.loss=0.1"])]);
+    assert_eq!(sets(minimal), [json!([])]);
+    let point = &swept["points"][1];
+    assert_eq!((&point["page"], &point["left_out"]), (&Value::Null, &json!([])));
+    // As the point by itself.
+    let alone = summary(&[&[&*file, "--set", "axis.loss=0.1"], &args[1..]].concat());
+    let period = &alone["periods"][0];
+    for (at, row) in point["periods"][0]["rows"].as_array().unwrap().iter().enumerate() {
+        let class = &period["classes"][at];
+        for figure in ["scheme", "goodput_bps", "lost", "retransmitted", "delay_ms"] {
+            assert!(
+                are_alike(&row[figure], &class[figure]),
+                "{figure}: {} and {}",
+                row[figure],
+                class[figure]
+            );
+        }
+        let utilisation = &period["links"].as_array().unwrap()[2 + at]["utilisation"];
+        assert_eq!(&row["utilisation"], utilisation, "from P to C");
+    }
+    assert!(point["periods"][0]["optimum_bps"].as_f64().unwrap() > 8e6);
+}
+
+#[test]
+fn who_sets_an_axis_has_picked_its_point() {
+    let file = holding("compare-picked");
+    let document =
+        summary(&[&file, "examples/minimal", "--schemes", "fixed", "--seeds", "1", "--set", "duration=1s"]);
+    assert_eq!(document["scenarios"][0]["points"].as_array().unwrap().len(), 2);
+    let other = swept("compare-picked-other", "at_least = 0.9");
+    let document = summary(&[&file, &other, "--schemes", "fixed", "--seeds", "1", "--set", "axis.loss=0.1"]);
+    for scenario in document["scenarios"].as_array().unwrap() {
+        let [point] = &scenario["points"].as_array().unwrap()[..] else { panic!("{scenario}") };
+        assert_eq!(point["set"], json!([]));
+        assert!(point["periods"][0]["rows"][0]["lost"]["mean"].as_f64().unwrap() > 0.0);
+    }
+}
+
+/// What a scenario asks of one scheme, when its goodput settles, is measured of all, and is in no run's own document.
+#[test]
+fn a_summary_says_of_every_scheme_when_its_goodput_settled() {
+    let settle = "at_least = 0.9\n[[expectation]]\nsource = \"assumed: soon\"\nmetric = \"settle\"\n\
+                  scheme = \"fixed\"\nat_most = \"2 s\"";
+    let file = swept("compare-settle", settle);
+    let out = folder("compare-settle-out");
+    let args = ["--schemes", "qsccp,fixed", "--seeds", "2", "--out", out.to_str().unwrap()];
+    let document = summary(&[&[&*file, "examples/minimal"], &args[..]].concat());
+    for row in document["scenarios"][0]["points"][0]["periods"][0]["rows"].as_array().unwrap() {
+        assert_eq!(row["settle_s"]["n"], json!(2), "{row}");
+    }
+    let page = document["scenarios"][0]["points"][0]["page"].as_str().unwrap();
+    let run = |scheme: &str| -> Value {
+        let file = out.join(page).with_file_name(scheme).join("run.json");
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+    };
+    let settling = |run: &Value| {
+        let rows = run["expectations"].as_array().unwrap();
+        rows.iter().filter(|row| row["what"].as_str().unwrap().starts_with("time to settle")).count()
+    };
+    assert_eq!((settling(&run("fixed")), settling(&run("qsccp"))), (1, 0));
+}
+
+#[test]
+fn a_summary_writes_its_tables_and_a_page_a_point() {
+    let out = folder("compare-summary-out");
+    let file = holding("compare-summary");
+    let args = ["--schemes", "all", "--seeds", "1", "--set", "duration=1s", "--out", out.to_str().unwrap()];
+    let text = printed(&weir(&[&["compare", &*file, "examples/minimal"], &args[..]].concat()));
+    let heading = format!("{} schemes on 2 scenarios", weir_schemes::SCHEMES.len());
+    assert!(text.contains(&heading) && text.contains("over loss, "), "{text}");
+    assert!(text.ends_with(&format!("{}\n", out.join("compare.html").display())), "{text}");
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("compare.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("compare.html")).unwrap();
+    for point in
+        document["scenarios"].as_array().unwrap().iter().flat_map(|one| one["points"].as_array().unwrap())
+    {
+        let own = point["page"].as_str().unwrap();
+        assert!(page.contains(&format!("href=\"{own}\"")), "{own}");
+        for file in ["compare.html", "compare.json", "qsccp/report.html", "bbr/run.json"] {
+            assert!(out.join(own).with_file_name(file).exists(), "{own}: {file}");
+        }
+    }
+    let tables = fs::read_to_string(out.join("compare.md")).unwrap();
+    for scheme in document["schemes"].as_array().unwrap() {
+        let scheme = scheme.as_str().unwrap();
+        assert!(
+            tables.contains(&format!("\n| {scheme} | ")) && tables.contains(&format!("|  | {scheme} | "))
+        );
+    }
+    assert!(tables.contains("\n### examples/minimal\n"), "{tables}");
+}
+
+/// Both nodes of the minimal example.
+const ENDS: &str = "name = [\"alice\", \"bob\"]";
+
+/// Another consumer of what alice fetches, and a statement about the rate of Data for one of them, which no
+/// run can tell.
+const TWO_OF_ONE_PREFIX: &str = r#"
+[[node]]
+name = "carol"
+[[link]]
+ends = ["carol", "bob"]
+rate = "1 Mb/s"
+delay = "1 ms"
+[[flow]]
+name = "again"
+consumer = "carol"
+producer = "bob"
+prefix = "/video"
+[[expectation]]
+source = "assumed: a test"
+scheme = "*"
+metric = "data_rate"
+flow = "again"
+link = "bob->carol"
+at_least = "900 kb/s"
+"#;
+
+#[test]
+fn what_no_scheme_can_run_is_left_out_with_its_reason() {
+    let refused_one = changed("compare-refused", ENDS, &format!("{ENDS}\n{TWO_OF_ONE_PREFIX}"));
+    let args = ["--schemes", "fixed,qsccp", "--seeds", "1", "--set", "duration=1s"];
+    let document = summary(&[&[&*refused_one, "examples/minimal"], &args[..]].concat());
+    let left_out = document["scenarios"][0]["points"][0]["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 2);
+    assert!(left_out[0]["why"].as_str().unwrap().contains("cannot be told by consumer"), "{left_out:?}");
+    assert_eq!(document["scenarios"][1]["points"][0]["left_out"], json!([]));
+    let out = folder("compare-refused-out");
+    let text = ["--out", out.to_str().unwrap()];
+    let text =
+        printed(&weir(&[&["compare", &*refused_one, "examples/minimal"], &args[..], &text[..]].concat()));
+    assert!(text.contains("– fixed cannot run here: "), "{text}");
+    let other = changed("compare-refused-too", ENDS, &format!("{ENDS}\n{TWO_OF_ONE_PREFIX}"));
+    refused(
+        &[&["compare", &*refused_one, &*other], &args[..]].concat(),
+        &["no scheme can run any of these scenarios", "cannot be told by consumer"],
+    );
+}
+
+#[test]
+fn one_scenario_is_compared_as_it_stands_whatever_its_axes() {
+    let document = summary(&[&holding("compare-stands"), "--schemes", "all", "--seeds", "1"]);
+    assert_eq!(document["schemes"].as_array().unwrap().len(), weir_schemes::SCHEMES.len());
+    assert_eq!((&document["set"], keys(&document)[0]), (&json!([]), "periods"));
+}
+
+// ---- run
+
+#[test]
+fn several_seeds_of_a_run_end_with_their_means() {
+    let out = folder("run-means");
+    let run = ["run", "examples/minimal", "--set", "duration=3s", "--out", out.to_str().unwrap()];
+    let text = printed(&weir(&[&run[..], &["--seed", "3", "--seed", "5"]].concat()));
+    assert_eq!(text.matches("\nOver 2 seeds\n").count(), 1, "{text}");
+    assert!(!printed(&weir(&run)).contains("Over "));
+}

@@ -1,0 +1,87 @@
+//! The reference of the forwarder's file and the default file are those of the code. To write them anew:
+//! `WEIR_WRITE_REFERENCE=1 cargo test -p weir-forwarder --test suite documents`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use weir_forwarder::config::{Change, Config, reference};
+
+const BEGIN: &str = "<!-- generated from the code: begin -->\n";
+const END: &str = "<!-- generated from the code: end -->\n";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn compare(file: &str, make: impl Fn(&str) -> String) {
+    let path = root().join(file);
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    let wanted = make(&committed);
+    if std::env::var_os("WEIR_WRITE_REFERENCE").is_some() {
+        fs::write(&path, wanted).expect("the file is written");
+        return;
+    }
+    assert!(committed == wanted, "{file} is not that of the code; see the head of this test");
+}
+
+fn default_file() -> String {
+    let path = root().join("packaging/weir.toml");
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, "weir.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The text with the lines that begin so as lines of the file.
+fn uncomment(text: &str, is_key: impl Fn(&str) -> bool) -> String {
+    let line = |line: &str| match line.strip_prefix('#') {
+        Some(rest) if is_key(rest) => rest.trim_start().to_owned(),
+        _ => line.to_owned(),
+    };
+    text.lines().map(|l| line(l) + "\n").collect()
+}
+
+#[test]
+fn the_reference_has_the_keys_of_the_code() {
+    compare("docs/reference/forwarder-config.md", |committed| {
+        let (before, rest) = committed.split_once(BEGIN).expect("the generated part has its beginning");
+        let (_, after) = rest.split_once(END).expect("the generated part has its end");
+        format!("{before}{BEGIN}\n{}\n{END}{after}", reference::markdown())
+    });
+}
+
+#[test]
+fn the_default_file_is_that_of_the_code() {
+    compare("packaging/weir.toml", |_| reference::default_file());
+}
+
+#[test]
+fn the_default_file_says_the_defaults() {
+    let text = default_file();
+    assert!(Change::between(&Config::default(), &parse(&text)).is_empty());
+    let given = uncomment(&text, |rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+    assert!(
+        given.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).count() > 25,
+        "{given}"
+    );
+    let change = Change::between(&Config::default(), &parse(&given));
+    assert!(change.is_empty(), "{change:?}");
+}
+
+#[test]
+fn the_examples_in_the_default_file_are_right() {
+    let is_key = |rest: &str| {
+        let rest = rest.trim_start();
+        let key = rest.split(" = ").next().unwrap_or_default();
+        rest.starts_with("[[")
+            || rest.contains(" = ")
+                && key.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())
+    };
+    let text = uncomment(&default_file(), is_key).replace("localhop = false", "localhop = true");
+    let text = text.replace("trusted_keys = []", "trusted_keys = [\"operator.cert\"]");
+    let config = parse(&text);
+    assert_eq!((config.face.len(), config.routes.len(), config.strategies.len()), (1, 1, 1));
+    assert!(config.metrics.is_some() && config.capture.is_some() && config.record.is_some());
+    assert_eq!(config.faces.ethernet.options.mtu, Some(1420));
+}

@@ -1,0 +1,25 @@
+//! The forwarder. One program, since each would be linked anew with all that it stands on.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+#[cfg(unix)]
+mod client;
+mod documents;
+#[cfg(unix)]
+mod hostile;
+mod input;
+mod management;
+mod management_input;
+#[cfg(unix)]
+#[path = "../mock/mod.rs"]
+mod mock;
+mod observation_corpus;
+#[cfg(unix)]
+mod replay;
+mod rib;
+#[cfg(unix)]
+#[path = "../running/mod.rs"]
+mod running;
+#[cfg(unix)]
+#[path = "../mock/server.rs"]
+mod server;

@@ -1,0 +1,224 @@
+//! Two worlds: what a running forwarder was told, told to the core again, gives the same actions.
+
+use std::fs;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::running::{Folder, Peer, Producer, Running, SECOND, name};
+use proptest::prelude::*;
+use weir_core::seam::DropReason;
+use weir_core::units::Time;
+use weir_forwarder::record::{Entry, Recording};
+use weir_forwarder::replay::{DifferenceKind, Replayed, replay};
+use weir_management::{ControlParameters, Module};
+use weir_packet::{Data, Interest, LpPacket, ServiceClass};
+
+const INTERESTS: u64 = 600;
+
+/// What a forwarder with these options records of busy traffic: consumers of several classes, one of which
+/// goes away in the middle of it, a producer that leaves Interests unanswered, a route that changes.
+fn recording(label: &str, scheme: &str, face: &str) -> Vec<u8> {
+    let folder = Folder::new(label);
+    let file = folder.path("inputs.record");
+    let ((first, a), (second, b)) = (Peer::udp(), Peer::udp());
+    let forwarder = Running::start(
+        &folder,
+        &format!(
+            "[record]\npath = \"{}\"\n[tables]\ncontent_store_packets = 50\n{scheme}\n\
+             [[face]]\nname = \"a\"\nremote = \"udp4://{a}\"\n{face}\n\
+             [[face]]\nname = \"b\"\nremote = \"udp4://{b}\"\nscheme = {{ }}\n{face}\n\
+             [[route]]\nprefix = \"/a\"\nface = \"a\"\ncost = 1\n\
+             [[route]]\nprefix = \"/b\"\nface = \"b\"\n",
+            file.display()
+        ),
+    );
+    first.know(forwarder.udp);
+    second.know(forwarder.udp);
+    let producers = [Producer::start(first, 1000, 7), Producer::start(second, 300, 5)];
+    let (mut staying, mut leaving) = (forwarder.connect(), forwarder.connect());
+    let classes = [ServiceClass::Ef, ServiceClass::Af2, ServiceClass::Be];
+    let mut client = forwarder.client();
+    let mut got = 0;
+    for number in 0..INTERESTS {
+        let prefix = if number % 3 == 0 { "/b" } else { "/a" };
+        // Some names twice: from the content store, aggregated, or sent again.
+        let asked = name(&format!("{prefix}/{}", number - number % 4 / 3));
+        staying.ask(&asked, 150, Some(classes[number as usize % 3]));
+        if number < INTERESTS / 2 {
+            leaving.ask(&name(&format!("/a/other/{number}")), 4000, None);
+        }
+        if number % 50 == 0 {
+            let bare = Interest::new(name("/a/without/nonce").view()).to_vec();
+            staying.send(&bare);
+            staying.ask(&name("/nowhere"), 100, None);
+        }
+        if number == INTERESTS / 2 {
+            // Its Interests are pending, and Data come for them.
+            drop(std::mem::replace(&mut leaving, forwarder.connect()));
+            let faces = client.faces().unwrap();
+            let face = faces.iter().find(|face| face.status.remote.ends_with(&b.to_string()));
+            let face = face.map(|face| face.status.number);
+            let route = ControlParameters {
+                name: Some(name("/a")),
+                face,
+                cost: Some(0),
+                ..ControlParameters::default()
+            };
+            client.command(Module::Rib, "register", &route).unwrap();
+        }
+        if number == INTERESTS * 3 / 4 {
+            let chosen = ControlParameters {
+                name: Some(name("/a")),
+                strategy: Some(name("/localhost/nfd/strategy/multicast")),
+                ..ControlParameters::default()
+            };
+            client.command(Module::StrategyChoice, "set", &chosen).unwrap();
+            let erased =
+                ControlParameters { name: Some(name("/b")), count: Some(9), ..ControlParameters::default() };
+            client.command(Module::Cs, "erase", &erased).unwrap();
+        }
+        while staying.receive(Duration::from_millis(1)).is_some() {
+            got += 1;
+        }
+    }
+    while staying.receive(SECOND / 4).is_some() {
+        got += 1;
+    }
+    assert!(got > INTERESTS / 2, "{got}");
+    producers.into_iter().for_each(|producer| drop(producer.stop()));
+    forwarder.stop();
+    fs::read(file).unwrap()
+}
+
+fn best_route() -> &'static [u8] {
+    static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+    let strategy = "[[strategy]]\nprefix = \"/\"\nstrategy = \"best-route\"\n";
+    FILE.get_or_init(|| recording("replay-best-route", strategy, ""))
+}
+
+fn qsccp() -> &'static [u8] {
+    static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+    let rate = "rate = \"3 Mb/s\"\nqueue = 20";
+    FILE.get_or_init(|| recording("replay-qsccp", "[scheme]\nname = \"qsccp\"\n", rate))
+}
+
+fn run(file: &[u8]) -> Replayed {
+    replay(Recording::read(file).unwrap()).unwrap()
+}
+
+fn check_identical(file: &[u8]) -> Replayed {
+    let replayed = run(file);
+    assert_eq!(replayed.difference, None, "{}", replayed.difference.as_ref().unwrap());
+    assert!(replayed.is_ended && replayed.rest == 0, "{replayed:?}");
+    assert!(replayed.packets > INTERESTS && replayed.actions() > INTERESTS, "{replayed:?}");
+    assert!(replayed.hashes > 10 && replayed.deadlines > 20, "{replayed:?}");
+    // Faces of three applications and a manager, two neighbours; routes and strategies.
+    assert!(replayed.changes > 10, "{replayed:?}");
+    let (from, to) = replayed.span.unwrap();
+    assert!(to > from);
+    replayed
+}
+
+#[test]
+fn what_best_route_was_told_gives_the_same_actions_again() {
+    let replayed = check_identical(best_route());
+    assert!(replayed.drops[DropReason::NoRoute as usize] == 0 && replayed.delivered > INTERESTS / 2);
+}
+
+#[test]
+fn what_qsccp_was_told_gives_the_same_actions_again() {
+    let replayed = check_identical(qsccp());
+    assert!(replayed.transmitted > 100, "{replayed:?}");
+}
+
+/// Where the entries of a recording begin.
+fn entries(file: &[u8]) -> Vec<(usize, Entry<'_>)> {
+    let mut entries = Recording::read(file).unwrap().entries;
+    let mut all = Vec::new();
+    loop {
+        let at = file.len() - entries.rest();
+        let Some(entry) = entries.next() else { return all };
+        all.push((at, entry.unwrap().entry));
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_replays_to_its_last_whole_entry() {
+    let file = qsccp();
+    let all = entries(file);
+    for (place, (at, _)) in all.iter().enumerate().skip(5).step_by(all.len() / 20) {
+        for more in [0, 1, 5] {
+            let replayed = run(&file[..at + more]);
+            assert_eq!((replayed.entries, replayed.rest), (place as u64, more));
+            assert!(replayed.difference.is_none() && !replayed.is_ended);
+        }
+    }
+}
+
+/// Every Data that somebody waits for leaves, and one that nobody waits for is dropped: its content counts.
+#[test]
+fn a_packet_with_another_byte_is_found_to_differ() {
+    let file = best_route();
+    let all = entries(file);
+    let mut tried = 0;
+    for pair in all.windows(2) {
+        let [(from, Entry::Packet { frame, .. }), (to, _)] = pair else { continue };
+        let packet = LpPacket::decode(frame).unwrap().fragment.unwrap();
+        // Who asked for the others has gone.
+        let Some(data) = Data::decode(packet).ok().filter(|data| data.name.len() == 2) else { continue };
+        if data.payload().len() < 100 || tried > 60 {
+            continue;
+        }
+        let mut changed = file.to_vec();
+        changed[to - 50] ^= 0x10;
+        let difference = run(&changed).difference;
+        assert!(difference.is_some(), "byte {} of the packet {} at {from}", to - 50 - from, data.name);
+        tried += 1;
+    }
+    assert!(tried > 50, "{tried}");
+}
+
+#[test]
+fn another_seed_another_parameter_and_a_face_that_is_missing_are_found() {
+    let file = qsccp();
+    let all = entries(file);
+    let (at, _) = all.iter().find(|(_, entry)| matches!(entry, Entry::AddLink { .. })).unwrap();
+    let (_, after) = (at, all.iter().find(|(from, _)| from > at).unwrap().0);
+    let without = [&file[..*at], &file[after..]].concat();
+    let difference = run(&without).difference.unwrap();
+    assert!(
+        matches!(difference.kind, DifferenceKind::Face(_) | DifferenceKind::Impossible(_)),
+        "{difference}"
+    );
+    let mut recording = Recording::read(file).unwrap();
+    recording.header.seed ^= 1;
+    let difference = replay(recording).unwrap().difference.unwrap();
+    assert!(matches!(difference.kind, DifferenceKind::Actions { since: 0 }), "{difference}");
+    let mut recording = Recording::read(file).unwrap();
+    recording.header.scheme = "fixed".to_owned();
+    assert!(replay(recording).unwrap().difference.is_some_and(|difference| difference.at > Time::ZERO));
+    let mut recording = Recording::read(file).unwrap();
+    recording.header.scheme = "none-such".to_owned();
+    assert!(replay(recording).unwrap_err().to_string().contains("`none-such`"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is wrong with a file, there is an answer.
+    #[test]
+    fn a_damaged_recording_breaks_nothing(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        cut: prop::sample::Index,
+    ) {
+        let mut file = qsccp().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        file.truncate(file.len() - cut.index(file.len() / 2));
+        if let Ok(recording) = Recording::read(&file) {
+            let _ = replay(recording);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The FIB that follows from the RIB, against a model that computes all of it from the rules.
+
+use std::collections::BTreeMap;
+
+use crate::mock::{Mock, face};
+use proptest::prelude::*;
+use weir_core::units::{Span, Time};
+use weir_forwarder::management::{Rib, Route};
+use weir_management::RouteFlags;
+use weir_management::status::{FaceNumber, FaceScope};
+use weir_packet::Name;
+
+type Key = (String, FaceNumber, u64);
+type Model = BTreeMap<Key, (u64, RouteFlags, Time)>;
+
+/// The next hops of a prefix by the rules, without any table: its own routes, then those of shorter
+/// prefixes one after the other.
+fn next_hops(model: &Model, prefix: &str) -> BTreeMap<FaceNumber, u64> {
+    let mut hops = BTreeMap::new();
+    let mut here = prefix.to_owned();
+    loop {
+        let mut level: BTreeMap<FaceNumber, u64> = BTreeMap::new();
+        let mut is_captured = false;
+        for ((name, face, _), (cost, flags, _)) in model {
+            if *name != here {
+                continue;
+            }
+            is_captured |= flags.capture;
+            if name == prefix || flags.child_inherit {
+                let cheapest = level.entry(*face).or_insert(*cost);
+                *cheapest = (*cheapest).min(*cost);
+            }
+        }
+        for (face, cost) in level {
+            hops.entry(face).or_insert(cost);
+        }
+        if is_captured || here == "/" {
+            return hops;
+        }
+        let end = here.rfind('/').unwrap();
+        here = if end == 0 { "/".to_owned() } else { here[..end].to_owned() };
+    }
+}
+
+fn fib(model: &Model) -> BTreeMap<Name, BTreeMap<FaceNumber, u64>> {
+    let prefixes = model.keys().map(|key| &key.0);
+    prefixes.map(|prefix| (prefix.parse().unwrap(), next_hops(model, prefix))).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(Key, u64, RouteFlags, Option<u64>),
+    Remove(Key),
+    Lose(FaceNumber),
+    Wait(u64),
+}
+
+fn prefix() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["/", "/a", "/a/a", "/a/a/a", "/a/b", "/a/b/a/b", "/b", "/b/a", "/ab", "/a/ab"])
+        .prop_map(str::to_owned)
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    (prefix(), 1..4_u64, 0..2_u64)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let flags = (any::<bool>(), prop::bool::weighted(0.2));
+    let flags = flags.prop_map(|(child_inherit, capture)| RouteFlags { child_inherit, capture });
+    prop_oneof![
+        6 => (key(), 0..4_u64, flags, prop::option::of(1..50_u64)).prop_map(|(k, c, f, e)| Step::Add(k, c, f, e)),
+        3 => key().prop_map(Step::Remove),
+        1 => (1..4_u64).prop_map(Step::Lose),
+        1 => (1..60_u64).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_fib_is_always_that_of_the_rules(steps in prop::collection::vec(step(), 1..40)) {
+        let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100), Model::new());
+        let mut now = Time::ZERO;
+        for step in steps {
+            match step {
+                Step::Add((prefix, face, origin), cost, flags, lives_ms) => {
+                    let expires = lives_ms.map_or(Time::NEVER, |ms| now + Span::from_millis(ms));
+                    let name = prefix.parse().unwrap();
+                    rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, &mut mock).unwrap();
+                    model.insert((prefix, face, origin), (cost, flags, expires));
+                }
+                Step::Remove((prefix, face, origin)) => {
+                    rib.remove(&prefix.parse().unwrap(), face, origin, &mut mock);
+                    model.remove(&(prefix, face, origin));
+                }
+                Step::Lose(face) => {
+                    rib.remove_face(face, &mut mock);
+                    model.retain(|key, _| key.1 != face);
+                }
+                Step::Wait(ms) => {
+                    now += Span::from_millis(ms);
+                    rib.expire(now, &mut mock);
+                    model.retain(|_, route| route.2 > now);
+                }
+            }
+            prop_assert_eq!(&mock.fib, &fib(&model));
+            prop_assert_eq!(rib.len(), model.len());
+            let next = model.values().map(|route| route.2).min().unwrap_or(Time::NEVER);
+            prop_assert_eq!(rib.next_deadline(), next);
+        }
+    }
+
+    /// Whatever a full FIB refuses: a route that is refused leaves everything as it was.
+    #[test]
+    fn a_full_fib_leaves_what_was_there(keys in prop::collection::vec(key(), 1..30), room in 1..5_usize) {
+        let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100), Model::new());
+        mock.max_fib = room;
+        let flags = RouteFlags::default();
+        for (prefix, face, origin) in keys {
+            let route = Route {
+                prefix: prefix.parse().unwrap(), face, origin, cost: 0, flags, expires: Time::NEVER,
+            };
+            if rib.add(&route, &mut mock).is_ok() {
+                model.insert((prefix, face, origin), (0, flags, Time::NEVER));
+            }
+            prop_assert_eq!(&mock.fib, &fib(&model));
+            prop_assert_eq!(rib.len(), model.len());
+        }
+    }
+}
+
+#[test]
+fn the_longest_prefix_wins_then_the_cheapest_route_and_a_capture_ends_it() {
+    let (mut mock, mut rib) = (Mock::new(), Rib::new(100));
+    mock.faces.insert(4, face(4, "udp4://10.0.0.4:6363", FaceScope::NonLocal));
+    let mut add = |prefix: &str, face, origin, cost, bits| {
+        let prefix = prefix.parse().unwrap();
+        let flags = RouteFlags::from_bits(bits);
+        let route = Route { prefix, face, origin, cost, flags, expires: Time::NEVER };
+        rib.add(&route, &mut mock).unwrap();
+    };
+    add("/", 1, 0, 10, 1);
+    add("/", 2, 0, 20, 1);
+    add("/", 3, 0, 30, 0);
+    add("/a", 2, 0, 90, 1);
+    add("/a", 2, 65, 25, 1);
+    add("/a/b", 4, 0, 5, 1);
+    add("/a/b/c", 3, 0, 0, 2);
+    add("/a/b/c/d", 3, 0, 1, 0);
+    assert_eq!(mock.next_hops("/"), [(1, 10), (2, 20), (3, 30)]);
+    assert_eq!(mock.next_hops("/a"), [(1, 10), (2, 25)]);
+    assert_eq!(mock.next_hops("/a/b"), [(1, 10), (2, 25), (4, 5)]);
+    assert_eq!(mock.next_hops("/a/b/c"), [(3, 0)], "a capture inherits nothing");
+    assert_eq!(mock.next_hops("/a/b/c/d"), [(3, 1)], "nor does what is below it");
+}

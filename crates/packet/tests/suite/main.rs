@@ -1,0 +1,9 @@
+//! The codec. One program, since each would be linked anew with all that it stands on.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod format;
+mod fuzz_corpus;
+mod link_rules;
+mod round_trips;
+mod vectors;

@@ -1,0 +1,8 @@
+//! The reader of scenario files. One program, since each would be linked anew with all that it stands on.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod documents;
+mod errors;
+mod experiments;
+mod properties;
