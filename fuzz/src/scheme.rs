@@ -12,8 +12,9 @@ use weir_core::packet::{FlowKey, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::params::Params;
 use weir_core::seam::{
-    DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, Gauge, LossEvent,
-    Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent, Scheme, SendEvent,
+    DataReceived, DequeueEvent, Drops, EnqueueEvent, FaceConfig, FlowConfig, FlowControl, FlowDeadline,
+    Gauge, LossEvent, Next, NodeConfig, Permit, PermitEvent, PrefixRemoved, Queue, QueueLimit, ReceiveEvent,
+    Scheme, SendEvent,
 };
 use weir_core::tables::cs::{ContentStore, CsPolicy};
 use weir_core::units::{Bytes, Rate, Span, Time};
@@ -211,6 +212,10 @@ pub fn flow_control(bytes: &[u8]) {
         while !choices.is_over() {
             let spans = [0, 1_000, 1_000_000, 50_000_000, 1_000_000_000, 10_000_000_000];
             now += Span::from_nanos(choices.of(&spans));
+            if control.next_deadline() <= now {
+                control.on_deadline(&mut FlowDeadline { now, pending, lost: 0..0 });
+                assert!(control.next_deadline() > now, "{name}: what is due is done");
+            }
             let segment = next.saturating_sub(choices.number() % 100);
             let tag = tags.get(segment as usize).copied().unwrap_or(u32::MAX);
             let size = Bytes::new(choices.of(&[1100, 0, 1, 8800]));
@@ -250,6 +255,8 @@ pub fn flow_control(bytes: &[u8]) {
                         tag,
                         pending,
                         highest_sent: next,
+                        oldest_missing: next.saturating_sub(choices.number() % 100),
+                        lost: 0..0,
                         expected_size: size,
                         random: &mut random,
                     });

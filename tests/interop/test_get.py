@@ -61,7 +61,7 @@ class TheirForwarder(unittest.TestCase):
     @row("ndnd", "`weir get` through ndnd's forwarder, with every scheme")
     def test_a_file_through_it_with_every_scheme(self):
         publish(self.host, self.ndnd.unix, "/get/file")
-        for scheme in ["bbr", "cubic", "reno", "bic", "qsccp", "pcon", "mircc", "omcc-rf", "e2e-aqm", "fixed"]:
+        for scheme in ["bbr", "cubic", "reno", "bic", "qsccp", "pcon", "mircc", "omcc-rf", "e2e-aqm", "tcp-newreno", "fixed"]:
             with self.subTest(scheme=scheme):
                 self.assertEqual(get(self.host, self.ndnd.unix, "/get/file", "--scheme", scheme), FILE)
         self.assertTrue(self.ndnd.is_running())

@@ -362,7 +362,7 @@ def no_data_is_lost(_, real):
 
 # Reasons of packets that were to leave: faces count these too.
 ON_THE_WAY_OUT = ("link queue full", "flow queue full", "class queue full", "pushed out by a more urgent packet",
-                  "queued beyond its Interest lifetime", "lost on the link", "face down")
+                  "dropped by queue management", "queued beyond its Interest lifetime", "lost on the link", "face down")
 
 
 def frames_lost(real):

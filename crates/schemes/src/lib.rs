@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod bench;
+mod codel;
 pub mod dpccp;
 pub mod e2e_aqm;
 pub mod fixed;
@@ -20,6 +21,7 @@ pub mod qsccp;
 pub mod registry;
 pub mod resolve;
 mod rfa;
+pub mod tcp_newreno;
 mod window;
 
 pub use registry::{Entry, FETCHING, PLAIN, SCHEMES, find};

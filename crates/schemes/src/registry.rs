@@ -71,6 +71,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::dpccp::ENTRY,
     crate::e2e_aqm::ENTRY,
     crate::ndn_qsf::ENTRY,
+    crate::tcp_newreno::ENTRY,
     crate::window::reno::ENTRY,
     crate::window::bic::ENTRY,
     crate::window::cubic::ENTRY,

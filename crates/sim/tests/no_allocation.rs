@@ -89,7 +89,7 @@ fn schemes_that_steer_or_label_paths_allocate_nothing_per_packet() {
 
 #[test]
 fn windows_and_marks_allocate_nothing_per_packet() {
-    for scheme in ["pcon", "cubic", "bbr", "e2e-aqm"] {
+    for scheme in ["pcon", "cubic", "bbr", "e2e-aqm", "tcp-newreno"] {
         let default = format!("scheme.default={scheme}");
         allocates_nothing_per_packet("qsccp/dumbbell", &[&default], 10, 60);
     }

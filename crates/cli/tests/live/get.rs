@@ -101,6 +101,23 @@ fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {
     assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"ndn-qsf".into(), &3_000_000.into()));
 }
 
+/// CoDel drops Data at the queue of the link, and the consumer asks for them again.
+#[test]
+fn a_file_comes_under_tcp_newreno_over_a_link_whose_queue_drops() {
+    let folders = ["cli-get-tcp-near", "cli-get-tcp-far"].map(Folder::new);
+    let scheme = "[scheme]\nname = \"tcp-newreno\"\n";
+    let near = Running::start(&folders[0], scheme);
+    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"100 Mb/s\"\n", near.udp);
+    let far = Running::start(&folders[1], &format!("{scheme}{face}"));
+    let _put = publish(&folders[1], "/movies/t", 6_000_000, &[]);
+    succeeds(&folders[0], &["route", "add", "/movies", &format!("udp4://{}", far.udp)]);
+    let output = succeeds(&folders[0], &["get", "/movies/t", "--scheme", "tcp-newreno", "--json"]);
+    assert!(output.stdout == pattern(6_000_000));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&told["scheme"], &told["delivered_bytes"]), (&"tcp-newreno".into(), &6_000_000.into()));
+    assert!(told["retransmitted"].as_u64().unwrap() > 0, "{told}");
+}
+
 #[test]
 fn what_cannot_be_is_an_error_that_says_why() {
     let folder = Folder::new("cli-get-errors");

@@ -475,16 +475,18 @@ to = "6 s"
 source = "assumed: a test"
 "#;
 
-#[test]
-fn a_consumer_that_is_told_of_a_queue_keeps_it_as_short_as_in_the_simulator() {
-    let folders = ["traffic-aqm-near", "traffic-aqm-far"].map(Folder::new);
-    let scheme = "[scheme]\nname = \"e2e-aqm\"\n";
-    let near = Running::start(&folders[0], scheme);
-    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"4 Mb/s\"\n", near.udp);
-    let far = Running::start(&folders[1], &format!("{scheme}{face}"));
+/// Under this scheme and at this rate goodput is as in the simulator, and the queue as short.
+fn keeps_a_queue_as_short_as_in_the_simulator(scheme: &str, rate: &str) {
+    let folders = ["near", "far"].map(|end| Folder::new(&format!("traffic-{scheme}-{end}")));
+    let config = format!("[scheme]\nname = \"{scheme}\"\n");
+    let near = Running::start(&folders[0], &config);
+    let face = format!("[[face]]\nname = \"near\"\nremote = \"udp4://{}\"\nrate = \"{rate}\"\n", near.udp);
+    let far = Running::start(&folders[1], &format!("{config}{face}"));
     let uri = format!("udp4://{}", far.udp);
     assert!(weir(&["route", "add", "/traffic", &uri, "--socket", &socket(&near)]).status.success());
-    let file = scenario("traffic-aqm", |_| BOTTLENECK.to_owned());
+    let file = scenario(&format!("traffic-{scheme}"), |_| {
+        BOTTLENECK.replace("e2e-aqm", scheme).replace("rate = \"4 Mb/s\"", &format!("rate = \"{rate}\""))
+    });
     let sockets = [format!("carol={}", socket(&far)), socket(&near)];
     let (real, _) = done(&[&file, "--socket", &sockets[0], "--socket", &sockets[1]]);
     let simulated: Value = serde_json::from_str(&printed(&weir(&["run", &file, "--json"]))).unwrap();
@@ -492,8 +494,19 @@ fn a_consumer_that_is_told_of_a_queue_keeps_it_as_short_as_in_the_simulator() {
         [real, simulated].map(|document| flow(&document["windows"][0], "alice", "/traffic/file").clone());
     let delay = |row: &Value| row["delay_ms"]["mean"].as_f64().unwrap();
     assert!((goodput(&real) / goodput(&simulated) - 1.0).abs() < 0.1, "{real}\n{simulated}");
-    // Not the 2 s of a full queue: that of the simulator, and what a busy machine adds.
+    // Not the time of a full queue: that of the simulator, and what a busy machine adds.
     assert!(delay(&simulated) < 20.0 && delay(&real) < delay(&simulated) + 30.0, "{real}\n{simulated}");
+}
+
+#[test]
+fn a_consumer_that_is_told_of_a_queue_keeps_it_as_short_as_in_the_simulator() {
+    keeps_a_queue_as_short_as_in_the_simulator("e2e-aqm", "4 Mb/s");
+}
+
+/// At 20 Mb/s the target of 5 ms is ten packets, enough for duplicate ACKs.
+#[test]
+fn tcp_over_codel_keeps_a_queue_as_short_as_in_the_simulator() {
+    keeps_a_queue_as_short_as_in_the_simulator("tcp-newreno", "20 Mb/s");
 }
 
 /// A call that goes on until it is told to stop.

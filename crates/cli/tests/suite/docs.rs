@@ -292,6 +292,7 @@ fn the_deviations_of_a_scheme_are_those_of_its_code() {
         ("dpccp", "dpccp"),
         ("e2e-aqm", "e2e_aqm"),
         ("ndn-qsf", "ndn_qsf"),
+        ("tcp-newreno", "tcp_newreno"),
     ];
     for (scheme, module) in modules {
         let code = read(&root().join(format!("crates/schemes/src/{module}/mod.rs")));

@@ -1,9 +1,12 @@
-//! Which Interests are lost: by timeout, by later ones that were answered (early loss), by silence.
+//! Which Interests are lost: by timeout, by later ones that were answered (early loss), by silence, by what the flow
+//! control says.
+
+use core::ops::Range;
 
 use super::Consumer;
 use super::segments::Segments;
 use crate::random::Random;
-use crate::seam::LossEvent;
+use crate::seam::{FlowDeadline, LossEvent};
 use crate::units::{Span, Time};
 
 /// After so many probes, or repetitions, the next one waits no longer than that one: RTO is over before.
@@ -20,10 +23,26 @@ impl Consumer {
             }
             self.forget_answered();
         }
+        if self.control.next_deadline() <= now {
+            self.own_deadline(now);
+        }
         self.reconsider(now);
         if self.probe_at() <= now {
             self.probe(now);
         }
+    }
+
+    /// A timer of the flow control's own is over.
+    fn own_deadline(&mut self, now: Time) {
+        let mut ev = FlowDeadline { now, pending: self.segments.pending(), lost: 0..0 };
+        self.control.on_deadline(&mut ev);
+        self.counters.timeouts += self.give_up(ev.lost);
+    }
+
+    /// The flow control takes these segments for lost. Says how many of them were pending.
+    pub(super) fn give_up(&mut self, lost: Range<u64>) -> u64 {
+        let known = lost.start.max(self.segments.base())..lost.end.min(self.segments.next());
+        known.map(|segment| u64::from(self.segments.lose(segment).is_some())).sum()
     }
 
     /// The first sending that has timed out.

@@ -234,7 +234,7 @@ impl Consumer {
     /// past, as it is when a shorter timeout turns out to be over for what was sent before.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.send_at.min(self.timeout_at()).min(self.probe_at())
+        self.send_at.min(self.timeout_at()).min(self.probe_at()).min(self.control.next_deadline())
     }
 
     /// What it sent and got since it was made.
@@ -273,7 +273,7 @@ impl Consumer {
         (self.heard_at, self.probes, self.refusals) = (now, 0, 0);
         self.learn_size(crate::packet::wire::frame_len(data));
         self.counters.delivered += 1;
-        self.control.on_data(&mut DataReceived {
+        let mut ev = DataReceived {
             now,
             data,
             segment,
@@ -282,9 +282,14 @@ impl Consumer {
             tag,
             pending: self.segments.pending(),
             highest_sent: self.segments.next().saturating_sub(1),
+            oldest_missing: self.segments.base(),
+            lost: 0..0,
             expected_size: self.config.expected_size,
             random: &mut self.random,
-        });
+        };
+        self.control.on_data(&mut ev);
+        let lost = ev.lost;
+        self.give_up(lost);
         self.reconsider(now);
         let complete = self.is_complete();
         let (delay, content) = (now.since(first_sent), u64::from(data.content_len));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::name::testing::{HASHER, name};
-use crate::seam::LossEvent;
+use crate::seam::{FlowDeadline, LossEvent};
 
 /// A fixed window, and a record of what it was told.
 #[derive(Default)]
@@ -44,6 +44,41 @@ impl FlowControl for Window {
     }
 }
 
+/// Takes the oldest missing segment for lost with each Data that is not it, and all of them when its timer is over.
+#[derive(Default)]
+struct Deciding {
+    window: Window,
+    timer: Option<Time>,
+}
+
+impl FlowControl for Deciding {
+    fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
+        self.window.permit(ev)
+    }
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        assert!(ev.oldest_missing != ev.segment);
+        if ev.oldest_missing < ev.segment {
+            ev.lost = ev.oldest_missing..ev.oldest_missing + 1;
+        }
+    }
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.window.on_timeout(ev);
+    }
+    fn timeout(&self, _rto: Span, lifetime: Span) -> Span {
+        lifetime
+    }
+    fn next_deadline(&self) -> Time {
+        self.timer.unwrap_or(Time::NEVER)
+    }
+    fn on_deadline(&mut self, ev: &mut FlowDeadline) {
+        assert_eq!((Some(ev.now), ev.pending), (self.timer.take(), 3));
+        ev.lost = 0..u64::MAX;
+    }
+    fn gauge(&self) -> Gauge {
+        self.window.gauge()
+    }
+}
+
 struct Bench {
     consumer: Consumer,
     pool: PacketPool,
@@ -57,6 +92,17 @@ impl Bench {
     }
 
     fn with(mut control: Window, amount: Option<u64>, source: Source) -> Bench {
+        let told = std::rc::Rc::default();
+        control.told = std::rc::Rc::clone(&told);
+        Bench::of(Box::new(control), told, amount, source)
+    }
+
+    fn of(
+        control: Box<dyn FlowControl>,
+        told: std::rc::Rc<std::cell::RefCell<Vec<Event>>>,
+        amount: Option<u64>,
+        source: Source,
+    ) -> Bench {
         let config = ConsumerConfig {
             prefix: name("/a"),
             hasher: HASHER,
@@ -70,9 +116,7 @@ impl Bench {
             expected_size: Bytes::new(1000),
             early_loss: false,
         };
-        let told = std::rc::Rc::default();
-        control.told = std::rc::Rc::clone(&told);
-        let mut consumer = Consumer::new(config, Box::new(control), Random::named(1, "flow"));
+        let mut consumer = Consumer::new(config, control, Random::named(1, "flow"));
         consumer.start(Time::ZERO);
         Bench { consumer, pool: PacketPool::new(), now: Time::ZERO, told }
     }
@@ -135,6 +179,33 @@ fn segments_are_asked_for_in_order_as_the_window_permits() {
     bench.data(2);
     assert_eq!(bench.sent(), [4, 5]);
     assert_eq!((bench.consumer.pending(), bench.consumer.counters().delivered), (3, 3));
+}
+
+#[test]
+fn what_the_flow_control_takes_for_lost_is_asked_for_again_and_is_no_timeout() {
+    let told = std::rc::Rc::default();
+    let window = Window { size: 3, told: std::rc::Rc::clone(&told), ..Window::default() };
+    let mut bench = Bench::of(Box::new(Deciding { window, timer: None }), told, None, Source::Elastic);
+    assert_eq!(bench.sent(), [0, 1, 2]);
+    bench.data(1);
+    assert_eq!(bench.sent(), [0, 3]);
+    assert_eq!((bench.consumer.counters().retransmitted, bench.consumer.counters().timeouts), (1, 0));
+    bench.data(0);
+    assert_eq!(bench.sent(), [4]);
+    assert_eq!(bench.told.borrow().len(), 0, "no timeout");
+}
+
+#[test]
+fn a_timer_of_the_flow_control_has_all_that_it_gives_up_time_out() {
+    let told = std::rc::Rc::default();
+    let timer = Some(Time::ZERO + Span::from_millis(300));
+    let window = Window { size: 3, ..Window::default() };
+    let mut bench = Bench::of(Box::new(Deciding { window, timer }), told, None, Source::Elastic);
+    bench.sent();
+    assert_eq!(Some(bench.consumer.next_deadline()), timer);
+    assert_eq!(bench.at(300), [0, 1, 2]);
+    assert_eq!((bench.consumer.counters().retransmitted, bench.consumer.counters().timeouts), (3, 3));
+    assert_eq!(bench.consumer.next_deadline(), Time::ZERO + Span::from_millis(4300), "their lifetime");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub enum DropReason {
     ClassQueueFull,
     /// A more urgent packet pushed it out.
     PushedOut,
+    /// Active queue management dropped it: packets wait for too long.
+    QueueManagement,
     /// It was queued for longer than its Interest lifetime: nobody waits for its Data.
     Expired,
     /// The link lost it.
@@ -40,11 +42,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 14] = [
+    pub const ALL: [DropReason; 15] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
         DropReason::PushedOut,
+        DropReason::QueueManagement,
         DropReason::Expired,
         DropReason::LinkLoss,
         DropReason::FaceDown,
@@ -65,6 +68,7 @@ impl DropReason {
             | DropReason::FlowQueueFull
             | DropReason::ClassQueueFull
             | DropReason::PushedOut
+            | DropReason::QueueManagement
             | DropReason::Expired
             | DropReason::LinkLoss
             | DropReason::FaceDown => true,
@@ -85,6 +89,7 @@ impl DropReason {
             DropReason::FlowQueueFull => "flow queue full",
             DropReason::ClassQueueFull => "class queue full",
             DropReason::PushedOut => "pushed out by a more urgent packet",
+            DropReason::QueueManagement => "dropped by queue management",
             DropReason::Expired => "queued beyond its Interest lifetime",
             DropReason::LinkLoss => "lost on the link",
             DropReason::FaceDown => "face down",

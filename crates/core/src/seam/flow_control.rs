@@ -1,5 +1,7 @@
 //! The consumer: when the next Interest may leave.
 
+use core::ops::Range;
+
 use crate::packet::Packet;
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
@@ -37,6 +39,14 @@ pub trait FlowControl {
     fn longest_wait(&self) -> Span {
         Span::ZERO
     }
+
+    /// When [`FlowControl::on_deadline`] wants to be called: a timer of the scheme's own. Default: never.
+    fn next_deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline is reached.
+    fn on_deadline(&mut self, _ev: &mut FlowDeadline) {}
 
     /// Window, packets, or rate, for the time series.
     fn gauge(&self) -> Gauge;
@@ -116,10 +126,26 @@ pub struct DataReceived<'a> {
     pub pending: u32,
     /// Highest segment number sent so far.
     pub highest_sent: u64,
+    /// The oldest segment that did not come yet; this one came, and so did all before the oldest.
+    pub oldest_missing: u64,
+    /// Segments whose pending Interests the scheme takes for lost because of this Data: it writes them here, and they
+    /// are going to be sent again. [`FlowControl::on_timeout`] is not called for them.
+    pub lost: Range<u64>,
     /// Expected size of the next Data on the wire, this one included.
     pub expected_size: Bytes,
     /// The flow's random stream.
     pub random: &'a mut Random,
+}
+
+/// A timer of the scheme's own is over.
+#[derive(Debug)]
+pub struct FlowDeadline {
+    /// When it is over.
+    pub now: Time,
+    /// Pending Interests.
+    pub pending: u32,
+    /// As [`DataReceived::lost`]; they count as timed out.
+    pub lost: Range<u64>,
 }
 
 /// An Interest is given up for lost.

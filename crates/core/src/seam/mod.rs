@@ -21,7 +21,9 @@ mod strategy;
 pub use best_route::{BestRoute, Multicast};
 pub use drop_tail::DropTail;
 pub use drops::{DropReason, Dropped, Drops};
-pub use flow_control::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
+pub use flow_control::{
+    DataReceived, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
+};
 pub use queue::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, PrefixRemoved, Queue, ReceiveEvent};
 pub use sharing::SharingPolicy;
 pub use strategy::{

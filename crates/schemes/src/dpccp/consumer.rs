@@ -338,6 +338,8 @@ mod tests {
                 tag,
                 pending: 0,
                 highest_sent: 0,
+                oldest_missing: 0,
+                lost: 0..0,
                 expected_size: SIZE,
                 random: &mut self.random,
             });

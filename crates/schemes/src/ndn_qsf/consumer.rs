@@ -135,6 +135,8 @@ mod tests {
                     tag: 0,
                     pending,
                     highest_sent: 100,
+                    oldest_missing: 0,
+                    lost: 0..0,
                     expected_size: Bytes::new(4500),
                     random: &mut self.random,
                 });

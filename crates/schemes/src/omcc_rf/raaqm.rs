@@ -245,6 +245,8 @@ mod tests {
                 tag: 0,
                 pending: 0,
                 highest_sent: 0,
+                oldest_missing: 0,
+                lost: 0..0,
                 expected_size: Bytes::ZERO,
                 random: &mut self.random,
             });

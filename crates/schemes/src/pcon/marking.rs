@@ -17,6 +17,8 @@ use weir_core::seam::params::Params;
 use weir_core::seam::{Backlog, ClearEvent, DequeueEvent, EnqueueEvent, Next, Queue, QueueLimit};
 use weir_core::units::{Span, Time};
 
+use crate::codel::{Codel, Departure, control_law};
+
 /// When to mark, and how far a queue is with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
@@ -41,21 +43,6 @@ impl Rule {
             _ => Rule::Codel(Spell::new(target, interval, interval.scale(params.number("spacing")))),
         }
     }
-}
-
-/// A packet that leaves.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    now: Time,
-    waited: Span,
-    /// Its length, and what still waits, bytes.
-    length: u64,
-    left: u64,
-}
-
-/// `interval`/√n
-fn control_law(interval: Span, count: u32) -> Span {
-    interval.scale(1.0 / f64::from(count).sqrt())
 }
 
 /// PCON's CoDel.
@@ -88,65 +75,6 @@ impl Spell {
         self.marks = self.marks.saturating_add(1);
         self.next = now + control_law(self.spacing, self.marks);
         true
-    }
-}
-
-/// The CoDel of RFC 8289, sections 5.3 to 5.6. Fields have its names.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Codel {
-    target: Span,
-    interval: Span,
-    first_above_time: Option<Time>,
-    drop_next: Time,
-    count: u32,
-    lastcount: u32,
-    dropping: bool,
-    maxpacket: u64,
-}
-
-impl Codel {
-    fn new(target: Span, interval: Span) -> Codel {
-        let (count, lastcount, dropping, maxpacket) = (0, 0, false, 0);
-        let (first_above_time, drop_next) = (None, Time::ZERO);
-        Codel { target, interval, first_above_time, drop_next, count, lastcount, dropping, maxpacket }
-    }
-
-    /// Whether this packet is marked.
-    fn marks(&mut self, departure: Departure) -> bool {
-        if !self.is_ok_to_drop(departure) {
-            self.dropping = false;
-            return false;
-        }
-        if !self.dropping {
-            self.begin(departure.now);
-            return true;
-        }
-        if departure.now < self.drop_next {
-            return false;
-        }
-        self.count = self.count.saturating_add(1);
-        self.drop_next += control_law(self.interval, self.count);
-        true
-    }
-
-    /// dodequeue()
-    fn is_ok_to_drop(&mut self, Departure { now, waited, length, left }: Departure) -> bool {
-        self.maxpacket = self.maxpacket.max(length);
-        if waited < self.target || left <= self.maxpacket {
-            self.first_above_time = None;
-            return false;
-        }
-        now >= *self.first_above_time.get_or_insert(now + self.interval)
-    }
-
-    /// Enters the dropping state.
-    fn begin(&mut self, now: Time) {
-        self.dropping = true;
-        let delta = self.count.saturating_sub(self.lastcount);
-        let is_soon = now < self.drop_next + self.interval * 16;
-        self.count = if delta > 1 && is_soon { delta } else { 1 };
-        self.drop_next = now + control_law(self.interval, self.count);
-        self.lastcount = self.count;
     }
 }
 
@@ -185,7 +113,7 @@ impl Queue for MarkingQueue {
         };
         let is_marked = match &mut self.rule {
             Rule::Codel(spell) => spell.marks(departure),
-            Rule::Rfc8289(codel) => codel.marks(departure),
+            Rule::Rfc8289(codel) => codel.is_due(departure),
             Rule::Bytes(..) => false,
         };
         if is_marked {
@@ -341,23 +269,6 @@ mod tests {
         assert!(!waits(110, 5), "in time");
         assert!(!waits(211, 6) && !waits(311, 6) && waits(312, 6));
         assert_eq!(spell.marks, 1, "counted anew");
-    }
-
-    /// RFC 8289, 5.6: where the queue was controlled not long ago, the rate that did it is where to begin.
-    #[test]
-    fn by_rfc_8289_who_is_soon_back_goes_on_with_nearly_the_same_count() {
-        for (pause, count) in [(200, 9), (5000, 1)] {
-            let mut codel = Codel::new(MS * 5, MS * 100);
-            let (mut marks, mut now) = (0, 0);
-            while marks < 10 {
-                marks += u32::from(codel.marks(leaves(now, 6)));
-                now += 1;
-            }
-            assert!(!codel.marks(leaves(now, 4)), "in time");
-            now += pause;
-            let back = (now..).find(|&ms| codel.marks(leaves(ms, 6))).unwrap();
-            assert_eq!((back - now, codel.count), (100, count));
-        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::params::{Params, Value};
 use weir_core::seam::{
-    DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
+    DataReceived, FlowConfig, FlowControl, FlowDeadline, Gauge, LossEvent, Permit, PermitEvent, SendEvent,
 };
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{Name, ServiceClass};
@@ -50,6 +50,8 @@ pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut
         tag: 0,
         pending: 0,
         highest_sent: 0,
+        oldest_missing: 0,
+        lost: 0..0,
         expected_size: Bytes::new(1100),
         random,
     }
@@ -217,6 +219,15 @@ impl<F: FlowControl> FlowControl for Watched<F> {
     }
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         self.0.borrow_mut().on_timeout(ev);
+    }
+    fn on_nack(&mut self, ev: &mut LossEvent<'_>) {
+        self.0.borrow_mut().on_nack(ev);
+    }
+    fn next_deadline(&self) -> Time {
+        self.0.borrow().next_deadline()
+    }
+    fn on_deadline(&mut self, ev: &mut FlowDeadline) {
+        self.0.borrow_mut().on_deadline(ev);
     }
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         self.0.borrow().timeout(rto, lifetime)

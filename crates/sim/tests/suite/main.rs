@@ -15,4 +15,5 @@ mod queueing;
 mod shared_medium;
 mod shared_prefix;
 mod simulated_cache;
+mod tcp_newreno;
 mod wire_check;

@@ -1,0 +1,178 @@
+//! TCP NewReno over CoDel in the routers: RFC 5681, RFC 6582, RFC 6298 and RFC 3042 at one end, RFC 8289 at each queue.
+//! It is what section 5.2 of the end-to-end AQM article compares its cascade with.
+//!
+//! ```text
+//!   TCP:  sender ------- segment -----> [CoDel] -----> receiver        a segment that does not come leaves a gap
+//!           ^                                             |
+//!           +------------------ ACK ----------------------+            the gap makes duplicate ACKs
+//!
+//!   here: producer ------ Data -------> [CoDel] -----> consumer        the consumer sees the gap, and keeps the
+//!           ^                                             |            sender's state: cwnd, ssthresh, recover
+//!           +---------------- Interest -------------------+
+//! ```
+//!
+//! A Data is a segment. A Data that comes is also the ACK that the receiver would send for it: it is cumulative, up to the
+//! oldest segment that is missing, and it is a duplicate if that one has not changed. The sender's state stands at the
+//! consumer (`sender.rs`), and an Interest has the producer send the segment that it names. The ACK has no way to the sender
+//! to go, and what the sender sends has the Interest's way to go first. So the time from a drop to the packet that the answer
+//! to it changes is that of TCP: from the queue to the receiver, from there to the sender, and back to the queue.
+//!
+//! Nodes forward as routers of IP do: each packet by the cheapest next hop. An Interest that comes again passes though an
+//! older one is pending, since a TCP sender's retransmissions are not held up either.
+//!
+//! # Deviations from the paper
+//! 1. The loss of an Interest is the loss of its segment. TCP's next ACK covers one that is lost.
+//! 2. There is no connection: no handshake, no window of the receiver but what its application has room for, and no delayed
+//!    ACKs: each Data is an ACK, which RFC 5681 permits. A segment is a Data with its name and signature, and an ACK an
+//!    Interest.
+//! 3. After a timeout TCP goes back and sends all segments again, and hears by the ACKs which of them the receiver has. Here
+//!    the consumer knows, and asks for the missing ones only.
+//! 4. FlightSize leaves out what came behind a gap before the loss that is being repaired. RFC 5681 counts it until an ACK
+//!    covers it, and has (4) as an upper bound of ssthresh. With its count a slow start that lost hundreds of segments had
+//!    ssthresh grow from one recovery to the next. Senders with a scoreboard leave it out too.
+//! 5. Data that come twice are not shown to the flow control, so they make no duplicate ACKs. RFC 6582's `recover` guards
+//!    against these; it is kept as the RFC has it.
+//! 6. The retransmission timer is no longer than the Interest's lifetime, since routers forget what was asked for then. An
+//!    Interest that is older than its lifetime counts as one for which the timer is over.
+//! 7. A Nack is answered like a third duplicate ACK. TCP has none.
+//! 8. cwnd does not grow while less than half of it is used, as every window here. RFC 5681 leaves that open.
+//! 9. Where several producers, or caches, answer Interests of one consumer, Data come out of order, and make duplicate ACKs
+//!    without a loss. TCP has one sender.
+//! 10. There are no selective acknowledgements. ns-3 has them unless they are turned off, and the article does not say.
+
+mod sender;
+
+use weir_core::seam::best_route::least_severe;
+use weir_core::seam::params::{Parameter, Params};
+use weir_core::seam::{
+    Decision, FaceConfig, FlowConfig, FlowControl, InterestEvent, NackEvent, NodeConfig, Queue, Scheme,
+    Strategy,
+};
+use weir_core::units::Span;
+use weir_packet::NackReason;
+
+use crate::codel::CodelQueue;
+use crate::registry::Entry;
+use crate::window::initial_window;
+use sender::Sender;
+
+const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
+
+/// Its place in the list of schemes.
+pub const ENTRY: Entry = Entry {
+    name: "tcp-newreno",
+    title: "TCP NewReno, its sender's state at the consumer, over CoDel that drops in the routers",
+    citation: "T. Henderson, S. Floyd, A. Gurtov, Y. Nishida, The NewReno Modification to TCP's Fast Recovery Algorithm, \
+               RFC 6582, 2012; K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, Controlled Delay Active Queue \
+               Management, RFC 8289, 2018",
+    parameters: &[
+        initial_window("2", "paper: RFC 5681, section 3.1, what it allows for segments of any size"),
+        Parameter::span(
+            "min_rto",
+            (Span::from_millis(1), Span::from_secs(60)),
+            "1 s",
+            "the least retransmission timeout",
+            "paper: RFC 6298, (2.4); ns-3 has the same",
+        ),
+        Parameter::span(
+            "target",
+            TIME,
+            "5 ms",
+            "TARGET of CoDel: the sojourn time that may last",
+            "paper: RFC 8289, section 4.2",
+        ),
+        Parameter::span(
+            "interval",
+            TIME,
+            "100 ms",
+            "INTERVAL of CoDel: how long packets wait for more than the target before it drops one",
+            "paper: RFC 8289, section 4.3",
+        ),
+    ],
+    signals: &[],
+    sharing: None,
+    build: |params| Box::new(TcpNewReno::new(params)),
+};
+
+/// The scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpNewReno {
+    sender: sender::Settings,
+    target: Span,
+    interval: Span,
+}
+
+impl TcpNewReno {
+    fn new(params: &Params) -> TcpNewReno {
+        TcpNewReno {
+            sender: sender::Settings {
+                initial_window: params.number("initial_window"),
+                min_rto: params.span("min_rto"),
+            },
+            target: params.span("target"),
+            interval: params.span("interval"),
+        }
+    }
+}
+
+impl Scheme for TcpNewReno {
+    fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
+        Box::new(Sender::new(self.sender, flow.lifetime))
+    }
+
+    fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
+        Box::new(IpForwarding {})
+    }
+
+    fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
+        Box::new(CodelQueue::new(face.limit, self.target, self.interval))
+    }
+}
+
+/// Each Interest by the cheapest next hop, whether one like it is pending or not.
+#[derive(Debug)]
+struct IpForwarding {}
+
+impl Strategy for IpForwarding {
+    fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
+        match ev.next_hops.first() {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(NackReason::NoRoute),
+        }
+    }
+
+    fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
+        match ev.next_hops.first() {
+            Some(hop) => Decision::Forward(hop.face),
+            None => Decision::Nack(least_severe(ev)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Bench, name};
+    use weir_core::node::Input;
+    use weir_core::seam::DropTail;
+    use weir_core::seam::QueueLimit;
+    use weir_core::units::Rate;
+
+    #[test]
+    fn a_retransmission_passes_a_router_where_the_interest_is_pending() {
+        let mut bench = Bench::of(IpForwarding {}, ());
+        let queue = || Box::new(DropTail::new(QueueLimit::Packets(10)));
+        let rate = Rate::from_mbps(100);
+        (0..3).for_each(|_| bench.add_link(queue(), rate));
+        let [downstream, cheap, dear] = [0, 1, 2].map(weir_core::ids::FaceId);
+        bench.forwarder.add_route(&name("/a"), cheap, 1);
+        bench.forwarder.add_route(&name("/a"), dear, 2);
+        for _ in 0..3 {
+            let packet = bench.interest_of("/a/1");
+            bench.handle(Input::Packet { face: downstream, packet });
+            bench.later(Span::from_millis(1));
+        }
+        let faces: Vec<_> = bench.upstream.iter().map(|(face, _)| *face).collect();
+        assert_eq!(faces, [cheap; 3]);
+    }
+}
