@@ -8,6 +8,9 @@
 //!
 //! A router with CoDel would mark one packet of all that pass it. Each consumer counts as if all of them were its own, and so
 //! takes its part of the signals only: (3).
+//!
+//! CoDel in a router sees every packet of its queue. A consumer sees a queue only while Data come to it. So after a pause in
+//! which no Data came it does not know whether the delay was above the target all the time: CoDel begins anew.
 
 use weir_core::seam::DataReceived;
 use weir_core::units::{Span, Time};
@@ -75,6 +78,14 @@ impl Queues {
         self.states[at].heard = heard;
         &mut self.states[at]
     }
+
+    /// Forgets what may be different by now: each delay, and how long it was above the target. The rates stay, since a rate
+    /// of 0 would end all signals.
+    fn begin_anew(&mut self, settings: &codel::Settings) {
+        for queue in &mut self.states {
+            (queue.codel, queue.delay) = (Codel::new(settings), Span::ZERO);
+        }
+    }
 }
 
 /// The law of the window.
@@ -83,6 +94,8 @@ pub(super) struct AqmWindow {
     settings: Settings,
     reno: Reno,
     queues: Queues,
+    /// When the last Data came.
+    data_at: Option<Time>,
     /// When a mark that is no queue's state was answered last.
     plain_mark_at: Option<Time>,
 }
@@ -97,6 +110,7 @@ impl AqmWindow {
             Reading::Rate(rate) => queue.rate = rate,
         }
         let is_due = queue.codel.update(&settings.codel, ev.now, queue.delay);
+        let packets = in_use(self.reno.window(), ev.pending);
         let packet_bits = ev.expected_size.bits() as f64;
         if let Some(limit) = settings.slow_start_limit
             && self.reno.is_in_slow_start()
@@ -104,7 +118,17 @@ impl AqmWindow {
         {
             return true;
         }
-        is_due && ev.random.chance(own_part(self.reno.window() * packet_bits, ev.srtt, queue.rate))
+        is_due && ev.random.chance(own_part(packets * packet_bits, ev.srtt, queue.rate))
+    }
+
+    /// A Data came after a pause that is longer than the interval and a round trip together. (With W = 1 a Data comes once in
+    /// a round trip, and that is no pause.)
+    fn forget_after_a_pause(&mut self, now: Time, srtt: Option<Span>) {
+        let Some(before) = self.data_at.replace(now) else { return };
+        let codel = &self.settings.codel;
+        if now.since(before) > codel.interval + srtt.unwrap_or(Span::ZERO) {
+            self.queues.begin_anew(codel);
+        }
     }
 
     /// A router that is none of this scheme's marked the Data: congestion, once a round trip.
@@ -116,6 +140,13 @@ impl AqmWindow {
         }
         is_new
     }
+}
+
+/// How many packets a round trip has: W, while W is used. Where an application uses less than half of W, W does not grow
+/// either, and what is pending tells the rate; `pending` is without the Data that came.
+fn in_use(window: f64, pending: u32) -> f64 {
+    let used = f64::from(pending) + 1.0;
+    if 2.0 * used < window { used } else { window }
 }
 
 /// P_m, (3): what part of a queue's rate r, bit/s, is this consumer's, with so many bits in a round trip. 0 while either is
@@ -132,11 +163,15 @@ impl WindowLaw for AqmWindow {
 
     fn new(settings: Settings) -> AqmWindow {
         let (reno, queues) = (Reno::new(settings.reno), Queues::default());
-        AqmWindow { settings, reno, queues, plain_mark_at: None }
+        AqmWindow { settings, reno, queues, data_at: None, plain_mark_at: None }
     }
 
     fn window(&self) -> f64 {
         self.reno.window()
+    }
+
+    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        self.forget_after_a_pause(ev.now, ev.srtt);
     }
 
     fn is_marked(&mut self, ev: &mut DataReceived<'_>) -> bool {
@@ -185,12 +220,15 @@ mod tests {
         random: Random,
         now: Time,
         srtt: Option<Span>,
+        /// Pending Interests; `None`: as many as W allows.
+        pending: Option<u32>,
+        size: Bytes,
     }
 
     impl Bench {
         fn new(settings: Settings) -> Bench {
             let (law, random) = (AqmWindow::new(settings), Random::named(1, "bench"));
-            Bench { law, random, now: Time::from_nanos(1), srtt: Some(SRTT) }
+            Bench { law, random, now: Time::from_nanos(1), srtt: Some(SRTT), pending: None, size: SIZE }
         }
 
         /// With a window of so many packets, in congestion avoidance.
@@ -210,8 +248,11 @@ mod tests {
             let mut packet = Packet::default();
             packet.header_mut().congestion_mark = field;
             self.now += MS;
+            let pending = self.pending.unwrap_or(self.law.window() as u32);
             let data = pipe::data(&packet, self.now, SRTT, &mut self.random);
-            self.law.is_marked(&mut DataReceived { srtt: self.srtt, expected_size: SIZE, ..data })
+            let mut data = DataReceived { srtt: self.srtt, expected_size: self.size, pending, ..data };
+            self.law.on_data(&mut data);
+            self.law.is_marked(&mut data)
         }
 
         fn told(&mut self, queue: u32, reading: Reading) -> bool {
@@ -240,22 +281,23 @@ mod tests {
         assert!(own_part(window_bits, Some(SRTT), 1.0) > 1.0, "certain");
     }
 
+    /// Signals in 2000 spells of 110 ms with one mark each, of a queue of this rate.
+    fn spells(bench: &mut Bench, rate: f64) -> usize {
+        (0..2000)
+            .map(|_| {
+                bench.told(7, Reading::Rate(rate));
+                let long = (0..110).filter(|_| bench.told(7, Reading::Delay(MS * 6))).count();
+                bench.told(7, Reading::Delay(MS));
+                bench.told(7, Reading::Delay(MS));
+                long
+            })
+            .sum()
+    }
+
     /// 12 packets of 1100 B in 17 ms are 6.2 Mb/s.
     #[test]
     fn of_marks_that_are_due_a_part_signals() {
-        let signals = |rate: f64| {
-            // Spells of 110 ms, one mark each.
-            let mut bench = Bench::steady(12);
-            (0..2000)
-                .map(|_| {
-                    bench.told(7, Reading::Rate(rate));
-                    let long = (0..110).filter(|_| bench.told(7, Reading::Delay(MS * 6))).count();
-                    bench.told(7, Reading::Delay(MS));
-                    bench.told(7, Reading::Delay(MS));
-                    long
-                })
-                .sum::<usize>()
-        };
+        let signals = |rate: f64| spells(&mut Bench::steady(12), rate);
         let window = Bench::steady(12).law.window();
         let own = window * 8800.0 / 0.017;
         assert_eq!(signals(own), 2000, "all of them");
@@ -263,6 +305,68 @@ mod tests {
         let quarter = signals(4.0 * own);
         assert!((420..580).contains(&quarter), "{quarter} of 2000: four standard deviations are 77");
         assert_eq!(signals(1e60), 0, "an absurd rate of the other kind");
+    }
+
+    /// (3) is about bits: with Data of twice the size as many packets are twice the part.
+    #[test]
+    fn the_part_of_signals_follows_the_size_of_data() {
+        let rate = 4.0 * 12.0 * 8800.0 / 0.017;
+        for (times, expected) in [(1, 500), (2, 1000), (4, 2000)] {
+            let mut bench = Bench::steady(12);
+            bench.size = Bytes::new(times * SIZE.as_u64());
+            let signals = spells(&mut bench, rate);
+            assert!(
+                signals.abs_diff(expected) <= 90,
+                "{signals} of 2000, and not {expected}: four deviations are 90"
+            );
+        }
+    }
+
+    /// An application that has 2 Interests pending where W is 12 has a sixth of the rate that W would give it.
+    #[test]
+    fn an_application_that_does_not_use_its_window_takes_no_more_signals_than_its_rate_is_worth() {
+        let mut bench = Bench::steady(12);
+        bench.pending = Some(1);
+        let signals = spells(&mut bench, 4.0 * 12.0 * 8800.0 / 0.017);
+        assert!((53..114).contains(&signals), "{signals} of 2000 at 1/24: four standard deviations are 36");
+        for (pending, packets) in [(0, 1.0), (4, 5.0), (5, 12.0), (11, 12.0), (23, 12.0)] {
+            assert_eq!(in_use(12.0, pending), packets, "{pending}");
+        }
+    }
+
+    /// Where a queue was long when the last Data came, nothing is known of it after a pause. Without Data for 10 s the first
+    /// Data, which tells of a rate only, was taken for the end of 10 s of long delay.
+    #[test]
+    fn after_a_pause_a_delay_of_before_signals_nothing() {
+        let long = |bench: &mut Bench| bench.told(7, Reading::Delay(MS * 8));
+        for form in [Form::Article, Form::Program] {
+            let settings = Settings { codel: codel::Settings { form, ..SETTINGS.codel }, ..SETTINGS };
+            let mut bench = Bench::new(settings);
+            assert!(!bench.told(7, Reading::Rate(1e3)) && !long(&mut bench));
+            bench.now += Span::from_secs(10);
+            assert!(!bench.told(7, Reading::Rate(1e3)), "{form:?}: a delay of 10 s ago");
+            // What is long now counts from now: 100 ms.
+            let quiet = (0..100).all(|_| !long(&mut bench));
+            let signals = (0..2).any(|_| long(&mut bench));
+            assert!(quiet && signals, "{form:?}");
+        }
+    }
+
+    /// With W = 1 over 500 ms a Data comes every 500 ms. Such a consumer is congested all the same.
+    #[test]
+    fn a_round_trip_longer_than_the_interval_is_no_pause() {
+        let mut bench = Bench::steady(1);
+        bench.srtt = Some(MS * 500);
+        bench.told(7, Reading::Rate(1e3));
+        let signals = (0..100).filter(|_| {
+            bench.now += MS * 499;
+            bench.told(7, Reading::Delay(MS * 8))
+        });
+        assert_eq!(
+            signals.count(),
+            50,
+            "Algorithm 2 marks every other Data, if each comes later than an interval"
+        );
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //! 1. (3) and Algorithm 3 print P_m = RTT·cwnd/r, whose unit is no rate: it is cwnd/RTT here, in bit/s of Data on the
 //!    wire, as the text says and the program has.
 //! 2. A queue's rate is 0 until it has sent 10 000 bytes, and a consumer takes 0 for unknown: no signal. The paper does not
-//!    say how a rate is measured; the program does, and so it is here.
+//!    say how a rate is measured; the program does, and so it is here. Time without packets counts, so the first rate after
+//!    an idle time is too low; the next one, 10 000 bytes later, is not.
 //! 3. The program marks Interests as well, encodes rates in bytes a second and delays as whole microseconds, and tells the
 //!    delay of the packet that left before. Here all three are as in the paper: only Data are marked, with the float of
 //!    Fig. 2, and with the delay of the Data itself.
@@ -29,8 +30,13 @@
 //!    make up ids.
 //! 7. W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending, as with every window here. The
 //!    program has ⌈W⌉.
-//! 8. What waits below a forwarder, in the buffer of a socket, is not in the delay: a face that is given the rate of its link
-//!    keeps its queue itself.
+//! 8. Where an application uses less than half of W, the pending Interests stand for cwnd in (3): W says what it might fetch,
+//!    not what it fetches. The paper's applications always have more to fetch.
+//! 9. After a time without any Data that is longer than the interval and SRTT together, each δ is 0 and each CoDel is in No
+//!    Drop. Algorithm 2 would take the first Data after a pause for the end of a long delay, though nothing is known of the
+//!    queue in between. The program does the same as Algorithm 2.
+//! 10. What waits below a forwarder, in the buffer of a socket, is not in the delay: a face that is given the rate of its link
+//!     keeps its queue itself.
 
 mod codel;
 mod consumer;

@@ -269,6 +269,50 @@ mod tests {
         assert!(half.iter().skip(20).all(|rate| (rate / 50e6 - 1.0).abs() < 0.01), "{half:?}");
     }
 
+    /// A Data for two downstreams: each face draws for its own copy. Both replace a mark of one hop with 1/2 · 1/2.
+    #[test]
+    fn copies_of_a_data_to_several_faces_are_marked_independently() {
+        let mut faces = ["face 1", "face 2"].map(|name| Bench::new(name, 100));
+        let from = Mark { queue: 7, count: 1, reading: Reading::Delay(Span::ZERO) }.encode();
+        let mut found = [0; 4];
+        for _ in 0..20_000 {
+            let [one, two] = faces
+                .each_mut()
+                .map(|face| usize::from(Mark::decode(face.pass(from)).is_some_and(|mark| mark.queue != 7)));
+            found[2 * one + two] += 1;
+        }
+        let chi: f64 = found.iter().map(|n| (f64::from(*n) - 5000.0).powi(2) / 5000.0).sum();
+        assert!(
+            chi < 21.11,
+            "{found:?}, chi² {chi}; its 99.99th percentile for 3 degrees of freedom is 21.11"
+        );
+    }
+
+    /// Whoever looks at the rate once the link is in use again: the idle time counts, until the next 10 000 bytes have left.
+    #[test]
+    fn after_an_idle_time_one_rate_is_too_low_and_the_next_is_right() {
+        let mut meter = RateMeter::new(SAMPLE);
+        // A packet of 1250 bytes every 0.1 ms: 100 Mb/s.
+        let mut now = Time::from_nanos(1);
+        let mut busy = |meter: &mut RateMeter, pause: Span, packets: u32| {
+            now += pause;
+            for _ in 0..packets {
+                meter.on_sent(now, 1250);
+                now += Span::from_micros(100);
+            }
+            meter.read(now)
+        };
+        assert_eq!(busy(&mut meter, Span::ZERO, 9).round(), 100e6);
+        let first = busy(&mut meter, Span::from_secs(1), 9);
+        assert!(first < 0.1e6, "{first}");
+        assert_eq!(
+            busy(&mut meter, Span::ZERO, 8).round(),
+            first.round(),
+            "10 000 bytes are not more than 10 000"
+        );
+        assert_eq!(busy(&mut meter, Span::ZERO, 1).round(), 100e6);
+    }
+
     #[test]
     fn a_mark_that_is_none_of_this_scheme_is_replaced() {
         // i = Count + 1 = 1.

@@ -6,6 +6,7 @@ mod completion;
 mod determinism;
 mod dpccp;
 mod dumbbell_claims;
+mod e2e_aqm;
 mod hbhcm;
 mod losses;
 mod path_schemes;
