@@ -7,6 +7,10 @@
 //! The arrival rate is the number of gaps between arrivals over the time that they take, in a sliding window (Fig. 6). The
 //! window is a time, so that a burst is no rate: a rate is known once half of the window is covered. It is kept as points
 //! that are a part of the window apart, so its memory is bounded at any speed.
+//!
+//! On a slow link Data are further apart than the window is long. Then the window reaches back for the round-trip time of the
+//! Data: so long ago its Interest left, and what came since is what the upstream could answer. Without that no rate would be
+//! known there, and the bandwidth would stay what it was at first, far too high.
 
 use std::collections::VecDeque;
 
@@ -14,6 +18,8 @@ use weir_core::units::{Span, Time};
 
 /// Points in a window: its length is right to so many parts.
 const POINTS: u64 = 32;
+/// How old a queue size may be to count, rounds: what was before a pause says nothing of now.
+const FEEDBACK_ROUNDS: u64 = 2;
 
 /// Parameters of the estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +37,8 @@ pub(super) struct Settings {
 /// Estimates of one upstream.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
-    /// The latest values of the feedback, and their sum.
-    feedback: VecDeque<u16>,
+    /// The latest values of the feedback and when they came, and their sum.
+    feedback: VecDeque<(Time, u16)>,
     sum: u32,
     arrivals: Arrivals,
     /// Data a second.
@@ -64,30 +70,56 @@ impl Estimate {
         self.bandwidth
     }
 
-    /// A Data came from the upstream, with its queue size if it says one. An upstream that never says one may have any
-    /// queue: then the bandwidth is what comes now.
+    /// A Data came from the upstream. One that does not say its queue size may have any: then the bandwidth is what comes
+    /// now.
     #[inline]
-    pub(super) fn on_data(&mut self, now: Time, queue: Option<u64>, round: Span, settings: &Settings) {
-        if let Some(queue) = queue {
-            self.average(u16::try_from(queue).unwrap_or(u16::MAX), settings.feedbacks);
-        }
-        let Some(rate) = self.arrivals.add(now, round.scale(settings.window)) else { return };
+    pub(super) fn on_data(&mut self, now: Time, arrival: Arrival, settings: &Settings) {
+        let Arrival { queue, round, rtt } = arrival;
+        let rtt = rtt.unwrap_or(Span::ZERO);
+        self.average(now, queue, round.max(rtt) * FEEDBACK_ROUNDS, settings.feedbacks);
+        let Some(rate) = self.arrivals.add(now, round.scale(settings.window), rtt) else { return };
         let is_silent = self.feedback.is_empty();
         if is_silent || self.queue() > settings.threshold || rate > self.bandwidth {
             self.bandwidth = rate;
         }
     }
 
+    /// The queue size that the newest Data says. One that says none is one value less, so who says none any more is in the end
+    /// as one that never did.
     #[inline]
-    fn average(&mut self, queue: u16, most: usize) {
-        if self.feedback.len() >= most
-            && let Some(oldest) = self.feedback.pop_front()
+    fn average(&mut self, now: Time, queue: Option<u64>, age: Span, most: usize) {
+        let is_old = |(at, _): &(Time, u16)| now.since(*at) > age;
+        if queue.is_none() || self.feedback.len() >= most {
+            self.forget_oldest();
+        }
+        while self.feedback.len() > usize::from(queue.is_none()) && self.feedback.front().is_some_and(is_old)
         {
+            self.forget_oldest();
+        }
+        if let Some(queue) = queue {
+            let queue = u16::try_from(queue).unwrap_or(u16::MAX);
+            self.feedback.push_back((now, queue));
+            self.sum += u32::from(queue);
+        }
+    }
+
+    #[inline]
+    fn forget_oldest(&mut self) {
+        if let Some((_, oldest)) = self.feedback.pop_front() {
             self.sum -= u32::from(oldest);
         }
-        self.feedback.push_back(queue);
-        self.sum += u32::from(queue);
     }
+}
+
+/// What a Data tells of the upstream that it came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The upstream's queue size, if it says one.
+    pub(super) queue: Option<u64>,
+    /// ROUND_LENGTH.
+    pub(super) round: Span,
+    /// Since its Interest was sent, if that is known.
+    pub(super) rtt: Option<Span>,
 }
 
 /// Arrivals in a sliding window.
@@ -99,21 +131,34 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// One more; the rate in the window, per second, if enough of it is covered.
+    /// One more; the rate in the window, per second, if enough of it is covered, or else since a time that is not longer ago
+    /// than `reach`.
     #[inline]
-    fn add(&mut self, now: Time, window: Span) -> Option<f64> {
+    fn add(&mut self, now: Time, window: Span, reach: Span) -> Option<f64> {
         self.count += 1;
-        while self.points.front().is_some_and(|(at, _)| now.since(*at) > window) {
+        // The newest of the points that are older than the window stays: it may be within reach.
+        while self.points.get(1).is_some_and(|(at, _)| now.since(*at) > window) {
             self.points.pop_front();
         }
         let is_apart = |(at, _): &(Time, u64)| now.since(*at) >= window / POINTS;
         if self.points.back().is_none_or(is_apart) {
             self.points.push_back((now, self.count));
         }
-        let (from, before) = *self.points.front()?;
-        let covered = now.since(from);
-        (covered > Span::ZERO && covered >= window / 2)
-            .then(|| (self.count - before) as f64 / covered.as_secs_f64())
+        let covered = |place: usize| self.points.get(place).map(|(at, _)| now.since(*at));
+        let oldest = covered(0)?;
+        let first = usize::from(oldest > window);
+        match covered(first) {
+            Some(covered) if covered >= window / 2 => self.rate(first, covered),
+            _ if oldest <= reach && oldest >= window / 2 => self.rate(0, oldest),
+            _ => None,
+        }
+    }
+
+    /// The rate since a point, which is so long ago.
+    #[inline]
+    fn rate(&self, since: usize, covered: Span) -> Option<f64> {
+        let (_, before) = *self.points.get(since)?;
+        (covered > Span::ZERO).then(|| (self.count - before) as f64 / covered.as_secs_f64())
     }
 }
 
@@ -131,7 +176,8 @@ mod tests {
     fn feed(estimate: &mut Estimate, from: Time, ms: u64, rate: u64, queue: Option<u64>) -> Time {
         let count = rate * ms / 1000;
         let at = |n: u64| from + Span::from_nanos(n * 1_000_000_000 / rate);
-        (1..=count).for_each(|n| estimate.on_data(at(n), queue, ROUND, &settings()));
+        let arrival = Arrival { queue, round: ROUND, rtt: Some(ROUND) };
+        (1..=count).for_each(|n| estimate.on_data(at(n), arrival, &settings()));
         at(count)
     }
 
@@ -167,15 +213,54 @@ mod tests {
         let now = feed(&mut estimate, now, 8, 1000, Some(1));
         near(estimate.queue(), 1.0);
         // A Data without the field is no value.
-        feed(&mut estimate, now, 8, 1000, None);
+        feed(&mut estimate, now, 7, 1000, None);
         near(estimate.queue(), 1.0);
+    }
+
+    #[test]
+    fn a_queue_of_before_a_pause_does_not_count() {
+        let mut estimate = Estimate::new(&settings());
+        let now = feed(&mut estimate, Time::ZERO, 100, 1000, Some(90));
+        near(estimate.queue(), 90.0);
+        feed(&mut estimate, now + ROUND * 3, 1, 1000, Some(2));
+        near(estimate.queue(), 2.0);
+    }
+
+    #[test]
+    fn who_says_no_queue_size_any_more_is_as_one_that_never_did() {
+        let mut estimate = Estimate::new(&settings());
+        let now = feed(&mut estimate, Time::ZERO, 100, 1000, Some(0));
+        let now = feed(&mut estimate, now, 100, 300, None);
+        near(estimate.bandwidth(), 300.0);
+        feed(&mut estimate, now, 100, 200, Some(0));
+        near(estimate.bandwidth(), 300.0);
+    }
+
+    /// 1 Mb/s of 4500 B for one of four prefixes, ten of whose Data wait: Data come each 144 ms.
+    #[test]
+    fn on_a_slow_link_the_rate_is_that_of_the_last_round_trip() {
+        let spaced = |rtt: Option<Span>| {
+            let mut estimate = Estimate::new(&settings());
+            for n in 1..20 {
+                let at = Time::ZERO + Span::from_millis(144 * n);
+                estimate.on_data(at, Arrival { queue: Some(10), round: ROUND, rtt }, &settings());
+            }
+            estimate.bandwidth()
+        };
+        near(spaced(Some(Span::from_millis(1440))), 1.0 / 0.144);
+        near(spaced(Some(ROUND)), 278.0);
+        near(spaced(None), 278.0);
     }
 
     #[test]
     fn a_burst_is_no_rate() {
         let mut estimate = Estimate::new(&settings());
         for n in 0..1000 {
-            estimate.on_data(Time::from_nanos(n), Some(9), ROUND, &settings());
+            estimate.on_data(
+                Time::from_nanos(n),
+                Arrival { queue: Some(9), round: ROUND, rtt: None },
+                &settings(),
+            );
         }
         near(estimate.bandwidth(), 278.0);
         assert!(estimate.arrivals.points.len() == 1);

@@ -117,6 +117,7 @@ impl Strategy for Forwarding {
         self.ensure(prefix);
         let known = self.prefixes[prefix.0 as usize].get_or_insert_default();
         let places = known.places_of(ev.next_hops, ev.now, &self.settings);
+        let places = places.without(known.waiting_places(ev.entry));
         if let Some((_, of)) = self.waiting.find(ev.entry) {
             // It keeps its turn; by now there may be other routes.
             if of == prefix.0 && !places.is_empty() {
@@ -138,9 +139,7 @@ impl Strategy for Forwarding {
     /// Who waits for it as well is no upstream for it.
     fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
         let entry = &*ev.entry;
-        self.change_places(entry, |places, known| {
-            places.without(known.known_places(entry.in_records.iter().map(|record| record.face)))
-        });
+        self.change_places(entry, |places, known| places.without(known.waiting_places(entry)));
     }
 
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
@@ -172,7 +171,10 @@ impl Strategy for Forwarding {
         }
         let settings = self.settings;
         let places = match self.known(ev.entry.prefix.0) {
-            Some(known) => known.places_of(ev.next_hops, ev.now, &settings),
+            Some(known) => {
+                let places = known.places_of(ev.next_hops, ev.now, &settings);
+                places.without(known.waiting_places(ev.entry))
+            }
             None => Places::default(),
         };
         match places.is_empty() {

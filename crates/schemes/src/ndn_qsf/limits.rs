@@ -29,7 +29,7 @@ pub(super) struct Settings {
     pub(super) probe: f64,
     /// STEP, part of the bandwidth of the upstream that is relieved.
     pub(super) step: f64,
-    /// MIN_RATE, Interests in a round.
+    /// MIN_RATE, Interests in a round, or in a round trip while that is longer.
     pub(super) least: f64,
 }
 
@@ -40,30 +40,30 @@ pub(super) struct Path {
     pub(super) queue: f64,
     /// Data a second.
     pub(super) bandwidth: f64,
+    /// MIN_RATE, Interests a second.
+    pub(super) least: f64,
     /// To be set: Interests a second.
     pub(super) limit: f64,
 }
 
-/// Sets the limits for the next round. `waiting` Interests wait here, `least` is MIN_RATE in Interests a second, and
-/// `probed` the place of upstream2probe.
+/// Sets the limits for the next round. `waiting` Interests wait here, and `probed` is the place of upstream2probe.
 pub(super) fn adjust(
     paths: &mut [Path],
     probed: &mut usize,
     waiting: u32,
-    least: f64,
     settings: &Settings,
     random: &mut Random,
 ) {
     match paths {
         [] => {}
-        [only] => adjust_one(only, least, settings),
-        several => adjust_several(several, probed, waiting, least, settings, random),
+        [only] => adjust_one(only, settings),
+        several => adjust_several(several, probed, waiting, settings, random),
     }
 }
 
 /// Algorithm 1.
-fn adjust_one(path: &mut Path, least: f64, settings: &Settings) {
-    control(path, settings.threshold, least, settings);
+fn adjust_one(path: &mut Path, settings: &Settings) {
+    control(path, settings.threshold, settings);
     if path.queue < settings.threshold {
         path.limit *= settings.probe;
     }
@@ -74,12 +74,11 @@ fn adjust_several(
     paths: &mut [Path],
     probed: &mut usize,
     waiting: u32,
-    least: f64,
     settings: &Settings,
     random: &mut Random,
 ) {
     for path in paths.iter_mut() {
-        control(path, 2.0 * settings.threshold, least, settings);
+        control(path, 2.0 * settings.threshold, settings);
     }
     let is_short = |path: &Path| path.queue < settings.threshold;
     match paths.get_mut(*probed).filter(|path| is_short(path)) {
@@ -87,14 +86,14 @@ fn adjust_several(
         None => *probed = another(paths, *probed, random),
     }
     if is_short(&paths[*probed]) && f64::from(waiting) <= settings.threshold {
-        avoid_contention(paths, *probed, least, settings);
+        avoid_contention(paths, *probed, settings);
     }
 }
 
 /// Congestion control: less than the bandwidth while much waits upstream.
-fn control(path: &mut Path, threshold: f64, least: f64, settings: &Settings) {
+fn control(path: &mut Path, threshold: f64, settings: &Settings) {
     let part = if path.queue > threshold { settings.decrease } else { 1.0 };
-    path.limit = (path.bandwidth * part).max(least);
+    path.limit = (path.bandwidth * part).max(path.least);
 }
 
 /// selectUpstream2Probe: the shortest queue, of equal ones any, and not the one of before.
@@ -111,10 +110,10 @@ fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
 }
 
 /// Avoiding unnecessary contention (section 5.1.1): nobody waits here, so what goes by long queues can go by `to`.
-fn avoid_contention(paths: &mut [Path], to: usize, least: f64, settings: &Settings) {
+fn avoid_contention(paths: &mut [Path], to: usize, settings: &Settings) {
     let mut moved = 0.0;
     for path in paths.iter_mut().filter(|path| path.queue > settings.threshold) {
-        let step = (settings.step * path.bandwidth).min((path.limit - least).max(0.0));
+        let step = (settings.step * path.bandwidth).min((path.limit - path.least).max(0.0));
         path.limit -= step;
         moved += step;
     }
@@ -132,14 +131,14 @@ mod tests {
     }
 
     fn path(queue: f64, bandwidth: f64) -> Path {
-        Path { queue, bandwidth, limit: 0.0 }
+        Path { queue, bandwidth, least: LEAST, limit: 0.0 }
     }
 
     /// The limits, and which upstream is probed.
     fn limits(paths: &[Path], probed: usize, waiting: u32) -> (Vec<f64>, usize) {
         let (mut paths, mut probed) = (paths.to_vec(), probed);
         let mut random = Random::named(1, "limits");
-        adjust(&mut paths, &mut probed, waiting, LEAST, &settings(), &mut random);
+        adjust(&mut paths, &mut probed, waiting, &settings(), &mut random);
         (paths.iter().map(|path| (path.limit * 10.0).round() / 10.0).collect(), probed)
     }
 
@@ -154,7 +153,7 @@ mod tests {
     #[test]
     fn a_round_drains_what_the_paper_says() {
         let mut one = [path(20.0, 60e6 / 36e3)];
-        adjust(&mut one, &mut 0, 0, LEAST, &settings(), &mut Random::named(1, "limits"));
+        adjust(&mut one, &mut 0, 0, &settings(), &mut Random::named(1, "limits"));
         let drained = (one[0].bandwidth - one[0].limit) * 0.040;
         assert!((drained - 6.67).abs() < 0.01, "{drained}");
     }

@@ -98,9 +98,10 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "min_rate",
         (0.01, 10_000.0),
-        "5",
-        "MIN_RATE, Interests in a round",
-        "assumed: half of the values that the queue size is averaged over are new in each round",
+        "1",
+        "MIN_RATE, Interests in a round, or in the upstream's round-trip time while that is longer",
+        "paper: section 4.1, to keep the view of the upstream's queue up to date; assumed: one value for each round's limit. \
+         More would fill slow links: a round trip may be no longer than one Data takes",
     ),
     Parameter::number(
         "initial_rate",

@@ -4,10 +4,11 @@ use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PitId};
 use weir_core::random::Random;
 use weir_core::tables::fib::NextHop;
+use weir_core::tables::pit::PitEntry;
 use weir_core::units::{Span, Time};
 
 use super::NodeSettings;
-use super::estimate::Estimate;
+use super::estimate::{Arrival, Estimate};
 use super::limits::{Path, adjust};
 use super::waiting::{List, Places, Waiting};
 use crate::pacing::Pacer;
@@ -32,7 +33,8 @@ pub(super) struct Upstream {
     waiting: u32,
     /// What it has earned of a turn where several are free.
     credit: f64,
-    /// The least round-trip time that was seen.
+    /// The latest round-trip time, and the least that was seen.
+    rtt: Span,
     least_rtt: Option<Span>,
 }
 
@@ -47,6 +49,7 @@ impl Upstream {
             pacer: Pacer::new(now),
             waiting: 0,
             credit: 0.0,
+            rtt: Span::ZERO,
             least_rtt: None,
         }
     }
@@ -124,6 +127,11 @@ impl Prefix {
     /// The places of faces that this prefix has used.
     pub(super) fn known_places(&self, faces: impl Iterator<Item = FaceId>) -> Places {
         Places(faces.filter_map(|face| self.place_of(face)).fold(0, |all, place| all | Places::of(place).0))
+    }
+
+    /// The places of faces that wait for the Data of an entry: none of them is an upstream for it.
+    pub(super) fn waiting_places(&self, entry: &PitEntry) -> Places {
+        self.known_places(entry.in_records.iter().map(|record| record.face))
     }
 
     /// Notes that an Interest came for these upstreams.
@@ -237,9 +245,10 @@ impl Prefix {
         let one = &mut self.upstreams[place];
         let was_local = core::mem::replace(&mut one.is_local, local);
         if let Some(rtt) = rtt {
+            one.rtt = rtt;
             one.least_rtt = Some(one.least_rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        one.estimate.on_data(now, queue, round, &settings.estimate);
+        one.estimate.on_data(now, Arrival { queue, round, rtt }, &settings.estimate);
         local != was_local
     }
 
@@ -264,14 +273,14 @@ impl Prefix {
 
     fn set_limits(&mut self, places: &[usize], round: Span, settings: &NodeSettings, random: &mut Random) {
         let path = |&place: &usize| {
-            let Upstream { estimate, limit, .. } = &self.upstreams[place];
-            Path { queue: estimate.queue(), bandwidth: estimate.bandwidth(), limit: *limit }
+            let Upstream { estimate, limit, rtt, .. } = &self.upstreams[place];
+            let least = settings.limits.least / round.max(*rtt).as_secs_f64().max(1e-6);
+            Path { queue: estimate.queue(), bandwidth: estimate.bandwidth(), least, limit: *limit }
         };
         let mut paths: SmallVec<[Path; 4]> = places.iter().map(path).collect();
         let face_at = |at: usize| places.get(at).map(|&place| self.upstreams[place].face);
         let mut probed = (0..places.len()).find(|&at| face_at(at) == self.probed).unwrap_or(0);
-        let least = settings.limits.least / round.as_secs_f64().max(1e-6);
-        adjust(&mut paths, &mut probed, self.list.len(), least, &settings.limits, random);
+        adjust(&mut paths, &mut probed, self.list.len(), &settings.limits, random);
         self.probed = face_at(probed);
         for (&place, path) in places.iter().zip(&paths) {
             let one = &mut self.upstreams[place];

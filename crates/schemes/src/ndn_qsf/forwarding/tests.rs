@@ -118,6 +118,27 @@ fn who_asks_for_what_waits_waits_with_it() {
     assert_eq!((node.waiting(), node.held()), (0, 0));
 }
 
+/// Both neighbours are next hops of each other, too.
+#[test]
+fn who_waits_for_an_interest_is_not_asked_for_it() {
+    let mut node = Node::new(0, settings());
+    for face in [DOWN[1], DOWN[0], UP[0]] {
+        node.forwarder.add_route(&name("/a"), face, 0);
+    }
+    // The limiters of all three are busy.
+    (100..103).for_each(|segment| node.interest(UP[1], segment));
+    assert_eq!((node.upstream.len(), node.waiting()), (3, 0));
+    node.upstream.clear();
+    node.interest(DOWN[0], 0);
+    node.interest(DOWN[1], 0);
+    // Asked for again, while it waits.
+    node.interest(DOWN[0], 0);
+    assert_eq!(node.waiting(), 1);
+    node.later(MS * 10);
+    let sent: Vec<_> = node.upstream.iter().map(|(face, _)| *face).collect();
+    assert_eq!(sent, [UP[0]]);
+}
+
 #[test]
 fn what_nobody_waits_for_any_more_leaves_the_queue() {
     let slow = NodeSettings {
@@ -188,15 +209,15 @@ fn limiters_divide_traffic_in_proportion_to_their_limits_busy_or_not() {
     }
 }
 
-/// An upstream of 1000 Data a second with one round trip of 40 ms, and a consumer that asks for more: what it has sent
-/// in each second, and how long its queue is at the end.
-fn run_against_a_bottleneck(seconds: u64, says: bool) -> (Vec<usize>, usize) {
+/// An upstream that answers one Interest in so many milliseconds, with one round trip of 40 ms, and a consumer that asks for
+/// more: what it has sent in each second, and how long its queue is at the end.
+fn run_against_a_bottleneck(seconds: u64, each: u64, says: bool) -> (Vec<usize>, usize) {
     let mut node = Node::new(1, settings());
     let mut queue: std::collections::VecDeque<(Time, (FaceId, PacketId))> = Default::default();
-    let (mut segment, mut sent) = (0, Vec::new());
-    for _ in 0..seconds {
+    let (mut segment, mut sent, mut free_at) = (0, Vec::new(), 0);
+    for second in 0..seconds {
         let mut served = 0;
-        for _ in 0..1000 {
+        for ms in 0..1000 {
             while node.waiting() < 20 {
                 segment += 1;
                 node.interest(DOWN[0], segment);
@@ -204,10 +225,11 @@ fn run_against_a_bottleneck(seconds: u64, says: bool) -> (Vec<usize>, usize) {
             node.later(MS);
             let now = node.now;
             queue.extend(node.upstream.drain(..).map(|one| (now + MS * 40, one)));
-            if queue.front().is_some_and(|(at, _)| *at <= now) {
+            if free_at <= 1000 * second + ms && queue.front().is_some_and(|(at, _)| *at <= now) {
                 let (_, one) = queue.pop_front().unwrap();
                 let waiting = queue.iter().filter(|(at, _)| *at <= now).count() as u64;
                 node.reply(one, says.then_some(waiting));
+                free_at = 1000 * second + ms + each;
                 served += 1;
             }
         }
@@ -219,15 +241,23 @@ fn run_against_a_bottleneck(seconds: u64, says: bool) -> (Vec<usize>, usize) {
 
 #[test]
 fn a_bottleneck_is_found_filled_and_its_queue_kept_near_the_threshold() {
-    let (sent, queue) = run_against_a_bottleneck(6, true);
+    let (sent, queue) = run_against_a_bottleneck(6, 1, true);
     assert!(sent[0] < 700, "it begins slowly: {sent:?}");
     assert!(sent[2..].iter().all(|served| *served > 950), "{sent:?}");
     assert!(queue < 20, "{queue}");
 }
 
+/// 1 Mb/s of 4500 B: about one Data in a round.
+#[test]
+fn a_slow_upstream_is_filled_and_its_queue_kept_near_the_threshold() {
+    let (sent, queue) = run_against_a_bottleneck(30, 36, true);
+    assert!(sent[2..].iter().all(|served| *served >= 27), "{sent:?}");
+    assert!(queue < 20, "{queue}");
+}
+
 #[test]
 fn an_upstream_that_never_says_is_sent_little_more_than_it_answers() {
-    let (sent, queue) = run_against_a_bottleneck(6, false);
+    let (sent, queue) = run_against_a_bottleneck(6, 1, false);
     assert!(sent[3..].iter().all(|served| *served > 950), "{sent:?}");
     assert!(queue < 6 * 60, "at most 5 % too much: {queue}");
 }
@@ -249,7 +279,7 @@ fn an_upstream_that_claims_an_absurd_queue_keeps_the_least_rate_and_does_no_more
     }
     let strategy = node.strategy.borrow();
     let limits = strategy.prefixes[0].as_ref().unwrap().limits();
-    assert!((limits[0] - 125.0).abs() < 1.0, "5 in 40 ms: {limits:?}");
+    assert!((limits[0] - 25.0).abs() < 1.0, "one in 40 ms: {limits:?}");
     assert!(limits[1] > 500.0 && limits[1].is_finite(), "{limits:?}");
 }
 
