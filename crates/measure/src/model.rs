@@ -147,7 +147,7 @@ pub struct LinkRow {
     pub utilisation: f64,
     /// Packets dropped in front of it.
     pub drops: u64,
-    /// Queueing delay in front of it.
+    /// Queueing delay in front of it; what the node's strategy held waited for the link that it left by.
     pub queue_ms: QueueMs,
 }
 

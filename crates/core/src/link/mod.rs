@@ -50,7 +50,7 @@ pub struct Departure {
     pub packet: PacketId,
     /// When its last bit is on the link; [`Time::NEVER`] where the world will say.
     pub until: Time,
-    /// How long it was queued.
+    /// How long it waited at this node.
     pub waited: Span,
 }
 
@@ -124,7 +124,20 @@ impl Link {
     /// A packet is to leave.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: PacketId, pool: &mut PacketPool, dropped: &mut Drops) {
-        pool[packet].queued_at = now;
+        self.enqueue_since(now, now, packet, pool, dropped);
+    }
+
+    /// A packet is to leave that has waited at this node since an earlier time.
+    #[inline]
+    pub fn enqueue_since(
+        &mut self,
+        now: Time,
+        since: Time,
+        packet: PacketId,
+        pool: &mut PacketPool,
+        dropped: &mut Drops,
+    ) {
+        pool[packet].queued_at = since;
         pool[packet].measure();
         self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped, random: &mut self.random }, packet);
         self.serve_at = now.max(self.busy_until);

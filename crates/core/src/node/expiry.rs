@@ -64,7 +64,8 @@ impl Forwarder {
         let Some(entry) = self.pit.entry_mut(pit) else { return };
         let Some(id) = entry.held.take() else { return };
         if entry.in_records.iter().any(|record| record.expires > out.now) {
-            self.send_interest(pit, face, id, out);
+            let since = out.pool[id].queued_at;
+            self.send_interest_since(pit, face, id, since, out);
         } else {
             out.pool.free(id);
         }

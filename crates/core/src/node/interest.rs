@@ -163,6 +163,7 @@ impl Forwarder {
                 }
             }
             Decision::Hold => {
+                out.pool[id].queued_at = out.now;
                 let entry = self.pit.entry_mut(pit).expect("a live entry");
                 if let Some(earlier) = entry.held.replace(id) {
                     out.pool.free(earlier);
@@ -174,6 +175,18 @@ impl Forwarder {
     }
 
     pub(super) fn send_interest(&mut self, pit: PitId, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        self.send_interest_since(pit, face, id, out.now, out);
+    }
+
+    /// Sends an Interest that has waited at this node since a time.
+    pub(super) fn send_interest_since(
+        &mut self,
+        pit: PitId,
+        face: FaceId,
+        id: PacketId,
+        since: Time,
+        out: &mut Out<'_>,
+    ) {
         let interest = &mut out.pool[id];
         // Zero hops left: applications here may still answer, the network may not.
         let local = self.is_local(face);
@@ -188,7 +201,7 @@ impl Forwarder {
         if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {
             self.dead_nonces.add(interest.name.hash(), earlier, out.now);
         }
-        self.send(face, id, out);
+        self.send_since(face, id, since, out);
     }
 }
 

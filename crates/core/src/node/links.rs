@@ -8,7 +8,7 @@ use crate::ids::{FaceId, PitId};
 use crate::packet::PacketId;
 use crate::seam::{DropReason, Dropped};
 use crate::tables::pit::Pit;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, Time};
 
 impl Forwarder {
     /// Lets the queue of the face see a packet that arrived on it.
@@ -25,13 +25,19 @@ impl Forwarder {
     /// Sends a packet by a face: to the application, or into the queue of the link.
     #[inline]
     pub(super) fn send(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
+        self.send_since(face, id, out.now, out);
+    }
+
+    /// Sends a packet that has waited at this node since a time: what a strategy held waited for the link by which it leaves.
+    #[inline]
+    pub(super) fn send_since(&mut self, face: FaceId, id: PacketId, since: Time, out: &mut Out<'_>) {
         let Face { kind, up, .. } = self.faces[face.0 as usize];
         match kind {
             _ if !up => out.drop(face, id, DropReason::FaceDown),
             FaceKind::Gone => out.drop(face, id, DropReason::FaceDown),
             FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
             FaceKind::Link(link) => {
-                self.links[link as usize].link.enqueue(out.now, id, out.pool, &mut self.dropped);
+                self.links[link as usize].link.enqueue_since(out.now, since, id, out.pool, &mut self.dropped);
                 self.serve(link, out);
             }
         }

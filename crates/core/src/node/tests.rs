@@ -875,7 +875,10 @@ fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     assert_eq!(bench.interest(down, "/a/1", 1), []);
     assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(10));
     bench.later(10);
-    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(up)]);
+    let sent = bench.input(Input::Deadline);
+    assert_eq!(sent[0].0, Seen::Interest(up));
+    let waited = bench.now - bench.pool[sent[0].1].queued_at;
+    assert_eq!(waited, Span::from_millis(10), "the wait counts for the link");
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
     // Satisfied while it is held: the release finds nothing, and nothing leaks.
     bench.interest(second, "/a/2", 2);

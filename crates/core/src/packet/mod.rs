@@ -68,7 +68,8 @@ pub struct Packet {
     next: Option<PacketId>,
     /// Data: length of its content, bytes.
     pub content_len: u32,
-    /// At this node: when it was put where it is, a queue or the content store.
+    /// At this node: when it was put where it is, a queue or the content store; in a queue, if a strategy held it before, since
+    /// when it was held.
     pub queued_at: Time,
     /// Interest: lifetime.
     pub lifetime: Span,
