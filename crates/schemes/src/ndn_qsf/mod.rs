@@ -18,7 +18,8 @@
 //! 2. Reconstructed: MD_FACTOR, MIN_RATE, STEP, the windows of both averages, the first bandwidth, the jitter of rounds, and the
 //!    consumer's law. The paper says what they do but gives no value; the parameters say why these.
 //! 3. The arrival rate is known only when half of its window is covered: of a few Data that came at once rule (2) would
-//!    make a bandwidth that nothing lowers while no queue builds up.
+//!    make a bandwidth that nothing lowers while no queue builds up. Where a round has less than one Data, the window reaches
+//!    back for a round-trip time.
 //! 4. ROUND_LENGTH is the least round-trip time that the node has measured, or given; the paper gives the network's.
 //! 5. A limiter that is free takes an Interest at once, and of several free ones each has its turn in proportion to its
 //!    limit. The paper's dequeue at a rate; a timer that goes on while nothing waits would delay each Interest for nothing.
@@ -33,6 +34,13 @@
 //!     forwarder says no queue size it goes by marks and losses.
 //! 11. Fair queueing is on by default, not only where section 6.6 has it: with one prefix it is a queue as any. What is not Data
 //!     has a turn as one more prefix.
+//! 12. MIN_RATE is counted in rounds, or in round-trip times while these are longer, and STEP is a part of the bandwidth: as
+//!     fixed rates they would fill slow links. STEP takes no limit below MIN_RATE.
+//! 13. A node with one upstream goes by Algorithm 1, also in experiments with several paths. The paper does not say which
+//!     experiments have which.
+//! 14. A queue size counts for two rounds, or two round-trip times while these are longer: what was before a pause says nothing
+//!     of now. A Data without one takes the oldest away, so that an upstream that stops saying one comes under 8.
+//! 15. The Interest queue is counted when the Data comes, the queue of Data when it leaves.
 
 mod consumer;
 mod data_queue;
@@ -45,10 +53,12 @@ mod swing;
 mod waiting;
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
-use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
+use weir_core::seam::{
+    FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, SharingPolicy, Strategy,
+};
 use weir_core::units::Span;
 
-use crate::registry::Entry;
+use crate::registry::{Entry, Sharing};
 use consumer::NaiveConsumer;
 use data_queue::DataQueue;
 use forwarding::Forwarding;
@@ -61,7 +71,8 @@ pub const ENTRY: Entry = Entry {
     citation: "S. Song, L. Zhang, Effective NDN Congestion Control Based on Queue Size Feedback, ICN 2022",
     parameters: PARAMETERS,
     signals: &[signals::QUEUE_SIZE],
-    sharing: None,
+    // Each face serves the prefixes in turn, by bytes and with the same weight (section 6.6), whatever their classes.
+    sharing: Some(Sharing { parameters: &[], policy: |_| SharingPolicy::default() }),
     build: |params| Box::new(NdnQsf::new(params)),
 };
 
