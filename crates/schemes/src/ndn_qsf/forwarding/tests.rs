@@ -247,12 +247,14 @@ fn a_bottleneck_is_found_filled_and_its_queue_kept_near_the_threshold() {
     assert!(queue < 20, "{queue}");
 }
 
-/// 1 Mb/s of 4500 B: about one Data in a round.
+/// 1 Mb/s of 4500 B, about one Data in a round; and a quarter of it, less than one.
 #[test]
 fn a_slow_upstream_is_filled_and_its_queue_kept_near_the_threshold() {
-    let (sent, queue) = run_against_a_bottleneck(30, 36, true);
-    assert!(sent[2..].iter().all(|served| *served >= 27), "{sent:?}");
-    assert!(queue < 20, "{queue}");
+    for (each, least) in [(36, 27), (144, 6)] {
+        let (sent, queue) = run_against_a_bottleneck(60, each, true);
+        assert!(sent[2..].iter().all(|served| *served >= least), "{sent:?}");
+        assert!(queue < 20, "{queue}");
+    }
 }
 
 #[test]
