@@ -6,10 +6,10 @@
 //! each face adds itself to the label of the Data that come by it (`../path_label.rs`).
 //!
 //! # Deviations from the paper
-//! 1. The article could be had as an abstract only. The window's law and its constants are those that its authors' group
-//!    has published later, in hICN's libtransport. CCN-PLsim, their simulator of the year before, has the same law, p_min and
-//!    number of samples; there p_max and β are options. Forwarding, and where hICN leaves something open, are
-//!    the code of QSCCP's authors, whose constants are the variants.
+//! 1. Only the article's abstract could be had. The window's law is that of hICN's libtransport, which its authors' group
+//!    has published later; p_max and β are those of the configuration that the library is shipped with (consumer.conf). CCN-PLsim,
+//!    their simulator of the year before, has the same law, p_min and number of samples; there p_max and β are options.
+//!    Forwarding, and where hICN leaves something open, are the code of QSCCP's authors, whose constants are the variants.
 //! 2. Slow start is theirs, and in their variants only (`slow_start`): neither hICN nor CCN-PLsim has one.
 //! 3. A Data raises the window or lowers it, as in their code; in hICN and CCN-PLsim it always raises it, and may lower it
 //!    then.
@@ -69,6 +69,7 @@ const PARAMETERS: &[Parameter] = &[
                 defaults: &[
                     ("p_min", "0.0001"),
                     ("p_max", "0.5"),
+                    ("decrease", "0.8"),
                     ("least_window", "10"),
                     ("most_window", "1048576"),
                     ("slow_start", "true"),
@@ -131,16 +132,16 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "p_max",
         PROBABILITY,
-        "0.20001",
+        "0.00301",
         "p_max, greatest probability of a decrease; p_min if it is less",
-        "files: hICN, libtransport, p_min and a drop factor of 0.2",
+        "files: hICN, consumer.conf, p_min and a drop factor of 0.003",
     ),
     Parameter::number(
         "decrease",
         (0.01, 1.0),
-        "0.8",
+        "0.99",
         "β, what is left of the window after a decrease",
-        "files: hICN, libtransport",
+        "files: hICN, consumer.conf",
     ),
     Parameter::number(
         "increase",

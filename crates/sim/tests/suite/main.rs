@@ -1,5 +1,6 @@
 //! The simulator on scenarios. One program, since each would be linked anew with all that it stands on.
 
+mod alone;
 mod built_in;
 mod common;
 mod completion;
