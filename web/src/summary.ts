@@ -2,7 +2,7 @@
 
 import "./base.css";
 import "./summary.css";
-import { fadeEdges } from "./dom";
+import { choice, fadeEdges } from "./dom";
 import { startTheme, themeButton } from "./theme";
 
 startTheme();
@@ -11,3 +11,25 @@ for (const box of document.querySelectorAll<HTMLElement>(".scroll")) {
   const about = box.querySelector<HTMLElement>("tbody th");
   fadeEdges(box, () => box.style.setProperty("--about", `${about?.offsetWidth ?? 0}px`));
 }
+
+/** The matrix shows one figure at a time, and says of the cell under the pointer or the focus what its number means. */
+function matrix(section: HTMLElement): void {
+  const tables = [...section.querySelectorAll<HTMLElement>(".measure")];
+  const show = (key: string) => {
+    for (const table of tables) table.hidden = table.dataset.measure !== key;
+  };
+  const names = tables.map((table): [string, string] => [table.dataset.measure!, table.dataset.title!]);
+  section.querySelector("#measures")!.append(choice("Which figure", names, names[0]![0], show));
+  show(names[0]![0]);
+  const detail = section.querySelector<HTMLElement>("#detail")!;
+  const hint = detail.textContent!;
+  const tell = (event: Event) => {
+    const cell = (event.target as HTMLElement).closest<HTMLElement>(".matrix td[title], .matrix td[data-tip]");
+    detail.textContent = cell ? (cell.dataset.tip ?? cell.title) : hint;
+  };
+  section.addEventListener("pointerover", tell);
+  section.addEventListener("focusin", tell);
+}
+
+const section = document.getElementById("matrix");
+if (section) matrix(section);

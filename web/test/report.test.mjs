@@ -734,3 +734,117 @@ describe("pages over many runs", () => {
     }
   });
 });
+
+describe("the matrix", () => {
+  const PHONE = { viewport: { width: 375, height: 812 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+  const openPage = (name, steps, { dir = join(summaries, "matrix"), ...options } = {}) =>
+    open(steps, { file: join(dir, `${name}.html`), ready: () => document.getElementById("theme") !== null, ...options });
+  const document_ = () => JSON.parse(readFileSync(join(summaries, "matrix", "compare.json"), "utf8"));
+  const KEYS = { share: "share", jain: "jain", delay: "delay_over_propagation", lost: "lost", settle: "settle_s" };
+
+  test("shows one figure at a time, a number in each cell as the document has it", () =>
+    openPage("compare", async (page) => {
+      const { schemes, scenarios } = document_();
+      const shown = () => page.locator(".measure:visible").evaluateAll((tables) => tables.map((table) => table.dataset.measure));
+      assert.deepEqual(await shown(), ["share"]);
+      for (const [at, [key, name]] of Object.entries(KEYS).entries()) {
+        await page.locator("#measures button").nth(at).click();
+        assert.deepEqual(await shown(), [key]);
+        const cells = await page.locator(`[data-measure="${key}"] tbody tr`).evaluateAll((rows) =>
+          rows.map((row) => [row.querySelector("th").textContent, ...[...row.querySelectorAll("td:not(.sum)")].map((cell) => cell.textContent)]),
+        );
+        assert.deepEqual(cells.map(([scheme]) => scheme), schemes);
+        for (const [scheme, ...row] of cells) {
+          assert.equal(row.length, scenarios.length);
+          for (const [at, text] of row.entries()) {
+            const { measured } = scenarios[at].matrix.find((one) => one.scheme === scheme)[name];
+            if (measured === null) assert.equal(text, "–");
+            else if (key === "share") assert.equal(text, (100 * measured.mean).toFixed(0));
+            else if (key === "jain") assert.equal(text, measured.mean.toFixed(2));
+            else assert.match(text, /^[\d.<]+$/);
+          }
+        }
+      }
+    }));
+
+  test("says of a cell what its number is: interval, the worst point, or why there is none", () =>
+    openPage("compare", async (page) => {
+      const detail = page.locator("#detail");
+      const cell = (row, column) => page.locator(`.measure:visible tbody tr:nth-child(${row}) td:nth-child(${column})`);
+      await cell(2, 4).hover();
+      assert.match(await detail.textContent(), /^fixed on one\/swept: [\d.]+ ± [\d.]+ %$/);
+      await cell(2, 6).locator("a").focus();
+      assert.equal(await detail.textContent(), "fixed on two/lossy: not known: it cannot run here: it knows no loss");
+    }));
+
+  test("leads with what it shows, and to the pages of schemes and scenarios and back", () =>
+    openPage("compare", async (page) => {
+      const order = await page.locator("main section h2").allTextContents();
+      assert.deepEqual(order, ["What it shows", "Schemes by scenarios"]);
+      assert.match(await page.locator(".answer li").first().textContent(), /^Share of the optimum: of \d scenarios the best, or as good: /);
+      await page.locator(".measure:visible td:not(.sum) a").first().click();
+      await page.waitForURL(/scenario-one-swept\.html$/);
+      assert.equal(await page.locator("h1").textContent(), "one/swept");
+      await page.locator("tbody th a").first().click();
+      await page.waitForURL(/scheme-qsccp\.html$/);
+      await page.locator(".runs a").first().click();
+      await page.waitForURL(/compare\.html$/);
+    }));
+
+  test("can be told from its numbers alone and read in both themes", async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      await openPage(
+        "compare",
+        async (page) => {
+          // WCAG's contrast of each number with what is behind it.
+          const contrasts = await page.locator(".measure:visible td:not(.sum)").evaluateAll((cells) => {
+            const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+            const luminance = (colour) => {
+              canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
+              canvas.fillRect(0, 0, 1, 1);
+              canvas.fillStyle = colour;
+              canvas.fillRect(0, 0, 1, 1);
+              const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+              return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((level) => {
+              cells[0].className = `q${level}`;
+              const style = getComputedStyle(cells[0]);
+              return contrast(luminance(style.color), luminance(style.backgroundColor));
+            });
+            return levels;
+          });
+          for (const contrast of contrasts) assert.ok(contrast >= 4.5, `${colorScheme}: ${contrasts}`);
+        },
+        { colorScheme },
+      );
+    }
+  });
+
+  test("has all of its figures without a script", () =>
+    openPage("compare", async (page) => assert.equal(await page.locator(".matrix:visible").count(), 5), {
+      javaScriptEnabled: false,
+      ready: () => true,
+    }));
+
+  test("fits a phone, with its pages", async () => {
+    for (const name of ["compare", "scheme-qsccp", "scenario-one-swept"]) {
+      await openPage(
+        name,
+        async (page) => assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), 0),
+        PHONE,
+      );
+    }
+  });
+
+  test("shows a hostile title as text", () =>
+    openPage(
+      "scenario-one-swept",
+      async (page) => {
+        assert.ok((await page.locator("main").textContent()).includes(HOSTILE));
+        assert.equal(await page.evaluate(() => window.broken), undefined);
+      },
+      { dir: join(dirname(hostile), "matrix") },
+    ));
+});

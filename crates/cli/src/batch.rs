@@ -1,11 +1,11 @@
 //! Runs side by side: every command that simulates does it here.
 
-use std::sync::Mutex;
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
-use rayon::prelude::*;
+use indicatif::{HumanDuration, ProgressBar};
 use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, Setup};
 use weir_measure::Report;
@@ -42,6 +42,13 @@ pub struct Job<'a> {
     pub setup: Setup,
     /// Whether every packet goes through the codec.
     pub check_wire: bool,
+    /// How long it takes, in any unit that the jobs have in common.
+    pub cost: u64,
+}
+
+/// The cost of a run as far as its duration says, simulated ms.
+pub fn by_duration(scenario: &Scenario) -> u64 {
+    scenario.duration.as_nanos() / 1_000_000
 }
 
 impl Job<'_> {
@@ -66,11 +73,51 @@ pub fn simulate<T: Send>(
     jobs: &[Job<'_>],
     keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
-    Shown::new(jobs.len(), jobs.iter().map(|job| job.scenario.duration)).simulate(jobs, keep)
+    simulate_after(0, jobs, keep)
 }
 
-/// How far runs are, which may be made in several batches.
-pub struct Shown {
+/// The same of runs of which so many have been made before.
+///
+/// # Errors
+/// As there.
+pub fn simulate_after<T: Send>(
+    before: usize,
+    jobs: &[Job<'_>],
+    keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let shown = Shown::new(before, jobs);
+    let kept: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    // Long runs first, so that all processors end together.
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|&at| Reverse(jobs[at].cost));
+    let next = AtomicUsize::new(0);
+    let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let work = |_: rayon::BroadcastContext<'_>| {
+        while let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match simulate_one(&jobs[at], &shown).and_then(|report| keep(at, report)) {
+                Ok(one) => *locked(&kept[at]) = Some(one),
+                Err(error) => {
+                    locked(&failure).get_or_insert(error);
+                    // Nobody begins another one.
+                    next.fetch_max(order.len(), Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    rayon::broadcast(work);
+    if let Some(error) = locked(&failure).take() {
+        return Err(error);
+    }
+    Ok(kept.iter().filter_map(|one| locked(one).take()).collect())
+}
+
+/// A thread that panicked has ended the program.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How far the runs are.
+struct Shown {
     bar: ProgressBar,
     log: Log,
     done: AtomicUsize,
@@ -78,29 +125,22 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Of so many runs with these simulated times.
-    pub fn new(runs: usize, simulated: impl Iterator<Item = Span>) -> Shown {
-        Shown { bar: progress_bar(simulated), log: Log::new(), done: AtomicUsize::new(0), all: runs }
+    fn new(before: usize, jobs: &[Job<'_>]) -> Shown {
+        let cost = jobs.iter().map(|job| job.cost).sum();
+        let all = before + jobs.len();
+        let shown = Shown { bar: progress_bar(cost), log: Log::new(), done: AtomicUsize::new(before), all };
+        shown.say_done(before);
+        shown
     }
 
-    /// Makes some of the runs, as [`simulate`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn simulate<T: Send>(
-        &self,
-        jobs: &[Job<'_>],
-        keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
-    ) -> Result<Vec<T>, Failure> {
-        let kept = jobs.par_iter().enumerate().map(|(at, job)| {
-            let kept = keep(at, simulate_one(job, &self.bar, &self.log)?)?;
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if self.all > 1 {
-                self.bar.set_message(format!("{done} of {} runs", self.all));
-            }
-            Ok(kept)
-        });
-        kept.collect()
+    fn end_one(&self) {
+        self.say_done(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+
+    fn say_done(&self, done: usize) {
+        if self.all > 1 {
+            self.bar.set_message(format!("{done} of {} runs", self.all));
+        }
     }
 }
 
@@ -111,23 +151,28 @@ impl Drop for Shown {
 }
 
 /// One run, with its time on the clock.
-fn simulate_one(job: &Job<'_>, bar: &ProgressBar, log: &Log) -> Result<Report, Failure> {
+fn simulate_one(job: &Job<'_>, shown: &Shown) -> Result<Report, Failure> {
     let begun = now();
     let experiment = Experiment::new(job.scenario, &job.setup)?;
     let mut world = World::build(&experiment)?;
     if job.check_wire {
         world = world.checking_wire();
     }
-    let mut shown = Time::ZERO;
+    let (mut last, mut counted) = (Time::ZERO, 0);
+    let duration = job.scenario.duration.as_secs_f64();
     let mut show = |progress: Progress| {
-        let advanced = progress.now - shown;
-        if advanced >= Span::from_millis(500) {
-            shown = progress.now;
-            bar.inc(advanced.as_nanos() / 1_000_000);
-            log.say(bar);
+        if progress.now - last >= Span::from_millis(500) {
+            last = progress.now;
+            let part = (last - Time::ZERO).as_secs_f64() / duration;
+            let cost = (job.cost as f64 * part) as u64;
+            shown.bar.inc(cost - counted);
+            counted = cost;
+            shown.log.say(&shown.bar);
         }
     };
     world.run(&mut show)?;
+    shown.bar.inc(job.cost.saturating_sub(counted));
+    shown.end_one();
     let outcome = world.finish();
     let mut report = outcome.report;
     report.document.wall_s = begun.elapsed().as_secs_f64();
@@ -149,6 +194,7 @@ fn now() -> Instant {
 
 /// Where there is no terminal for a bar: a line now and then, so that who waits knows for what.
 struct Log {
+    begun: Instant,
     /// When there is the next one; none on a terminal.
     next: Option<Mutex<Instant>>,
 }
@@ -157,7 +203,14 @@ impl Log {
     const EVERY: Duration = Duration::from_secs(10);
 
     fn new() -> Log {
-        Log { next: (!terminal::has_progress()).then(|| Mutex::new(now() + Log::EVERY)) }
+        let next = (!terminal::has_progress()).then(|| Mutex::new(now() + Log::EVERY));
+        Log { begun: now(), next }
+    }
+
+    /// How long it takes yet, if it goes on as it did.
+    fn left(&self, bar: &ProgressBar) -> Duration {
+        let (done, all) = (bar.position().max(1), bar.length().unwrap_or(1));
+        self.begun.elapsed().mul_f64(all.saturating_sub(done) as f64 / done as f64)
     }
 
     /// Says how far all runs are, if it is time to.
@@ -168,13 +221,12 @@ impl Log {
         }
         *next = now() + Log::EVERY;
         let part = 100 * bar.position() / bar.length().unwrap_or(1).max(1);
-        eprintln!("{}: {part} %", bar.message());
+        eprintln!("{}, {} left: {part} %", bar.message(), HumanDuration(self.left(bar)));
     }
 }
 
-/// Simulated milliseconds of all runs together; shown on a terminal only.
-fn progress_bar(simulated: impl Iterator<Item = Span>) -> ProgressBar {
-    let total = simulated.map(|simulated| simulated.as_nanos() / 1_000_000).sum();
+/// Of the costs of all runs together; shown on a terminal only.
+fn progress_bar(total: u64) -> ProgressBar {
     let style = terminal::style("{msg} {bar:40} {percent:>3} %  {eta} left");
     let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
         .with_style(style)

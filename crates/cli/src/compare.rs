@@ -7,28 +7,33 @@ use weir_experiment::{Setup, scheme_for};
 use weir_measure::to_json;
 use weir_measure::{Report, RunDocument};
 use weir_results::{ComparisonDocument, terminal_width, write_all, write_comparison, write_comparisons};
-use weir_scenario::Scenario;
+use weir_scenario::{Expectation, Flow, Link, Scenario};
 use weir_schemes::SCHEMES;
 
-use crate::batch::{Job, Seeds, Shown};
+use crate::batch::{self, Job, Seeds};
 use crate::compare_scenarios::ComparedScenarios;
+use crate::kept_runs::{self, Kept, KeptRuns, PointKey, RunKey};
 use crate::out::{self, Out};
+use crate::propagation::shortest_ways;
 use crate::scenario_optimum::ScenarioOptimum;
-use crate::{Failure, load, papers, terminal};
+use crate::{Failure, load, papers, provenance, terminal};
 
 /// What stands for every scheme that there is.
 const ALL: &str = "all";
 
 /// Simulate a scenario under several schemes, and print their figures side by side; of several scenarios, or
-/// of a paper's, one summary
+/// of a paper's, a matrix of schemes by scenarios
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A built-in scenario (see `weir list`) or a file; several, or a paper such as qsccp, for a summary,
+    /// A built-in scenario (see `weir list`) or a file; several, or a paper such as qsccp, for the matrix,
     /// with each scenario at every point of its axes
-    #[arg(value_name = "SCENARIO|PAPER", required = true)]
+    #[arg(value_name = "SCENARIO|PAPER", required_unless_present = "all", conflicts_with = "all")]
     scenarios: Vec<String>,
+    /// The whole matrix: every experiment of every paper, under every scheme if --schemes names none
+    #[arg(long)]
+    all: bool,
     /// The schemes, with commas between them, or all
-    #[arg(long, value_name = "A,B,...|all", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,...|all", required_unless_present = "all", value_delimiter = ',')]
     schemes: Vec<String>,
     #[command(flatten)]
     seeds: Seeds,
@@ -40,8 +45,9 @@ pub struct Args {
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
     /// Where to write compare.html, compare.json and the report of each scheme's run with seed 1, over
-    /// those of an earlier run; by default out/compare-SCENARIO. Of a summary also compare.md, and a folder
-    /// with all of this for each scenario
+    /// those of an earlier run; by default out/compare-SCENARIO. Of a matrix also compare.md, a page a scheme
+    /// and a scenario, a folder with all of this for each scenario, and the runs: the same command goes on
+    /// where it was stopped
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the comparison as one JSON document and nothing else
@@ -61,6 +67,8 @@ pub struct Request<'a> {
 pub struct Point {
     /// All that was set in it.
     pub set: Vec<String>,
+    /// A digest of its text.
+    text: String,
     /// Behind its own expectations it has those that stand for what is asked besides.
     pub scenario: Scenario,
     /// What each of these is about: 0 for the whole run, or from 1 on a window.
@@ -68,20 +76,22 @@ pub struct Point {
     pub optimum: Option<ScenarioOptimum>,
 }
 
-/// What is kept of a run.
-pub struct Kept {
-    pub document: RunDocument,
-    /// What was asked besides the scenario's own expectations.
-    pub asked: Vec<Option<f64>>,
-    /// With its series, of the first seed.
-    report: Option<Report>,
+/// A run to be made.
+pub struct Planned<'a> {
+    pub point: &'a Point,
+    /// The folder of its point in that of the results; empty where they are one.
+    pub folder: &'a str,
+    pub scheme: &'a str,
+    pub seed: u64,
 }
 
 /// Compares them.
 pub fn compare(args: &Args) -> Result<(), Failure> {
     let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let request = Request { args, schemes: schemes(&args.schemes)?, seeds: args.seeds.list(), windows };
+    let all = [ALL.to_owned()];
+    let named = if args.schemes.is_empty() { &all[..] } else { &args.schemes };
+    let request = Request { args, schemes: schemes(named)?, seeds: args.seeds.list(), windows };
     match &papers::experiments(&args.scenarios)?[..] {
         [one] => request.compare_one(one),
         all => request.compare_several(all),
@@ -126,18 +136,24 @@ impl Request<'_> {
             note_axes(&point.scenario);
         }
         let out = self.out(&point.scenario.name)?;
-        let runs = self.schemes.len() * self.seeds.len();
-        let shown = Shown::new(runs, std::iter::repeat_n(point.scenario.duration, runs));
-        let kept = self.simulate(&point, &self.schemes, &shown, &out, out.dir())?;
-        drop(shown);
-        let document = self.comparison(&point, kept, &out, out.dir());
+        let of_scheme = |scheme| self.planned(&point, "", scheme);
+        let planned: Vec<Planned<'_>> = self.schemes.iter().flat_map(|scheme| of_scheme(scheme)).collect();
+        let runs = KeptRuns::new(None);
+        self.simulate(&planned, &runs, &out)?;
+        let kept = self.schemes.iter().map(|scheme| self.kept(&runs, &point, "", scheme, &out));
+        let kept = kept.collect::<Result<_, _>>()?;
+        let document = self.comparison(&point, kept, &out, out.dir(), |_| None);
         self.print(out, || to_json(&document), || document.text(terminal_width()))
     }
 
     /// Several scenarios, each at every point of its axes.
     fn compare_several(&self, names: &[String]) -> Result<(), Failure> {
         let scenarios = ComparedScenarios::load(self, names)?;
-        let out = self.out(if let [paper] = &self.args.scenarios[..] { paper } else { "several" })?;
+        let out = self.out(match &self.args.scenarios[..] {
+            [] => ALL,
+            [paper] => paper,
+            _ => "several",
+        })?;
         let document = scenarios.summary(self, &out)?;
         if let Some(dir) = out.dir() {
             out.note(write_comparisons(&document, dir));
@@ -165,10 +181,13 @@ impl Request<'_> {
 
     /// The command, without what says where results go.
     pub fn command(&self) -> String {
-        let Args { scenarios, schemes, set, windows, .. } = self.args;
+        let Args { scenarios, all, schemes, set, windows, .. } = self.args;
         let mut words = vec!["weir".to_owned(), "compare".to_owned()];
         words.extend(scenarios.iter().cloned());
-        words.extend(["--schemes".to_owned(), schemes.join(",")]);
+        words.extend(all.then(|| "--all".to_owned()));
+        if !schemes.is_empty() {
+            words.extend(["--schemes".to_owned(), schemes.join(",")]);
+        }
         words.extend(["--seeds".to_owned(), self.seeds.len().to_string()]);
         words.extend(set.iter().flat_map(|set| ["--set".to_owned(), format!("\"{set}\"")]));
         words.extend(windows.iter().flat_map(|window| ["--window".to_owned(), window.clone()]));
@@ -197,7 +216,8 @@ impl Request<'_> {
             scheme_for(&scenario, scheme)?;
         }
         let optimum = ScenarioOptimum::of(&scenario, &self.windows);
-        Ok(Point { set, scenario, asked: Vec::new(), optimum })
+        let text = kept_runs::digest(load::text(name)?.as_bytes());
+        Ok(Point { set, text, scenario, asked: Vec::new(), optimum })
     }
 
     /// What the parts of a run at a point are: the whole of it, and its windows.
@@ -213,63 +233,156 @@ impl Request<'_> {
         Setup { scheme, seed, windows: self.windows.clone(), with_series }
     }
 
-    /// All runs at a point, for each scheme one a seed. The reports of the first seed are written into the folder.
-    pub fn simulate(
-        &self,
-        point: &Point,
-        schemes: &[String],
-        shown: &Shown,
-        out: &Out,
-        dir: Option<&Path>,
-    ) -> Result<Vec<Vec<Kept>>, Failure> {
-        let job = |(scheme, seed): (&String, u64)| Job {
-            scenario: &point.scenario,
-            set: &point.set,
-            setup: self.setup(scheme, seed, dir.is_some() && seed == self.seeds[0]),
-            check_wire: false,
-        };
-        let of_scheme = |scheme| self.seeds.iter().map(move |seed| (scheme, *seed));
-        let jobs: Vec<Job<'_>> = schemes.iter().flat_map(of_scheme).map(job).collect();
-        let kept = shown.simulate(&jobs, |at, mut report| {
-            let own = report.document.expectations.len() - point.asked.len();
-            let asked = report.document.expectations.split_off(own);
-            if let Some(optimum) = &point.optimum {
-                optimum.add_to(&mut report.document);
-            }
-            let dir = dir.filter(|_| jobs[at].setup.with_series);
-            if let Some(dir) = dir {
-                out.note(write_all(&report, dir.join(&report.document.scheme)));
-            }
-            let document = report.document.clone();
-            let asked = asked.into_iter().map(|row| row.measured).collect();
-            Ok(Kept { document, asked, report: dir.map(|_| report) })
-        })?;
-        let mut kept = kept.into_iter();
-        Ok(schemes.iter().map(|_| kept.by_ref().take(self.seeds.len()).collect()).collect())
+    /// The runs of a scheme at a point: one a seed.
+    pub fn planned<'a>(
+        &'a self,
+        point: &'a Point,
+        folder: &'a str,
+        scheme: &'a str,
+    ) -> impl Iterator<Item = Planned<'a>> {
+        self.seeds.iter().map(move |seed| Planned { point, folder, scheme, seed: *seed })
     }
 
-    /// The comparison at a point, which is written into the folder.
+    /// Whether series of a run are wanted: of the first seed, where they are written.
+    fn with_series(&self, seed: u64, out: &Out) -> bool {
+        out.dir().is_some() && seed == self.seeds[0]
+    }
+
+    /// The name that a run is kept by, and its key.
+    fn key(&self, runs: &KeptRuns, planned: &Planned<'_>, out: &Out) -> (PathBuf, RunKey) {
+        let Planned { point, folder, scheme, seed } = planned;
+        let with_series = self.with_series(*seed, out);
+        let point = PointKey {
+            scenario: point.scenario.name.clone(),
+            text: point.text.clone(),
+            set: point.set.clone(),
+            windows: self.windows.iter().map(provenance::window).collect(),
+            asked: point.asked_in_words().collect(),
+        };
+        (Path::new(folder).join(format!("{scheme}-{seed}")), runs.key(&point, scheme, *seed, with_series))
+    }
+
+    /// Makes those of some runs that are not kept yet, and keeps them. The reports of the first seed are written.
+    pub fn simulate(&self, planned: &[Planned<'_>], runs: &KeptRuns, out: &Out) -> Result<(), Failure> {
+        let is_kept = |run: &Planned<'_>| {
+            let (name, key) = self.key(runs, run, out);
+            let has_report = || {
+                let dir = out.dir().filter(|_| self.with_series(run.seed, out));
+                dir.is_none_or(|dir| dir.join(run.folder).join(run.scheme).join("report.html").exists())
+            };
+            runs.find(&name, &key).is_some() && has_report()
+        };
+        let missing: Vec<&Planned<'_>> = planned.iter().filter(|run| !is_kept(run)).collect();
+        let there = planned.len() - missing.len();
+        if let (Some(dir), true) = (runs.dir(), there > 0) {
+            eprintln!("note: {there} of {} runs are in {} already", planned.len(), dir.display());
+        }
+        let jobs: Vec<Job<'_>> = missing.iter().map(|run| self.job(run, out)).collect();
+        batch::simulate_after(there, &jobs, |at, mut report| {
+            let run = missing[at];
+            let (name, key) = self.key(runs, run, out);
+            let with_series = self.with_series(run.seed, out);
+            let kept = Kept::of(&mut report, run.point.asked.len(), with_series);
+            if let Some(dir) = out.dir().filter(|_| with_series) {
+                run.point.add_optimum(&mut report.document);
+                out.note(write_all(&report, dir.join(run.folder).join(run.scheme)));
+            }
+            out.note(runs.keep(&name, &key, kept));
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn job<'a>(&self, run: &Planned<'a>, out: &Out) -> Job<'a> {
+        Job {
+            scenario: &run.point.scenario,
+            set: &run.point.set,
+            setup: self.setup(run.scheme, run.seed, self.with_series(run.seed, out)),
+            check_wire: false,
+            cost: run.point.cost(),
+        }
+    }
+
+    /// The runs of a scheme that were made at a point: one a seed.
+    pub fn kept(
+        &self,
+        runs: &KeptRuns,
+        point: &Point,
+        folder: &str,
+        scheme: &str,
+        out: &Out,
+    ) -> Result<Vec<Kept>, Failure> {
+        let find = |run: Planned<'_>| {
+            let (name, key) = self.key(runs, &run, out);
+            runs.find(&name, &key)
+                .ok_or_else(|| format!("the run {} is gone: run this again", name.display()).into())
+        };
+        self.planned(point, folder, scheme).map(find).collect()
+    }
+
+    /// The comparison at a point, which is written into the folder. The reports of schemes are in folders in it, or
+    /// where `elsewhere` says.
     pub fn comparison(
         &self,
         point: &Point,
-        kept: Vec<Vec<Kept>>,
+        mut kept: Vec<Vec<Kept>>,
         out: &Out,
         dir: Option<&Path>,
+        elsewhere: impl Fn(&str) -> Option<String>,
     ) -> ComparisonDocument {
-        let mut reports = Vec::new();
-        let mut documents = |kept: Kept| {
-            reports.extend(kept.report);
-            kept.document
-        };
-        let schemes: Vec<Vec<RunDocument>> =
-            kept.into_iter().map(|runs| runs.into_iter().map(&mut documents).collect()).collect();
+        kept.iter_mut().flatten().for_each(|run| point.add_optimum(&mut run.document));
+        let reports: Vec<Report> = kept.iter().flatten().filter_map(Kept::report).collect();
+        let documents = |runs: Vec<Kept>| runs.into_iter().map(|run| run.document).collect();
+        let schemes: Vec<Vec<RunDocument>> = kept.into_iter().map(documents).collect();
         let mut document = ComparisonDocument::of(&point.scenario.title, &schemes);
+        document.version = provenance::VERSION.to_owned();
+        document.command = self.command();
+        document.set.clone_from(&point.set);
         if let Some(dir) = dir {
             for compared in &mut document.schemes {
-                compared.report = Some(format!("{}/report.html", compared.scheme));
+                let own = || format!("{}/report.html", compared.scheme);
+                compared.report = Some(elsewhere(&compared.scheme).unwrap_or_else(own));
             }
             out.note(write_comparison(&document, &reports, dir));
         }
         document
+    }
+}
+
+impl Point {
+    /// Adds the optimum here to what a run measured.
+    pub fn add_optimum(&self, document: &mut RunDocument) {
+        if let Some(optimum) = &self.optimum {
+            optimum.add_to(document);
+        }
+    }
+
+    /// What is asked besides the scenario's own expectations, in words.
+    pub fn asked_in_words(&self) -> impl Iterator<Item = String> {
+        let own = self.scenario.expectations.len() - self.asked.len();
+        let said = |one: &Expectation| format!("{}, {:?} to {:?}", one.what, one.window.0, one.window.1);
+        self.scenario.expectations[own..].iter().map(said)
+    }
+
+    /// About how many packets a run puts on links: those of the optimum, or of consumers that fill their links.
+    fn cost(&self) -> u64 {
+        let goodputs = self.optimum.as_ref().map(ScenarioOptimum::most_goodputs).unwrap_or_default();
+        let ways = shortest_ways(&self.scenario);
+        let packets = |(at, flow): (usize, &Flow)| {
+            let seconds = (flow.stop.unwrap_or(self.scenario.duration) - flow.start).as_secs_f64();
+            let rate = goodputs.get(at).copied().unwrap_or_else(|| self.access_bps(flow));
+            let data = rate * seconds / (8.0 * flow.payload.as_u64().max(1) as f64);
+            let data = flow.amount.map_or(data, |amount| data.min(amount as f64));
+            2.0 * data * ways[at].map_or(1.0, |way| f64::from(way.hops))
+        };
+        let packets: f64 = self.scenario.flows.iter().enumerate().map(packets).sum();
+        packets.max(1.0) as u64
+    }
+
+    /// The rate of the fastest link of a flow's consumer, bit/s.
+    fn access_bps(&self, flow: &Flow) -> f64 {
+        let at_consumer = |link: &&Link| link.a == flow.consumer || link.b == flow.consumer;
+        let links = self.scenario.links.iter().filter(at_consumer);
+        links.map(|link| link.rate[0].as_bps_f64()).fold(0.0, f64::max)
     }
 }

@@ -5,12 +5,13 @@ use weir_experiment::Experiment;
 use weir_results::{
     LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
 };
-use weir_scenario::{Axis, Expectation, Flow, Metric, Scenario};
+use weir_scenario::{Axis, Bound, Expectation, Flow, FlowId, Metric, Scenario, Select, Stated};
 use weir_sim::World;
 
-use crate::batch::Shown;
-use crate::compare::{Kept, Point, Request};
+use crate::compare::{Planned, Point, Request};
+use crate::kept_runs::{Kept, KeptRuns};
 use crate::out::Out;
+use crate::propagation::round_trips_ms;
 use crate::{Failure, load, papers, provenance};
 
 /// The scenarios.
@@ -18,6 +19,8 @@ pub struct ComparedScenarios(Vec<ComparedScenario>);
 
 /// One of them.
 struct ComparedScenario {
+    /// Those that are swept.
+    axes: Vec<Axis>,
     points: Vec<ComparedPoint>,
 }
 
@@ -25,6 +28,8 @@ struct ComparedScenario {
 struct ComparedPoint {
     /// What picks it.
     axes: Vec<String>,
+    /// Its folder in that of the results.
+    folder: String,
     point: Point,
     /// The schemes that can run there, and those that cannot.
     schemes: Vec<String>,
@@ -50,14 +55,12 @@ impl ComparedScenarios {
 
     /// Runs all of them. What is written of each point goes into a folder of its own.
     pub fn summary(&self, request: &Request<'_>, out: &Out) -> Result<SummaryDocument, Failure> {
-        let of_point = |compared: &ComparedPoint| {
-            let runs = compared.schemes.len() * request.seeds.len();
-            std::iter::repeat_n(compared.point.scenario.duration, runs)
-        };
-        let simulated: Vec<Span> = self.points().flat_map(of_point).collect();
-        let shown = Shown::new(simulated.len(), simulated.into_iter());
-        let scenarios = self.0.iter().map(|experiment| experiment.row(request, &shown, out));
+        let runs = KeptRuns::new(out.dir());
+        let planned: Vec<Planned<'_>> = self.0.iter().flat_map(|one| one.planned(request)).collect();
+        request.simulate(&planned, &runs, out)?;
+        let scenarios = self.0.iter().map(|experiment| experiment.row(request, &runs, out));
         Ok(SummaryDocument {
+            schema: SummaryDocument::SCHEMA,
             command: request.command(),
             version: provenance::VERSION.to_owned(),
             seeds: request.seeds.clone(),
@@ -81,11 +84,38 @@ impl ComparedScenario {
         };
         axes.retain(|axis| !is_set(axis));
         let points = papers::points(&axes).into_iter().map(|axes| ComparedPoint::load(request, name, axes));
-        Ok(ComparedScenario { points: points.collect::<Result<_, _>>()? })
+        Ok(ComparedScenario { axes, points: points.collect::<Result<_, _>>()? })
     }
 
-    fn row(&self, request: &Request<'_>, shown: &Shown, out: &Out) -> Result<SummaryScenario, Failure> {
-        let points = self.points.iter().map(|compared| compared.row(request, shown, out));
+    /// All of its runs, each once.
+    fn planned<'a>(&'a self, request: &'a Request<'_>) -> impl Iterator<Item = Planned<'a>> {
+        let own = move |(at, compared): (usize, &'a ComparedPoint)| {
+            let is_run = move |scheme: &&String| self.runs_at(at, scheme) == at;
+            compared.schemes.iter().filter(is_run).flat_map(move |scheme| compared.planned(request, scheme))
+        };
+        self.points.iter().enumerate().flat_map(own)
+    }
+
+    /// The point whose runs of a scheme are those at this one: where an axis sets nothing but parameters of schemes that
+    /// do not run then, its first value.
+    fn runs_at(&self, at: usize, scheme: &str) -> usize {
+        let point = &self.points[at];
+        let value = |(axis, set): (&Axis, &String)| match axis.values.first() {
+            Some(first) if is_of_others(axis, scheme, &point.point.scenario) => {
+                format!("axis.{}={first}", axis.name)
+            }
+            _ => set.clone(),
+        };
+        let first: Vec<String> = self.axes.iter().zip(&point.axes).map(value).collect();
+        let is_there = |other: &ComparedPoint| {
+            let is_asked_the_same = other.point.asked_in_words().eq(point.point.asked_in_words());
+            other.axes == first && other.schemes.iter().any(|one| one == scheme) && is_asked_the_same
+        };
+        self.points.iter().position(is_there).unwrap_or(at)
+    }
+
+    fn row(&self, request: &Request<'_>, runs: &KeptRuns, out: &Out) -> Result<SummaryScenario, Failure> {
+        let points = (0..self.points.len()).map(|at| self.point_row(at, request, runs, out));
         let points = points.collect::<Result<_, _>>()?;
         let Scenario { name, title, source, flows, .. } = &self.points[0].point.scenario;
         let mut others: Vec<String> = flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
@@ -94,15 +124,60 @@ impl ComparedScenario {
         let scenario = &self.points[0].point.scenario;
         let with_variant = |scheme: &String| Some(named(scheme, Some(scenario.variant_of(scheme)?)));
         let variants = request.schemes.iter().filter_map(with_variant).collect();
-        Ok(SummaryScenario {
+        let mut row = SummaryScenario {
             scenario: name.clone(),
             title: title.clone(),
             source: source.clone(),
             others,
             variants,
+            page: out.dir().map(|_| format!("scenario-{}.html", papers::folder(name, &[]))),
+            matrix: Vec::new(),
             points,
-        })
+        };
+        row.fill_matrix(&request.schemes);
+        Ok(row)
     }
+
+    /// What was measured at a point; the page with all of its tables goes into its folder.
+    fn point_row(
+        &self,
+        at: usize,
+        request: &Request<'_>,
+        runs: &KeptRuns,
+        out: &Out,
+    ) -> Result<SummaryPoint, Failure> {
+        let compared = &self.points[at];
+        let kept = |scheme: &String| {
+            let from = &self.points[self.runs_at(at, scheme)];
+            request.kept(runs, &from.point, &from.folder, scheme, out)
+        };
+        let mut kept: Vec<Vec<Kept>> = compared.schemes.iter().map(kept).collect::<Result<_, _>>()?;
+        kept.iter_mut().flatten().for_each(|run| compared.point.add_optimum(&mut run.document));
+        let mut row = compared.figures(&kept);
+        let dir = out.dir().map(|dir| dir.join(&compared.folder));
+        let report = |scheme: &str| {
+            let from = self.runs_at(at, scheme);
+            (from != at).then(|| format!("../{}/{scheme}/report.html", self.points[from].folder))
+        };
+        request.comparison(&compared.point, kept, out, dir.as_deref(), report);
+        row.set = compared.axes.clone();
+        row.left_out = compared.left_out.clone();
+        row.page =
+            dir.filter(|_| !compared.schemes.is_empty()).map(|_| format!("{}/compare.html", compared.folder));
+        Ok(row)
+    }
+}
+
+/// Whether an axis sets nothing but parameters of schemes that do not run where this one does.
+fn is_of_others(axis: &Axis, scheme: &str, scenario: &Scenario) -> bool {
+    let is_of_another = |path: &String| {
+        let of = path.strip_prefix("scheme.").and_then(|path| path.split_once('.'));
+        let runs = |name: &str| {
+            name == scheme || scenario.flows.iter().any(|flow| flow.scheme.as_deref() == Some(name))
+        };
+        of.is_some_and(|(name, _)| !runs(name))
+    };
+    axis.set.iter().all(is_of_another)
 }
 
 impl ComparedPoint {
@@ -122,20 +197,13 @@ impl ComparedPoint {
         }
         let parts = request.parts(&point.scenario);
         ask_when_settled(&mut point, &parts);
-        Ok(ComparedPoint { axes, point, schemes, left_out })
+        let folder = papers::folder(&point.scenario.name, &axes);
+        Ok(ComparedPoint { axes, folder, point, schemes, left_out })
     }
 
-    /// Its runs; the page with all of their tables, and their reports, go into its folder.
-    fn row(&self, request: &Request<'_>, shown: &Shown, out: &Out) -> Result<SummaryPoint, Failure> {
-        let folder = papers::folder(&self.point.scenario.name, &self.axes);
-        let dir = out.dir().map(|dir| dir.join(&folder));
-        let runs = request.simulate(&self.point, &self.schemes, shown, out, dir.as_deref())?;
-        let mut row = self.figures(&runs);
-        request.comparison(&self.point, runs, out, dir.as_deref());
-        row.set = self.axes.clone();
-        row.left_out = self.left_out.clone();
-        row.page = dir.filter(|_| !self.schemes.is_empty()).map(|_| format!("{folder}/compare.html"));
-        Ok(row)
+    /// The runs of a scheme here.
+    fn planned<'a>(&'a self, request: &'a Request<'_>, scheme: &'a str) -> impl Iterator<Item = Planned<'a>> {
+        request.planned(&self.point, &self.folder, scheme)
     }
 
     fn figures(&self, runs: &[Vec<Kept>]) -> SummaryPoint {
@@ -143,6 +211,15 @@ impl ComparedPoint {
         let context = SummaryContext {
             has_own_scheme: self.point.scenario.flows.iter().map(has_own_scheme).collect(),
             limits: self.point.optimum.as_ref().map(|optimum| optimum.limits()).unwrap_or_default(),
+            round_trip_ms: round_trips_ms(&self.point.scenario),
+            payload_bytes: self
+                .point
+                .scenario
+                .flows
+                .iter()
+                .map(|flow| flow.payload.as_u64() as f64)
+                .collect(),
+            asks_when_settled: !self.point.asked.is_empty(),
         };
         let schemes: Vec<Vec<SummaryRun<'_>>> = runs.iter().map(|runs| self.with_settled(runs)).collect();
         SummaryPoint::of(&context, &schemes)
@@ -163,18 +240,52 @@ impl ComparedPoint {
     }
 }
 
-/// Has every scheme asked when goodputs settle, where the scenario asks it of some scheme: each time in the last part
-/// of the run that ends with it.
+/// Has every scheme asked when goodputs settle: those that the scenario asks about of some scheme, each time in the last
+/// part of the run that ends with it; or, where it asks about none, those of all groups of flows.
 fn ask_when_settled(point: &mut Point, parts: &[(Span, Span)]) {
     let mut asked: Vec<Expectation> = Vec::new();
     let is_same = |a: &Expectation, b: &Expectation| (a.window, &a.select) == (b.window, &b.select);
-    for expectation in point.scenario.expectations.iter().filter(|one| one.metric == Metric::Settle) {
-        let is_known = asked.iter().any(|one| is_same(one, expectation));
+    let mut stated: Vec<Expectation> =
+        point.scenario.expectations.iter().filter(|one| one.metric == Metric::Settle).cloned().collect();
+    if stated.is_empty() {
+        stated = of_groups(&point.scenario, parts.last().copied().unwrap_or_default());
+    }
+    for expectation in stated {
+        let is_known = asked.iter().any(|one| is_same(one, &expectation));
         let part = parts.iter().rposition(|part| part.1 == expectation.window.1);
         if let (Some(part), false) = (part, is_known) {
-            asked.push(Expectation { scheme: "*".to_owned(), ..expectation.clone() });
+            asked.push(Expectation { scheme: "*".to_owned(), ..expectation });
             point.asked.push(part);
         }
     }
     point.scenario.expectations.extend(asked);
+}
+
+/// When the goodput of each group settles after the last change before the end of a part of the run: of the groups whose flows
+/// all go on until then and fetch no amount.
+fn of_groups(scenario: &Scenario, (_, end): (Span, Span)) -> Vec<Expectation> {
+    let starts_and_stops = scenario.flows.iter().flat_map(|flow| [Some(flow.start), flow.stop]).flatten();
+    let changes = starts_and_stops.chain(scenario.events.iter().map(|event| event.at));
+    let begin = changes.filter(|at| *at < end).max().unwrap_or(Span::ZERO);
+    let goes_on =
+        |flow: &Flow| flow.start < end && flow.stop.is_none_or(|stop| stop >= end) && flow.amount.is_none();
+    let mut groups: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    groups.dedup();
+    let of_group = |group: &str| {
+        let of = || scenario.flows.iter().enumerate().filter(|(_, flow)| flow.name == group);
+        of().all(|(_, flow)| goes_on(flow)).then(|| Expectation {
+            what: format!("time to settle of group {group}"),
+            source: "asked of all schemes alike".to_owned(),
+            scheme: "*".to_owned(),
+            window: (begin, end),
+            metric: Metric::Settle,
+            select: Select {
+                flow: Some(group.to_owned()),
+                flows: of().map(|(at, _)| FlowId(at)).collect(),
+                ..Select::default()
+            },
+            stated: Stated::Value { bound: Bound::AtLeast, value: 0.0, tolerance: 0.0 },
+        })
+    };
+    groups.into_iter().filter_map(of_group).collect()
 }

@@ -15,16 +15,19 @@ const MAX_BYTES: u64 = 64_000_000;
 /// The scenario that the user means: a built-in name, or else a file; with `--set` applied.
 pub fn scenario(name: &str, set: &[String]) -> Result<Scenario, Failure> {
     let overrides: Vec<Override> = set.iter().map(|text| Override::parse(text)).collect::<Result<_, _>>()?;
-    let (label, text) = match builtin(name) {
-        Some(text) => (format!("built-in scenario {name}"), text.to_owned()),
-        None => (name.to_owned(), file(name)?),
-    };
+    let text = text(name)?;
+    let label = if builtin(name).is_some() { format!("built-in scenario {name}") } else { name.to_owned() };
     let waiting = terminal::waiting("preparing nodes, flows and routes");
     let scenario = Scenario::parse(name, &label, &text, &overrides);
     waiting.finish_and_clear();
     let scenario = scenario?;
     weir_experiment::check_schemes(&scenario)?;
     Ok(scenario)
+}
+
+/// The text of a scenario as it stands.
+pub fn text(name: &str) -> Result<String, Failure> {
+    Ok(builtin(name).map_or_else(|| file(name), |text| Ok(text.to_owned()))?)
 }
 
 /// Refuses settings of schemes that do not run in any of some scenarios: they would change nothing. Beside the given

@@ -12,7 +12,18 @@ pub struct CommandLine(Vec<String>);
 impl CommandLine {
     /// `weir SUBCOMMAND SCENARIO`.
     pub fn new(subcommand: &str, scenario: &str) -> CommandLine {
-        CommandLine(vec!["weir".to_owned(), subcommand.to_owned(), scenario.to_owned()])
+        CommandLine::of(subcommand).words([scenario])
+    }
+
+    /// `weir SUBCOMMAND`.
+    pub fn of(subcommand: &str) -> CommandLine {
+        CommandLine(vec!["weir".to_owned(), subcommand.to_owned()])
+    }
+
+    /// Adds words that stand by themselves.
+    pub fn words<T: ToString>(mut self, words: impl IntoIterator<Item = T>) -> CommandLine {
+        self.0.extend(words.into_iter().map(|word| word.to_string()));
+        self
     }
 
     /// Adds an option once for each of its values.
@@ -35,7 +46,7 @@ impl CommandLine {
     }
 
     /// The words as a shell reads them.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.0.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }

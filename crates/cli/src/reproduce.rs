@@ -16,6 +16,7 @@ use weir_scenario::{Expectation, Scenario, Stated};
 use crate::batch::{self, Job, Seeds};
 use crate::beside::Beside;
 use crate::out::{self, Out};
+use crate::provenance::{self, CommandLine};
 use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, papers, terminal};
 
@@ -121,7 +122,13 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
         experiment.row(shown.map(|(case, runs)| case.row(runs, &all, out.dir().is_some())).collect())
     };
     let experiments = experiments.iter().map(experiment).collect();
-    let document = ReproductionDocument { seeds, experiments };
+    let document = ReproductionDocument {
+        schema: ReproductionDocument::SCHEMA,
+        version: provenance::VERSION.to_owned(),
+        command: command(args).text(),
+        seeds,
+        experiments,
+    };
     if let Some(dir) = out.dir() {
         out.note(write_reproduction(&document, dir));
     }
@@ -133,6 +140,14 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     out.close()?;
     let (held, all) = document.held();
     Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The command, without what says where results go.
+fn command(args: &Args) -> CommandLine {
+    CommandLine::of("reproduce")
+        .words(&args.names)
+        .option("--seeds", [args.seeds.list().len()])
+        .option("--scheme", &args.scheme)
 }
 
 /// All runs: for each case one a seed. The first of each case is written.
@@ -152,6 +167,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
             set: &case.point.set,
             setup: job(case, seed),
             check_wire: false,
+            cost: batch::by_duration(&case.point.scenario),
         })
         .collect();
     batch::simulate(&jobs, |at, mut report| {

@@ -69,6 +69,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             with_series: out.dir().is_some(),
         },
         check_wire: args.check_wire,
+        cost: batch::by_duration(&scenario),
     };
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
     let optimum = ScenarioOptimum::of(&scenario, &windows);

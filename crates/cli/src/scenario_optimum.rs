@@ -111,6 +111,19 @@ impl ScenarioOptimum {
         whole.into_iter().chain(self.limits.iter().cloned()).collect()
     }
 
+    /// What each flow has, bit/s of content, in the order of the scenario's: the most over the windows.
+    pub fn most_goodputs(&self) -> Vec<f64> {
+        let windows = || self.windows.iter().chain(&self.whole);
+        let flows = windows().map(Vec::len).max().unwrap_or(0);
+        let mut most = vec![0.0_f64; flows];
+        for window in windows() {
+            for (most, row) in most.iter_mut().zip(window) {
+                *most = most.max(row.goodput_bps);
+            }
+        }
+        most
+    }
+
     /// What it does not know of the scenario, in a sentence.
     pub fn note(&self) -> Option<&'static str> {
         self.note

@@ -21,8 +21,11 @@ const GROUPS_IN_TEXT: usize = 20;
 const MOST: usize = 500;
 
 impl ComparisonDocument {
+    /// The shape of the document that this code writes.
+    pub const SCHEMA: u64 = 1;
+
     /// Compares the runs of a scenario: for each scheme one with each seed, in the same order. The
-    /// reports of runs are added by who writes them.
+    /// reports of runs, the version and the command are added by who knows them.
     pub fn of(title: &str, schemes: &[Vec<RunDocument>]) -> ComparisonDocument {
         let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
             return ComparisonDocument::default();
@@ -35,6 +38,9 @@ impl ComparisonDocument {
             period(&names, &parts)
         };
         ComparisonDocument {
+            schema: ComparisonDocument::SCHEMA,
+            version: String::new(),
+            command: String::new(),
             scenario: first.scenario.clone(),
             title: title.to_owned(),
             set: first.set.clone(),

@@ -87,33 +87,46 @@ pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>
     write_summary(dir.as_ref(), "reproduce", &to_json(document), &document.html())
 }
 
-/// Writes `compare.json`, `compare.html` and `compare.md` into the directory `dir`, which is made if it is not there.
+/// Writes `compare.json`, `compare.html`, `compare.md`, and a page for each scheme and scenario into the directory `dir`,
+/// which is made if it is not there.
 pub fn write_comparisons(document: &SummaryDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     let dir = dir.as_ref();
-    write_summary(dir, "compare", &to_json(document), &document.html())?;
-    let path = dir.join("compare.md");
-    fs::write(&path, document.markdown()).map_err(WriteError::file(&path))
+    fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
+    for (name, text) in document.pages() {
+        write_atomically(&dir.join(name), &text)?;
+    }
+    write_atomically(&dir.join("compare.md"), &document.markdown())?;
+    write_summary(dir, "compare", &to_json(document), &document.html())
 }
 
 fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), WriteError> {
     fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
     for (extension, text) in [("json", json), ("html", html)] {
         let path = dir.join(name).with_extension(extension);
-        fs::write(&path, text).map_err(WriteError::file(&path))?;
+        write_atomically(&path, text)?;
     }
     Ok(())
+}
+
+/// Writes a file that is there in full or not at all: who reads it meanwhile, or after an interruption, finds the old one.
+pub fn write_atomically(path: &Path, text: &str) -> Result<(), WriteError> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    fs::write(&part, text).map_err(WriteError::file(&part))?;
+    fs::rename(&part, path).map_err(WriteError::file(path))
 }
 
 /// Writes the document as JSON.
 pub fn write_json(document: &RunDocument, path: impl AsRef<Path>) -> Result<(), WriteError> {
     let path = path.as_ref();
-    fs::write(path, to_json(document)).map_err(WriteError::file(path))
+    write_atomically(path, &to_json(document))
 }
 
 /// Writes the report page.
 pub fn write_html(report: &Report, path: impl AsRef<Path>) -> Result<(), WriteError> {
     let path = path.as_ref();
-    fs::write(path, report_html(report)).map_err(WriteError::file(path))
+    write_atomically(path, &report_html(report))
 }
 
 /// Writes the tables of [`schema`] into the directory `dir`.

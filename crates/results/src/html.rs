@@ -175,9 +175,14 @@ impl Thinning {
         self.samples.div_ceil(self.merged)
     }
 
+    /// The length of a step shown, of steps measured of this length, s.
+    pub(crate) fn step_s(&self, step_s: f64) -> f64 {
+        step_s * self.merged as f64
+    }
+
     /// Of steps measured of this length, s.
     pub(crate) fn steps(&self, step_s: f64) -> Steps {
-        Steps { step_s: step_s * self.merged as f64, points: self.points(), merged: self.merged }
+        Steps { step_s: self.step_s(step_s), points: self.points(), merged: self.merged }
     }
 
     /// The columns of a class or a flow.
@@ -197,14 +202,18 @@ impl Thinning {
     }
 
     /// One value a step shown, from the range of steps measured that it stands for.
-    fn column(&self, value: impl Fn(std::ops::Range<usize>) -> f32) -> Column {
+    fn values<T>(&self, value: impl Fn(std::ops::Range<usize>) -> T) -> Vec<T> {
         let steps = (0..self.points()).map(|k| k * self.merged..((k + 1) * self.merged).min(self.samples));
-        Column::of(&steps.map(value).collect::<Vec<f32>>())
+        steps.map(value).collect()
     }
 
     /// Means; a step that was not recorded is left out.
     fn means(&self, values: &[f32]) -> Column {
-        self.column(|steps| {
+        Column::of(&self.mean_values(values))
+    }
+
+    pub(crate) fn mean_values(&self, values: &[f32]) -> Vec<f32> {
+        self.values(|steps| {
             let recorded = steps.filter_map(|k| values.get(k)).filter(|x| x.is_finite());
             let (sum, n) = recorded.fold((0.0, 0.0), |(sum, n), x| (sum + f64::from(*x), n + 1.0));
             (sum / n) as f32
@@ -213,7 +222,11 @@ impl Thinning {
 
     /// Means weighted by `weights`, of the steps that have a value.
     fn weighted(&self, values: &[f32], weights: &[f32]) -> Column {
-        self.column(|steps| {
+        Column::of(&self.weighted_values(values, weights))
+    }
+
+    pub(crate) fn weighted_values(&self, values: &[f32], weights: &[f32]) -> Vec<f32> {
+        self.values(|steps| {
             let (mut sum, mut total) = (0.0, 0.0);
             for k in steps {
                 if let Some(value) = values.get(k).filter(|x| x.is_finite()) {
@@ -227,7 +240,12 @@ impl Thinning {
     }
 
     fn sums(&self, counts: &[u32]) -> Column {
-        self.column(|steps| steps.filter_map(|k| counts.get(k)).map(|n| f64::from(*n)).sum::<f64>() as f32)
+        let sums = self.count_values(counts);
+        Column::of(&sums.into_iter().map(|sum| f64::from(sum) as f32).collect::<Vec<f32>>())
+    }
+
+    pub(crate) fn count_values(&self, counts: &[u32]) -> Vec<u32> {
+        self.values(|steps| steps.filter_map(|k| counts.get(k)).fold(0, |sum: u32, n| sum.saturating_add(*n)))
     }
 }
 

@@ -8,6 +8,7 @@ mod files;
 mod format;
 mod html;
 mod layout;
+mod matrix;
 mod model;
 mod optimum;
 mod overlay;
@@ -18,22 +19,24 @@ pub mod schema;
 mod sheet;
 mod summary;
 mod table;
+mod thinned;
 
 pub use files::{
-    WriteError, write_all, write_comparison, write_comparisons, write_html, write_json, write_parquet,
-    write_reproduction,
+    WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
+    write_parquet, write_reproduction,
 };
 pub use format::{grouped, kind_of_source, named, rate};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,
     DelayEstimates, DistanceComparison, DistanceEstimates, ExperimentRow, GainRow, HeldRow, LeftOutRow,
-    LinkComparison, OptimumCompletionRow, OptimumDocument, OptimumWindowRow, OtherSchemeRow, PeriodRow,
-    ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow,
-    SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow,
+    LinkComparison, MatrixFigure, MatrixRow, OptimumCompletionRow, OptimumDocument, OptimumWindowRow,
+    OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
+    SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
 };
 pub use summary::{SummaryContext, SummaryRun};
 pub use table::{figures, summary, table, terminal_width};
+pub use thinned::ThinnedSeries;
 
 #[cfg(test)]
 use crate as results;

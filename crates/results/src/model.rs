@@ -9,6 +9,16 @@ use weir_measure::{Bound, Estimate};
 /// Schemes side by side: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonDocument {
+    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
+    /// one is added.
+    #[serde(default)]
+    pub schema: u64,
+    /// The version of Weir that made it, with the commit that it was built from.
+    #[serde(default)]
+    pub version: String,
+    /// The command that makes it, without what says where results go.
+    #[serde(default)]
+    pub command: String,
     /// The scenario's name, or the path of its file.
     pub scenario: String,
     /// Title of the scenario.
@@ -140,10 +150,16 @@ pub struct DelayEstimates {
 /// Schemes on several scenarios, each at every point of its axes: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryDocument {
-    /// The command that made it.
-    pub command: String,
-    /// The version of Weir that made it.
+    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
+    /// one is added.
+    #[serde(default)]
+    pub schema: u64,
+    /// The version of Weir that made it, with the commit that it was built from.
+    #[serde(default)]
     pub version: String,
+    /// The command that makes it, without what says where results go.
+    #[serde(default)]
+    pub command: String,
     /// The seeds that each scheme ran with.
     pub seeds: Vec<u64>,
     /// Names of the schemes that are compared, in the order of the command.
@@ -167,8 +183,58 @@ pub struct SummaryScenario {
     /// where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
+    /// Its page with all of its tables, from the folder of this document; `None` if none was written.
+    #[serde(default)]
+    pub page: Option<String>,
+    /// Its column of the matrix: a row a scheme, in the order of `schemes`, with the means over the points.
+    #[serde(default)]
+    pub matrix: Vec<MatrixRow>,
     /// Each point of its axes; one for a scenario without axes.
     pub points: Vec<SummaryPoint>,
+}
+
+/// What the matrix has of a scheme on a scenario, or at one point of its axes: over the measuring windows, or over the
+/// whole run where it has none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MatrixRow {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Goodput of all flows, as a part of what they have together in the optimum; the mean over the windows, by their
+    /// lengths.
+    pub share: MatrixFigure,
+    /// Jain's fairness index of the flows' goodputs, each as a part of what the flow has in the optimum; the same mean.
+    pub jain: MatrixFigure,
+    /// Mean delay as a multiple of the propagation delay to the nearest producer and back, over the flows by their
+    /// goodputs; the same mean.
+    pub delay_over_propagation: MatrixFigure,
+    /// Data dropped in the network, as a part of these and those that were delivered; the same mean.
+    pub lost: MatrixFigure,
+    /// When goodputs had settled after a change, s; the mean over the changes that are asked about.
+    pub settle_s: MatrixFigure,
+}
+
+/// A figure of the matrix.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MatrixFigure {
+    /// The mean over the points and seeds, with its interval over the seeds; `None` where nothing is known.
+    pub measured: Option<Estimate>,
+    /// In each seed, in their order, the mean over the points.
+    pub values: Vec<Option<f64>>,
+    /// The point of the axes where it is worst; `None` at a point, and where there is one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst: Option<WorstPoint>,
+    /// Why nothing is known, in words; left out where something is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The point of a scenario's axes where a figure is worst.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorstPoint {
+    /// What picks it with `--set`.
+    pub set: Vec<String>,
+    /// The mean over the seeds there.
+    pub mean: f64,
 }
 
 /// A scenario at one point of its axes.
@@ -181,6 +247,9 @@ pub struct SummaryPoint {
     pub page: Option<String>,
     /// The schemes that could not run here.
     pub left_out: Vec<LeftOutRow>,
+    /// What the matrix is made of: a row a scheme that ran.
+    #[serde(default)]
+    pub matrix: Vec<MatrixRow>,
     /// Figures over the whole run first, unless a window is as long, then over each measuring window.
     pub periods: Vec<SummaryPeriod>,
 }
@@ -242,6 +311,16 @@ pub struct SummaryRow {
 /// What papers state, beside what was measured over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReproductionDocument {
+    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
+    /// one is added.
+    #[serde(default)]
+    pub schema: u64,
+    /// The version of Weir that made it, with the commit that it was built from.
+    #[serde(default)]
+    pub version: String,
+    /// The command that makes it, without what says where results go.
+    #[serde(default)]
+    pub command: String,
     /// The seeds that every case ran with.
     pub seeds: Vec<u64>,
     /// A row an experiment.

@@ -95,6 +95,9 @@ impl WindowDistanceRow {
 }
 
 impl ReproductionDocument {
+    /// The shape of the document that this code writes.
+    pub const SCHEMA: u64 = 1;
+
     /// How many statements of papers hold, and how many there are.
     pub fn held(&self) -> (usize, usize) {
         held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
@@ -444,7 +447,11 @@ mod tests {
         let case = CaseRow { scheme: "qsccp".to_owned(), statements, ..CaseRow::default() };
         let experiment =
             ExperimentRow { scenario: "paper/one".to_owned(), cases: vec![case], ..ExperimentRow::default() };
-        ReproductionDocument { seeds: (1..=seeds).collect(), experiments: vec![experiment] }
+        ReproductionDocument {
+            seeds: (1..=seeds).collect(),
+            experiments: vec![experiment],
+            ..ReproductionDocument::default()
+        }
     }
 
     /// The line of a text that begins with some words, with one blank between all of them.

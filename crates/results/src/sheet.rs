@@ -14,6 +14,12 @@ pub(crate) struct Sheet {
     pub(crate) set: Vec<String>,
     /// Names and values in its head.
     pub(crate) facts: Vec<(&'static str, String)>,
+    /// What it shows, a sentence each.
+    pub(crate) answer: Vec<String>,
+    /// What a page has before its sections, as HTML.
+    pub(crate) lead: String,
+    /// The path and the name of the page that leads here.
+    pub(crate) back: Option<(String, String)>,
     pub(crate) sections: Vec<Section>,
     /// About all of its tables.
     pub(crate) notes: Vec<String>,
@@ -72,6 +78,8 @@ pub(crate) struct Cell {
     pub(crate) note: String,
     /// Whether what the row states holds, in the cell that says so.
     pub(crate) holds: Option<bool>,
+    /// The path of a page about it.
+    pub(crate) page: Option<String>,
 }
 
 /// A column of words.
@@ -105,6 +113,9 @@ impl Sheet {
         let mut text = format!("{}\n{}\n", self.title, facts.join("  "));
         if !self.set.is_empty() {
             text += &format!("with --set {}\n", self.set.join(" --set "));
+        }
+        for sentence in &self.answer {
+            text += &format!("\n{}\n", table::wrapped(sentence, width));
         }
         for section in &self.sections {
             text += &section.text(width);
@@ -175,7 +186,7 @@ impl Section {
 }
 
 impl Grid {
-    fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let line = |cells: &mut dyn Iterator<Item = &str>| {
             let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
             format!("| {} |\n", cells.join(" | "))
@@ -211,6 +222,17 @@ impl Sheet {
             body += &format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
         }
         body += "</dl></header>\n";
+        if let Some((path, name)) = &self.back {
+            body += &format!(
+                "<p class=\"runs\">{}</p>\n",
+                links_html(&[(format!("Back to {name}"), path.clone())])
+            );
+        }
+        if !self.answer.is_empty() {
+            let items = self.answer.iter().map(|one| format!("<li>{}</li>", escaped(one)));
+            body += &format!("<section><ul class=\"answer\">{}</ul></section>\n", items.collect::<String>());
+        }
+        body += &self.lead;
         for note in &self.notes {
             body += &format!("<p class=\"said\">{}</p>\n", escaped(note));
         }
@@ -287,7 +309,10 @@ impl Grid {
         let classes: Vec<&str> = first.into_iter().chain(verdict).collect();
         *body += &format!("<tr class=\"{}\">", classes.join(" "));
         for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
-            let text = escaped(&cell.text);
+            let text = match &cell.page {
+                Some(page) => links_html(&[(cell.text.clone(), page.clone())]),
+                None => escaped(&cell.text),
+            };
             let note = if cell.note.is_empty() {
                 String::new()
             } else {
@@ -321,7 +346,7 @@ const fn word(holds: bool) -> &'static str {
 }
 
 /// A path as a reference in a page: any byte that means something else there is encoded.
-fn percent_encoded(path: &str) -> String {
+pub(crate) fn percent_encoded(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte {
@@ -365,6 +390,9 @@ mod tests {
             title: text.to_owned(),
             set: vec![text.to_owned()],
             facts,
+            answer: vec![text.to_owned()],
+            lead: String::new(),
+            back: Some((text.to_owned(), text.to_owned())),
             sections: vec![section],
             notes: vec![text.to_owned()],
             data: String::new(),
@@ -386,8 +414,8 @@ mod tests {
     fn text_and_page_have_every_cell() {
         let sheet = sheet("plain words");
         let (text, page) = (sheet.text(None), sheet.html());
-        // Title, fact, set, section, source, grid, five cells, verdict, two notes.
-        assert_eq!(text.matches("plain words").count(), 14, "{text}");
+        // Title, fact, set, answer, section, source, grid, five cells, verdict, two notes.
+        assert_eq!(text.matches("plain words").count(), 15, "{text}");
         assert!(page.contains("<tr class=\"first holds\">") && page.contains("<tr class=\"fails\">"));
         assert!(page.contains("href=\"plain%20words/report.html\""));
         assert!(page.contains("href=\"plain%20words/compare.html\""));

@@ -2,6 +2,7 @@
 
 use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
 use crate::format::{NONE, Quantity};
+use crate::matrix;
 use crate::model::{
     DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
 };
@@ -17,6 +18,12 @@ pub struct SummaryContext {
     /// For the whole run and then for each window the directions of links that keep flows from more in the optimum,
     /// as places among the run's; empty where that is not known.
     pub limits: Vec<Vec<usize>>,
+    /// For each flow the propagation delay to its nearest producer and back, ms; `None` where that is nothing, or changes.
+    pub round_trip_ms: Vec<Option<f64>>,
+    /// For each flow the content of one Data, bytes.
+    pub payload_bytes: Vec<f64>,
+    /// Whether it was asked when goodputs settle.
+    pub asks_when_settled: bool,
 }
 
 /// A run with what its document does not say.
@@ -42,6 +49,7 @@ impl SummaryPoint {
         let period = |at: usize| period(at, context, schemes);
         SummaryPoint {
             periods: (skipped..=document.windows.len()).map(period).collect(),
+            matrix: schemes.iter().map(|runs| matrix::row(context, runs)).collect(),
             ..SummaryPoint::default()
         }
     }
@@ -104,7 +112,7 @@ fn utilisation(part: &Part<'_>, limits: &[usize]) -> Option<f64> {
 }
 
 /// Jain's index over what flows get of what they should.
-fn fairness(part: &Part<'_>) -> Option<f64> {
+pub(crate) fn fairness(part: &Part<'_>) -> Option<f64> {
     let pairs = part.flows.iter().zip(&part.optimum?.flows).filter(|(_, best)| best.goodput_bps > 0.0);
     let shares: Vec<f64> = pairs.map(|(flow, best)| flow.goodput_bps / best.goodput_bps).collect();
     jain(&shares).filter(|_| shares.len() > 1)
@@ -135,6 +143,9 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 // ---- As tables
+
+/// The page that leads to all others, beside them.
+const INDEX: &str = "compare.html";
 
 /// What the columns are, in words.
 const COLUMNS: &str = "Figures are of all flows together. Utilisation is that of the links that keep flows from \
@@ -171,26 +182,76 @@ const OVER_AXES: [Figure<'static>; 5] = [
 ];
 
 impl SummaryDocument {
+    /// The shape of the document that this code writes.
+    pub const SCHEMA: u64 = 1;
+
     /// For a terminal of so many columns, if that is given.
     pub fn text(&self, width: Option<u16>) -> String {
-        self.sheet().text(width)
+        Sheet { sections: self.sections(), ..self.sheet() }.text(width)
     }
 
-    /// The page, one file.
+    /// The page that leads with the matrix, one file; it leads to those of [`SummaryDocument::pages`].
     pub fn html(&self) -> String {
-        self.sheet().html()
+        let lead = matrix::lead_html(self);
+        Sheet { answer: Vec::new(), lead, notes: self.intervals().into_iter().collect(), ..self.sheet() }
+            .html()
+    }
+
+    /// The pages of single schemes and scenarios: names of files, and their text.
+    pub fn pages(&self) -> Vec<(String, String)> {
+        let scheme = |scheme: &String| (matrix::scheme_page(scheme), self.scheme_sheet(scheme).html());
+        let scenario = |one: &SummaryScenario| Some((one.page.clone()?, self.scenario_sheet(one).html()));
+        self.schemes.iter().map(scheme).chain(self.scenarios.iter().filter_map(scenario)).collect()
+    }
+
+    /// A page of one scheme: what the matrix says of it.
+    fn scheme_sheet(&self, scheme: &str) -> Sheet {
+        Sheet {
+            title: format!("{scheme} on {} scenarios", self.scenarios.len()),
+            facts: vec![("seeds", seeds(&self.seeds)), ("made by", self.command.clone())],
+            answer: matrix::about(self, scheme),
+            sections: vec![matrix::of_scheme(self, scheme)],
+            notes: Vec::new(),
+            back: Some((INDEX.to_owned(), "all schemes and scenarios".to_owned())),
+            ..self.sheet()
+        }
+    }
+
+    /// A page of one scenario: what the matrix says of it, and its tables.
+    fn scenario_sheet(&self, scenario: &SummaryScenario) -> Sheet {
+        let mut tables = self.section(scenario);
+        (tables.title, tables.source) = ("By window and point".to_owned(), String::new());
+        tables.notes.push(COLUMNS.to_owned());
+        Sheet {
+            title: scenario.scenario.clone(),
+            facts: vec![
+                ("about", scenario.title.clone()),
+                ("from", scenario.source.clone()),
+                ("seeds", seeds(&self.seeds)),
+            ],
+            answer: Vec::new(),
+            sections: vec![matrix::of_scenario(self, scenario), tables],
+            notes: Vec::new(),
+            back: Some((INDEX.to_owned(), "all schemes and scenarios".to_owned())),
+            ..self.sheet()
+        }
     }
 
     /// For a document, in GitHub's dialect of Markdown.
     pub fn markdown(&self) -> String {
         let seeds = seeds(&self.seeds);
         let head = format!("Made by `{}`, weir {}, seeds {seeds}.", self.command, self.version);
-        let mut notes = vec![head, COLUMNS.to_owned()];
+        let answer =
+            matrix::answer(self).into_iter().map(|sentence| format!("- {sentence}")).collect::<Vec<_>>();
+        let mut notes = vec![head, answer.join("\n"), matrix::MEASURES_IN_WORDS.to_owned()];
+        notes.extend(matrix::markdown(self));
+        notes.push(COLUMNS.to_owned());
         notes.extend(self.intervals());
-        format!("{}\n\n{}", notes.join("\n\n"), self.sheet().markdown())
+        let tables = Sheet { sections: self.sections(), ..Sheet::default() }.markdown();
+        format!("{}\n\n{tables}", notes.join("\n\n"))
     }
 
-    fn intervals(&self) -> Option<String> {
+    pub(crate) fn intervals(&self) -> Option<String> {
         (self.seeds.len() > 1).then(|| INTERVALS.to_owned())
     }
 
@@ -204,10 +265,15 @@ impl SummaryDocument {
             kind: "Weir comparison",
             title: format!("{} schemes on {} scenarios", self.schemes.len(), self.scenarios.len()),
             facts,
-            sections: self.scenarios.iter().map(|scenario| self.section(scenario)).collect(),
+            answer: matrix::answer(self),
             notes: [COLUMNS.to_owned()].into_iter().chain(self.intervals()).collect(),
             ..Sheet::default()
         }
+    }
+
+    /// The tables of all scenarios.
+    fn sections(&self) -> Vec<Section> {
+        self.scenarios.iter().map(|scenario| self.section(scenario)).collect()
     }
 
     fn section(&self, scenario: &SummaryScenario) -> Section {
@@ -238,7 +304,7 @@ impl SummaryDocument {
     }
 
     fn name_of(&self, scenario: &SummaryScenario, point: &SummaryPoint) -> String {
-        if scenario.points.len() > 1 { label(point) } else { scenario.scenario.clone() }
+        if scenario.points.len() > 1 { label(&point.set) } else { scenario.scenario.clone() }
     }
 
     /// A row for each window and scheme.
@@ -283,7 +349,7 @@ impl SummaryDocument {
             };
             let columns: Vec<Column> = [words("scheme")]
                 .into_iter()
-                .chain(points.iter().map(|point| numbers(label(point))))
+                .chain(points.iter().map(|point| numbers(label(&point.set))))
                 .collect();
             let has_any = |scheme: &String| points.iter().any(|point| figure(point, scheme).is_some());
             self.schemes.iter().any(has_any).then(|| Grid {
@@ -313,12 +379,12 @@ fn window(period: &SummaryPeriod) -> String {
 }
 
 /// A point by its values: `delay 5 ms` for `axis.delay=5 ms`, and of an only axis the value alone.
-fn label(point: &SummaryPoint) -> String {
-    let value = |set: &String| match (set.split_once('='), point.set.len()) {
+pub(crate) fn label(set: &[String]) -> String {
+    let value = |one: &String| match (one.split_once('='), set.len()) {
         (Some((_, value)), 1) => value.to_owned(),
-        _ => set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1),
+        _ => one.strip_prefix("axis.").unwrap_or(one).replacen('=', " ", 1),
     };
-    point.set.iter().map(value).collect::<Vec<_>>().join(", ")
+    set.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
 /// The name of the axis, if there is one alone.
@@ -363,10 +429,12 @@ mod tests {
             title: "One of them".to_owned(),
             others: vec!["cubic".to_owned()],
             variants: vec!["qsccp (gentle)".to_owned()],
+            page: Some("scenario-paper-one.html".to_owned()),
             points,
             ..SummaryScenario::default()
         };
         SummaryDocument {
+            schema: SummaryDocument::SCHEMA,
             command: "weir compare paper --schemes all".to_owned(),
             version: "1.2.3".to_owned(),
             seeds: vec![1, 2, 3],
@@ -485,6 +553,8 @@ mod tests {
         assert!(row.trim_end_matches(" |").ends_with("| –"), "{row}");
         assert!(!row.chars().any(|c| c.is_ascii_digit()), "{row}");
         assert!(text.contains("\n– fixed cannot run here: it knows no loss\n"), "{text}");
-        assert!(document.html().contains("<a href=\"paper-one/compare.html\">paper/one</a>"));
+        let (name, page) = document.pages().pop().unwrap();
+        assert_eq!(name, "scenario-paper-one.html");
+        assert!(page.contains("<a href=\"paper-one/compare.html\">paper/one</a>"));
     }
 }

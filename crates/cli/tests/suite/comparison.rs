@@ -130,6 +130,8 @@ fn figures(tables: &str, seeds: u32) -> BTreeMap<[String; 4], Figure> {
     for line in tables.lines() {
         if let Some(name) = line.strip_prefix("### ") {
             experiment = name.to_owned();
+        } else if experiment.is_empty() {
+            // The matrix, whose figures those below are.
         } else if let Some((title, _)) = line.strip_suffix(':').and_then(|line| line.split_once(" over ")) {
             window = title.to_owned();
         } else if line.starts_with("| window |") || line.starts_with("| scheme |") {

@@ -1,5 +1,10 @@
 //! `weir compare` and `weir reproduce` as their users meet them, and several seeds of `weir run`.
+
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -76,7 +81,9 @@ fn reproduced(args: &[&str]) -> Value {
 #[test]
 fn an_experiment_is_run_at_every_point_of_its_axes() {
     let document = reproduced(&[&holding("points"), "--seeds", "3"]);
-    assert_eq!(keys(&document), ["experiments", "seeds"]);
+    assert_eq!(keys(&document), ["command", "experiments", "schema", "seeds", "version"]);
+    assert_eq!(document["schema"], json!(1));
+    assert!(document["command"].as_str().unwrap().ends_with("points/swept.toml --seeds 3"), "{document}");
     assert_eq!(document["seeds"], json!([1, 2, 3]));
     let [experiment] = &document["experiments"].as_array().unwrap()[..] else { panic!("{document}") };
     assert_eq!(keys(experiment), ["cases", "scenario", "source", "title"]);
@@ -332,8 +339,21 @@ const COMPARE: &[&str] = &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixe
 fn a_comparison_is_one_document_with_the_stated_keys() {
     let output = weir(&[COMPARE, &["--seeds", "2", "--json", "--set", "link.R2-R3.loss=0.05"]].concat());
     let document: Value = serde_json::from_str(&printed(&output)).unwrap();
-    let top = ["periods", "scenario", "schemes", "seeds", "set", "simulated_s", "title"];
+    let top = [
+        "command",
+        "periods",
+        "scenario",
+        "schema",
+        "schemes",
+        "seeds",
+        "set",
+        "simulated_s",
+        "title",
+        "version",
+    ];
     assert_eq!(keys(&document), top);
+    let command = "weir compare qsccp/dumbbell --schemes qsccp,fixed --seeds 2 --set \"duration=2s\" --set \"link.R2-R3.loss=0.05\"";
+    assert_eq!((&document["schema"], &document["command"]), (&json!(1), &json!(command)));
     assert_eq!(document["seeds"], json!([1, 2]));
     assert_eq!(document["set"], json!(["duration=2s", "link.R2-R3.loss=0.05"]));
     let schemes = json!([{ "scheme": "qsccp", "report": null }, { "scheme": "fixed", "report": null }]);
@@ -417,6 +437,7 @@ fn schemes_that_are_none_or_given_twice_are_refused() {
     refused(&["compare", "dumbell", "--schemes", "fixed"], &["did you mean `qsccp/dumbbell`?"]);
     refused(&["compare", "examples/minimal", "--schemes", "all,fixed"], &["all is every scheme"]);
     refused(&["compare", "--schemes", "fixed"], &["SCENARIO"]);
+    refused(&["compare", "examples/minimal", "--all"], &["--all", "cannot be used with"]);
 }
 
 // ---- compare, several scenarios
@@ -444,13 +465,13 @@ fn several_scenarios_are_one_summary_with_every_point_of_their_axes() {
     let file = holding("compare-several");
     let args = ["examples/minimal", "--schemes", "fixed,qsccp", "--seeds", "2", "--set", "duration=2s"];
     let document = summary(&[&[&*file], &args[..]].concat());
-    assert_eq!(keys(&document), ["command", "scenarios", "schemes", "seeds", "version"]);
+    assert_eq!(keys(&document), ["command", "scenarios", "schema", "schemes", "seeds", "version"]);
     let command =
         format!("weir compare {file} examples/minimal --schemes fixed,qsccp --seeds 2 --set \"duration=2s\"");
     assert_eq!(document["command"], json!(command));
     assert_eq!(document["schemes"], json!(["fixed", "qsccp"]));
     let [swept, minimal] = &document["scenarios"].as_array().unwrap()[..] else { panic!("{document}") };
-    assert_eq!(keys(swept), ["others", "points", "scenario", "source", "title"]);
+    assert_eq!(keys(swept), ["matrix", "others", "page", "points", "scenario", "source", "title"]);
     let sets = |scenario: &Value| -> Vec<Value> {
         scenario["points"].as_array().unwrap().iter().map(|point| point["set"].clone()).collect()
     };
@@ -528,11 +549,21 @@ fn a_summary_writes_its_tables_and_a_page_a_point() {
     let document: Value =
         serde_json::from_str(&fs::read_to_string(out.join("compare.json")).unwrap()).unwrap();
     let page = fs::read_to_string(out.join("compare.html")).unwrap();
+    let mut pages = String::new();
+    for scenario in document["scenarios"].as_array().unwrap() {
+        let own = scenario["page"].as_str().unwrap();
+        assert!(page.contains(&format!("href=\"{own}\"")), "{own}");
+        pages += &fs::read_to_string(out.join(own)).unwrap();
+    }
+    for scheme in weir_schemes::SCHEMES {
+        let own = format!("scheme-{}.html", scheme.name);
+        assert!(page.contains(&format!("href=\"{own}\"")) && out.join(&own).exists(), "{own}");
+    }
     for point in
         document["scenarios"].as_array().unwrap().iter().flat_map(|one| one["points"].as_array().unwrap())
     {
         let own = point["page"].as_str().unwrap();
-        assert!(page.contains(&format!("href=\"{own}\"")), "{own}");
+        assert!(pages.contains(&format!("href=\"{own}\"")), "{own}");
         for file in ["compare.html", "compare.json", "qsccp/report.html", "bbr/run.json"] {
             assert!(out.join(own).with_file_name(file).exists(), "{own}: {file}");
         }
@@ -598,7 +629,202 @@ fn what_no_scheme_can_run_is_left_out_with_its_reason() {
 fn one_scenario_is_compared_as_it_stands_whatever_its_axes() {
     let document = summary(&[&holding("compare-stands"), "--schemes", "all", "--seeds", "1"]);
     assert_eq!(document["schemes"].as_array().unwrap().len(), weir_schemes::SCHEMES.len());
-    assert_eq!((&document["set"], keys(&document)[0]), (&json!([]), "periods"));
+    assert_eq!((&document["set"], keys(&document)[1]), (&json!([]), "periods"));
+}
+
+// ---- compare, the matrix
+
+/// What the matrix has of a scheme on a scenario.
+fn in_matrix<'a>(document: &'a Value, scenario: usize, scheme: &str) -> &'a Value {
+    let rows = document["scenarios"][scenario]["matrix"].as_array().unwrap();
+    rows.iter().find(|row| row["scheme"] == scheme).unwrap()
+}
+
+fn close(value: &Value, wanted: f64) -> bool {
+    (value.as_f64().unwrap() - wanted).abs() <= 1e-9 * wanted.abs()
+}
+
+/// From the tables of the scenario alone: its windows are as long as each other or are one.
+#[test]
+fn the_matrix_has_the_figures_of_a_comparison() {
+    let set = ["--schemes", "qsccp,fixed", "--seeds", "2", "--set", "link.R2-R3.loss=0.01"];
+    let document = summary(&[&["qsccp/dumbbell", "examples/minimal"], &set[..4]].concat());
+    let alone = summary(&[&["qsccp/dumbbell"], &set[..4]].concat());
+    let runs = ["run", "qsccp/dumbbell", "--scheme", "fixed", "--json"];
+    let run: Value = serde_json::from_str(&printed(&weir(&runs))).unwrap();
+    let row = in_matrix(&document, 0, "fixed");
+    let window = &run["windows"][0];
+    let rows = |of: &Value, key: &str| -> Vec<f64> {
+        of.as_array().unwrap().iter().map(|row| row[key].as_f64().unwrap()).collect()
+    };
+    let sum = |values: Vec<f64>| values.iter().sum::<f64>();
+    let goodput = sum(rows(&window["flows"], "goodput_bps"));
+    let best = sum(rows(&window["optimum"]["flows"], "goodput_bps"));
+    assert!(close(&row["share"]["values"][0], goodput / best), "{row}");
+    // The goodput of the comparison is that of the classes.
+    let period = &alone["periods"][1];
+    let of_fixed = period["classes"].as_array().unwrap().iter().filter(|class| class["scheme"] == "fixed");
+    let compared: f64 = of_fixed.map(|class| class["goodput_bps"]["mean"].as_f64().unwrap()).sum();
+    assert!(
+        (row["share"]["measured"]["mean"].as_f64().unwrap() * best / compared - 1.0).abs() < 1e-3,
+        "{row}"
+    );
+    // Jain's index is that of the summary's row.
+    let periods = document["scenarios"][0]["points"][0]["periods"].as_array().unwrap();
+    let last = periods.last().unwrap()["rows"].as_array().unwrap();
+    let own = last.iter().find(|row| row["scheme"] == "fixed").unwrap();
+    assert_eq!((&row["jain"]["measured"], &row["settle_s"]["measured"]), (&own["jain"], &own["settle_s"]));
+    // Data of 1 kB.
+    let seconds = window["to_s"].as_f64().unwrap() - window["from_s"].as_f64().unwrap();
+    let (lost, came) = (sum(rows(&window["flows"], "lost")), goodput * seconds / 8000.0);
+    assert!(lost > 0.0 && close(&row["lost"]["values"][0], lost / (lost + came)), "{row}");
+}
+
+#[test]
+fn what_is_not_known_has_a_reason() {
+    let file = holding("compare-reason");
+    let document = summary(&[&file, "examples/minimal", "--schemes", "fixed", "--seeds", "1"]);
+    let jain = &in_matrix(&document, 0, "fixed")["jain"];
+    assert_eq!((&jain["measured"], &jain["why"]), (&Value::Null, &json!("there is one flow at a time")));
+    let share = &in_matrix(&document, 0, "fixed")["share"];
+    assert_eq!((&share["worst"]["set"], share.get("why")), (&json!(["axis.loss=0.1"]), None));
+}
+
+/// An axis of a scheme's variants is no axis of the others: their runs at its first value are those at all.
+#[test]
+fn what_another_scheme_is_told_runs_nobody_twice() {
+    let out = folder("compare-variants");
+    let (file, other) = (holding("compare-variants-file"), "examples/minimal");
+    let text = fs::read_to_string(&file).unwrap();
+    let axis = "name = \"loss\"\nset = \"link.C-P.loss\"\nvalues = [0.0, 0.1]";
+    assert!(text.contains(axis));
+    let axis_of_one =
+        "name = \"variant\"\nset = \"scheme.e2e-aqm.variant\"\nvalues = [\"article\", \"jaqmcc\"]";
+    let text = text.replace(axis, axis_of_one);
+    let text = text.split_once("[[expectation]]").unwrap().0;
+    fs::write(&file, text).unwrap();
+    let args = ["--schemes", "e2e-aqm,fixed", "--seeds", "1", "--out", out.to_str().unwrap()];
+    let document = summary(&[&[&*file, other], &args[..]].concat());
+    let points = document["scenarios"][0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2);
+    let row = |point: &Value, at: usize| point["periods"][0]["rows"][at].clone();
+    assert_eq!(row(&points[0], 1), row(&points[1], 1));
+    let runs: Vec<String> = kept(&out).into_iter().map(|(path, _)| path).collect();
+    let of = |scheme: &str| runs.iter().filter(|path| path.ends_with(&format!("{scheme}-1.json"))).count();
+    // Two points and the other scenario; one and it.
+    assert_eq!((of("e2e-aqm"), of("fixed")), (3, 2), "{runs:?}");
+    // The second point's page leads to the report of the first.
+    let page = out.join(points[1]["page"].as_str().unwrap());
+    let compared: Value =
+        serde_json::from_str(&fs::read_to_string(page.with_file_name("compare.json")).unwrap()).unwrap();
+    for scheme in compared["schemes"].as_array().unwrap() {
+        let report = page.with_file_name(scheme["report"].as_str().unwrap());
+        assert!(report.exists(), "{}", report.display());
+    }
+    assert_eq!(compared["set"], json!(["axis.variant=jaqmcc"]));
+}
+
+/// The files of kept runs, each with when it was written.
+fn kept(out: &Path) -> Vec<(String, SystemTime)> {
+    let folders = fs::read_dir(out.join("runs")).into_iter().flatten().filter_map(Result::ok);
+    let files =
+        folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten()).filter_map(Result::ok);
+    let files = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "json"));
+    let mut files: Vec<_> = files
+        .map(|file| (file.path().to_str().unwrap().to_owned(), file.metadata().unwrap().modified().unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// All documents and pages of the summary itself and of its points; reports of runs have the time that they took.
+fn results(out: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(out).unwrap().filter_map(Result::ok) {
+        let path = entry.path();
+        let files = if path.is_dir() {
+            ["compare.html", "compare.json"].map(|name| path.join(name)).to_vec()
+        } else {
+            vec![path]
+        };
+        for file in files.into_iter().filter(|file| file.exists()) {
+            let name = file.strip_prefix(out).unwrap().to_str().unwrap().to_owned();
+            found.insert(name, fs::read_to_string(&file).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_comparison_that_was_killed_goes_on_where_it_was() {
+    let file = holding("compare-killed");
+    let args = [
+        "compare",
+        &*file,
+        "examples/minimal",
+        "--schemes",
+        "fixed,qsccp",
+        "--seeds",
+        "3",
+        "--set",
+        "duration=20s",
+    ];
+    let (whole, killed) = (folder("compare-whole-out"), folder("compare-killed-out"));
+    printed(&weir(&[&args[..], &["--out", whole.to_str().unwrap()]].concat()));
+    let again = [&args[..], &["--out", killed.to_str().unwrap()]].concat();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_weir"));
+    process.args(&again).env("RAYON_NUM_THREADS", "1").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = process.spawn().unwrap();
+    while kept(&killed).len() < 3 && process.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let before = kept(&killed);
+    assert!((3..18).contains(&before.len()), "it was killed midway: {}", before.len());
+    let output = weir(&again);
+    let note = format!("note: {} of 18 runs are in ", before.len());
+    assert!(text(&output.stderr).contains(&note), "{}", text(&output.stderr));
+    let after = kept(&killed);
+    assert_eq!(after.len(), 18);
+    assert!(before.iter().all(|file| after.contains(file)), "what was there was not made again");
+    assert!(results(&whole) == results(&killed), "the results are those of a whole one");
+    assert!(results(&whole).len() > 10);
+
+    // A file of another run, and one that is cut off, are made again, and no others.
+    let stale = &after[0].0;
+    let changed = fs::read_to_string(stale).unwrap().replacen("\"seed\":1", "\"seed\":7", 1);
+    fs::write(stale, changed).unwrap();
+    let cut = &after[5].0;
+    let bytes = fs::read(cut).unwrap();
+    fs::write(cut, &bytes[..bytes.len() / 2]).unwrap();
+    let output = weir(&again);
+    assert!(text(&output.stderr).contains("note: 16 of 18 runs"), "{}", text(&output.stderr));
+    assert!(results(&whole) == results(&killed), "the results are those of a whole one");
+    // Another duration is another run.
+    let mut shorter = again.clone();
+    shorter[8] = "duration=1s";
+    assert!(!text(&weir(&shorter).stderr).contains("note: "));
+}
+
+#[test]
+fn all_is_every_experiment_of_every_paper() {
+    let document = summary(&["--all", "--schemes", "fixed", "--seeds", "1", "--set", "duration=50ms"]);
+    let scenarios = document["scenarios"].as_array().unwrap();
+    let names: Vec<&str> = scenarios.iter().map(|one| one["scenario"].as_str().unwrap()).collect();
+    let wanted: Vec<&str> = weir_scenario::builtins()
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with("examples/"))
+        .collect();
+    assert_eq!(names, wanted);
+    assert_eq!(document["command"], "weir compare --all --schemes fixed --seeds 1 --set \"duration=50ms\"");
+    for figure in scenarios.iter().flat_map(|one| one["matrix"].as_array().unwrap()) {
+        for key in ["share", "jain", "delay_over_propagation", "lost", "settle_s"] {
+            let figure = &figure[key];
+            assert!(figure["measured"].is_object() != figure["why"].is_string(), "{figure}");
+        }
+    }
 }
 
 // ---- run

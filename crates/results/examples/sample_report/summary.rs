@@ -4,6 +4,9 @@ use super::results::{
     CaseOptimumRow, CaseRow, ExperimentRow, OtherSchemeRow, ReproductionDocument, StatementRow, TheoryRow,
     WindowDistanceRow,
 };
+use super::results::{
+    LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario,
+};
 use weir_measure::{Bound, DistanceRow, ExpectationRow, Report, RunDocument};
 
 /// Two schemes with three seeds each, the second scheme with less goodput and more losses.
@@ -42,6 +45,62 @@ fn of_second(report: &Report, at: usize) -> OtherSchemeRow {
     OtherSchemeRow::of(&runs[0].scheme, runs.iter().map(|run| run.expectations[at].measured).collect())
 }
 
+/// Scenarios of two papers, the first at two points of an axis; one scheme cannot run the last.
+pub fn comparison(report: &Report) -> SummaryDocument {
+    let mut runs = runs(report);
+    for run in &mut runs[1] {
+        for flow in run.windows.iter_mut().flat_map(|window| &mut window.flows).chain(&mut run.flows) {
+            flow.goodput_bps *= 0.5 + 0.01 * run.seed as f64;
+            flow.lost += 1000 + run.seed;
+        }
+    }
+    let schemes: Vec<String> = runs.iter().map(|runs| runs[0].scheme.clone()).collect();
+    let flows = report.document.flows.len();
+    let context = SummaryContext {
+        round_trip_ms: vec![Some(80.0); flows],
+        payload_bytes: vec![1000.0; flows],
+        ..SummaryContext::default()
+    };
+    let point = |set: &[&str], count: usize| {
+        let of = |document| SummaryRun { document, settle_s: Vec::new() };
+        let runs: Vec<Vec<SummaryRun<'_>>> =
+            runs.iter().take(count).map(|runs| runs.iter().map(of).collect()).collect();
+        let why = "it knows no loss".to_owned();
+        SummaryPoint {
+            set: set.iter().map(|set| (*set).to_owned()).collect(),
+            left_out: schemes
+                .iter()
+                .skip(count)
+                .map(|scheme| LeftOutRow { scheme: scheme.clone(), why: why.clone() })
+                .collect(),
+            ..SummaryPoint::of(&context, &runs)
+        }
+    };
+    let scenario = |name: &str, points| {
+        let mut scenario = SummaryScenario {
+            scenario: name.to_owned(),
+            title: report.title.clone(),
+            page: Some(format!("scenario-{}.html", name.replace('/', "-"))),
+            points,
+            ..SummaryScenario::default()
+        };
+        scenario.fill_matrix(&schemes);
+        scenario
+    };
+    SummaryDocument {
+        schema: SummaryDocument::SCHEMA,
+        command: "weir compare --all --seeds 3".to_owned(),
+        version: "1.2.3".to_owned(),
+        seeds: runs[0].iter().map(|run| run.seed).collect(),
+        scenarios: vec![
+            scenario("one/swept", vec![point(&["axis.rate=10 Mb/s"], 2), point(&["axis.rate=20 Mb/s"], 2)]),
+            scenario("one/single", vec![point(&[], 2)]),
+            scenario("two/lossy", vec![point(&[], 1)]),
+        ],
+        schemes: schemes.clone(),
+    }
+}
+
 /// Two experiments: one at two points of an axis, one without axes.
 pub fn reproduction(report: &Report) -> ReproductionDocument {
     let runs = runs(report).swap_remove(0);
@@ -60,7 +119,8 @@ pub fn reproduction(report: &Report) -> ReproductionDocument {
     };
     let swept = vec![case(&["axis.rate=10 Mb/s"]), case(&["axis.rate=20 Mb/s"])];
     let experiments = vec![experiment("sample/swept", swept), experiment("sample/single", vec![case(&[])])];
-    ReproductionDocument { seeds: runs.iter().map(|run| run.seed).collect(), experiments }
+    let seeds = runs.iter().map(|run| run.seed).collect();
+    ReproductionDocument { seeds, experiments, ..ReproductionDocument::default() }
 }
 
 /// Each run is two per cent nearer than the one before.

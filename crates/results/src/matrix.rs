@@ -1,0 +1,773 @@
+//! The matrix: schemes by scenarios, with one of five figures at a time, and what it shows in sentences.
+//!
+//! A figure of a run is the mean over its measuring windows by their lengths, or that of the whole run where there are
+//! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
+
+use crate::comparison::{Part, part};
+use crate::format::{NONE, Quantity};
+use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, SummaryScenario, WorstPoint};
+use crate::page::escaped;
+use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
+use crate::summary::{SummaryContext, SummaryRun, fairness};
+use weir_measure::Estimate;
+
+/// One of the figures.
+pub(crate) struct Measure {
+    /// For the page's script.
+    key: &'static str,
+    title: &'static str,
+    /// As a terminal and a table show it.
+    quantity: Quantity,
+    /// What its numbers are in, in a cell of the matrix.
+    unit: &'static str,
+    /// Whether more is better.
+    is_more_better: bool,
+    /// What is no difference, in its own unit; for delays as a part of the better one.
+    alike: f64,
+    of: fn(&MatrixRow) -> &MatrixFigure,
+    of_mut: fn(&mut MatrixRow) -> &mut MatrixFigure,
+}
+
+/// All of them, in the order in which they are shown.
+const MEASURES: [Measure; 5] = [
+    Measure {
+        key: "share",
+        title: "Share of the optimum",
+        quantity: Quantity::Percent,
+        unit: "%",
+        is_more_better: true,
+        alike: 0.01,
+        of: |row| &row.share,
+        of_mut: |row| &mut row.share,
+    },
+    Measure {
+        key: "jain",
+        title: "Jain's index",
+        quantity: Quantity::Plain,
+        unit: "",
+        is_more_better: true,
+        alike: 0.01,
+        of: |row| &row.jain,
+        of_mut: |row| &mut row.jain,
+    },
+    Measure {
+        key: "delay",
+        title: "Delay over propagation",
+        quantity: Quantity::Plain,
+        unit: "times",
+        is_more_better: false,
+        alike: 0.01,
+        of: |row| &row.delay_over_propagation,
+        of_mut: |row| &mut row.delay_over_propagation,
+    },
+    Measure {
+        key: "lost",
+        title: "Data lost",
+        quantity: Quantity::Percent,
+        unit: "%",
+        is_more_better: false,
+        alike: 0.0001,
+        of: |row| &row.lost,
+        of_mut: |row| &mut row.lost,
+    },
+    Measure {
+        key: "settle",
+        title: "Time to settle",
+        quantity: Quantity::Seconds,
+        unit: "s",
+        is_more_better: false,
+        alike: 0.5,
+        of: |row| &row.settle_s,
+        of_mut: |row| &mut row.settle_s,
+    },
+];
+
+/// What the figures are, in words.
+pub(crate) const MEASURES_IN_WORDS: &str = "The share of the optimum is the goodput of all flows as a part of what they \
+     have together in the optimum; it can exceed 100 % where a scheme favours flows that take less of the network, and counts as \
+     100 % where schemes are ranked. Jain's \
+     index is over the flows' goodputs, each as a part of the flow's in the optimum: 1 if all have the same part. Delay \
+     over propagation is the mean delay as a multiple of the propagation delay to the nearest producer and back; caches on \
+     the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
+     is from the last change that the scenario makes until goodputs stay within 5 % of their final value: the goodputs that \
+     the scenario's statements name, or else those of all groups of flows, the last of them; where it is as long as the rest of the \
+     window they never do. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
+     without windows; a cell is the mean over the points of the scenario's axes and over the seeds. As good as the best is a \
+     figure within 0.01 of it (share, Jain), 1 % (delay), 1 in 10 000 (lost) or 0.5 s (settle), and one whose interval \
+     meets the best one's.";
+
+// ---- The figures of runs
+
+/// A scheme at a point, with a run a seed.
+pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRow {
+    let figure = |of: &dyn Fn(&SummaryRun<'_>) -> Option<f64>, why: &str| {
+        figure(runs.iter().map(of).collect(), || why.to_owned())
+    };
+    let has_optimum = runs.iter().any(|run| parts(run).any(|part| part.optimum.is_some()));
+    let of_optimum =
+        |why: &'static str| if has_optimum { why } else { "theory does not know the optimum here" };
+    let has_distance = context.round_trip_ms.iter().any(Option::is_some);
+    MatrixRow {
+        scheme: runs.first().map_or_else(String::new, |run| run.document.scheme.clone()),
+        share: figure(&|run| over_windows(run, share), of_optimum("the optimum is nothing here")),
+        jain: figure(&|run| over_windows(run, fairness), of_optimum("there is one flow at a time")),
+        delay_over_propagation: figure(
+            &|run| over_windows(run, |part| stretch(part, &context.round_trip_ms)),
+            if has_distance { "no Data came" } else { "the propagation delay is nothing here, or changes" },
+        ),
+        lost: figure(&|run| over_windows(run, |part| lost(part, &context.payload_bytes)), "no Data was sent"),
+        settle_s: figure(
+            &settled,
+            if context.asks_when_settled {
+                "no Data came, or too late to tell"
+            } else {
+                "flows end when they have fetched their amounts: nothing settles"
+            },
+        ),
+    }
+}
+
+/// The mean over some values, one a seed.
+fn figure(values: Vec<Option<f64>>, why: impl FnOnce() -> String) -> MatrixFigure {
+    let measured = Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>());
+    let why = measured.is_none().then(why);
+    MatrixFigure { measured, values, worst: None, why }
+}
+
+/// The windows of a run, or all of it if it has none.
+fn parts<'a>(run: &SummaryRun<'a>) -> impl Iterator<Item = Part<'a>> {
+    let document = run.document;
+    let first = usize::from(!document.windows.is_empty());
+    (first..=document.windows.len()).filter_map(move |at| part(document, at))
+}
+
+/// The mean over the windows that have a value, by their lengths.
+fn over_windows(run: &SummaryRun<'_>, of: impl Fn(&Part<'_>) -> Option<f64>) -> Option<f64> {
+    weighted(parts(run).filter_map(|part| Some((of(&part)?, part.to_s - part.from_s))))
+}
+
+/// The mean by weights; of values that are equal exactly that, since products and sums of them round.
+fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let values: Vec<(f64, f64)> = values.filter(|(_, weight)| *weight > 0.0).collect();
+    let &(first, _) = values.first()?;
+    if values.iter().all(|(value, _)| *value == first) {
+        return Some(first);
+    }
+    let weights: f64 = values.iter().map(|(_, weight)| weight).sum();
+    Some(values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weights)
+}
+
+fn share(part: &Part<'_>) -> Option<f64> {
+    let best: f64 = part.optimum?.flows.iter().map(|flow| flow.goodput_bps).sum();
+    let goodput: f64 = part.flows.iter().map(|flow| flow.goodput_bps).sum();
+    (best > 0.0).then(|| goodput / best)
+}
+
+fn stretch(part: &Part<'_>, round_trip_ms: &[Option<f64>]) -> Option<f64> {
+    let of_flows = part.flows.iter().zip(round_trip_ms);
+    weighted(of_flows.filter_map(|(flow, base)| Some((flow.delay_ms.mean? / (*base)?, flow.goodput_bps))))
+}
+
+fn lost(part: &Part<'_>, payload_bytes: &[f64]) -> Option<f64> {
+    let lost: f64 = part.flows.iter().map(|flow| flow.lost as f64).sum();
+    let bits: f64 = part.to_s - part.from_s;
+    let of_flows = part.flows.iter().zip(payload_bytes).filter(|(_, payload)| **payload > 0.0);
+    let came: f64 = of_flows.map(|(flow, payload)| flow.goodput_bps * bits / (8.0 * payload)).sum();
+    (lost + came > 0.0).then(|| lost / (lost + came))
+}
+
+/// The mean over the changes that were asked about.
+fn settled(run: &SummaryRun<'_>) -> Option<f64> {
+    weighted(run.settle_s.iter().flatten().map(|time| (*time, 1.0)))
+}
+
+// ---- The figures of scenarios
+
+impl SummaryScenario {
+    /// Makes its column of the matrix from its points.
+    pub fn fill_matrix(&mut self, schemes: &[String]) {
+        self.matrix = schemes.iter().map(|scheme| self.matrix_row(scheme)).collect();
+    }
+
+    fn matrix_row(&self, scheme: &str) -> MatrixRow {
+        let rows: Vec<(&SummaryPoint, &MatrixRow)> =
+            self.points.iter().filter_map(|p| Some((p, p.row(scheme)?))).collect();
+        let mut row = MatrixRow { scheme: scheme.to_owned(), ..MatrixRow::default() };
+        for measure in &MEASURES {
+            let figures: Vec<(&SummaryPoint, &MatrixFigure)> =
+                rows.iter().map(|(p, row)| (*p, (measure.of)(row))).collect();
+            let mut over_points = over_points(&figures, || self.why(scheme, &figures));
+            over_points.worst = worst(measure, &figures);
+            *(measure.of_mut)(&mut row) = over_points;
+        }
+        row
+    }
+
+    /// Why there is no figure: the scheme cannot run, or its points say it.
+    fn why(&self, scheme: &str, figures: &[(&SummaryPoint, &MatrixFigure)]) -> String {
+        let mut left_out = self.points.iter().flat_map(|point| &point.left_out);
+        let of_points = figures.iter().find_map(|(_, figure)| figure.why.clone());
+        let cannot =
+            || Some(format!("it cannot run here: {}", left_out.find(|row| row.scheme == scheme)?.why));
+        of_points.or_else(cannot).unwrap_or_else(|| "nothing was measured".to_owned())
+    }
+
+    fn row(&self, scheme: &str) -> Option<&MatrixRow> {
+        self.matrix.iter().find(|row| row.scheme == scheme)
+    }
+
+    /// The paper that it is of, as far as its name says, and its name there.
+    fn names(&self) -> (&str, &str) {
+        let name = self.scenario.strip_suffix(".toml").unwrap_or(&self.scenario);
+        name.rsplit_once('/').unwrap_or(("", name))
+    }
+}
+
+impl SummaryPoint {
+    fn row(&self, scheme: &str) -> Option<&MatrixRow> {
+        self.matrix.iter().find(|row| row.scheme == scheme)
+    }
+}
+
+/// The mean over points, seed by seed.
+fn over_points(figures: &[(&SummaryPoint, &MatrixFigure)], why: impl FnOnce() -> String) -> MatrixFigure {
+    let seeds = figures.iter().map(|(_, figure)| figure.values.len()).max().unwrap_or(0);
+    let of_seed = |seed: usize| {
+        weighted(figures.iter().filter_map(|(_, figure)| Some(((*figure.values.get(seed)?)?, 1.0))))
+    };
+    figure((0..seeds).map(of_seed).collect(), why)
+}
+
+fn worst(measure: &Measure, figures: &[(&SummaryPoint, &MatrixFigure)]) -> Option<WorstPoint> {
+    let known = figures.iter().filter_map(|(point, figure)| Some((*point, figure.measured?.mean)));
+    let known: Vec<(&SummaryPoint, f64)> = known.collect();
+    let worst = known.iter().copied().reduce(|a, b| if measure.is_better(a.1, b.1) { b } else { a })?;
+    // Where all points are alike none is worse.
+    let differs = known.iter().any(|(_, mean)| *mean != worst.1);
+    differs.then(|| WorstPoint { set: worst.0.set.clone(), mean: worst.1 })
+}
+
+impl Measure {
+    /// A value as one to compare: of a share what goes beyond the optimum does not count.
+    fn rank(&self, value: f64) -> f64 {
+        if self.key == "share" { value.min(1.0) } else { value }
+    }
+
+    fn is_better(&self, one: f64, other: f64) -> bool {
+        let (one, other) = (self.rank(one), self.rank(other));
+        if self.is_more_better { one > other } else { one < other }
+    }
+
+    /// Its title within a sentence.
+    fn in_sentence(&self) -> String {
+        if self.title.starts_with("Jain") { self.title.to_owned() } else { self.title.to_lowercase() }
+    }
+
+    /// The best figure of a scenario.
+    fn best<'a>(&self, scenario: &'a SummaryScenario) -> Option<(&'a str, Estimate)> {
+        let known =
+            scenario.matrix.iter().filter_map(|row| Some((row.scheme.as_str(), (self.of)(row).measured?)));
+        known.reduce(|a, b| if self.is_better(b.1.mean, a.1.mean) { b } else { a })
+    }
+
+    /// Whether a figure is as good as the best one.
+    fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
+        let apart = (self.rank(one.mean) - self.rank(best.mean)).abs();
+        let unit = if self.key == "delay" { best.mean.abs() } else { 1.0 };
+        let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
+        apart <= self.alike * unit || apart <= half(one) + half(best)
+    }
+
+    /// How good a value is, from 0 to 8, for its colour.
+    fn level(&self, value: f64) -> u8 {
+        let level = match self.key {
+            "share" => (value - 0.2) / 0.1,
+            "jain" => (value - 0.2) / 0.1,
+            // 16 times as long is the worst, 10 % more is not the best.
+            "delay" => 8.0 - 2.0 * value.max(1.0).log2(),
+            // None is the best; from 1 in 10 000 on worse by the powers of 10.
+            "lost" if value <= 0.0 => 8.0,
+            "lost" => (-2.0 * value.log10() - 1.0).min(7.0),
+            _ => 8.0 - (value.max(0.5) / 0.5).log2(),
+        };
+        level.round().clamp(0.0, 8.0) as u8
+    }
+
+    /// A value in few digits, for a cell of the matrix, in the measure's unit.
+    fn short(&self, value: f64) -> String {
+        let shown = if self.unit == "%" { value * 100.0 } else { value };
+        match (self.key, shown.abs()) {
+            ("share", _) => format!("{shown:.0}"),
+            ("jain", _) => format!("{shown:.2}"),
+            (_, 0.0) => "0".to_owned(),
+            ("lost", size) if size < 0.1 => "<0.1".to_owned(),
+            ("delay", size) if size < 9.95 => format!("{shown:.2}"),
+            (_, size) if size < 9.95 => format!("{shown:.1}"),
+            _ => format!("{shown:.0}"),
+        }
+    }
+
+    fn long(&self, figure: &MatrixFigure, seeds: usize) -> String {
+        self.quantity.over_seeds(figure.measured.as_ref(), seeds)
+    }
+}
+
+// ---- In sentences
+
+/// What the matrix shows: who is best where, and where the first scheme is not.
+pub(crate) fn answer(document: &SummaryDocument) -> Vec<String> {
+    let mut sentences: Vec<String> =
+        MEASURES.iter().filter_map(|measure| who_is_best(document, measure)).collect();
+    if let Some(first) = document.schemes.first().filter(|_| document.schemes.len() > 1) {
+        sentences.extend(MEASURES.iter().filter_map(|measure| where_behind(document, measure, first)));
+    }
+    sentences
+}
+
+/// What it shows of one scheme.
+pub(crate) fn about(document: &SummaryDocument, scheme: &str) -> Vec<String> {
+    let of_measure = |measure: &Measure| {
+        let (good, known) = times_best(document, measure, scheme);
+        let best = format!("{}: the best, or as good, in {good} of {known} scenarios.", measure.title);
+        [Some(best).filter(|_| known > 0), where_behind(document, measure, scheme)]
+    };
+    MEASURES.iter().flat_map(of_measure).flatten().collect()
+}
+
+/// In how many scenarios a scheme is as good as the best, of those in which its figure is known.
+fn times_best(document: &SummaryDocument, measure: &Measure, scheme: &str) -> (usize, usize) {
+    let of_scenario = |scenario: &SummaryScenario| {
+        let (own, best) = ((measure.of)(scenario.row(scheme)?).measured?, measure.best(scenario)?.1);
+        Some(measure.is_as_good(&own, &best))
+    };
+    let known: Vec<bool> = document.scenarios.iter().filter_map(of_scenario).collect();
+    (known.iter().filter(|good| **good).count(), known.len())
+}
+
+fn who_is_best(document: &SummaryDocument, measure: &Measure) -> Option<String> {
+    let of_scheme = |scheme: &String| (times_best(document, measure, scheme), scheme.clone());
+    let mut counts: Vec<((usize, usize), String)> = document.schemes.iter().map(of_scheme).collect();
+    let known = counts.iter().map(|((_, known), _)| *known).max().filter(|known| *known > 0)?;
+    counts.sort_by_key(|((good, _), _)| std::cmp::Reverse(*good));
+    let count = |((good, own), scheme): &((usize, usize), String)| match own {
+        own if *own < known => format!("{scheme} {good} (of {own})"),
+        _ => format!("{scheme} {good}"),
+    };
+    let (some, none): (Vec<_>, Vec<_>) = counts.iter().partition(|((good, _), _)| *good > 0);
+    let some: Vec<String> = some.into_iter().map(count).collect();
+    let none: Vec<&str> = none.into_iter().map(|(_, scheme)| scheme.as_str()).collect();
+    let none = if none.is_empty() { String::new() } else { format!("; in none: {}", none.join(", ")) };
+    let scenarios = if known == 1 { "scenario" } else { "scenarios" };
+    Some(format!(
+        "{}: of {known} {scenarios} the best, or as good: {}{none}.",
+        measure.title,
+        some.join(", ")
+    ))
+}
+
+/// How many scenarios a sentence names.
+const NAMED: usize = 8;
+
+fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Option<String> {
+    let seeds = document.seeds.len();
+    let of_scenario = |scenario: &SummaryScenario| {
+        let (own, (by, best)) = ((measure.of)(scenario.row(scheme)?), measure.best(scenario)?);
+        let measured = own.measured?;
+        let said = format!(
+            "{} ({}; {by} {})",
+            scenario.scenario,
+            measure.long(own, seeds),
+            measure.quantity.format(best.mean)
+        );
+        (!measure.is_as_good(&measured, &best)).then(|| (measure.gap(measured.mean, best.mean), said))
+    };
+    let mut behind: Vec<(f64, String)> = document.scenarios.iter().filter_map(of_scenario).collect();
+    behind.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let more = behind.len().saturating_sub(NAMED);
+    let named: Vec<String> = behind.iter().take(NAMED).map(|(_, said)| said.clone()).collect();
+    let more = if more > 0 { format!("; and {more} more, nearer to the best") } else { String::new() };
+    let (_, known) = times_best(document, measure, scheme);
+    (!behind.is_empty()).then(|| {
+        format!(
+            "{scheme} is behind the best in {} in {} of {known} scenarios, furthest in {}{more}.",
+            measure.in_sentence(),
+            behind.len(),
+            named.join("; ")
+        )
+    })
+}
+
+impl Measure {
+    /// How far a value is from the best one, to sort by.
+    fn gap(&self, value: f64, best: f64) -> f64 {
+        let (value, best) = (self.rank(value), self.rank(best));
+        if self.key == "delay" { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
+    }
+}
+
+// ---- As tables
+
+/// The page of a scheme.
+pub(crate) fn scheme_page(scheme: &str) -> String {
+    format!("scheme-{scheme}.html")
+}
+
+/// What picks a point: `delay 5 ms` for `axis.delay=5 ms`.
+fn in_words(set: &[String]) -> String {
+    let one = |set: &String| set.strip_prefix("axis.").unwrap_or(set).replacen('=', " ", 1);
+    set.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A cell with its interval, and where it is worst.
+fn cell(measure: &Measure, figure: &MatrixFigure, seeds: usize) -> Cell {
+    let note = match (&figure.worst, &figure.why) {
+        (Some(worst), _) => {
+            format!("worst {} at {}", measure.quantity.format(worst.mean), in_words(&worst.set))
+        }
+        (None, Some(why)) => why.clone(),
+        (None, None) => String::new(),
+    };
+    Cell { text: measure.long(figure, seeds), note, ..Cell::default() }
+}
+
+/// All figures of a scheme, a row a scenario.
+pub(crate) fn of_scheme(document: &SummaryDocument, scheme: &str) -> Section {
+    let seeds = document.seeds.len();
+    let row = |scenario: &SummaryScenario| {
+        let own = scenario.row(scheme)?;
+        let mut cells = vec![Cell { page: scenario.page.clone(), ..scenario.scenario.as_str().into() }];
+        for measure in &MEASURES {
+            cells.push(cell(measure, (measure.of)(own), seeds));
+            let best = measure.best(scenario);
+            cells.push(best.map_or_else(Cell::default, |(by, best)| {
+                format!("{} {by}", measure.quantity.format(best.mean)).into()
+            }));
+        }
+        Some(cells)
+    };
+    let mut columns = vec![words("scenario")];
+    columns.extend(MEASURES.iter().flat_map(|measure| [numbers(measure.title), words("the best")]));
+    let rows = document.scenarios.iter().filter_map(row).collect();
+    let grid = Grid {
+        title: format!("{scheme} on each scenario"),
+        form: Form::Figures,
+        columns,
+        rows,
+        in_text: None,
+    };
+    Section { title: scheme.to_owned(), grids: vec![grid], notes: notes(document), ..Section::default() }
+}
+
+/// All figures of a scenario, a row a scheme; and of each of its points.
+pub(crate) fn of_scenario(document: &SummaryDocument, scenario: &SummaryScenario) -> Section {
+    let seeds = document.seeds.len();
+    let table = |title: String, rows: &[MatrixRow]| {
+        let row = |row: &MatrixRow| {
+            let scheme = Cell { page: Some(scheme_page(&row.scheme)), ..row.scheme.as_str().into() };
+            let figures = MEASURES.iter().map(|measure| cell(measure, (measure.of)(row), seeds));
+            [scheme].into_iter().chain(figures).collect()
+        };
+        let columns =
+            [words("scheme")].into_iter().chain(MEASURES.iter().map(|m| numbers(m.title))).collect();
+        Grid { title, form: Form::Figures, columns, rows: rows.iter().map(row).collect(), in_text: None }
+    };
+    let mut grids = vec![table("Over all windows and points".to_owned(), &scenario.matrix)];
+    if scenario.points.len() > 1 {
+        grids.extend(
+            scenario.points.iter().map(|point| table(format!("At {}", in_words(&point.set)), &point.matrix)),
+        );
+    }
+    grids.retain(|grid| !grid.rows.is_empty());
+    Section { title: "Schemes side by side".to_owned(), grids, notes: notes(document), ..Section::default() }
+}
+
+/// What the figures are.
+fn notes(document: &SummaryDocument) -> Vec<String> {
+    [MEASURES_IN_WORDS.to_owned()].into_iter().chain(document.intervals()).collect()
+}
+
+/// For a document: a table a figure, with a row a scenario, so that it is not too wide.
+pub(crate) fn markdown(document: &SummaryDocument) -> Vec<String> {
+    let seeds = document.seeds.len();
+    let table = |measure: &Measure| {
+        let mut columns = vec![words("scenario")];
+        columns.extend(document.schemes.iter().map(|scheme| numbers(scheme.clone())));
+        let row = |scenario: &SummaryScenario| -> Vec<Cell> {
+            let figure = |scheme: &String| scenario.row(scheme).map(|row| (measure.of)(row));
+            let figures = document.schemes.iter().map(|scheme| match figure(scheme) {
+                Some(figure) => measure.long(figure, seeds).into(),
+                None => NONE.into(),
+            });
+            [scenario.scenario.as_str().into()].into_iter().chain(figures).collect()
+        };
+        let rows = document.scenarios.iter().map(row).collect();
+        Grid { title: format!("**{}**", measure.title), form: Form::Figures, columns, rows, in_text: None }
+            .markdown()
+    };
+    MEASURES.iter().map(table).collect()
+}
+
+// ---- As the page's lead
+
+/// What the matrix shows, the matrix with a figure at a time, and what the figures are.
+pub(crate) fn lead_html(document: &SummaryDocument) -> String {
+    let items: String = answer(document).iter().map(|one| format!("<li>{}</li>", escaped(one))).collect();
+    let tables: String = MEASURES.iter().map(|measure| table_html(document, measure)).collect();
+    format!(
+        "<section><div class=\"heading\"><h2>What it shows</h2></div><ul class=\"answer\">{items}</ul></section>\n\
+         <section id=\"matrix\"><div class=\"heading\"><h2>Schemes by scenarios</h2><span class=\"tools\" id=\"measures\"></span></div>\n\
+         {tables}<p class=\"said\" id=\"detail\" aria-live=\"polite\">Each number leads to the scenario's page.</p>\n\
+         <p class=\"said key\">Colours, with the numbers: <span class=\"q8\">good</span> <span class=\"q4\">between</span> \
+         <span class=\"q0\">bad</span>. <b>Bold</b> is the best, or as good. {NONE} is not known; the scenario's page says why.</p>\n\
+         <p class=\"said\">{}</p></section>\n",
+        escaped(MEASURES_IN_WORDS)
+    )
+}
+
+fn table_html(document: &SummaryDocument, measure: &Measure) -> String {
+    let Measure { key, title, unit, .. } = measure;
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    let caption = format!("{title}{unit}");
+    let rows: String = document.schemes.iter().map(|scheme| row_html(document, measure, scheme)).collect();
+    format!(
+        "<div class=\"measure\" data-measure=\"{key}\" data-title=\"{title}\"><h3 class=\"kind\">{caption}</h3>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\
+         <table class=\"matrix\" aria-label=\"{caption}\"><thead>{}</thead><tbody>{rows}</tbody></table></div></div>\n",
+        heads_html(document)
+    )
+}
+
+/// A row with the papers, and one with their scenarios.
+fn heads_html(document: &SummaryDocument) -> String {
+    let mut papers: Vec<(&str, usize)> = Vec::new();
+    for scenario in &document.scenarios {
+        match papers.last_mut() {
+            Some((paper, count)) if *paper == scenario.names().0 => *count += 1,
+            _ => papers.push((scenario.names().0, 1)),
+        }
+    }
+    let paper = |(paper, count): &(&str, usize)| {
+        let name = paper.rsplit('/').next().unwrap_or(paper);
+        format!("<th scope=\"colgroup\" class=\"paper\" colspan=\"{count}\">{}</th>", escaped(name))
+    };
+    let papers: String = papers.iter().map(paper).collect();
+    let mut before = None;
+    let head = |scenario: &SummaryScenario| {
+        let (paper, name) = scenario.names();
+        let class =
+            if before.replace(paper.to_owned()).as_deref() == Some(paper) { "" } else { " class=\"first\"" };
+        format!("<th scope=\"col\"{class}><span>{}</span></th>", linked(scenario.page.as_deref(), name))
+    };
+    let scenarios: String = document.scenarios.iter().map(head).collect();
+    format!(
+        "<tr><th></th><th></th><th></th>{papers}</tr>\
+         <tr><th scope=\"col\">scheme</th><th scope=\"col\"><span>best in</span></th><th scope=\"col\"><span>median</span></th>{scenarios}</tr>"
+    )
+}
+
+fn linked(page: Option<&str>, text: &str) -> String {
+    match page {
+        Some(page) => format!("<a href=\"{}\">{}</a>", escaped(&percent_encoded(page)), escaped(text)),
+        None => escaped(text),
+    }
+}
+
+fn row_html(document: &SummaryDocument, measure: &Measure, scheme: &str) -> String {
+    let (good, known) = times_best(document, measure, scheme);
+    let of = |scenario: &SummaryScenario| Some((measure.of)(scenario.row(scheme)?).measured?.mean);
+    let middle = median(document.scenarios.iter().filter_map(of).collect());
+    let middle = middle.map_or_else(|| NONE.to_owned(), |value| measure.short(value));
+    let mut before = None;
+    let mut cells = String::new();
+    for scenario in &document.scenarios {
+        let paper = scenario.names().0;
+        let is_first = before != Some(paper);
+        before = Some(paper);
+        cells += &cell_html(document, measure, scenario, scheme, is_first);
+    }
+    format!(
+        "<tr><th scope=\"row\">{}</th><td class=\"sum\">{good}<small>/{known}</small></td><td class=\"sum\">{middle}</td>{cells}</tr>\n",
+        linked(Some(&scheme_page(scheme)), scheme)
+    )
+}
+
+fn cell_html(
+    document: &SummaryDocument,
+    measure: &Measure,
+    scenario: &SummaryScenario,
+    scheme: &str,
+    is_first: bool,
+) -> String {
+    let first = if is_first { " first" } else { "" };
+    let figure = scenario.row(scheme).map(|row| (measure.of)(row));
+    let said = |what: String| format!("{scheme} on {}: {what}", scenario.scenario);
+    let Some((figure, measured)) = figure.and_then(|figure| Some((figure, figure.measured?))) else {
+        let why = figure.and_then(|figure| figure.why.clone()).unwrap_or_default();
+        let tip = escaped(&said(format!("not known: {why}")));
+        return format!(
+            "<td class=\"none{first}\" title=\"{tip}\">{}</td>",
+            linked(scenario.page.as_deref(), NONE)
+        );
+    };
+    let text = cell(measure, figure, document.seeds.len());
+    let note = if text.note.is_empty() { String::new() } else { format!(", {}", text.note) };
+    let tip = escaped(&said(format!("{}{note}", text.text)));
+    let best = measure.best(scenario).is_some_and(|(_, best)| measure.is_as_good(&measured, &best));
+    let best = if best { " best" } else { "" };
+    format!(
+        "<td class=\"q{}{best}{first}\" title=\"{tip}\">{}</td>",
+        measure.level(measured.mean),
+        linked(scenario.page.as_deref(), &measure.short(measured.mean))
+    )
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = *values.get(middle)?;
+    let lower = if values.len().is_multiple_of(2) { *values.get(middle.checked_sub(1)?)? } else { upper };
+    Some(f64::midpoint(lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{sample, samples};
+    use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, WindowRow};
+
+    fn flow(goodput_bps: f64, delay: f64, lost: u64) -> FlowRow {
+        let mut flow = FlowRow { goodput_bps, lost, ..FlowRow::default() };
+        flow.delay_ms.mean = Some(delay);
+        flow
+    }
+
+    /// Two windows, of 10 s and 30 s, with two flows that should have 1 and 3 Mb/s.
+    fn run(seed: u64, flows: [[FlowRow; 2]; 2]) -> RunDocument {
+        let best = |goodput_bps: f64| OptimumFlowRow { goodput_bps, ..OptimumFlowRow::default() };
+        let optimum = OptimumRow { flows: vec![best(1e6), best(3e6)], ..OptimumRow::default() };
+        let mut from_s = 0.0;
+        let mut window = |(flows, length): ([FlowRow; 2], f64)| {
+            let begin = from_s;
+            from_s += length;
+            WindowRow {
+                from_s: begin,
+                to_s: from_s,
+                flows: flows.to_vec(),
+                optimum: Some(optimum.clone()),
+                ..WindowRow::default()
+            }
+        };
+        let windows = flows.into_iter().zip([10.0, 30.0]).map(&mut window).collect();
+        RunDocument { scheme: "a".to_owned(), seed, windows, simulated_s: 40.0, ..RunDocument::default() }
+    }
+
+    fn context() -> SummaryContext {
+        SummaryContext {
+            round_trip_ms: vec![Some(10.0), Some(20.0)],
+            payload_bytes: vec![1000.0, 500.0],
+            asks_when_settled: true,
+            ..SummaryContext::default()
+        }
+    }
+
+    #[test]
+    fn figures_are_means_over_the_windows_by_their_lengths() {
+        let first = [flow(1e6, 20.0, 0), flow(1e6, 30.0, 0)];
+        let second = [flow(1e6, 10.0, 1000), flow(3e6, 20.0, 0)];
+        let run = run(1, [first, second]);
+        let runs = [SummaryRun { document: &run, settle_s: vec![None, Some(2.0), Some(4.0)] }];
+        let row = row(&context(), &runs);
+        let mean = |figure: &MatrixFigure| figure.measured.unwrap().mean;
+        assert!((mean(&row.share) - (0.5 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
+        // Parts of 1 and 1/3: (4/3)² / (2 · 10/9) = 0.8.
+        assert!((mean(&row.jain) - (0.8 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
+        // 2 and 1.5 times with equal weights, then once.
+        assert!((mean(&row.delay_over_propagation) - (1.75 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
+        // 30 s of 1 Mb/s in 8000 bits and of 3 Mb/s in 4000 bits are 26 250 Data.
+        assert!((mean(&row.lost) - 30.0 / 40.0 * 1000.0 / 27_250.0).abs() < 1e-12);
+        assert_eq!(mean(&row.settle_s), 3.0);
+    }
+
+    #[test]
+    fn a_cell_is_the_mean_over_the_points_seed_by_seed_and_names_the_worst() {
+        let point = |rate: &str, values: [f64; 2]| {
+            let share = figure(values.map(Some).to_vec(), String::new);
+            let row = MatrixRow { scheme: "a".to_owned(), share, ..MatrixRow::default() };
+            SummaryPoint {
+                set: vec![format!("axis.rate={rate}")],
+                matrix: vec![row],
+                ..SummaryPoint::default()
+            }
+        };
+        let points = vec![point("1", [0.9, 0.7]), point("2", [0.5, 0.5])];
+        let mut scenario = SummaryScenario { points, ..SummaryScenario::default() };
+        scenario.fill_matrix(&["a".to_owned()]);
+        let share = &scenario.matrix[0].share;
+        assert_eq!(share.values, [Some(0.7), Some(0.6)]);
+        let worst = share.worst.as_ref().unwrap();
+        assert_eq!((worst.set[0].as_str(), worst.mean), ("axis.rate=2", 0.5));
+        let alike = vec![point("1", [0.5, 0.5]), point("2", [0.5, 0.5])];
+        let mut scenario = SummaryScenario { points: alike, ..SummaryScenario::default() };
+        scenario.fill_matrix(&["a".to_owned()]);
+        assert_eq!(scenario.matrix[0].share.worst, None);
+    }
+
+    #[test]
+    fn as_good_as_the_best_is_what_is_near_or_whose_interval_meets_it() {
+        let one = |mean, ci95| Estimate { mean, ci95: Some(ci95), n: 3 };
+        let [share, _, delay, lost, _] = &MEASURES;
+        let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
+        assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));
+        assert!(good(share, one(0.96, 0.03), one(0.99, 0.01)));
+        // Nothing is better than the optimum.
+        assert!(good(share, one(0.995, 0.0), one(1.3, 0.0)) && !share.is_better(1.3, 1.1));
+        assert!(good(delay, one(10.05, 0.0), one(10.0, 0.0)) && !good(delay, one(1.05, 0.0), one(1.0, 0.0)));
+        assert!(good(lost, one(0.000_05, 0.0), one(0.0, 0.0)) && !good(lost, one(0.001, 0.0), one(0.0, 0.0)));
+    }
+
+    #[test]
+    fn colours_go_from_the_worst_to_the_best() {
+        let levels = |at: usize, values: [f64; 4]| values.map(|value| MEASURES[at].level(value));
+        assert_eq!(levels(0, [0.1, 0.5, 0.99, 1.4]), [0, 3, 8, 8]);
+        assert_eq!(levels(2, [1.0, 2.0, 4.0, 100.0]), [8, 6, 4, 0]);
+        assert_eq!(levels(3, [0.0, 0.0001, 0.01, 0.5]), [8, 7, 3, 0]);
+        assert_eq!(levels(4, [0.0, 2.0, 32.0, 1000.0]), [8, 6, 2, 0]);
+    }
+
+    #[test]
+    fn sentences_say_who_is_best_and_where_one_is_behind() {
+        let document = samples::comparison(&sample::dumbbell(8, 300));
+        let said = answer(&document).join("\n");
+        let lost = said.lines().find(|line| line.starts_with("Data lost: ")).unwrap();
+        assert_eq!(lost, "Data lost: of 3 scenarios the best, or as good: qsccp 3; in none: fixed.");
+        let of_fixed = about(&document, "fixed").join("\n");
+        assert!(of_fixed.contains("Data lost: the best, or as good, in 0 of 2 scenarios.\n"), "{of_fixed}");
+        let behind = of_fixed.lines().find(|line| line.starts_with("fixed is behind the best in data lost"));
+        assert!(
+            behind
+                .unwrap()
+                .starts_with("fixed is behind the best in data lost in 2 of 2 scenarios, furthest in one/s")
+        );
+    }
+
+    #[test]
+    fn the_pages_and_the_markdown_have_every_cell_and_the_reasons() {
+        let document = samples::comparison(&sample::dumbbell(8, 300));
+        let page = document.html();
+        for measure in &MEASURES {
+            assert!(page.contains(&format!("data-measure=\"{}\"", measure.key)));
+        }
+        assert_eq!(
+            page.matches("<td class=\"q").count() + page.matches("<td class=\"none").count(),
+            5 * 2 * 3
+        );
+        assert!(page.contains("not known: it cannot run here: it knows no loss"), "{page}");
+        let names: Vec<String> = document.pages().into_iter().map(|(name, _)| name).collect();
+        let scenarios = ["one-swept", "one-single", "two-lossy"].map(|one| format!("scenario-{one}.html"));
+        assert_eq!(names[..2], ["scheme-qsccp.html", "scheme-fixed.html"]);
+        assert_eq!(names[2..], scenarios);
+        let text = document.markdown();
+        assert!(text.contains("\n| scenario | qsccp | fixed |\n|---|--:|--:|\n| one/swept | "), "{text}");
+        assert_eq!(text.matches("\n| two/lossy | ").count(), 5);
+    }
+}
