@@ -179,8 +179,8 @@ mod tests {
     use super::*;
 
     fn kept(goodput_bps: f64) -> Kept {
-        let mut document = RunDocument::default();
-        document.flows = vec![weir_measure::FlowRow { goodput_bps, ..Default::default() }];
+        let flows = vec![weir_measure::FlowRow { goodput_bps, ..Default::default() }];
+        let document = RunDocument { flows, ..RunDocument::default() };
         Kept { document, asked: vec![Some(0.1), None], series: None }
     }
 
