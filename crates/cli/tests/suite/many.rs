@@ -287,14 +287,16 @@ fn a_scheme_is_compared_with_runs_of_others_that_differ_in_nothing_else() {
         let held = (0..2).filter(is_less).count();
         assert_eq!((&statement["held"], &statement["holds"]), (&json!(held), &json!(held == 2)));
     }
-    let text = printed(&weir(&["reproduce", &file, "--seeds", "1"]));
+    let out = folder("beside-out");
+    let text = printed(&weir(&["reproduce", &file, "--seeds", "1", "--out", out.to_str().unwrap()]));
     assert!(text.contains("less than reno ("), "{text}");
 }
 
 #[test]
 fn one_run_says_that_it_does_not_compare_schemes() {
     let file = swept("beside-run", "more_than = \"reno\"");
-    let run = printed(&weir(&["run", &file]));
+    let out = folder("beside-run-out");
+    let run = printed(&weir(&["run", &file, "--out", out.to_str().unwrap()]));
     assert!(run.contains("more than reno"), "{run}");
     let end = "All 2 expectations hold.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
     assert!(run.contains(end), "{run}");
