@@ -9,7 +9,7 @@ use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, Summa
 use crate::page::escaped;
 use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
 use crate::summary::{SummaryContext, SummaryRun, fairness};
-use weir_measure::Estimate;
+use weir_measure::{Estimate, FlowRow, OptimumFlowRow};
 
 /// One of the figures.
 pub(crate) struct Measure {
@@ -83,9 +83,8 @@ const MEASURES: [Measure; 5] = [
 ];
 
 /// What the figures are, in words.
-pub(crate) const MEASURES_IN_WORDS: &str = "The share of the optimum is the goodput of all flows as a part of what they \
-     have together in the optimum; it can exceed 100 % where a scheme favours flows that take less of the network, and counts as \
-     100 % where schemes are ranked. Jain's \
+pub(crate) const MEASURES_IN_WORDS: &str = "The share of the optimum is the part of it that flows have: \
+     the sum of their goodputs, each up to what the flow has in the optimum, over the sum of these. Jain's \
      index is over the flows' goodputs, each as a part of the flow's in the optimum: 1 if all have the same part. Delay \
      over propagation is the mean delay as a multiple of the propagation delay to the nearest producer and back; caches on \
      the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
@@ -157,10 +156,13 @@ fn weighted(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     Some(values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weights)
 }
 
+/// What a flow has beyond its own part is none of the optimum: another one has less for it.
 fn share(part: &Part<'_>) -> Option<f64> {
-    let best: f64 = part.optimum?.flows.iter().map(|flow| flow.goodput_bps).sum();
-    let goodput: f64 = part.flows.iter().map(|flow| flow.goodput_bps).sum();
-    (best > 0.0).then(|| goodput / best)
+    let flows = || part.optimum.into_iter().flat_map(|optimum| &optimum.flows);
+    let best: f64 = flows().map(|flow| flow.goodput_bps).sum();
+    let of_flow = |(flow, best): (&FlowRow, &OptimumFlowRow)| flow.goodput_bps.min(best.goodput_bps);
+    let reached: f64 = part.flows.iter().zip(flows()).map(of_flow).sum();
+    (best > 0.0).then(|| reached / best)
 }
 
 fn stretch(part: &Part<'_>, round_trip_ms: &[Option<f64>]) -> Option<f64> {
@@ -248,13 +250,7 @@ fn worst(measure: &Measure, figures: &[(&SummaryPoint, &MatrixFigure)]) -> Optio
 }
 
 impl Measure {
-    /// A value as one to compare: of a share what goes beyond the optimum does not count.
-    fn rank(&self, value: f64) -> f64 {
-        if self.key == "share" { value.min(1.0) } else { value }
-    }
-
     fn is_better(&self, one: f64, other: f64) -> bool {
-        let (one, other) = (self.rank(one), self.rank(other));
         if self.is_more_better { one > other } else { one < other }
     }
 
@@ -272,7 +268,7 @@ impl Measure {
 
     /// Whether a figure is as good as the best one.
     fn is_as_good(&self, one: &Estimate, best: &Estimate) -> bool {
-        let apart = (self.rank(one.mean) - self.rank(best.mean)).abs();
+        let apart = (one.mean - best.mean).abs();
         let unit = if self.key == "delay" { best.mean.abs() } else { 1.0 };
         let half = |of: &Estimate| of.ci95.unwrap_or(0.0);
         apart <= self.alike * unit || apart <= half(one) + half(best)
@@ -400,7 +396,6 @@ fn where_behind(document: &SummaryDocument, measure: &Measure, scheme: &str) -> 
 impl Measure {
     /// How far a value is from the best one, to sort by.
     fn gap(&self, value: f64, best: f64) -> f64 {
-        let (value, best) = (self.rank(value), self.rank(best));
         if self.key == "delay" { value / best.max(f64::MIN_POSITIVE) } else { (value - best).abs() }
     }
 }
@@ -633,7 +628,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::{sample, samples};
-    use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, WindowRow};
+    use weir_measure::{OptimumRow, RunDocument, WindowRow};
 
     fn flow(goodput_bps: f64, delay: f64, lost: u64) -> FlowRow {
         let mut flow = FlowRow { goodput_bps, lost, ..FlowRow::default() };
@@ -673,18 +668,19 @@ mod tests {
     #[test]
     fn figures_are_means_over_the_windows_by_their_lengths() {
         let first = [flow(1e6, 20.0, 0), flow(1e6, 30.0, 0)];
-        let second = [flow(1e6, 10.0, 1000), flow(3e6, 20.0, 0)];
+        // Twice its part counts once.
+        let second = [flow(2e6, 10.0, 1000), flow(3e6, 20.0, 0)];
         let run = run(1, [first, second]);
         let runs = [SummaryRun { document: &run, settle_s: vec![None, Some(2.0), Some(4.0)] }];
         let row = row(&context(), &runs);
         let mean = |figure: &MatrixFigure| figure.measured.unwrap().mean;
         assert!((mean(&row.share) - (0.5 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
-        // Parts of 1 and 1/3: (4/3)² / (2 · 10/9) = 0.8.
-        assert!((mean(&row.jain) - (0.8 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
+        // Parts of 1 and 1/3: (4/3)² / (2 · 10/9) = 0.8; of 2 and 1: 9 / (2 · 5) = 0.9.
+        assert!((mean(&row.jain) - (0.8 * 10.0 + 0.9 * 30.0) / 40.0).abs() < 1e-12);
         // 2 and 1.5 times with equal weights, then once.
         assert!((mean(&row.delay_over_propagation) - (1.75 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
-        // 30 s of 1 Mb/s in 8000 bits and of 3 Mb/s in 4000 bits are 26 250 Data.
-        assert!((mean(&row.lost) - 30.0 / 40.0 * 1000.0 / 27_250.0).abs() < 1e-12);
+        // 30 s of 2 Mb/s in 8000 bits and of 3 Mb/s in 4000 bits are 30 000 Data.
+        assert!((mean(&row.lost) - 30.0 / 40.0 * 1000.0 / 31_000.0).abs() < 1e-12);
         assert_eq!(mean(&row.settle_s), 3.0);
     }
 
@@ -719,8 +715,6 @@ mod tests {
         let good = |measure: &Measure, a, b| measure.is_as_good(&a, &b);
         assert!(good(share, one(0.985, 0.0), one(0.99, 0.0)) && !good(share, one(0.95, 0.0), one(0.99, 0.0)));
         assert!(good(share, one(0.96, 0.03), one(0.99, 0.01)));
-        // Nothing is better than the optimum.
-        assert!(good(share, one(0.995, 0.0), one(1.3, 0.0)) && !share.is_better(1.3, 1.1));
         assert!(good(delay, one(10.05, 0.0), one(10.0, 0.0)) && !good(delay, one(1.05, 0.0), one(1.0, 0.0)));
         assert!(good(lost, one(0.000_05, 0.0), one(0.0, 0.0)) && !good(lost, one(0.001, 0.0), one(0.0, 0.0)));
     }

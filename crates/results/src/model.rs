@@ -199,8 +199,8 @@ pub struct SummaryScenario {
 pub struct MatrixRow {
     /// Name of the scheme.
     pub scheme: String,
-    /// Goodput of all flows, as a part of what they have together in the optimum; the mean over the windows, by their
-    /// lengths.
+    /// The part of the optimum that flows have: the sum of their goodputs, each up to what the flow has in the optimum, over
+    /// the sum of these; the mean over the windows, by their lengths.
     pub share: MatrixFigure,
     /// Jain's fairness index of the flows' goodputs, each as a part of what the flow has in the optimum; the same mean.
     pub jain: MatrixFigure,
