@@ -76,7 +76,7 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 
-# Every scheme on every experiment of every paper, into the page that shows it; some 20 minutes on two processors. What was
+# Every scheme on every experiment of every paper, into the page that shows it; about half an hour on two processors. What was
 # stopped goes on where it was.
 COMPARISON = docs/schemes/comparison.md
 COMPARED_SEEDS = 3
