@@ -55,7 +55,8 @@ export interface Expectation {
   measured: number | null;
   tolerance: number | null;
   bound: "about" | "at_most" | "at_least" | "more_than" | "less_than";
-  than: string[];
+  /** Left out where a number is stated. */
+  than?: string[];
   /** Null where schemes are compared, which one run cannot tell. */
   holds: boolean | null;
 }

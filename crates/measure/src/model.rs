@@ -246,8 +246,8 @@ pub struct ExpectationRow {
     /// no more than the tolerance; or it is more or less than under each of the schemes of `than`.
     #[serde(default)]
     pub bound: Bound,
-    /// The schemes that it is compared with; empty where a number is stated.
-    #[serde(default)]
+    /// The schemes that it is compared with; left out where a number is stated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
     /// Whether they do; `None` of a comparison, which one run cannot tell.
     pub holds: Option<bool>,

@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["links"][0].as_object().unwrap().len(), 6);
-        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 9);
+        assert_eq!(value["expectations"][0].as_object().unwrap().len(), 8);
         assert!(serde_json::from_str::<RunDocument>(&json).is_ok());
     }
 

@@ -532,7 +532,7 @@ pub const KEYS: &[Key] = &[
         "more_than",
         Shape::Texts,
         NONE,
-        "More than under this other scheme, or each of these: `\"pcon\"`. The runs compared differ in the scheme only.",
+        "More than under this other scheme, or under each of these. The runs compared differ in the scheme only.",
     ),
     fixed("expectation", "less_than", Shape::Texts, NONE, "The same: less than under each of them."),
     fixed(
