@@ -189,7 +189,7 @@ mod tests {
     fn an_unknown_scheme_is_told_with_the_one_that_was_meant_and_all_that_there_are() {
         let said = wrong("qscp", "eta", "1");
         let wanted = "there is no scheme `qscp`; did you mean `qsccp`?\n  = schemes: qsccp, ";
-        assert!(said.starts_with(wanted) && said.ends_with("fixed"), "{said}");
+        assert!(said.starts_with(wanted) && said.contains(", fixed"), "{said}");
     }
 
     #[test]

@@ -6,9 +6,7 @@ use weir_experiment::Setup;
 
 #[test]
 fn every_packet_of_the_dumbbell_goes_through_the_codec_unchanged() {
-    for scheme in
-        ["qsccp", "mircc", "omcc-rf", "hbhcm", "dpccp", "e2e-aqm", "ndn-qsf", "tcp-newreno", "fixed"]
-    {
+    for scheme in weir_schemes::SCHEMES.iter().map(|entry| entry.name) {
         let scenario =
             scenario("qsccp/dumbbell", &["duration=10 s", "window.steady.from=2 s", "window.steady.to=10 s"]);
         let setup = Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
