@@ -115,8 +115,14 @@ fn mircc_over_routers_that_know_nothing_of_it_fills_the_link_and_loses_little() 
 fn omcc_rf_uses_both_ways_and_shares_them() {
     let flows = ["a", "b", "c"].map(|name| flow(name, "")).concat();
     let text = two_ways("omcc-rf", ["6 Mb/s", "6 Mb/s"], &flows);
-    let report = measured(&text, &[(20, 60)], 1);
-    let [short, long] = ["U", "V"].map(|via| utilisation(&report, 0, via, "R"));
+    let used = |text: &str| {
+        let report = measured(text, &[(20, 60)], 1);
+        (["U", "V"].map(|via| utilisation(&report, 0, via, "R")), report)
+    };
+    let (full, _) = used(&text);
+    assert!(full.iter().all(|part| *part > 0.95), "{full:?}");
+    // Windows that are too small for the links leave them idle: then forwarding alone says what each way gets.
+    let ([short, long], report) = used(&format!("{text}[scheme.omcc-rf]\np_max = 0.2\ndecrease = 0.8\n"));
     // Pending Interests are rate times round-trip time, and each way gets in proportion to 1/avgPI: so
     // rates are as 1 over the root of the round-trip times, 60 and 80 ms from R.
     let ratio = (80.0_f64 / 60.0).sqrt();

@@ -50,8 +50,19 @@ fn under_every_scheme_the_rest_of_the_segments_comes_from_the_producer() {
         });
         for (scheme, report) in schemes.iter().zip(&reports) {
             let missed = part(report, 0, ("D", "C"), ("C", "B"));
-            assert!((missed - (1.0 - ratio)).abs() <= tolerance, "{scheme}: {missed} missed of 1 - {ratio}");
-            assert!(report.document.windows[0].flows[0].goodput_bps > 2e6, "{scheme}");
+            let flow = &report.document.windows[0].flows[0];
+            // What a cache answers overtakes the rest. TCP takes that for a loss, and has some of the rest sent twice.
+            let again = if *scheme == "tcp-newreno" {
+                flow.retransmitted as f64 / (flow.goodput_bps * 15.0 / 8192.0)
+            } else {
+                0.0
+            };
+            let wanted = 1.0 - ratio;
+            assert!(
+                missed >= wanted - tolerance && missed <= wanted + tolerance + again,
+                "{scheme}: {missed} missed of {wanted}, {again} sent again"
+            );
+            assert!(flow.goodput_bps > 2e6, "{scheme}");
         }
     }
 }
