@@ -389,12 +389,12 @@ class Run:
 
 RUNS = [
     Run(
-        "Consumers that do as they are told",
+        "Consumers that obey their rates",
         [],
         [shares_are_the_simulators, nothing_is_lost],
     ),
     Run(
-        "Consumers of AF2, AF1 and BE that ask for one and a half times what there is",
+        "Consumers of AF2, AF1 and BE that ask for 1.5 times the available rate",
         [
             f"flow.{name}.{key}={value}"
             for name, rate in [("AF2", "700 kb/s"), ("AF1", "500 kb/s"), ("BE", "300 kb/s")]

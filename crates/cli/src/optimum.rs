@@ -17,7 +17,7 @@ const FEW_FLOWS: usize = 64;
 /// The first bottlenecks.
 const FIRST_BOTTLENECKS: usize = 12;
 
-/// Compute the best allocation for a scenario, whatever the scheme, and what keeps flows from more
+/// Compute the best allocation for a scenario, whatever the scheme, and its bottleneck links
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file

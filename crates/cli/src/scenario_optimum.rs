@@ -22,7 +22,7 @@ pub struct ScenarioOptimum {
     windows: Vec<Vec<OptimumFlowRow>>,
     /// Of the whole run, where there is no window.
     whole: Option<Vec<OptimumFlowRow>>,
-    /// Of each window, or of the whole run where there is none: the directions of links that keep flows from more.
+    /// Of each window, or of the whole run where there is none: the directions of bottleneck links.
     limits: Vec<Vec<usize>>,
     /// What it does not know of the scenario.
     note: Option<&'static str>,
@@ -104,7 +104,7 @@ impl ScenarioOptimum {
         &self.figures
     }
 
-    /// For the whole run and then for each window the directions of links that keep flows from more, as places among a
+    /// For the whole run and then for each window the directions of bottleneck links, as places among a
     /// run's links; none for the whole run where there are windows.
     pub fn limits(&self) -> Vec<Vec<usize>> {
         let whole = self.whole.is_none().then(Vec::new);
@@ -161,7 +161,7 @@ fn waited_for<T>(compute: impl FnOnce() -> T) -> T {
     computed
 }
 
-/// The directions of links that keep flows from more in most of a window; a run has them in the same order.
+/// The directions of bottleneck links in most of a window; a run has them in the same order.
 fn limits(optimum: &Optimum) -> Vec<usize> {
     let binding = optimum.links.iter().enumerate().filter(|(_, link)| link.binding >= 0.5);
     binding.map(|(at, _)| at).collect()

@@ -150,7 +150,7 @@ pub struct Optimum {
     pub is_exact: bool,
 }
 
-/// A link that keeps flows from more.
+/// A bottleneck link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
     /// Which direction of which link.

@@ -286,7 +286,7 @@ pub struct SummaryRow {
     /// Mean goodput of the flows that run the scheme, as a part of that of the flows that run one of their own;
     /// `None` without such flows.
     pub ratio: Option<Estimate>,
-    /// Mean utilisation, 0 to 1, of the links that keep flows from more in the optimum; `None` where that is not
+    /// Mean utilisation, 0 to 1, of the bottleneck links of the optimum; `None` where that is not
     /// known.
     pub utilisation: Option<Estimate>,
     /// Jain's fairness index, 0 to 1, of the flows' goodputs, each as a part of what the flow has in the optimum;
@@ -477,7 +477,7 @@ pub struct OptimumWindowRow {
     pub flows: Vec<BestFlowRow>,
     /// A row a link and direction.
     pub links: Vec<BestLinkRow>,
-    /// The links that keep flows from more, those with the smallest rates first.
+    /// The bottleneck links, those with the smallest rates first.
     pub bottlenecks: Vec<BottleneckRow>,
 }
 
@@ -540,7 +540,7 @@ pub struct ShareRow {
     pub rate_bps: f64,
 }
 
-/// A link that keeps flows from more.
+/// A bottleneck link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BottleneckRow {
     /// The sending node.

@@ -101,7 +101,7 @@ impl OptimumWindowRow {
         let with_max_min = self.flows.iter().any(|flow| flow.max_min_bps.is_some());
         let mut columns = vec![words("consumer"), words("prefix"), words("class"), numbers("rate")];
         columns.extend(with_max_min.then_some(numbers("max-min")));
-        columns.extend([numbers("alone"), numbers("goodput"), words("kept from more by")]);
+        columns.extend([numbers("alone"), numbers("goodput"), words("bottlenecks")]);
         let row = |flow: &BestFlowRow| -> Vec<Cell> {
             let mut cells: Vec<Cell> =
                 [&flow.consumer, &flow.prefix, &flow.class].map(|t| t.as_str().into()).into();
@@ -120,7 +120,7 @@ impl OptimumWindowRow {
         links.sort_by(|a, b| b.binding.total_cmp(&a.binding).then(use_of(b).total_cmp(&use_of(a))));
         let columns = ["rate", "Data", "Interests"].map(numbers);
         let mut columns: Vec<_> = [words("link")].into_iter().chain(columns).collect();
-        columns.extend([words("keeps flows from more"), words("what a flow that wants more gets")]);
+        columns.extend([words("bottleneck"), words("fair share of a flow")]);
         let row = |link: &&BestLinkRow| -> Vec<Cell> {
             let share = |share: &crate::ShareRow| format!("{} {}", share.class, rate(share.rate_bps));
             let binds = match link.binding {

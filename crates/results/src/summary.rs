@@ -15,7 +15,7 @@ use weir_measure::{Estimate, RunDocument};
 pub struct SummaryContext {
     /// For each flow, whether it runs a scheme of its own, whichever is compared.
     pub has_own_scheme: Vec<bool>,
-    /// For the whole run and then for each window the directions of links that keep flows from more in the optimum,
+    /// For the whole run and then for each window the directions of bottleneck links in the optimum,
     /// as places among the run's; empty where that is not known.
     pub limits: Vec<Vec<usize>>,
     /// For each flow the propagation delay to its nearest producer and back, ms; `None` where that is nothing, or changes.
