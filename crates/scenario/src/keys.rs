@@ -439,6 +439,14 @@ pub const KEYS: &[Key] = &[
         REQUIRED,
         "Next hops at each node, best first: `[\"R1->P1\", \"R6->R7|R5\"]`. Ranges on both sides step together.",
     ),
+    fixed(
+        "route",
+        "single",
+        Shape::Texts,
+        NONE,
+        "Nodes and which of their next hops is the best one for schemes that keep to one: `[\"R6->R5\"]`; without \
+         it, the first of `hops`. Schemes that divide traffic do not see it.",
+    ),
     fixed("route", "source", Shape::Source, NONE, SOURCE),
     // event
     fixed("event", "name", Shape::Text, NONE, "Its name."),

@@ -239,6 +239,8 @@ pub struct Route {
     /// Neighbours with their costs, cheapest first (ties by node): hops or nanoseconds, as the
     /// metric; 1, 2, … for the next hops of a given route.
     pub next_hops: Vec<(NodeId, u64)>,
+    /// Which of them is the cheapest for a strategy that keeps to one, where that is another than the first.
+    pub single: Option<NodeId>,
 }
 
 /// Something that happens during a run.

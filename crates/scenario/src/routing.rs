@@ -243,14 +243,23 @@ impl<'g> Search<'g> {
 }
 
 /// Given FIB entries: by prefix, then by node.
-pub type Given = BTreeMap<String, BTreeMap<NodeId, Vec<NodeId>>>;
+pub type Given = BTreeMap<String, BTreeMap<NodeId, GivenHops>>;
+
+/// What a given FIB entry has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenHops {
+    /// Best first.
+    pub next_hops: Vec<NodeId>,
+    /// The best one for strategies that keep to one, where that is another.
+    pub single: Option<NodeId>,
+}
 
 /// The next hops that given entries have for a name at a node: those of the longest prefix.
 pub fn lookup<'g>(given: &'g Given, name: &str, node: NodeId) -> Option<&'g [NodeId]> {
     let mut prefix = name;
     loop {
         if let Some(hops) = given.get(prefix).and_then(|nodes| nodes.get(&node)) {
-            return Some(hops);
+            return Some(&hops.next_hops);
         }
         if prefix == "/" {
             return None;
@@ -391,8 +400,9 @@ mod tests {
     #[test]
     fn the_longest_given_prefix_counts() {
         let mut given = Given::new();
-        given.entry("/".into()).or_default().insert(NodeId(0), vec![NodeId(1)]);
-        given.entry("/A".into()).or_default().insert(NodeId(0), vec![NodeId(2)]);
+        let to = |next| GivenHops { next_hops: vec![NodeId(next)], single: None };
+        given.entry("/".into()).or_default().insert(NodeId(0), to(1));
+        given.entry("/A".into()).or_default().insert(NodeId(0), to(2));
         assert_eq!(lookup(&given, "/A/b", NodeId(0)), Some(&[NodeId(2)][..]));
         assert_eq!(lookup(&given, "/A0", NodeId(0)), Some(&[NodeId(1)][..]));
         assert_eq!(lookup(&given, "/A0", NodeId(3)), None);

@@ -86,6 +86,7 @@ impl<'e> Builder<'e> {
     fn add_nodes(&mut self) {
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let strategy = self.scheme_of(index).strategy(&NodeConfig::default());
+            let keeps_to_one = strategy.keeps_to_one();
             let random = self.random(&format!("node {}", node.name));
             let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
             forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
@@ -95,7 +96,7 @@ impl<'e> Builder<'e> {
             if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
                 forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
             }
-            self.nodes.push(Node { forwarder, faces: Vec::new(), scheduled: Time::NEVER });
+            self.nodes.push(Node { forwarder, keeps_to_one, faces: Vec::new(), scheduled: Time::NEVER });
         }
     }
 
@@ -246,9 +247,13 @@ impl<'e> Builder<'e> {
         let mut names: BTreeMap<&str, HashedName> = BTreeMap::new();
         for route in &self.scenario.routes {
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
-            for (neighbour, cost) in &route.next_hops {
-                let face = self.towards[&(route.node.index(), neighbour.index())];
-                self.nodes[route.node.index()].forwarder.add_route(prefix, face, *cost);
+            let node = route.node.index();
+            let single = route.single.filter(|_| self.nodes[node].keeps_to_one);
+            for &(neighbour, cost) in &route.next_hops {
+                let face = self.towards[&(node, neighbour.index())];
+                // Those of a given route cost 1, 2, …
+                let cost = if single == Some(neighbour) { 0 } else { cost };
+                self.nodes[node].forwarder.add_route(prefix, face, cost);
             }
         }
     }

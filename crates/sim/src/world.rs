@@ -46,6 +46,8 @@ pub(crate) enum FaceKind {
 /// A node with the kind of each of its faces.
 pub(crate) struct Node {
     pub(crate) forwarder: Forwarder,
+    /// Whether its strategy keeps to one next hop of a prefix.
+    pub(crate) keeps_to_one: bool,
     pub(crate) faces: Vec<FaceKind>,
     /// When its event is.
     pub(crate) scheduled: Time,

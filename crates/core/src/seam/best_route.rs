@@ -38,6 +38,10 @@ pub fn least_severe(ev: &NackEvent<'_>) -> NackReason {
 pub struct BestRoute {}
 
 impl Strategy for BestRoute {
+    fn keeps_to_one(&self) -> bool {
+        true
+    }
+
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         if is_suppressed(ev) {
             return Decision::Suppress;

@@ -16,6 +16,11 @@ pub trait Strategy {
     /// An Interest needs a next hop.
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision;
 
+    /// Whether it keeps to the cheapest next hop of a prefix for as long as that answers. Default: it divides traffic.
+    fn keeps_to_one(&self) -> bool {
+        false
+    }
+
     /// An Interest was added to a PIT entry that is pending for somebody else already.
     fn on_aggregated(&mut self, _ev: &mut InterestEvent<'_>) {}
 

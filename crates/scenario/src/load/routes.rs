@@ -12,7 +12,7 @@ use crate::expand::zip;
 use crate::model::{Flow, Link, NodeId, Route};
 use crate::names;
 use crate::read::ScenarioItem;
-use crate::routing::{FAR, Given, Graph, Policy, Search, lookup};
+use crate::routing::{FAR, Given, GivenHops, Graph, Policy, Search, lookup};
 
 /// The routes that `[[route]]` may give in all.
 const MAX_ROUTES: usize = 20 * MAX_FLOWS;
@@ -131,6 +131,7 @@ impl Loader<'_> {
                             node: NodeId(node),
                             prefix: prefix.name.to_owned(),
                             next_hops,
+                            single: None,
                         });
                     }
                 }
@@ -149,8 +150,9 @@ impl Loader<'_> {
             item.check_keys()?;
             let mut hops = Vec::new();
             for (text, at) in item.texts("hops")? {
-                add_hops(&item, network, &text, at, &mut hops)?;
+                add_hops(&item, network, "hops", &text, at, &mut hops)?;
             }
+            let singles = self.singles(&item, network, &hops)?;
             for (text, at) in item.texts("prefix")? {
                 for prefix in item.expand("prefix", &text, at, None)? {
                     item.check_prefix("prefix", &prefix, at, true)?;
@@ -160,7 +162,9 @@ impl Loader<'_> {
                     }
                     let nodes = given.entry(prefix.clone()).or_default();
                     for Hop { node, next_hops, at } in &hops {
-                        if nodes.insert(*node, next_hops.clone()).is_some() {
+                        let single = singles.get(node).copied();
+                        let given = GivenHops { next_hops: next_hops.clone(), single };
+                        if nodes.insert(*node, given).is_some() {
                             let name = network.name(*node);
                             let message = format!("{name} has its next hops for {prefix} already");
                             let help = "write them in one: \"R6->R7|R5\"";
@@ -171,6 +175,35 @@ impl Loader<'_> {
             }
         }
         Ok(given)
+    }
+
+    /// The next hops of `single`, by their nodes.
+    fn singles(&self, item: &Item<'_>, network: &Network, hops: &[Hop]) -> Result<BTreeMap<NodeId, NodeId>> {
+        let mut singles = Vec::new();
+        if item.given("single").is_some() {
+            for (text, at) in item.texts("single")? {
+                add_hops(item, network, "single", &text, at, &mut singles)?;
+            }
+        }
+        let mut of_nodes = BTreeMap::new();
+        for Hop { node, next_hops, at } in &singles {
+            let name = network.name(*node);
+            let wrong = |message: String, help: String| {
+                Err(self.doc.error(*at, item.path_of("single"), message, help))
+            };
+            let known = hops.iter().find(|hop| hop.node == *node).map_or(&[][..], |hop| &hop.next_hops);
+            let &[single] = &next_hops[..] else {
+                return wrong(format!("{name} has more than one single next hop"), String::new());
+            };
+            if !known.contains(&single) {
+                let help = format!("next hops of {name}: {}", list(known.iter().map(|&n| network.name(n))));
+                return wrong(format!("{} is no next hop of {name} in `hops`", network.name(single)), help);
+            }
+            if of_nodes.insert(*node, single).is_some() {
+                return wrong(format!("{name} has its single next hop already"), String::new());
+            }
+        }
+        Ok(of_nodes)
     }
 
     /// Whether given routes lead from the consumer to a producer, and nowhere to an end.
@@ -249,27 +282,34 @@ fn cannot_reach(network: &Network, flow: &Flow) -> String {
 }
 
 /// Adds what a text such as `R6->R7|R5` gives: a hop for each node that stands before the arrow.
-fn add_hops(item: &Item<'_>, network: &Network, text: &str, at: Origin, hops: &mut Vec<Hop>) -> Result<()> {
-    let wrong = |m: String| item.doc.error(at, item.path_of("hops"), m, "");
+fn add_hops(
+    item: &Item<'_>,
+    network: &Network,
+    key: &str,
+    text: &str,
+    at: Origin,
+    hops: &mut Vec<Hop>,
+) -> Result<()> {
+    let wrong = |m: String| item.doc.error(at, item.path_of(key), m, "");
     let Some((from, to)) = text.split_once("->") else {
         return Err(wrong(format!("`{text}` is not a node and its next hops, such as \"R6->R7|R5\"")));
     };
-    let from = item.expand("hops", from.trim(), at, None)?;
+    let from = item.expand(key, from.trim(), at, None)?;
     let mut next_hops = vec![Vec::new(); from.len()];
     for to in to.split('|') {
-        let to = item.expand("hops", to.trim(), at, None)?;
+        let to = item.expand(key, to.trim(), at, None)?;
         let pairs: Vec<_> = zip(&from, &to).map_err(wrong)?.collect();
         if pairs.len() != from.len() {
             return Err(wrong(format!("`{text}` has {} nodes, but {} next hops", from.len(), pairs.len())));
         }
         for (i, (a, b)) in pairs.into_iter().enumerate() {
-            let (a, b) = (network.node(item, "hops", a, at)?, network.node(item, "hops", b, at)?);
-            network.link(item, "hops", a, b, at)?;
+            let (a, b) = (network.node(item, key, a, at)?, network.node(item, key, b, at)?);
+            network.link(item, key, a, b, at)?;
             next_hops[i].push(b);
         }
     }
     for (node, next_hops) in from.iter().zip(next_hops) {
-        hops.push(Hop { node: network.node(item, "hops", node, at)?, next_hops, at });
+        hops.push(Hop { node: network.node(item, key, node, at)?, next_hops, at });
     }
     Ok(())
 }
@@ -278,9 +318,9 @@ fn add_hops(item: &Item<'_>, network: &Network, text: &str, at: Origin, hops: &m
 fn given_routes(given: &Given) -> Vec<Route> {
     let mut routes = Vec::new();
     for (prefix, nodes) in given {
-        for (&node, next_hops) in nodes {
+        for (&node, GivenHops { next_hops, single }) in nodes {
             let next_hops = next_hops.iter().enumerate().map(|(i, &n)| (n, i as u64 + 1)).collect();
-            routes.push(Route { node, prefix: prefix.clone(), next_hops });
+            routes.push(Route { node, prefix: prefix.clone(), next_hops, single: *single });
         }
     }
     routes

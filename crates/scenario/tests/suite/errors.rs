@@ -292,6 +292,27 @@ fn routes_that_lead_nowhere_are_refused() {
 }
 
 #[test]
+fn a_single_next_hop_is_one_of_those_of_its_node() {
+    let links = format!("{LINK}{}{}", LINK.replace("\"A\"", "\"C\""), LINK.replace("\"B\"", "\"C\""));
+    let given = |single: &str| {
+        format!(
+            "{links}{FLOW}[routing]\npolicy = \"given\"\n[[route]]\nprefix = \"/a\"\n\
+             hops = [\"A->C|B\", \"C->B\"]\nsingle = [{single}]\n"
+        )
+    };
+    for (single, part) in [
+        ("\"A->D\"", "there is no node `D`"),
+        ("\"C->A\"", "A is no next hop of C in `hops`"),
+        ("\"A->B|C\"", "A has more than one single next hop"),
+        ("\"A->B\", \"A->C\"", "A has its single next hop already"),
+    ] {
+        let said = small(&given(single));
+        assert!(said.contains(part), "{single}\n{said}");
+    }
+    assert_eq!(small(&given("\"A->B\"")), "fine");
+}
+
+#[test]
 fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
     for (text, part) in [
         ("[[event]]\nat = \"1 s\"\n", "it does not say what it happens to"),

@@ -5,7 +5,7 @@ use weir_core::units::{Bytes, Rate, Span};
 use weir_packet::signal::ServiceClass;
 use weir_scenario::{
     Bound, CachePolicy, Event, Flow, FlowId, Link, LinkId, MediumId, Metric, NodeId, Override, ParamValue,
-    QueueLimit, Role, Scenario, SourceRate, Stated, builtin, builtins,
+    QueueLimit, Role, Route, Scenario, SourceRate, Stated, builtin, builtins,
 };
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -634,6 +634,41 @@ fn way_with_room(flow: &Flow, left: &BTreeMap<(NodeId, NodeId), u64>) -> Option<
         }
     }
     None
+}
+
+/// The rate of the narrowest link of a way, for Data.
+fn width(s: &Scenario, way: &[NodeId]) -> u64 {
+    let rate = |pair: &[NodeId]| {
+        let link = s.link_between(pair[1], pair[0]).unwrap();
+        s.links[link.link.index()].rate[link.direction].as_bps()
+    };
+    way.windows(2).map(rate).min().unwrap()
+}
+
+/// Where a few flows are to fill several paths, a scheme that keeps to one has no narrower path than need be. In networks
+/// whose links many flows share it has the shortest.
+#[test]
+fn schemes_that_keep_to_one_path_have_the_widest() {
+    let mut with_singles = 0;
+    let is_network = |name: &str| ["abilene", "geant", "random"].iter().any(|part| name.contains(part));
+    for (name, _) in builtins().into_iter().filter(|(name, _)| !is_network(name)) {
+        let s = built_in(name, &[]);
+        with_singles += usize::from(s.routes.iter().any(|route| route.single.is_some()));
+        for flow in &s.flows {
+            let ways = ways(&s, flow);
+            let is_kept_to = |way: &Vec<NodeId>| {
+                way.windows(2).all(|pair| {
+                    let covers = |r: &&Route| r.node == pair[0] && r.prefix == flow.prefix;
+                    let route = s.routes.iter().find(covers).unwrap();
+                    pair[1] == route.single.unwrap_or(route.next_hops[0].0)
+                })
+            };
+            let kept = ways.iter().find(|way| is_kept_to(way)).unwrap();
+            let widest = ways.iter().map(|way| width(&s, way)).max().unwrap();
+            assert_eq!(width(&s, kept), widest, "{name}, {}", flow.prefix);
+        }
+    }
+    assert_eq!(with_singles, 4);
 }
 
 #[test]

@@ -134,6 +134,10 @@ impl Scheme for TcpNewReno {
 struct IpForwarding {}
 
 impl Strategy for IpForwarding {
+    fn keeps_to_one(&self) -> bool {
+        true
+    }
+
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         match ev.next_hops.first() {
             Some(hop) => Decision::Forward(hop.face),

@@ -141,3 +141,21 @@ fn in_the_diamond_mircc_keeps_what_its_paper_states_until_one_is_greedy() {
     let failed: Vec<_> = report.document.expectations.iter().filter(|row| row.holds == Some(false)).collect();
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// The diamond lists R3 first, behind 1 Mb/s. Window laws take R4, of 6 Mb/s, and ask R3 for what was lost alone; PCON begins
+/// at R3 as its authors' files have it.
+#[test]
+fn a_scheme_that_keeps_to_one_path_takes_the_single_one() {
+    let diamond = scenario("qsccp/diamond-bandwidth", &["duration=20 s"]);
+    let carried = |scheme: &str| {
+        let setup = Setup { scheme: Some(scheme.into()), ..measuring(&[(5, 20)]) };
+        let report = run(&diamond, &setup);
+        ["R3", "R4"].map(|via| utilisation(&report, 0, via, "R2"))
+    };
+    for scheme in ["bic", "tcp-newreno"] {
+        let [narrow, wide] = carried(scheme);
+        assert!(narrow < 0.1 && wide > 0.5, "{scheme}: {narrow}, {wide}");
+    }
+    let [narrow, wide] = carried("pcon");
+    assert!(narrow > 0.5 && wide > 0.1, "pcon: {narrow}, {wide}");
+}
