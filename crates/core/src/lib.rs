@@ -4,7 +4,7 @@
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
-//!    [`words`]: which word was meant.
+//!    [`words`]: which word was meant; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
 //! 3. [`tables`]: FIB, PIT, content store, dead nonces, and which prefix makes a flow.
 //! 4. [`seam`]: what a congestion-control scheme is, with its parameters and its defaults.
@@ -18,6 +18,7 @@ pub mod link;
 pub mod name;
 pub mod node;
 pub mod packet;
+mod prefetch;
 pub mod producer;
 pub mod random;
 pub mod rtt;

@@ -282,6 +282,8 @@ impl<'e> World<'e> {
         let (_, packet) = channel.in_flight.pop_front().expect("the event is the first packet's arrival");
         let next = channel.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         let (node, face) = channel.to;
+        let coming = [0, 1, 2].map(|at| channel.in_flight.get(at).map(|(_, packet)| *packet));
+        self.nodes[node as usize].forwarder.prefetch(&self.pool, coming);
         self.events.set(FIRST_CHANNEL_EVENT + index, next);
         self.input(node, Input::Packet { face, packet });
         self.settle(node);

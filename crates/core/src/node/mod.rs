@@ -18,6 +18,7 @@ mod interest;
 mod links;
 mod manage;
 mod nack;
+mod prefetch;
 mod scope;
 mod sent_signals;
 mod store;

@@ -14,6 +14,7 @@ use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 use crate::ids::PitId;
 use crate::ids::{FaceId, PrefixId};
 use crate::name::HashedName;
+use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
 
 /// What kind of packet it is.
@@ -129,6 +130,15 @@ impl Packet {
     pub fn make_nack(&mut self, reason: NackReason) {
         self.kind = Kind::Nack;
         *self.header_mut() = LpHeader::with_nack(reason);
+    }
+
+    /// Has the processor fetch the parts of it that a hop needs.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.kind);
+        prefetch(&self.lifetime);
+        prefetch(&self.header);
+        prefetch(&self.freshness);
     }
 
     /// Whether it is an Interest.
@@ -303,6 +313,9 @@ impl PacketList {
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let (front, back) = self.ends?;
         self.ends = pool[front].next.take().map(|next| (next, back));
+        if let Some((next, _)) = self.ends {
+            pool[next].prefetch();
+        }
         self.len -= 1;
         Some(front)
     }

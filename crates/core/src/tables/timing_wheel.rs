@@ -4,6 +4,7 @@
 //! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of
 //! expiry are O(1).
 
+use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// No index.
@@ -119,6 +120,23 @@ impl TimingWheel {
             if *word == 0 {
                 self.filled_words &= !(1 << (number / 64));
             }
+        }
+    }
+
+    /// Has the processor fetch the place of an index.
+    #[inline]
+    pub(super) fn prefetch(&self, index: u32) {
+        if let Some(link) = self.links.get(index as usize) {
+            prefetch(link);
+        }
+    }
+
+    /// Has the processor fetch the places before and after that of an index.
+    #[inline]
+    pub(super) fn prefetch_neighbours(&self, index: u32) {
+        if let Some(link) = self.links.get(index as usize) {
+            self.prefetch(link.prev);
+            self.prefetch(link.next);
         }
     }
 

@@ -7,6 +7,7 @@ use super::NONE;
 use crate::ids::{FaceId, NO_PREFIX, PrefixId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::PacketId;
+use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
 /// A downstream that waits for the Data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,15 @@ impl PitEntry {
             in_records: SmallVec::new(),
             out_records: SmallVec::new(),
         }
+    }
+
+    /// Has the processor fetch it.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.live);
+        prefetch(&self.out_records);
+        prefetch(&self.in_records);
+        prefetch(&self.name);
     }
 
     /// The Interest's name.

@@ -263,6 +263,21 @@ impl Pit {
         self.index.find(hash, same).copied().unwrap_or(NONE)
     }
 
+    /// Has the processor fetch an entry.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: PitId) {
+        if let Some(entry) = self.entries.get(id.index as usize) {
+            entry.prefetch();
+            self.wheel.prefetch(id.index);
+        }
+    }
+
+    /// Has the processor fetch what an entry is linked with in the wheel.
+    #[inline]
+    pub(crate) fn prefetch_neighbours(&self, id: PitId) {
+        self.wheel.prefetch_neighbours(id.index);
+    }
+
     /// Removes an entry; says whether it was there.
     #[inline]
     pub fn remove(&mut self, id: PitId) -> bool {
