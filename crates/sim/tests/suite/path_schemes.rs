@@ -159,3 +159,26 @@ fn a_scheme_that_keeps_to_one_path_takes_the_single_one() {
     let [narrow, wide] = carried("pcon");
     assert!(narrow > 0.5 && wide > 0.1, "pcon: {narrow}, {wide}");
 }
+
+/// η counts Data: the Interests for those of the other way find no room. As docs/schemes/mircc.md has it.
+#[test]
+fn mircc_has_three_quarters_of_a_link_with_traffic_both_ways_and_room_for_it_below_its_target() {
+    let network = "duration = \"40 s\"\nscheme.default = \"mircc\"\n[[node]]\nname = [\"A{1..2}\", \"R1\", \"R2\", \"B{1..2}\"]\n\
+        [defaults.link]\ndelay = \"10 ms\"\nqueue = \"20 packets\"\n[[link]]\nbetween = [\"A{1..2}-R1\", \"B{1..2}-R2\"]\n\
+        rate = \"100 Mb/s\"\n[[link]]\nends = [\"R1\", \"R2\"]\nrate = \"10 Mb/s\"\n\
+        [defaults.flow]\nclass = \"AF2\"\npayload = \"1024 B\"\n\
+        [[flow]]\nname = \"f\"\nconsumer = \"A{1..2}\"\nproducer = \"B{1..2}\"\nprefix = \"/f{1..2}\"\n";
+    let back =
+        "[[flow]]\nname = \"g\"\nconsumer = \"B{1..2}\"\nproducer = \"A{1..2}\"\nprefix = \"/g{1..2}\"\n";
+    let used = |text: String, set: &[&str]| {
+        let report =
+            run(&parse("both ways", &format!("title = \"t\"\n{text}"), set), &measuring(&[(10, 40)]));
+        utilisation(&report, 0, "R2", "R1")
+    };
+    let one_way = used(network.to_owned(), &[]);
+    let both = used(format!("{network}{back}"), &[]);
+    let with_room = used(format!("{network}{back}"), &["scheme.mircc.target_utilisation=0.9"]);
+    assert!((0.94..0.96).contains(&one_way), "{one_way}");
+    assert!((0.65..0.85).contains(&both), "{both}");
+    assert!((0.92..0.97).contains(&with_room), "{with_room}");
+}
