@@ -74,6 +74,7 @@ impl Node {
         let mut core = Forwarder::new(strategy, &limits, hasher, random);
         core.set_flow_prefix(scheme.flow_prefix());
         core.set_digest(implicit_digest);
+        core.set_reforward_after(config.tables.reforward_after);
         let tables = &config.tables;
         core.set_content_store(ContentStore::new(
             tables.content_store_policy,

@@ -10,7 +10,7 @@ use weir_core::ids::FaceId;
 use weir_core::node::{Action, CsUse};
 use weir_core::seam::DropReason;
 use weir_core::seam::params::Value;
-use weir_core::units::{Bytes, Rate, Time};
+use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::{LpPacket, NameRef};
 use weir_schemes::{Resolved, SchemeError};
 
@@ -166,6 +166,7 @@ fn config(header: &Header) -> Result<Config, ReplayError> {
     let tables = &mut config.tables;
     tables.pit_entries = size(header.pit_entries);
     tables.dead_nonces = size(header.dead_nonces);
+    tables.reforward_after = Span::from_nanos(header.reforward_after_ns);
     tables.content_store_packets = size(header.store_packets);
     tables.content_store_bytes = Bytes::new(header.store_bytes);
     tables.content_store_policy = header.store_policy;

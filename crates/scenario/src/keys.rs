@@ -213,6 +213,15 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "node",
+        "reforward_after",
+        Shape::Span,
+        "\"0 ms\"",
+        "After how long an Interest for one that is pending is sent on again, whoever it comes from; doubled with each \
+         sending, up to 250 ms. NFD has `\"10 ms\"`. 0: other consumers' Interests wait for the Data, and the scheme \
+         says when a repeated one is sent on.",
+    ),
+    key(
+        "node",
         "active",
         Shape::Switch,
         "true",

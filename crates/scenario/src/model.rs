@@ -104,6 +104,8 @@ pub struct Node {
     pub cache_ratio: f64,
     /// The prefixes that `cache_ratio` is about; empty: all.
     pub cache_ratio_prefixes: Vec<String>,
+    /// After how long an Interest for one that is pending is sent on again; 0: other downstreams' never.
+    pub reforward_after: Span,
     /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues
     /// and leaves signals and marks as they are.
     pub active: bool,

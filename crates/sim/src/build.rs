@@ -90,6 +90,7 @@ impl<'e> Builder<'e> {
             let random = self.random(&format!("node {}", node.name));
             let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
             forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
+            forwarder.set_reforward_after(node.reforward_after);
             if let Some(store) = self.experiment.store(NodeId(index)) {
                 forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
             }

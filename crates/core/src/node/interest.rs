@@ -5,14 +5,16 @@ use weir_packet::{NackReason, PitToken};
 
 use super::expiry::give_up_downed;
 use super::flow::entry_flow;
+use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
 use super::{Face, FaceKind, Forwarder, LONGEST_LIFETIME, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
+use crate::seam::best_route::SUPPRESSION;
 use crate::seam::{Decision, DropReason, InterestEvent};
 use crate::tables::fib::NextHop;
 use crate::tables::pit::{InRecord, PitEntry};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 impl Forwarder {
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
@@ -58,7 +60,12 @@ impl Forwarder {
             }
             give_up_downed(entry, &self.faces);
         }
-        let aggregated = !is_new && entry.in_record(face).is_none() && entry.is_pending(now);
+        let aggregated = !is_new
+            && entry.is_pending(now)
+            && match self.reforward_after {
+                None => entry.in_record(face).is_none(),
+                Some(after) => comes_too_soon(entry, after, now),
+            };
         self.record_downstream(pit, face, id, aggregated, out);
         self.forward(pit, face, id, aggregated, out);
     }
@@ -119,8 +126,12 @@ impl Forwarder {
             return self.carry_out(decision, pit, face, id, out);
         }
         let (next_hops, random) = (&next_hops, &mut self.random);
-        let srtt = self.round_trips.get(prefix);
-        let mut ev = InterestEvent { now: out.now, interest, pit, entry, local, next_hops, srtt, random };
+        let suppression = match self.reforward_after {
+            None => self.round_trips.get(prefix).map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)),
+            Some(_) => Span::ZERO,
+        };
+        let mut ev =
+            InterestEvent { now: out.now, interest, pit, entry, local, next_hops, suppression, random };
         let strategy = self.strategies.get(strategy);
         let decision = if aggregated {
             strategy.on_aggregated(&mut ev);

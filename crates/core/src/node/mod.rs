@@ -19,6 +19,7 @@ mod links;
 mod manage;
 mod nack;
 mod prefetch;
+mod reforwarding;
 mod scope;
 mod sent_signals;
 mod store;
@@ -180,6 +181,8 @@ pub struct Forwarder {
     pit: Pit,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
+    /// After how long Interests for a pending one are sent on again; never if `None`.
+    reforward_after: Option<Span>,
     dead_nonces: DeadNonceList,
     sent_signals: SentSignals,
     strategies: StrategyChoice,
@@ -254,6 +257,7 @@ impl Forwarder {
             pit: Pit::new(hasher, limits.pit_entries),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
             simulated_cache: None,
+            reforward_after: None,
             dead_nonces: DeadNonceList::new(
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
@@ -292,6 +296,13 @@ impl Forwarder {
     pub fn set_content_store(&mut self, store: ContentStore<PacketId>) {
         assert!(self.cs.is_empty(), "a content store is given before there are packets");
         self.cs = store;
+    }
+
+    /// Has Interests for a pending one sent on again, whoever they come from, if its last sending was so long ago, and twice
+    /// as long with each sending, up to 250 ms, as NFD does. Zero, the default: other downstreams wait for its Data, and
+    /// the strategy says when the same one may repeat it.
+    pub fn set_reforward_after(&mut self, after: Span) {
+        self.reforward_after = Some(after).filter(|after| *after > Span::ZERO);
     }
 
     /// Gives the node a simulated cache, which is asked for what the content store does not have.

@@ -140,6 +140,43 @@ fn two_downstreams_ask_once_upstream_and_both_get_the_data() {
     assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
 }
 
+/// As NFD: 10 ms after the last sending, then 20, whoever asks; both the suppression of the node and that of the strategy.
+#[test]
+fn who_wants_it_sends_interests_for_a_pending_one_on_again() {
+    let mut bench = Bench::new().routed();
+    bench.node.set_reforward_after(Span::from_millis(10));
+    let [first, second, up, other] = bench.neighbours;
+    assert_eq!(bench.interest(first, "/a/1", 1), [Seen::Interest(up)]);
+    bench.later(9);
+    assert_eq!(bench.interest(second, "/a/1", 2), [], "too soon");
+    bench.later(1);
+    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Interest(other)], "best route tries another");
+    bench.later(19);
+    assert_eq!(bench.interest(first, "/a/1", 4), [], "of the same downstream too");
+    bench.later(1);
+    assert_eq!(bench.interest(first, "/a/1", 5), [Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(first), Seen::Data(second)]);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn interests_are_sent_on_again_after_a_quarter_of_a_second_at_most() {
+    let mut bench = Bench::new().routed();
+    bench.node.set_reforward_after(Span::from_millis(10));
+    let [first, second, ..] = bench.neighbours;
+    let mut waited = Vec::new();
+    bench.interest(first, "/a/1", 0);
+    for nonce in 1..9 {
+        let mut millis = 0;
+        while bench.interest(second, "/a/1", nonce).is_empty() {
+            bench.later(10);
+            millis += 10;
+        }
+        waited.push(millis);
+    }
+    assert_eq!(waited, [10, 20, 40, 80, 160, 250, 250, 250]);
+}
+
 #[test]
 fn the_answer_says_to_the_strategy_who_was_aggregated() {
     #[derive(Default)]

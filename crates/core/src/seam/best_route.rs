@@ -8,11 +8,11 @@ use weir_packet::NackReason;
 /// that the authors' simulators use).
 pub const SUPPRESSION: Span = Span::from_millis(100);
 
-/// Whether a repeated Interest comes too soon after the last sending to be sent again: in [`SUPPRESSION`], or in
-/// the prefix's round-trip time if that is shorter. Until then Data may be on their way; later they are late,
+/// Whether a repeated Interest comes too soon after the last sending to be sent again: by default in [`SUPPRESSION`], or
+/// in the prefix's round-trip time if that is shorter. Until then Data may be on their way; later they are late,
 /// and to absorb what is asked for again would make each loss on a path of 1 ms cost a hundred round trips.
 pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
-    was_sent_within(ev, ev.srtt.map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)))
+    was_sent_within(ev, ev.suppression)
 }
 
 /// Whether an Interest was sent upstream in this time, and may be answered still.

@@ -88,8 +88,12 @@ pub struct InterestEvent<'a> {
     pub local: bool,
     /// The usable next hops of its prefix, cheapest first: up, and not where it came from.
     pub next_hops: &'a [NextHop],
-    /// The smoothed time from the sending of an Interest of its prefix to the Data, once there is a sample.
-    pub srtt: Option<Span>,
+    /// How long after the last sending a repeated Interest is absorbed, where the strategy has no rule of its own: the
+    /// smoothed time from the sending of an Interest of its prefix to the Data, and [`SUPPRESSION`] at most. Zero where
+    /// the node has let through only what it wants sent on again.
+    ///
+    /// [`SUPPRESSION`]: super::best_route::SUPPRESSION
+    pub suppression: Span,
     /// The node's random stream.
     pub random: &'a mut Random,
 }

@@ -307,6 +307,15 @@ const KEYS: &[Key] = &[
     ),
     key(
         "tables",
+        "reforward_after",
+        Shape::SpanFrom(0),
+        "0 ms",
+        "After how long an Interest for one that is pending is sent on again, whoever it comes from; doubled with each \
+         sending, up to 250 ms. NFD has 10 ms. 0: Interests of other faces wait for the Data, and the strategy says when a \
+         repeated one is sent on.",
+    ),
+    key(
+        "tables",
         "content_store_packets",
         Shape::Whole(0, 1 << 30),
         "65536",

@@ -367,6 +367,8 @@ pub struct Tables {
     pub fib_entries: usize,
     /// The most nonces of Interests that are gone which are kept to find loops.
     pub dead_nonces: usize,
+    /// After how long an Interest for one that is pending is sent on again; 0: other downstreams' never.
+    pub reforward_after: Span,
     /// Data in the content store; 0: there is none.
     pub content_store_packets: usize,
     /// Bytes of Data in the content store, at most.

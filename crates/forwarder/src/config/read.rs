@@ -372,6 +372,7 @@ impl<'a> Reader<'a> {
             pit_entries: entries("pit_entries")?,
             fib_entries: entries("fib_entries")?,
             dead_nonces: entries("dead_nonces")?,
+            reforward_after: item.span("reforward_after")?,
             content_store_packets: entries("content_store_packets")?,
             content_store_bytes: item.size("content_store_bytes")?,
             content_store_policy: match item.choice("content_store_policy")? {

@@ -32,6 +32,7 @@ fn without_a_file_there_are_the_usual_sockets() {
     assert_eq!(config.faces.udp.kernel_buffer, Bytes::new(4 << 20));
     assert_eq!(config.faces.ethernet.group, weir_net::uri::NDN_GROUP_ETHERNET);
     assert_eq!(config.tables.content_store_packets, 65_536);
+    assert_eq!(config.tables.reforward_after, Span::ZERO, "other faces wait");
     assert_eq!(config.scheme.entry.name, "fixed");
     assert!(config.management.enabled && !config.management.localhop);
     assert!(config.metrics.is_none() && config.capture.is_none() && config.record.is_none());

@@ -138,6 +138,7 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         },
         pit_entries: fields.number()?,
         dead_nonces: fields.number()?,
+        reforward_after_ns: fields.number()?,
         store_packets: fields.number()?,
         store_bytes: fields.number()?,
         store_policy: if fields.switch()? { CsPolicy::Fifo } else { CsPolicy::Lru },

@@ -55,6 +55,7 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     }
     number(header.pit_entries, out);
     number(header.dead_nonces, out);
+    number(header.reforward_after_ns, out);
     number(header.store_packets, out);
     number(header.store_bytes, out);
     out.push(u8::from(header.store_policy == CsPolicy::Fifo));

@@ -41,7 +41,7 @@ use crate::output::Output;
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// How the node was made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,6 +60,8 @@ pub struct Header {
     pub pit_entries: u64,
     /// Bound of dead nonces.
     pub dead_nonces: u64,
+    /// After how long an Interest for one that is pending is sent on again, ns; 0: other downstreams' never.
+    pub reforward_after_ns: u64,
     /// Bound of the content store, packets.
     pub store_packets: u64,
     /// Bound of the content store, bytes.
@@ -84,6 +86,7 @@ impl Header {
                 .collect(),
             pit_entries: tables.pit_entries as u64,
             dead_nonces: tables.dead_nonces as u64,
+            reforward_after_ns: tables.reforward_after.as_nanos(),
             store_packets: tables.content_store_packets as u64,
             store_bytes: tables.content_store_bytes.as_u64(),
             store_policy: tables.content_store_policy,

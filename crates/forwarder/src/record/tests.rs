@@ -26,6 +26,7 @@ fn header() -> Header {
         schemes: vec![("fixed".into(), Vec::new()), ("qsccp".into(), params)],
         pit_entries: 1 << 20,
         dead_nonces: 0,
+        reforward_after_ns: 10_000_000,
         store_packets: 127,
         store_bytes: 1 << 63,
         store_policy: CsPolicy::Fifo,

@@ -119,6 +119,7 @@ fn node(item: &Item<'_>, name: String) -> Result<Node> {
         cache_policy: if is_fifo { CachePolicy::Fifo } else { CachePolicy::Lru },
         cache_ratio: item.number("cache_ratio")?,
         cache_ratio_prefixes,
+        reforward_after: item.span("reforward_after")?,
         active: item.switch("active")?,
         position: item.position()?,
         role: Role::Router,

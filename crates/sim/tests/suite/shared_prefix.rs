@@ -42,3 +42,22 @@ fn two_consumers_of_one_prefix_at_one_node_do_not_use_the_same_nonces() {
     let [first, second] = [0, 1].map(|flow| report.document.flows[flow].goodput_bps);
     assert!(first > 1e6 && (first / second - 1.0).abs() < 0.1, "{first} and {second} b/s");
 }
+
+/// Two consumers of one prefix behind a node that is 40 ms from the producer: the first window of the second, 12 ms later,
+/// is aggregated, or goes on as NFD's does.
+#[test]
+fn a_node_sends_the_second_consumers_interests_on_where_it_is_told_to() {
+    let network = "duration = \"110 ms\"\nscheme.default = \"fixed\"\nscheme.fixed.window = 10\n[[node]]\nname = [\"A\", \"B\", \"R\", \"P\"]\n\
+        [defaults.link]\nrate = \"10 Mb/s\"\nqueue = \"50 packets\"\n\
+        [[link]]\nbetween = [\"A-R\", \"B-R\"]\ndelay = \"1 ms\"\n[[link]]\nends = [\"R\", \"P\"]\ndelay = \"40 ms\"\n\
+        [[flow]]\nname = \"f\"\nconsumer = [\"A\", \"B\"]\nproducer = \"P\"\nprefix = \"/video\"\nclass = \"BE\"\n\
+        start = [\"0 s\", \"12 ms\"]\npayload = \"1024 B\"\n";
+    let carried = |set: &[&str]| {
+        let report = run(&parse("shared", &format!("title = \"t\"\n{network}"), set), &Setup::default());
+        let link =
+            report.document.links.iter().find(|link| (link.from.as_str(), link.to.as_str()) == ("P", "R"));
+        link.unwrap().utilisation
+    };
+    let [once, again] = [&[][..], &["defaults.node.reforward_after=10 ms"]].map(carried);
+    assert!(again > 1.9 * once, "{once} and {again}");
+}
