@@ -253,6 +253,7 @@ pub fn flow_control(bytes: &[u8]) {
                         rtt,
                         srtt: rtt,
                         tag,
+                        was_pending: true,
                         pending,
                         highest_sent: next,
                         oldest_missing: next.saturating_sub(choices.number() % 100),

@@ -10,6 +10,7 @@ pub mod dpccp;
 pub mod e2e_aqm;
 pub mod fixed;
 pub mod hbhcm;
+mod late_data;
 mod meter;
 pub mod mircc;
 pub mod ndn_qsf;

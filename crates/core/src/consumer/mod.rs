@@ -25,7 +25,7 @@ use crate::rtt::RttEstimate;
 use crate::seam::{DataReceived, FlowControl, Gauge, Permit, PermitEvent, SendEvent};
 use crate::units::{Bytes, Rate, Span, Time};
 use loss::{MOST_DOUBLINGS, loss_event};
-use segments::{Segment, Segments};
+use segments::{Segment, Segments, State};
 
 /// How far the newest segment asked for may be ahead of the oldest missing one at most: two seconds of a flow
 /// of 4 Gb/s that waits for one lost Interest, and at most some 40 MB of its memory.
@@ -261,7 +261,7 @@ impl Consumer {
     pub fn handle_data(&mut self, now: Time, data: &Packet) -> Option<Delivery> {
         let segment = data.name.segment().filter(|_| data.name.len() == self.config.prefix.len() + 1);
         let found = segment.and_then(|segment| Some((segment, self.segments.finish(segment)?)));
-        let Some((segment, Segment { first_sent, sent, times_sent, tag, .. })) = found else {
+        let Some((segment, Segment { state, first_sent, sent, times_sent, tag })) = found else {
             self.counters.duplicates += 1;
             return None;
         };
@@ -280,6 +280,7 @@ impl Consumer {
             rtt,
             srtt: self.rtt.srtt(),
             tag,
+            was_pending: state == State::Pending,
             pending: self.segments.pending(),
             highest_sent: self.segments.next().saturating_sub(1),
             oldest_missing: self.segments.base(),

@@ -122,6 +122,8 @@ pub struct DataReceived<'a> {
     pub srtt: Option<Span>,
     /// What [`FlowControl::on_send`] answered for the latest sending.
     pub tag: u32,
+    /// Whether its Interest was pending until now: not if it counted as lost, and was not sent again.
+    pub was_pending: bool,
     /// Pending Interests, this one no longer counted.
     pub pending: u32,
     /// Highest segment number sent so far.

@@ -336,6 +336,7 @@ mod tests {
                 rtt,
                 srtt: rtt,
                 tag,
+                was_pending: true,
                 pending: 0,
                 highest_sent: 0,
                 oldest_missing: 0,

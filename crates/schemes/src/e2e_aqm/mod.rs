@@ -157,6 +157,7 @@ fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
         signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },
         guard: Guard { marks: false, losses: cwa, by: Recovery::Sending, add_rtt: 0.0 },
         min_rto: Span::ZERO,
+        late_data_twice: false,
     }
 }
 

@@ -307,6 +307,7 @@ mod tests {
                 rtt: None,
                 srtt: Some(srtt),
                 tag,
+                was_pending: true,
                 pending: self.pending,
                 highest_sent: 0,
                 oldest_missing: 0,

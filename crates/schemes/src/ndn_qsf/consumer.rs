@@ -133,6 +133,7 @@ mod tests {
                     rtt: None,
                     srtt: None,
                     tag: 0,
+                    was_pending: true,
                     pending,
                     highest_sent: 100,
                     oldest_missing: 0,

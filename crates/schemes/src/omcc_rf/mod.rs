@@ -20,12 +20,12 @@
 //!    known. Its Data raises the window, as in CCN-PLsim; in hICN it does not, and in the code of QSCCP's
 //!    authors it is a sample.
 //! 7. A Data takes its Interest off PI at every next hop that it was sent to, as in the simulator of HbHCM's
-//!    authors; in the code of QSCCP's authors the others keep it for ever. So does a Nack at its next hop.
+//!    authors; in the code of QSCCP's authors the others keep it for ever (`unanswered_stays`). So does a Nack at its next hop.
 //!    An Interest that is sent again to the same next hop is not counted again.
 //! 8. p of PI is the prefix of the FIB entry, and not the first component of the name. Interests of applications on the
 //!    node are distributed like others; in the code they all go to its first next hop.
-//! 9. A repeated Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, and
-//!    not for a time that doubles from 10 ms to 250 ms.
+//! 9. A repeated Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, and another
+//!    downstream's always, and neither for a time that doubles from 10 ms to 250 ms (`reforward_after` of a node).
 //! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
 //! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
 //! 12. The variant `hbhcm` is a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp: it tolerates 5 ms of
@@ -40,6 +40,7 @@ use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::Span;
 
+use crate::late_data::LATE_DATA_TWICE;
 use crate::path_label::{LabellingQueue, PATH_LABEL, note_arrival};
 use crate::registry::Entry;
 use crate::rfa::{self, Choice, RequestForwarding};
@@ -59,44 +60,38 @@ pub const ENTRY: Entry = Entry {
 const PROBABILITY: (f64, f64) = (0.0, 1.0);
 const WINDOW: (f64, f64) = (1.0, 1_048_576.0);
 
+/// The code of QSCCP's authors, with these p_max and β.
+macro_rules! authors {
+    ($p_max:literal, $decrease:literal $(, $more:expr)*) => {
+        &[
+            ("p_min", "0.0001"),
+            ("p_max", $p_max),
+            ("decrease", $decrease),
+            ("least_window", "10"),
+            ("most_window", "1048576"),
+            ("slow_start", "true"),
+            $($more),*
+        ]
+    };
+}
+
+/// The same with the faults that it has.
+macro_rules! faulty {
+    ($p_max:literal, $decrease:literal) => {
+        authors!($p_max, $decrease, ("late_data_twice", "true"), ("unanswered_stays", "true"))
+    };
+}
+
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "variant",
         kind: ParameterKind::Variant(&[
             Variant { name: "article", defaults: &[] },
-            Variant {
-                name: "qsccp",
-                defaults: &[
-                    ("p_min", "0.0001"),
-                    ("p_max", "0.5"),
-                    ("decrease", "0.8"),
-                    ("least_window", "10"),
-                    ("most_window", "1048576"),
-                    ("slow_start", "true"),
-                ],
-            },
-            Variant {
-                name: "qsccp-diamond",
-                defaults: &[
-                    ("p_min", "0.0001"),
-                    ("p_max", "0.05"),
-                    ("decrease", "0.95"),
-                    ("least_window", "10"),
-                    ("most_window", "1048576"),
-                    ("slow_start", "true"),
-                ],
-            },
-            Variant {
-                name: "qsccp-backbone",
-                defaults: &[
-                    ("p_min", "0.0001"),
-                    ("p_max", "0.05"),
-                    ("decrease", "0.98"),
-                    ("least_window", "10"),
-                    ("most_window", "1048576"),
-                    ("slow_start", "true"),
-                ],
-            },
+            Variant { name: "qsccp", defaults: authors!("0.5", "0.8") },
+            Variant { name: "qsccp-diamond", defaults: authors!("0.05", "0.95") },
+            Variant { name: "qsccp-backbone", defaults: authors!("0.05", "0.98") },
+            Variant { name: "as-published-diamond", defaults: faulty!("0.05", "0.95") },
+            Variant { name: "as-published-backbone", defaults: faulty!("0.05", "0.98") },
             Variant {
                 name: "hbhcm",
                 defaults: &[
@@ -112,7 +107,7 @@ const PARAMETERS: &[Parameter] = &[
             },
         ]),
         default: "article",
-        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7; those of the code of HbHCM's and DPCCP's authors",
+        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7, and these two with the faults of that code; those of the code of HbHCM's and DPCCP's authors",
         from: "assumed: the article where they differ",
     },
     Parameter::integer(
@@ -204,6 +199,8 @@ const PARAMETERS: &[Parameter] = &[
         from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
     },
     rfa::GAIN,
+    LATE_DATA_TWICE,
+    rfa::UNANSWERED_STAYS,
 ];
 
 /// The scheme.
@@ -211,6 +208,7 @@ const PARAMETERS: &[Parameter] = &[
 pub struct OmccRf {
     law: Law,
     choice: Choice,
+    unanswered_stays: bool,
 }
 
 impl OmccRf {
@@ -228,8 +226,10 @@ impl OmccRf {
             tolerance: params.span("tolerance"),
             spaced: params.switch("spaced"),
             restart: params.switch("restart"),
+            late_data_twice: params.switch(LATE_DATA_TWICE.key),
         };
-        OmccRf { law, choice: Choice::new(params) }
+        let unanswered_stays = params.switch(rfa::UNANSWERED_STAYS.key);
+        OmccRf { law, choice: Choice::new(params), unanswered_stays }
     }
 }
 
@@ -239,7 +239,7 @@ impl Scheme for OmccRf {
     }
 
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
-        Box::new(RequestForwarding::new(self.choice))
+        Box::new(RequestForwarding::new(self.choice).with_unanswered(self.unanswered_stays))
     }
 
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {

@@ -19,6 +19,7 @@ use weir_core::random::Random;
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 use weir_core::units::{Span, Time};
 
+use crate::late_data::LateData;
 use crate::path_label::PathLabel;
 
 /// Routes that are told apart. A stranger makes labels at will, and one for each Data would leave no route with
@@ -52,6 +53,8 @@ pub(super) struct Law {
     pub(super) spaced: bool,
     /// A timeout leaves the initial window.
     pub(super) restart: bool,
+    /// Data of lost Interests are taken off the pending ones once more.
+    pub(super) late_data_twice: bool,
 }
 
 /// What is known of one route.
@@ -101,12 +104,14 @@ pub(super) struct Raaqm {
     window: f64,
     slow_start_until: f64,
     routes: Vec<Route>,
+    late_data: LateData,
 }
 
 impl Raaqm {
     pub(super) fn new(law: Law) -> Raaqm {
         let slow_start_until = if law.slow_start { f64::INFINITY } else { 0.0 };
-        Raaqm { law, window: law.initial.min(law.most), slow_start_until, routes: Vec::new() }
+        let late_data = LateData::new(law.late_data_twice);
+        Raaqm { law, window: law.initial.min(law.most), slow_start_until, routes: Vec::new(), late_data }
     }
 
     fn route(&mut self, label: PathLabel, now: Time) -> &mut Route {
@@ -167,10 +172,15 @@ impl Raaqm {
 
 impl FlowControl for Raaqm {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        if f64::from(ev.pending) + 1.0 <= self.window { Permit::Now } else { Permit::Blocked }
+        if f64::from(self.late_data.pending(ev.pending)) + 1.0 <= self.window {
+            Permit::Now
+        } else {
+            Permit::Blocked
+        }
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        self.late_data.on_data(ev);
         let label = PathLabel::of(ev.data);
         match ev.rtt {
             Some(rtt) if self.lowers(label, rtt, ev.now, ev.random) => self.decrease(),
@@ -178,7 +188,8 @@ impl FlowControl for Raaqm {
         }
     }
 
-    fn on_timeout(&mut self, _ev: &mut LossEvent<'_>) {
+    fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.late_data.on_fewer(ev.pending);
         if !self.law.restart {
             return self.decrease();
         }
@@ -214,6 +225,7 @@ mod tests {
         tolerance: Span::ZERO,
         spaced: false,
         restart: false,
+        late_data_twice: false,
     };
     const RTT: Span = Span::from_millis(100);
 
@@ -243,6 +255,7 @@ mod tests {
                 rtt,
                 srtt: rtt,
                 tag: 0,
+                was_pending: true,
                 pending: 0,
                 highest_sent: 0,
                 oldest_missing: 0,

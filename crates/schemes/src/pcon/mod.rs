@@ -32,13 +32,14 @@
 //! 8. The RTO is doubled with each timeout before `min_rto` bounds it; the code doubles min_rto as well, up
 //!    to eight times.
 //!
-//! Variants: `qsccp` is what the QSCCP authors compare with (`qsccp/pcon`, whose consumer is ConsumerPcon):
+//! Variants: `qsccp` has the rules of what the QSCCP authors compare with (`qsccp/pcon`, whose consumer is ConsumerPcon), and
+//! not its faults; `as-published` is the same with the fault of its consumer:
 //! their marks tell of 10 000 waiting bytes, Interests' marks do not come back, there are no probes, neither
 //! timeouts nor Nacks move traffic, a mark moves five times as much, and each decrease of the window is
 //! guarded, for one and a half windows. `nfd` is the same with the threshold that NFD has by itself, 65 536
-//! bytes. That program also repeats Interests of other downstreams after 10 to 250 ms, sends those of
-//! applications to the first next hop whatever its part, and gives Nacks back; here the first are
-//! aggregated, the second drawn, and the third tried elsewhere.
+//! bytes. That program's nodes also repeat Interests of other downstreams after 10 to 250 ms (`reforward_after` of a
+//! node), send those of applications to the first next hop whatever its part, and give Nacks back; here the second are
+//! drawn, and the third tried elsewhere.
 //!
 //! Of law and β, the article has `bic` and 0.5, the two variants `bic` and 0.8; ConsumerPcon has `reno` with
 //! 0.5 and `cubic` with 0.8 as well. `cubic` is here what it is there, without W_est. `bbr` is no part of
@@ -51,6 +52,7 @@ use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
 use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, NodeConfig, Queue, Scheme, Strategy};
 use weir_core::units::Span;
 
+use crate::late_data::LATE_DATA_TWICE;
 use crate::registry::Entry;
 use crate::window::{
     Bounds, Guard, Reaction, Recovery, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, reno,
@@ -86,6 +88,7 @@ pub const ENTRY: Entry = Entry {
             kind: ParameterKind::Variant(&[
                 Variant { name: "article", defaults: &[] },
                 Variant { name: "qsccp", defaults: stock!() },
+                Variant { name: "as-published", defaults: stock!(("late_data_twice", "true")) },
                 Variant { name: "nfd", defaults: stock!(("threshold", "65536 B")) },
             ]),
             default: "article",
@@ -191,6 +194,7 @@ pub const ENTRY: Entry = Entry {
             "the least RTO; the Interest lifetime is the most",
             "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
         ),
+        LATE_DATA_TWICE,
     ],
     signals: &[],
     sharing: None,
@@ -244,7 +248,12 @@ impl Pcon {
             marking: marking::Rule::new(params),
             forwarding: forwarding::Settings::new(params),
             law,
-            reaction: Reaction { signs, guard, min_rto: params.span("min_rto") },
+            reaction: Reaction {
+                signs,
+                guard,
+                min_rto: params.span("min_rto"),
+                late_data_twice: params.switch(LATE_DATA_TWICE.key),
+            },
         }
     }
 }

@@ -29,6 +29,15 @@ pub(crate) const GAIN: Parameter = Parameter::number(
     "files: OMCCRFStrategy.cpp",
 );
 
+/// Whether Interests stay counted where they were not answered.
+pub(crate) const UNANSWERED_STAYS: Parameter = Parameter::switch(
+    "unanswered_stays",
+    "false",
+    "whether an Interest that was sent more than once, and answered, stays in PI for ever but for one sending at the next hop \
+     of its Data",
+    "files: OMCCRFStrategy.cpp, where it is so: a fault",
+);
+
 /// An Interest that is counted at more next hops of its prefix than this is not counted at the others.
 const NEXT_HOPS: usize = 24;
 
@@ -117,12 +126,14 @@ impl Counted {
 #[derive(Debug)]
 pub(crate) struct PendingInterests {
     gain: f64,
+    /// Sendings that are not answered stay, if another one is: a fault of QSCCP's authors' code.
+    unanswered_stays: bool,
     rows: Vec<Row>,
 }
 
 impl PendingInterests {
     fn new(gain: f64) -> PendingInterests {
-        PendingInterests { gain, rows: Vec::new() }
+        PendingInterests { gain, unanswered_stays: false, rows: Vec::new() }
     }
 
     /// An entry is sent to a next hop.
@@ -138,7 +149,7 @@ impl PendingInterests {
             counted = Counted { prefix: prefix.0, epoch, places: 0 };
         }
         let Some(place) = self.rows[prefix.0 as usize].place_of(face) else { return };
-        if counted.places & 1 << place == 0 {
+        if counted.places & 1 << place == 0 || self.unanswered_stays {
             counted.places |= 1 << place;
             self.change(prefix.0, place, 1);
         }
@@ -153,6 +164,18 @@ impl PendingInterests {
         if let Some(place) = place.filter(|place| counted.places & 1 << place != 0) {
             counted.places &= !(1 << place);
             counted.write(entry);
+            self.change(counted.prefix, place, -1);
+        }
+    }
+
+    /// An entry ends with a Data from this next hop.
+    fn answer(&mut self, entry: &PitEntry, face: FaceId) {
+        if !self.unanswered_stays {
+            return self.remove_all(entry);
+        }
+        let counted = Counted::of(entry);
+        let Some(row) = self.row(counted) else { return };
+        if let Some(place) = row.loads.iter().position(|load| load.face == face) {
             self.change(counted.prefix, place, -1);
         }
     }
@@ -212,6 +235,12 @@ impl RequestForwarding {
         RequestForwarding { choice, pending: PendingInterests::new(gain) }
     }
 
+    /// With [`UNANSWERED_STAYS`].
+    pub(crate) fn with_unanswered(mut self, stays: bool) -> RequestForwarding {
+        self.pending.unanswered_stays = stays;
+        self
+    }
+
     fn choose(&self, prefix: PrefixId, next_hops: &[NextHop], random: &mut Random) -> Option<FaceId> {
         let load = |hop: &NextHop| self.pending.load(prefix, hop.face);
         if let [] | [_] = next_hops {
@@ -268,7 +297,7 @@ impl Strategy for RequestForwarding {
 
     /// The Data ends the entry, wherever else it was sent.
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        self.pending.remove_all(ev.entry);
+        self.pending.answer(ev.entry, ev.face);
     }
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {

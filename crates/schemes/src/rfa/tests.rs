@@ -190,6 +190,23 @@ fn an_interest_sent_twice_to_one_next_hop_is_pending_once() {
     assert_eq!(node.pending_at("/a", 2), 1);
 }
 
+/// The fault of QSCCP's authors' code: of two sendings the Data takes one off.
+#[test]
+fn with_the_fault_of_the_authors_code_what_was_not_answered_stays() {
+    for (stays, sent, left) in [(false, 1, 0), (true, 2, 1)] {
+        let mut node = Node::new(Choice::LeastPending);
+        node.strategy.borrow_mut().pending.unanswered_stays = stays;
+        node.interest(0, "/a/1", None);
+        node.later(Span::from_millis(200));
+        node.interest(0, "/a/1", None);
+        assert_eq!(node.pending().iter().sum::<u32>(), sent, "{stays}, to one next hop");
+        node.answer(0);
+        assert_eq!(node.pending().iter().sum::<u32>(), left, "{stays}");
+        node.later(LIFETIME + LIFETIME);
+        assert_eq!(node.pending().iter().sum::<u32>(), left, "{stays}, for ever");
+    }
+}
+
 #[test]
 fn what_a_queue_refuses_is_not_pending() {
     let mut node = Node::new(Choice::LeastPending);

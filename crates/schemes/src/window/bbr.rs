@@ -114,6 +114,7 @@ const REACTION: Reaction = Reaction {
     signs: Signs { marks: false, losses: true },
     guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
     min_rto: Span::ZERO,
+    late_data_twice: false,
 };
 
 #[derive(Clone, Copy, Debug)]

@@ -34,6 +34,8 @@ use weir_core::seam::{
 };
 use weir_core::units::{Rate, Span, Time};
 
+use crate::late_data::LateData;
+
 /// No window is larger: as far as a consumer's segments may be ahead of the oldest missing one.
 pub(crate) const LARGEST_WINDOW: f64 = (1 << 20) as f64;
 
@@ -138,6 +140,8 @@ pub(crate) struct Reaction {
     pub(crate) guard: Guard,
     /// The RTO is not below it.
     pub(crate) min_rto: Span,
+    /// Data of lost Interests are taken off the pending ones once more.
+    pub(crate) late_data_twice: bool,
 }
 
 impl Reaction {
@@ -148,7 +152,7 @@ impl Reaction {
         let cwa = params.switch("cwa");
         let by = if params.text("recovery") == "segment" { Recovery::Segment } else { Recovery::Sending };
         let guard = Guard { marks: cwa, losses: cwa, by, add_rtt: params.number("add_rtt_suppress") };
-        Reaction { signs, guard, min_rto: Span::ZERO }
+        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false }
     }
 }
 
@@ -259,6 +263,7 @@ impl<L: WindowLaw> Scheme for WindowScheme<L> {
 pub(crate) struct WindowFlow<L> {
     law: L,
     reaction: Reaction,
+    late_data: LateData,
     /// Interests sent.
     sent: u64,
     /// So many of them before the last guarded decrease.
@@ -278,6 +283,7 @@ impl<L: WindowLaw> WindowFlow<L> {
         WindowFlow {
             law: L::new(settings),
             reaction,
+            late_data: LateData::new(reaction.late_data_twice),
             sent: 0,
             sent_before: 0,
             recovery_point: None,
@@ -328,7 +334,8 @@ impl<L: WindowLaw> WindowFlow<L> {
 
 impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
-        if ev.pending > 0 && f64::from(ev.pending) + 1.0 > self.law.window() {
+        let pending = self.late_data.pending(ev.pending);
+        if pending > 0 && f64::from(pending) + 1.0 > self.law.window() {
             self.could_leave = None;
             return Permit::Blocked;
         }
@@ -354,6 +361,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     }
 
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+        self.late_data.on_data(ev);
         self.highest_data = self.highest_data.max(ev.segment);
         self.law.on_data(ev);
         if self.reaction.signs.marks && self.law.is_marked(ev) {
@@ -367,6 +375,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     }
 
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        self.late_data.on_fewer(ev.pending);
         self.law.on_loss(ev);
         if self.reaction.signs.losses {
             let congestion = Congestion { sign: Sign::Loss, now: ev.now, pending: ev.pending };
@@ -445,6 +454,24 @@ mod tests {
             self.flow.law.window()
         }
 
+        /// The Data of an Interest that was lost, and not sent again.
+        fn late_data(&mut self) {
+            let packet = Packet::default();
+            let (pending, highest_sent) = (self.pending, self.highest_sent);
+            let data = pipe::data(&packet, Time::ZERO, Span::ZERO, &mut self.random);
+            self.flow.on_data(&mut DataReceived { was_pending: false, pending, highest_sent, ..data });
+        }
+
+        /// How many Interests may be pending.
+        fn room(&mut self) -> u32 {
+            let may_leave = |pending: &u32| {
+                let (now, random) = (Time::ZERO, &mut self.random);
+                let mut ev = PermitEvent { now, pending: *pending, expected_size: Bytes::ZERO, random };
+                self.flow.permit(&mut ev) == Permit::Now
+            };
+            (0..).take_while(may_leave).count() as u32
+        }
+
         fn lose(&mut self, segment: u64, tag: u32) -> f64 {
             self.pending -= 1;
             let (pending, highest_sent, random) = (self.pending, self.highest_sent, &mut self.random);
@@ -456,6 +483,27 @@ mod tests {
 
     fn text(value: &str) -> Value {
         Value::Text(value.to_owned())
+    }
+
+    /// The fault of ndnSIM's consumers: each late Data lets one more be pending than the window says, and it stays so.
+    #[test]
+    fn late_data_that_are_taken_off_twice_let_more_be_pending_than_the_window_says() {
+        for (twice, more) in [(false, 0), (true, 3)] {
+            let mut bench = Bench::new(&[]);
+            bench.flow.late_data = LateData::new(twice);
+            let tags = bench.send(0..64);
+            for segment in 0..3 {
+                bench.lose(segment, tags[segment as usize]);
+            }
+            (0..3).for_each(|_| bench.late_data());
+            let window = bench.flow.law.window() as u32;
+            assert_eq!(bench.room(), window + more, "{twice}");
+            for segment in 3..40 {
+                bench.data(segment, tags[segment as usize], 0);
+            }
+            let window = bench.flow.law.window() as u32;
+            assert_eq!(bench.room(), window + more, "{twice}, later");
+        }
     }
 
     #[test]

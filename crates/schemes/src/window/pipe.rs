@@ -48,6 +48,7 @@ pub(crate) fn data<'a>(packet: &'a Packet, now: Time, rtt: Span, random: &'a mut
         rtt: Some(rtt),
         srtt: Some(rtt),
         tag: 0,
+        was_pending: true,
         pending: 0,
         highest_sent: 0,
         oldest_missing: 0,
