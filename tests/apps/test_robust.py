@@ -90,7 +90,7 @@ class Restarts(OnAPath):
         self.assertEqual(getting.returncode, 130)
         said = getting.path.read_text()
         self.assertIn("interrupted", said)
-        self.assertIn(f"{self.part(path)} has what came until now", said)
+        self.assertIn(f"{self.part(path)} has the segments so far", said)
         had = self.part(path).stat().st_size
         self.assertEqual(self.goes_on(path), had)
 
@@ -140,10 +140,10 @@ class Spoiled(OnAPath):
         self.assertEqual(got["resumed_bytes"], len(part))
 
     def test_a_segment_whose_content_is_not_that_of_its_digest(self):
-        self.spoil("flip", 100, "is not to be believed")
+        self.spoil("flip", 100, "cannot be trusted")
 
     def test_a_segment_whose_content_is_not_that_of_its_signature(self):
-        self.spoil("flip", 100, "is not to be believed", sign=["--key", "/alice"])
+        self.spoil("flip", 100, "cannot be trusted", sign=["--key", "/alice"])
 
     def test_a_last_segment_that_is_cut_short(self):
         self.spoil("shorten", 125, "is missing")
@@ -176,10 +176,10 @@ class Honest(OnAPath):
                 self.assertEqual(self.got(path).read_bytes(), file.read_bytes())
 
     def test_what_another_key_has_signed_is_not_written(self):
-        self.nothing_is_had(["--key", "/alice"], "is not to be believed")
+        self.nothing_is_had(["--key", "/alice"], "cannot be trusted")
 
     def test_what_no_key_has_signed_is_not_written(self):
-        self.nothing_is_had([], "is not to be believed")
+        self.nothing_is_had([], "cannot be trusted")
 
     def test_a_name_that_nobody_has(self):
         path = self.path()
@@ -238,13 +238,13 @@ class FullDisks(OnAPath):
         # Three times what is written at once is just this, without the note of what was.
         files, said, resumed = self.resumes("3m")
         self.assertIn("got.part.json", files)
-        self.assertIn("disk/got.part has what came until now", said)
+        self.assertIn("disk/got.part has the segments so far", said)
         self.assertGreater(resumed, 1_000_000)
 
     def test_a_disk_without_room_for_anything_has_no_part(self):
         files, said, resumed = self.resumes("512k")
         self.assertNotIn("got", files)
-        self.assertNotIn("has what came", said)
+        self.assertNotIn("has the segments so far", said)
         self.assertEqual(resumed, 0)
 
     def test_a_full_device_is_an_error(self):

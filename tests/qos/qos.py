@@ -224,7 +224,7 @@ class Lab:
         real = json.loads(output)
         real["host_busy"] = busy_since(before)
         said = self.log(self.consumer, "traffic").read_text().splitlines()
-        real["refused"] = [line for line in said if "a connection had no room" in line]
+        real["refused"] = [line for line in said if "the buffer of a connection was full" in line]
         real["forwarders"] = {node: self.figures(node) for node in self.line}
         return real
 

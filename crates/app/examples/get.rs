@@ -1,4 +1,4 @@
-//! Gets an object into a file, and prints how it goes. `weir get` does the same with more options.
+//! Fetches an object into a file and prints the progress. `weir get` does the same with more options.
 //!
 //! ```text
 //! get NAME FILE

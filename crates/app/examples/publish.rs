@@ -1,4 +1,5 @@
-//! Publishes a file until it is stopped: `publish NAME FILE`. Both forms of the library are here, and the tests run them.
+//! Publishes a file until it is stopped: `publish NAME FILE`. Both forms of the library are here, and the tests run
+//! them.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +37,8 @@ pub fn serve(
     Ok(published.counters())
 }
 
-/// The form with callbacks: one is told what is served, the other what happens to the connection, and says whether to go
-/// on.
+/// The form with callbacks: one is told what is served, the other what happens to the connection, and says whether to
+/// go on.
 pub fn tell(
     endpoint: &Endpoint,
     name: Name,
@@ -50,13 +51,13 @@ pub fn tell(
         Notice::Serving { name, content, segments } => {
             say(format!("{name}: {content} in {segments} segments"))
         }
-        Notice::Changed(name) => say(format!("{name} is no more: its file was changed")),
+        Notice::Changed(name) => say(format!("{name} is no longer served: its file has changed")),
         other => say(format!("{other:?}")),
     };
     app.publish(Publisher::new(name, Source::path(file)?, PublishOptions::default(), on_notice)?)?;
     app.run(Time::NEVER, &mut |_, event| {
         if let Event::Disconnected(error) = event {
-            eprintln!("the forwarder is gone ({error}); it is waited for");
+            eprintln!("the forwarder is gone ({error}); waiting for it");
         }
         if goes_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;

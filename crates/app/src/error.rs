@@ -1,4 +1,4 @@
-//! Why an application cannot go on.
+//! Errors that end an application.
 
 use std::io;
 
@@ -25,7 +25,7 @@ impl core::fmt::Display for AppError {
             AppError::Io(error) => error.fmt(f),
             AppError::LongName(name) => write!(f, "{name} is too long for a name"),
             AppError::SamePrefix(name) => {
-                write!(f, "{name} is consumed already: a second consumer needs a connection of its own")
+                write!(f, "{name} is already being fetched: a second consumer needs its own connection")
             }
         }
     }

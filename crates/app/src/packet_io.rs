@@ -1,4 +1,4 @@
-//! The core's packets on the connection to the forwarder.
+//! Conversion between the core's packets and the bytes of the connection to the forwarder.
 
 use std::io;
 

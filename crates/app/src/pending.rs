@@ -1,4 +1,4 @@
-//! Single Interests that are pending: for metadata, certificates, commands. They are few, and under no flow control.
+//! Single pending Interests: for metadata, certificates, commands. They are few, and have no flow control.
 
 use weir_core::name::HashedName;
 use weir_core::packet::{Kind, Packet};

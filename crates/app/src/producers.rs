@@ -1,4 +1,4 @@
-//! What answers Interests.
+//! The producers of an application.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct TooLong(Bytes);
 
 impl core::fmt::Display for TooLong {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} of content do not fit in a packet: at most {} B", self.0, Segments::MOST)
+        write!(f, "{} of content do not fit in a packet: at most {} B fit", self.0, Segments::MOST)
     }
 }
 

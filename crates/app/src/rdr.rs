@@ -1,4 +1,4 @@
-//! Realtime Data Retrieval: how the newest version of an object is found.
+//! Realtime Data Retrieval (RDR): the protocol for finding the newest version of an object.
 //!
 //! ```text
 //!   Interest  /object/32=metadata                   CanBePrefix, MustBeFresh

@@ -1,4 +1,4 @@
-//! Prefixes that a forwarder is to send Interests of: registered, and registered again.
+//! Prefix registrations at a forwarder, which are renewed.
 //!
 //! ```text
 //!             refused or not answered: after 1 s, 2 s, 4 s .. 30 s

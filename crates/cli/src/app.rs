@@ -1,4 +1,4 @@
-//! What the commands share that are applications of a forwarder.
+//! Code shared by the commands that are applications of a forwarder.
 
 use std::io;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub const LOOK_AROUND: Span = Span::from_millis(100);
 /// Which forwarder.
 #[derive(Debug, clap::Args)]
 pub struct Connection {
-    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT
-    /// or client.conf says, or else unix:///run/nfd/nfd.sock
+    /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
+    /// client.conf, or else unix:///run/nfd/nfd.sock
     #[arg(long, value_name = "URI")]
     socket: Option<Endpoint>,
 }

@@ -1,4 +1,4 @@
-//! Runs side by side: every command that simulates does it here.
+//! Runs in parallel, for all commands that simulate.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::{Failure, terminal};
 /// How many seeds: of commands that give means over them.
 #[derive(Debug, clap::Args)]
 pub struct Seeds {
-    /// How many seeds: every run is made with 1 to N
+    /// The number of seeds: every run is made with the seeds 1 to N
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,

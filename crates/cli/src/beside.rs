@@ -1,5 +1,4 @@
-//! Schemes beside others: what a statement compares with is measured under those schemes too, in runs
-//! that differ in the scheme only.
+//! Runs of the schemes that a statement compares with. They differ only in the scheme.
 
 use weir_measure::RunDocument;
 use weir_scenario::{Expectation, Scenario};

@@ -21,18 +21,18 @@ use crate::{Failure, load, papers, provenance, terminal};
 /// What stands for every scheme that there is.
 const ALL: &str = "all";
 
-/// Simulate a scenario under several schemes, and print their figures side by side; of several scenarios, or
-/// of a paper's, a matrix of schemes by scenarios
+/// Simulate a scenario under several schemes and compare them; for several scenarios, or a paper, print a matrix of
+/// schemes by scenarios
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A built-in scenario (see `weir list`) or a file; several, or a paper such as qsccp, for the matrix,
-    /// with each scenario at every point of its axes
+    /// A built-in scenario (see `weir list`) or a file. Several of them, or a paper such as qsccp, give a matrix; each
+    /// scenario then runs at every point of its axes
     #[arg(value_name = "SCENARIO|PAPER", required_unless_present = "all", conflicts_with = "all")]
     scenarios: Vec<String>,
-    /// The whole matrix: every experiment of every paper, under every scheme if --schemes names none
+    /// The whole matrix: every experiment of every paper; without --schemes, under every scheme
     #[arg(long)]
     all: bool,
-    /// The schemes, with commas between them, or all
+    /// The schemes, separated by commas, or all
     #[arg(long, value_name = "A,B,...|all", required_unless_present = "all", value_delimiter = ',')]
     schemes: Vec<String>,
     #[command(flatten)]
@@ -41,13 +41,12 @@ pub struct Args {
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// Where to write compare.html, compare.json and the report of each scheme's run with seed 1, over
-    /// those of an earlier run; by default out/compare-SCENARIO. Of a matrix also compare.md, a page a scheme
-    /// and a scenario, a folder with all of this for each scenario, and the runs: the same command goes on
-    /// where it was stopped
+    /// The folder for compare.html, compare.json and the report of each scheme's run with seed 1; files of an earlier
+    /// run are overwritten; by default out/compare-SCENARIO. A matrix also has compare.md, a page for each scheme and
+    /// scenario, a folder for each scenario, and the runs: the same command resumes an interrupted matrix
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the comparison as one JSON document and nothing else
@@ -120,7 +119,7 @@ fn note_axes(scenario: &Scenario) {
         let here =
             axis.current.and_then(|at| axis.values.get(at)).map_or("a value of its own", String::as_str);
         eprintln!(
-            "note: axis {} is at {here} of {}; all points are compared where several scenarios, or the paper, are named",
+            "note: axis {} is at {here} of {}; to compare all points, name several scenarios or the paper",
             axis.name,
             axis.values.join(", ")
         );
@@ -314,8 +313,9 @@ impl Request<'_> {
     ) -> Result<Vec<Kept>, Failure> {
         let find = |run: Planned<'_>| {
             let (name, key) = self.key(runs, &run, out);
-            runs.find(&name, &key)
-                .ok_or_else(|| format!("the run {} is gone: run this again", name.display()).into())
+            runs.find(&name, &key).ok_or_else(|| {
+                format!("the file of run {} is missing: run this command again", name.display()).into()
+            })
         };
         self.planned(point, folder, scheme).map(find).collect()
     }

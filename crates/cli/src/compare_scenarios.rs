@@ -1,4 +1,4 @@
-//! Several scenarios compared: each at every point of its axes, and all of them in one summary.
+//! Comparison of several scenarios: each at every point of its axes, and all of them in one summary.
 
 use weir_core::units::Span;
 use weir_experiment::Experiment;

@@ -9,7 +9,7 @@ use weir_packet::Name;
 use crate::Failure;
 use crate::manage::{Connection, Forwarder, Switch, count, flags};
 
-/// Show, change and empty the content store of a running forwarder
+/// Show, configure and erase the content store of a running forwarder
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,17 +20,17 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show it; what `weir cs` alone does, too
+    /// Show the content store; the same as `weir cs`
     Info,
-    /// Change what is given, and leave the rest
+    /// Change the given options; the others stay
     Config {
-        /// The most packets that it holds
+        /// The capacity, packets
         #[arg(long, value_name = "PACKETS")]
         capacity: Option<u64>,
-        /// Whether Data are stored
+        /// Store Data
         #[arg(long, value_name = "on|off")]
         admit: Option<Switch>,
-        /// Whether Interests are answered from it
+        /// Answer Interests from the content store
         #[arg(long, value_name = "on|off")]
         serve: Option<Switch>,
     },
@@ -38,7 +38,7 @@ enum Command {
     Erase {
         /// The prefix
         prefix: Name,
-        /// At most so many packets; by default all
+        /// The largest number of packets to erase; by default all
         #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
         count: Option<u64>,
     },

@@ -12,7 +12,7 @@ use weir_results::{rate, table, terminal_width};
 use crate::Failure;
 use crate::manage::{Connection, FaceName, Switch, canonical, count, duration, flags, text};
 
-/// List, make, change and close the faces of a running forwarder
+/// List, create, change and close the faces of a running forwarder
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,40 +23,40 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List all faces; what `weir face` alone does, too
+    /// List all faces; the same as `weir face`
     List,
-    /// Show all that is known of a face
+    /// Show all properties of a face
     Show {
-        /// Its number, or the URI of its other end
+        /// The face's number or remote URI
         face: FaceName,
     },
-    /// Make a face to another forwarder
+    /// Create a face to another forwarder
     Create {
-        /// The other end, such as udp://192.0.2.1 or tcp://router.example:6363
+        /// The remote URI, such as udp://192.0.2.1 or tcp://router.example:6363
         uri: String,
-        /// This end, where it matters: such as dev://eth0 for Ethernet
+        /// The local URI, which Ethernet needs: such as dev://eth0
         #[arg(long, value_name = "URI")]
         local: Option<String>,
         #[command(flatten)]
         properties: Properties,
     },
-    /// Change what is given, and leave the rest
+    /// Change the given options; the others stay
     Update {
-        /// Its number, or the URI of its other end
+        /// The face's number or remote URI
         face: FaceName,
         #[command(flatten)]
         properties: Properties,
     },
-    /// Close a face; its routes go with it
+    /// Close a face and remove its routes
     Destroy {
-        /// Its number, or the URI of its other end
+        /// The face's number or remote URI
         face: FaceName,
     },
 }
 
 #[derive(Debug, clap::Args)]
 struct Properties {
-    /// How long it lives: until it fails (persistent), or until it is destroyed (permanent)
+    /// The face's lifetime: until it fails (persistent), or until it is destroyed (permanent)
     #[arg(long)]
     persistency: Option<Persistency>,
     /// Largest frame, in bytes
@@ -65,16 +65,16 @@ struct Properties {
     /// Whether the peer may see and choose faces (local fields)
     #[arg(long, value_name = "on|off")]
     local_fields: Option<Switch>,
-    /// Link reliability: what the link loses is sent again
+    /// Link reliability: retransmit frames that the link loses
     #[arg(long, value_name = "on|off")]
     reliability: Option<Switch>,
-    /// Congestion marks by the length of the queue
+    /// Mark packets while the queue is long
     #[arg(long, value_name = "on|off")]
     congestion_marking: Option<Switch>,
-    /// Time between marks while the queue stays long, such as 100ms
+    /// Time between two marks while the queue stays long, such as 100ms
     #[arg(long, value_name = "TIME")]
     marking_interval: Option<Span>,
-    /// Length of the queue from which on packets are marked, such as 64KiB
+    /// Queue length above which packets are marked, such as 64KiB
     #[arg(long, value_name = "SIZE")]
     marking_threshold: Option<Bytes>,
 }
@@ -291,12 +291,12 @@ impl Made {
     }
 }
 
-/// A face that is there already is named.
+/// A face that exists already is named.
 fn is_there(error: ClientError) -> Failure {
     let ClientError::Refused(response) = &error else { return error.into() };
     let face = response.body.as_ref().filter(|_| response.code == 409).and_then(|body| body.face);
     match face {
-        Some(face) => format!("face {face} is there already\n  `weir face update {face}` changes it").into(),
+        Some(face) => format!("face {face} exists already\n  `weir face update {face}` changes it").into(),
         None => error.into(),
     }
 }

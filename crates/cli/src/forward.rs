@@ -12,8 +12,8 @@ use crate::Failure;
 
 /// Forward NDN packets of this host and its neighbours
 ///
-/// Without a file it listens for applications at /run/nfd/nfd.sock, and on UDP and TCP port 6363 of the
-/// loopback address. It reads the file again on SIGHUP, and stops on SIGTERM and SIGINT.
+/// Without a file, the forwarder listens for applications at /run/nfd/nfd.sock, and on UDP and TCP port 6363 of the
+/// loopback address. SIGHUP reloads the file. SIGTERM and SIGINT stop the forwarder.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The forwarder's file
@@ -36,7 +36,7 @@ pub fn forward(args: &Args) -> Result<(), Failure> {
         for warning in &warnings {
             println!("warning: {warning}");
         }
-        println!("{}: nothing is wrong with it", name(args));
+        println!("{}: the file is valid", name(args));
         return Ok(());
     }
     log(config.log);

@@ -28,14 +28,14 @@ const INTERRUPTED: u8 = 130;
 /// The largest file with a key or a certificate, bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Fetch an object: a file that somebody publishes under a name
+/// Fetch an object: a file that is published under a name
 ///
-/// Its content goes to standard output, in order, or with -o to a file. Without a version in the name the newest is
-/// looked for. Each segment is verified before its content is written: by default against the digest in it, which
-/// tells damage but not who made it; --key and --anchor say whose signature is wanted.
+/// The content goes to standard output, in order, or with -o to a file. If the name has no version, the newest version
+/// is fetched. Each segment is verified before its content is written. By default only its digest is checked: this
+/// detects damage, but does not prove who made it. With --key or --anchor a signature is required.
 ///
-/// With -o the file is there when it is complete. What was stopped before (Ctrl-C, a full disk, a crash) goes on
-/// with the same command.
+/// With -o the file appears only when it is complete. After an interruption (Ctrl-C, a full disk, a crash) the same
+/// command resumes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name
@@ -43,40 +43,40 @@ pub struct Args {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The congestion control: one of those that `weir list` shows
+    /// The congestion control: one of the schemes that `weir list` shows
     #[arg(long, value_name = "NAME", default_value = weir_schemes::FETCHING)]
     scheme: String,
-    /// A parameter of the scheme, such as bbr.initial_window=20; may be given several times
+    /// A parameter of the scheme, such as bbr.initial_window=20; may be repeated
     #[arg(long, value_name = "SCHEME.KEY=VALUE")]
     param: Vec<String>,
     /// The service class of the Interests: CS7, CS6, EF, AF4 to AF1 or BE
     #[arg(long, value_name = "CLASS", default_value = "BE")]
     class: ServiceClass,
-    /// How long an Interest is waited for by forwarders
+    /// The Interest lifetime: how long forwarders keep an Interest pending
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = lifetime)]
     lifetime: Span,
-    /// Only what this key has signed: a file with a key or a certificate, or the name of one in the key chain
+    /// Accept only Data signed by this key: a file with a key or a certificate, or the name of one in the key chain
     #[arg(long, value_name = "FILE|NAME", conflicts_with = "anchor")]
     key: Option<String>,
-    /// Only what this certificate's key has signed, or a key that it certifies: a file, or a name in the key chain;
-    /// certificates between are fetched
+    /// Accept only Data signed by this certificate's key, or by a key that it certifies, directly or through other
+    /// certificates, which are fetched: a file, or a name in the key chain
     #[arg(long, value_name = "FILE|NAME")]
     anchor: Option<String>,
-    /// The folder with the keys; by default what WEIR_KEYCHAIN says, or else ~/.ndn/weir
+    /// The folder with the keys; by default the folder in WEIR_KEYCHAIN, or else ~/.ndn/weir
     #[arg(long, value_name = "FOLDER")]
     keychain: Option<PathBuf>,
-    /// Do not look for a version: segment numbers follow the name as it is
+    /// Do not look for a version: the segment numbers follow the name directly
     #[arg(long)]
     no_discovery: bool,
-    /// Give up when metadata, a certificate or a segment are missing for so long; 0s: never
+    /// Give up if metadata, a certificate or a segment is missing for this time; 0s: never
     #[arg(long, value_name = "TIME", default_value = "60s")]
     patience: Span,
-    /// Memory for segments that come before their turn
+    /// Memory for segments that arrive out of order
     #[arg(long, value_name = "SIZE", default_value = "256 MB", value_parser = memory)]
     memory: Bytes,
     #[command(flatten)]
     connection: Connection,
-    /// Print statistics as JSON: on standard output with -o, else on standard error
+    /// Print statistics as JSON: on standard output with -o, otherwise on standard error
     #[arg(long)]
     json: bool,
 }
@@ -177,13 +177,12 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
     let Some(part) = part.filter(|part| Path::new(part).exists()) else { return String::new() };
     match error {
         GetError::Busy(_) | GetError::Foreign(..) => String::new(),
-        GetError::Changed { .. } => format!("\n  remove {part} to begin anew"),
+        GetError::Changed { .. } => format!("\n  remove {part} to start again"),
         GetError::Invalid { object, .. } => format!(
-            "\n  if it was damaged on its way, a forwarder's store may have it still, until `weir cs erase {object}` there; \
-             {part} has what came before, and the same command goes on from there"
+            "\n  if it was damaged in transit, a forwarder may still have it in its content store: run `weir cs erase {object}` there; {part} has the earlier segments, and the same command resumes from there"
         ),
         _ if is_anew => String::new(),
-        _ => format!("\n  {part} has what came until now: the same command goes on from there"),
+        _ => format!("\n  {part} has the segments so far: the same command resumes from there"),
     }
 }
 
@@ -228,7 +227,7 @@ fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
         let certificates = form::certificates(&bytes).map_err(|error| format!("{anchor}: {error}"))?;
         let count = certificates.len();
         let [certificate] = <[_; 1]>::try_from(certificates).map_err(|_| {
-            format!("{anchor}: {count} certificates are in it: wanted one, whose key is trusted")
+            format!("{anchor}: the file has {count} certificates: wanted one, whose key is trusted")
         })?;
         return Ok(Some(Trust::Anchor(certificate)));
     }
@@ -240,7 +239,7 @@ fn trust(args: &Args) -> Result<Option<Trust>, Failure> {
 }
 
 fn no_anchor(key: &str) -> Failure {
-    format!("{key}: an HMAC key has no certificate, and is no anchor: wanted --key {key}").into()
+    format!("{key}: an HMAC key has no certificate, so it cannot be an anchor: use --key {key}").into()
 }
 
 /// Whether a file has an HMAC key in it, and nothing else.
@@ -263,13 +262,13 @@ where
     if let Some(bytes) = file(key)? {
         let anybody = placeholder();
         let items = form::read(&bytes, anybody.as_ref()).map_err(|error| format!("{key}: {error}"))?;
-        let item = items.into_iter().next().ok_or_else(|| format!("{key}: no key is in it"))?;
+        let item = items.into_iter().next().ok_or_else(|| format!("{key}: the file has no key"))?;
         return match item {
             Item::Certificate(certificate) => of_certificate(&certificate),
             Item::Key(key) if Some(key.name()) == anybody.as_ref() => Ok(Trust::Key(key.verifier()?)),
             Item::Key(key) => of_key(&key),
             Item::SafeBag(_) => Err(format!(
-                "{key}: its key is encrypted: give the certificate, or import it with `weir key import`"
+                "{key}: the key is encrypted: give the certificate, or import the key with `weir key import`"
             )
             .into()),
         };
@@ -303,7 +302,7 @@ fn file(path: &str) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 fn named(text: &str) -> Result<Name, Failure> {
-    let wrong = |_| format!("{text}: there is no such file, and it is not the name of a key");
+    let wrong = |_| format!("{text}: there is no such file and no key of this name");
     Ok(text.parse::<Name>().map_err(wrong)?)
 }
 
@@ -340,7 +339,7 @@ impl<'a> Display<'a> {
             Progress::Searching => self.bar.tick(),
             Progress::Discarded(why) => {
                 self.is_anew = true;
-                self.say(&format!("the partial file is not used: {why}; begins anew"));
+                self.say(&format!("the partial file is not used: {why}; starting again"));
             }
             Progress::Found { object, first, bytes } => {
                 self.had = *bytes;
@@ -350,7 +349,7 @@ impl<'a> Display<'a> {
                     self.bar.set_draw_target(ProgressDrawTarget::hidden());
                 }
                 if *first > 0 {
-                    self.say(&format!("resumes {} at segment {first}, behind {bytes} bytes", object.name));
+                    self.say(&format!("resuming {} at segment {first}, after {bytes} bytes", object.name));
                 }
             }
             Progress::Content { .. } => {}
@@ -391,7 +390,7 @@ impl<'a> Display<'a> {
     fn end(&self, report: &Report, is_checked: bool) -> Result<(), Failure> {
         let unchecked = report.signature.filter(|typ| !is_checked && *typ != SignatureType::DigestSha256);
         if let Some(typ) = unchecked {
-            let how = "--key or --anchor says whose signature is wanted";
+            let how = "give --key or --anchor to require a signature";
             self.say(&format!("the signatures of {} ({typ:?}) were not checked: {how}", report.object));
         }
         if !self.args.json {

@@ -1,4 +1,4 @@
-//! Runs that are kept in a folder, so that a comparison that was stopped goes on where it was.
+//! Completed runs, stored in a folder, so that an interrupted comparison resumes.
 //!
 //! Each run has a file with what is known of it and a key: everything that determines it. A file with another key, or one
 //! that cannot be read to its end, is as good as none. Files appear in full or not at all.

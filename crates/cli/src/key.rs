@@ -23,65 +23,65 @@ use crate::{Failure, terminal};
 
 /// Make, list, export and import keys and certificates
 ///
-/// A NAME is an identity such as /alice, whose default or only key is meant; or the name of a key,
-/// `/alice/KEY/<key id>`; or of a certificate, `/alice/KEY/<key id>/<issuer>/<version>`.
+/// A NAME is an identity such as /alice, which stands for its default or only key; or the name of a key,
+/// `/alice/KEY/<key id>`; or the name of a certificate, `/alice/KEY/<key id>/<issuer>/<version>`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    /// The folder with the keys; by default what WEIR_KEYCHAIN says, or else ~/.ndn/weir
+    /// The folder with the keys; by default the folder in WEIR_KEYCHAIN, or else ~/.ndn/weir
     #[arg(long, value_name = "FOLDER", global = true)]
     keychain: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a key, and unless it is of HMAC a certificate signed by itself
+    /// Make a key and, except for HMAC, a self-signed certificate
     New {
-        /// The identity whose key it is, or the name of the key
+        /// The identity of the key, or the name of the key
         name: Name,
         /// ed25519, ecdsa (with the curve P-256), or hmac (a shared secret)
         #[arg(long = "type", value_name = "TYPE", default_value_t)]
         algorithm: Algorithm,
-        /// Make it the default key, the one that is used where none is named
+        /// Make it the default key, which commands use if you name no key
         #[arg(long)]
         default: bool,
-        /// Days for which the certificate is valid, from now on
+        /// Validity of the certificate, days from now
         #[arg(long, default_value_t = SELF_SIGNED_DAYS, value_parser = clap::value_parser!(u32).range(1..))]
         days: u32,
     },
     /// List the keys and certificates
     List {
-        /// Only those of this identity and of identities under it
+        /// Only keys of this identity and of identities under it
         identity: Option<Name>,
-        /// Print them as JSON and nothing else
+        /// Print the list as JSON and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Print a certificate, or with --private a private key
+    /// Print a certificate, or a private key (--private)
     Export(Export),
-    /// Take the certificates and private keys of a file, in any form that `weir key export` writes
+    /// Import the certificates and private keys of a file, in any format of `weir key export`
     Import {
         /// The file; - is standard input
         file: PathBuf,
-        /// The name of a private key that has none in the file (-----BEGIN PRIVATE KEY-----): an identity, whose new
-        /// key it becomes, or the name of a key
+        /// The name for a private key without a name in the file (-----BEGIN PRIVATE KEY-----): an identity, or the
+        /// name of a key
         #[arg(long)]
         name: Option<Name>,
         #[command(flatten)]
         passphrase: Source,
     },
-    /// Certify the key of somebody's self-signed certificate, and print the new certificate
+    /// Certify the key of a self-signed certificate, and print the new certificate
     Certify {
-        /// The file with their certificate; - is standard input
+        /// The file with the self-signed certificate; - is standard input
         file: PathBuf,
         /// The key that signs; by default the default key
         #[arg(long, value_name = "NAME")]
         by: Option<Name>,
-        /// What the certificate's name says of who issued it
+        /// The issuer component of the certificate's name
         #[arg(long, value_name = "WORD", default_value = "NA")]
         issuer: String,
-        /// Days for which it is valid, from now on
+        /// Validity, days from now
         #[arg(long, default_value_t = ISSUED_DAYS, value_parser = clap::value_parser!(u32).range(1..))]
         days: u32,
     },
@@ -93,24 +93,24 @@ enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Show the default key, or choose it
+    /// Show or set the default key
     Default {
-        /// The key that becomes it
+        /// The new default key
         name: Option<Name>,
     },
 }
 
 #[derive(Debug, clap::Args)]
 struct Export {
-    /// What to export; by default the default key
+    /// The key or certificate to export; by default the default key
     name: Option<Name>,
-    /// The private key instead of the certificate
+    /// Export the private key instead of the certificate
     #[arg(long)]
     private: bool,
-    /// The form; a private key is encrypted in base64 and binary (a SafeBag), and not in ndnd and pem
+    /// The format; a private key is encrypted in base64 and binary (a SafeBag), but not in ndnd and pem
     #[arg(long, default_value = "base64")]
     format: Form,
-    /// Write it to a new file; that of a private key only its owner may read
+    /// Write to a new file; only its owner may read the file of a private key
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -120,13 +120,13 @@ struct Export {
 /// A form of keys and certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// As ndnsec and pyndnsec have it
+    /// As ndnsec and pyndnsec write it
     Base64,
     /// The same without base64
     Binary,
-    /// As ndnd has it: -----BEGIN NDN CERT-----, -----BEGIN NDN KEY-----
+    /// As ndnd writes it: -----BEGIN NDN CERT-----, -----BEGIN NDN KEY-----
     Ndnd,
-    /// Of private keys: -----BEGIN PRIVATE KEY-----, PKCS #8; or an HMAC secret
+    /// Only private keys: -----BEGIN PRIVATE KEY-----, PKCS #8; or an HMAC secret
     Pem,
 }
 
@@ -195,9 +195,9 @@ fn identity(name: &Name) -> Result<&Name, Failure> {
     let what = if KeyName::of_certificate(name.view()).is_some() {
         "is the name of a certificate"
     } else if name.view().last() == Some(Component::generic(b"KEY")) {
-        "ends in KEY, as no identity does"
+        "ends in KEY, so it is no identity"
     } else if KeyName::of_locator(name.view()).is_some() {
-        "has a KEY where the names of keys and certificates have it"
+        "has KEY in the place where names of keys and certificates have it"
     } else {
         return Ok(name);
     };
@@ -309,7 +309,7 @@ fn certificate_in(certificate: &Certificate, form: Form) -> Result<Exported, Fai
     match form {
         Form::Base64 | Form::Binary => Ok(Exported::packet(certificate.wire().to_vec(), form)),
         Form::Ndnd => Ok(Exported::Text(form::certificate_pem(certificate).into())),
-        Form::Pem => Err("a certificate has no form pem: wanted base64, binary or ndnd\n  --private exports the private key".into()),
+        Form::Pem => Err("a certificate has no format pem: wanted base64, binary or ndnd\n  --private exports the private key".into()),
     }
 }
 
@@ -328,11 +328,11 @@ fn export(chain: &KeyChain, wanted: &Export) -> Result<(), Failure> {
         Form::Pem => Exported::Text(form::key_pem(&key)),
         Form::Ndnd => {
             let text =
-                form::ndnd_key_pem(&key).ok_or("ndnd has no form for a key of HMAC: wanted --format pem")?;
+                form::ndnd_key_pem(&key).ok_or("ndnd has no format for an HMAC key: wanted --format pem")?;
             Exported::Text(text)
         }
         Form::Base64 | Form::Binary if key.algorithm() == Algorithm::Hmac => {
-            return Err("a key of HMAC has no certificate, and so no SafeBag: wanted --format pem".into());
+            return Err("an HMAC key has no certificate, and so no SafeBag: wanted --format pem".into());
         }
         Form::Base64 | Form::Binary => {
             let certificate = chain.certificate(key.name().name())?;
@@ -348,7 +348,7 @@ fn export(chain: &KeyChain, wanted: &Export) -> Result<(), Failure> {
 fn without_certificate(chain: &KeyChain, name: weir_packet::NameRef<'_>, error: StoreError) -> Failure {
     match chain.key(Some(name)) {
         Ok(key) if key.algorithm() == Algorithm::Hmac => {
-            format!("{} is a key of HMAC, which has no certificate: --private exports the secret", key.name())
+            format!("{} is an HMAC key, which has no certificate: --private exports the secret", key.name())
                 .into()
         }
         _ => error.into(),
@@ -361,13 +361,15 @@ fn write(exported: &Exported, wanted: &Export, is_secret: bool) -> Result<(), Fa
         let is_terminal = io::stdout().is_terminal();
         if is_terminal && is_secret {
             return Err(
-                "this private key would stand on the terminal unencrypted: give --output, or --format base64"
+                "this would print the private key unencrypted on the terminal: give --output, or --format base64"
                     .into(),
             );
         }
         return match exported {
             Exported::Text(text) => terminal::print(text),
-            Exported::Bytes(_) if is_terminal => Err("this is not for a terminal: give --output".into()),
+            Exported::Bytes(_) if is_terminal => {
+                Err("a terminal cannot show binary data: give --output".into())
+            }
             Exported::Bytes(bytes) => {
                 let mut out = io::stdout();
                 out.write_all(bytes)
@@ -385,8 +387,7 @@ fn write(exported: &Exported, wanted: &Export, is_secret: bool) -> Result<(), Fa
     });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!("{}: there is such a file, and it is not overwritten: give another", path.display())
-                .into()
+            format!("{}: the file exists and is not overwritten: give another name", path.display()).into()
         }
         _ => format!("{}: {error}", path.display()).into(),
     })
@@ -404,7 +405,7 @@ fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
             .map_err(failed)?;
     }
     if bytes.len() as u64 > MAX_FILE {
-        return Err(format!("{}: more than {MAX_FILE} bytes are not keys", file.display()).into());
+        return Err(format!("{}: larger than {MAX_FILE} bytes, too large for keys", file.display()).into());
     }
     Ok(bytes)
 }
@@ -440,18 +441,18 @@ fn import(chain: &KeyChain, file: &Path, name: Option<&Name>, passphrase: &Sourc
     for certificate in &certificates {
         let name = certificate.name();
         if had.iter().any(|had| had.name() == name) {
-            terminal::print(&format!("The certificate {name} is there already.\n"))?;
+            terminal::print(&format!("The certificate {name} exists already.\n"))?;
             continue;
         }
         chain.insert_certificate(certificate)?;
-        terminal::print(&format!("Took the certificate {name}.\n"))?;
+        terminal::print(&format!("Imported the certificate {name}.\n"))?;
     }
     let kept = chain.certificates()?;
     let is_certified = |key: &Key| kept.iter().any(|certificate| certificate.key_name() == key.name());
     for key in keys.iter().filter(|key| key.algorithm() != Algorithm::Hmac && !is_certified(key)) {
         let certificate = self_signed(key, SELF_SIGNED_DAYS)?;
         chain.insert_certificate(&certificate)?;
-        terminal::print(&format!("Made the certificate {}, since there was none.\n", certificate.name()))?;
+        terminal::print(&format!("Made the certificate {}, because there was none.\n", certificate.name()))?;
     }
     Ok(())
 }
@@ -467,8 +468,7 @@ fn check_needed(file: &Path, bytes: &[u8], name: &Name) -> Result<(), Failure> {
     let is_other = |own: &&KeyName| ![own.name(), own.identity()].contains(&name.view());
     match own.into_iter().find(is_other) {
         Some(own) => {
-            Err(format!("{}: its key has the name {own}, which --name does not change", file.display())
-                .into())
+            Err(format!("{}: the key has the name {own}, which --name cannot change", file.display()).into())
         }
         None => Ok(()),
     }
@@ -479,17 +479,17 @@ fn take(chain: &KeyChain, key: &Key) -> Result<(), Failure> {
     let (name, algorithm) = (key.name(), key.algorithm());
     match chain.insert_key(key) {
         Err(StoreError::KeyExists(_)) if chain.key(Some(name.name()))?.is_same(key) => {
-            terminal::print(&format!("The private key {name}, {algorithm}, is there already.\n"))
+            terminal::print(&format!("The private key {name}, {algorithm}, exists already.\n"))
         }
         done => {
             done?;
-            terminal::print(&format!("Took the private key {name}, {algorithm}.\n"))
+            terminal::print(&format!("Imported the private key {name}, {algorithm}.\n"))
         }
     }
 }
 
 fn in_file(file: &Path, error: &FormError) -> Failure {
-    let advice = if *error == FormError::Name { "\n  --name does" } else { "" };
+    let advice = if *error == FormError::Name { "\n  give a name with --name" } else { "" };
     format!("{}: {error}{advice}", file.display()).into()
 }
 
@@ -501,7 +501,7 @@ fn certify(chain: &KeyChain, file: &Path, by: Option<&Name>, issuer: &str, days:
     let bytes = read(file)?;
     let mut found = form::certificates(&bytes).map_err(|error| in_file(file, &error))?;
     let (Some(request), true) = (found.pop(), found.is_empty()) else {
-        return Err(format!("{}: several certificates: wanted one", file.display()).into());
+        return Err(format!("{}: the file has several certificates: wanted one", file.display()).into());
     };
     // Who sends it has the private key, and means this name.
     let is_own = request.verifier()?.verify_data(request.wire()).is_ok();
@@ -520,7 +520,7 @@ fn certify(chain: &KeyChain, file: &Path, by: Option<&Name>, issuer: &str, days:
     let certificate = Certificate::issue(name, public, issuer, now.unix_ms(), days_from(now, days))?;
     if !name.identity().starts_with(key.name().identity()) {
         eprintln!(
-            "note: {} is not under {}: who checks names by their hierarchy does not believe this certificate",
+            "note: {} is not under {}: verifiers that require hierarchical names reject this certificate",
             name.identity(),
             key.name().identity()
         );
@@ -552,9 +552,9 @@ fn delete(chain: &KeyChain, name: &Name, yes: bool) -> Result<(), Failure> {
 
 fn is_confirmed(key: &KeyName) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(format!("{key} cannot be had again once it is deleted: say so with --yes").into());
+        return Err(format!("{key} cannot be restored after it is deleted: confirm with --yes").into());
     }
-    eprint!("Delete the private key {key}? It cannot be had again. [y/N] ");
+    eprint!("Delete the private key {key}? It cannot be restored. [y/N] ");
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).map_err(|error| format!("the terminal gives no answer: {error}"))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -1,4 +1,4 @@
-//! `weir list`: what there is to run, and what can be set.
+//! `weir list`: scenarios and schemes, and their settings.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,12 +9,12 @@ use weir_schemes::{SCHEMES, find};
 
 use crate::{Failure, load, terminal};
 
-/// List scenarios and schemes, or what can be set in one of them
+/// List scenarios and schemes, or the values of one that `--set` can change
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A scenario or a scheme: list what `--set` can change in it, each with its value and source
+    /// A scenario or a scheme: list its values that `--set` can change, each with its source
     name: Option<String>,
-    /// List every node, link and flow by itself, also where many have the same value
+    /// List every node, link and flow separately, even if many have the same value
     #[arg(long, requires = "name")]
     all: bool,
 }
@@ -40,7 +40,7 @@ fn everything() -> String {
     for scheme in SCHEMES {
         text += &format!("  {:<24} {}\n", scheme.name, scheme.title);
     }
-    text + "\n`weir list NAME` shows what can be set in a scenario or scheme.\n"
+    text + "\n`weir list NAME` shows the values of a scenario or scheme that can be set.\n"
 }
 
 fn parameters(name: &str) -> String {
@@ -76,7 +76,7 @@ fn settings(name: &str, all: bool) -> Result<String, Failure> {
         text += "\nAxes\n";
     }
     for axis in &scenario.axes {
-        let value = axis.current.map_or("(at none of its values)", |at| &axis.values[at]);
+        let value = axis.current.map_or("(a value that is not listed)", |at| &axis.values[at]);
         let (name, values, sets) = (&axis.name, axis.values.join(", "), axis.set.join(", "));
         text += &format!("  axis.{name} = {value}  [values: {values}; sets {sets}]\n");
     }
@@ -150,10 +150,10 @@ fn of_family(family: &str, lines: &[&Line]) -> Vec<Line> {
     match all - count {
         0 => vec![row(format!("{value}  (all {all})"), source)],
         few if few < ROWS_OF_FAMILY => {
-            let first = row(format!("{value}  ({count} of {all}, the others below)"), source);
+            let first = row(format!("{value}  ({count} of {all}; the others are below)"), source);
             let others = lines.iter().filter(|line| line.says() != most).map(|line| (*line).clone());
             [first].into_iter().chain(others).collect()
         }
-        _ => vec![row(format!("({} values for {all}: see them with --all)", values.len()), None)],
+        _ => vec![row(format!("({} values for {all}: list them with --all)", values.len()), None)],
     }
 }

@@ -81,7 +81,7 @@ fn file(name: &str) -> Result<String, String> {
         Ok(_) => {}
     }
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("{name} is larger than {} MB: it is no scenario", MAX_BYTES / 1_000_000));
+        return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -1,4 +1,4 @@
-//! What the commands share that ask a running forwarder.
+//! Code shared by the commands that query and change a running forwarder.
 
 use std::io::ErrorKind;
 use std::str::FromStr;
@@ -16,14 +16,14 @@ use crate::{Failure, terminal};
 /// Which forwarder, and how to print what it says.
 #[derive(Debug, clap::Args)]
 pub struct Connection {
-    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT
-    /// or client.conf says, or else unix:///run/nfd/nfd.sock
+    /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
+    /// client.conf, or else unix:///run/nfd/nfd.sock
     #[arg(long, value_name = "URI", global = true)]
     socket: Option<Endpoint>,
     /// How long to wait for each answer
     #[arg(long, value_name = "TIME", default_value = "4s", global = true)]
     timeout: Span,
-    /// Print it as JSON and nothing else
+    /// Print the result as JSON and nothing else
     #[arg(long, global = true)]
     json: bool,
 }
@@ -45,9 +45,9 @@ impl Connection {
 pub fn with_advice(error: ClientError) -> Failure {
     let advice = match &error {
         ClientError::Unreachable(_, cause) if cause.kind() == ErrorKind::PermissionDenied => {
-            "this user may not open it: ask as the user that the forwarder runs as, or as root"
+            "this user may not open it: run the command as the forwarder's user or as root"
         }
-        _ => "is one running? Where it listens is said with --socket or NDN_CLIENT_TRANSPORT",
+        _ => "is a forwarder running? Set its address with --socket or NDN_CLIENT_TRANSPORT",
     };
     format!("{error}\n  {advice}").into()
 }
@@ -97,7 +97,7 @@ impl Forwarder<'_> {
             (Some(face), None) => Ok(face.number),
             (None, _) => Err(format!("there is no face to {canonical}\n  `weir face` lists them").into()),
             (Some(one), Some(other)) => Err(format!(
-                "faces {} and {} both go to {canonical}: say which, by its number",
+                "faces {} and {} both go to {canonical}: give the number of one",
                 one.number, other.number
             )
             .into()),
@@ -117,7 +117,7 @@ impl Forwarder<'_> {
             }
             made => made?,
         };
-        made.face.ok_or_else(|| "the forwarder does not say which face it made".into())
+        made.face.ok_or_else(|| "the forwarder did not return the number of the new face".into())
     }
 }
 
@@ -142,8 +142,9 @@ impl FromStr for FaceName {
         if text.contains("://") {
             return Ok(FaceName::Uri(text.to_owned()));
         }
-        let wanted =
-            || format!("{text:?} is no face: wanted its number or URI, such as 7 or udp4://192.0.2.1:6363");
+        let wanted = || {
+            format!("{text:?} is not a face: wanted its number or URI, such as 7 or udp4://192.0.2.1:6363")
+        };
         text.parse().map(FaceName::Number).map_err(|_| wanted())
     }
 }

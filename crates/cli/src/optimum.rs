@@ -1,4 +1,4 @@
-//! `weir optimum`: the best allocation for a scenario, whatever the scheme.
+//! `weir optimum`: the best allocation for a scenario, independent of the scheme.
 
 use weir_core::units::Span;
 use weir_measure::to_json;
@@ -17,7 +17,7 @@ const FEW_FLOWS: usize = 64;
 /// The first bottlenecks.
 const FIRST_BOTTLENECKS: usize = 12;
 
-/// Compute the best allocation for a scenario, whatever the scheme, and its bottleneck links
+/// Compute the best allocation for a scenario, independent of the scheme, and its bottleneck links
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file
@@ -26,20 +26,20 @@ pub struct Args {
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// The part of the run that it is for, in seconds or with units: 20:120, 500ms:2s; may be repeated. By
-    /// default the scenario's windows, or else the whole run
+    /// The part of the run, in seconds or with units: 20:120, 500ms:2s; may be repeated. By default the scenario's
+    /// windows, or else the whole run
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// Which allocation is best: link-fair, what fair scheduling at every link gives; max-min over all
-    /// routes at once; proportional fairness; or max-flow, the largest sum
+    /// The objective: link-fair, the result of fair scheduling at every link; max-min over all routes at once;
+    /// proportional fairness; or max-flow, the largest sum of rates
     #[arg(long, default_value = "link-fair", value_parser = str::parse::<Objective>)]
     #[arg(value_name = "max-min|link-fair|proportional|max-flow")]
     objective: Objective,
-    /// The part of links' rates that may be used, above 0 to 1; by default what the scenario says to
-    /// the scheme whose policy is the measure (docs/use/optimum.md), or else 1
+    /// The usable part of the links' rates, above 0 and at most 1; by default the scenario's value for the scheme
+    /// whose policy divides the links (docs/use/optimum.md), or else 1
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     utilisation: Option<f64>,
-    /// Print it as one JSON document and nothing else
+    /// Print the result as one JSON document and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -80,8 +80,7 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
         }
         Objective::LinkFair => {
             notes.push(format!(
-                "Max-min fairness over all routes is left out, with more than {FEW_FLOWS} flows: ask for it with \
-                 --objective max-min."
+                "Max-min fairness over all routes is not computed for more than {FEW_FLOWS} flows: request it with --objective max-min."
             ));
             None
         }

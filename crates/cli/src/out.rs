@@ -1,4 +1,4 @@
-//! Where results are written.
+//! The folders of results.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! Passphrases: out of a file, or asked for on the terminal without echo.
+//! Passphrases: from a file, or typed on the terminal without echo.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -11,7 +11,7 @@ use crate::Failure;
 /// Where the passphrase of a private key comes from.
 #[derive(Debug, clap::Args)]
 pub struct Source {
-    /// The file with the passphrase, its first line; without it the terminal is asked
+    /// The file whose first line is the passphrase; without it, the terminal asks for the passphrase
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -28,8 +28,8 @@ impl Source {
             return passphrase;
         }
         let first = ask(&format!("New passphrase for {what}: "))?;
-        if first != ask("The same again: ")? {
-            return Err("these are two passphrases: wanted the same twice".into());
+        if first != ask("Repeat the passphrase: ")? {
+            return Err("the two passphrases differ".into());
         }
         Ok(first)
     }
@@ -43,7 +43,7 @@ impl Source {
             let line = text.lines().next().unwrap_or_default();
             if line.is_empty() {
                 return Err(
-                    format!("{}: its first line is empty: wanted a passphrase", path.display()).into()
+                    format!("{}: the first line is empty: wanted a passphrase", path.display()).into()
                 );
             }
             Ok(Zeroizing::new(line.to_owned()))

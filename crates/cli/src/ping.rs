@@ -1,4 +1,4 @@
-//! `weir ping` and `weir ping-server`: whether a name can be reached, and how long that takes.
+//! `weir ping` and `weir ping-server`: reachability of a name, and round-trip times.
 //!
 //! Interests are `/NAME/ping/<number>`, as `ndnping` has them, and whatever is under `/NAME/ping` is answered.
 
@@ -20,24 +20,24 @@ use weir_packet::{
 use crate::app::{Connection, LOOK_AROUND, Stop};
 use crate::{Failure, terminal};
 
-/// Ask for names under a prefix, and measure how long the answers take
+/// Send Interests for names under a prefix, and measure the round-trip times
 ///
-/// Asks for `/NAME/ping/<number>`, which `weir ping-server`, `ndnpingserver` and `ndnd pingserver` answer.
-/// Ends with 1 if nothing was answered.
+/// The Interests are for `/NAME/ping/<number>`, which `weir ping-server`, `ndnpingserver` and `ndnd pingserver`
+/// answer. The exit code is 1 if no answer came.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The prefix
     name: Name,
-    /// How many Interests to send, 1 or more; by default until it is stopped
+    /// The number of Interests, 1 or more; by default the command runs until Ctrl-C
     #[arg(long, short = 'c', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Time between two of them, 1ms or more
+    /// Time between two Interests, 1ms or more
     #[arg(long, short = 'i', value_name = "TIME", default_value = "1s", value_parser = a_while)]
     interval: Span,
     /// How long to wait for an answer, 1ms or more
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = a_while)]
     timeout: Span,
-    /// The first number; by default one of the time
+    /// The first number; by default the time in ms
     #[arg(long, value_name = "N")]
     start: Option<u64>,
     /// The service class of the Interests: CS7, CS6, EF, AF4 to AF1 or BE
@@ -56,15 +56,15 @@ pub struct Args {
 /// Answer `weir ping`, `ndnping` and `ndnd ping`
 #[derive(Debug, clap::Args)]
 pub struct ServerArgs {
-    /// The prefix; /NAME/ping is registered
+    /// The prefix; the server registers /NAME/ping
     name: Name,
-    /// Content of each Data
+    /// Content size of each Data
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     size: Bytes,
-    /// How long caches may call the answers fresh
+    /// How long caches may consider the answers fresh
     #[arg(long, value_name = "TIME", default_value = "1s")]
     freshness: Span,
-    /// Do not tell of each Interest
+    /// Do not print each Interest
     #[arg(long, short = 'q')]
     quiet: bool,
     #[command(flatten)]
@@ -103,7 +103,8 @@ struct RttMs {
     delay: DelayMs,
 }
 
-/// No round-trip time is longer: an hour, ns. One without a bound begins with 2 ns, and what saturates never lets it grow.
+/// No round-trip time is longer: an hour, ns. One without a bound begins with 2 ns, and what saturates never lets it
+/// grow.
 const LONGEST_RTT_NS: u64 = 3_600_000_000_000;
 
 /// Those that are on their way, and what came of the others.

@@ -1,4 +1,4 @@
-//! By which policy a scenario's links are to be shared: the schemes are asked.
+//! The sharing policy for a scenario's links, from the list of schemes.
 
 use weir_core::seam::SharingPolicy;
 use weir_experiment::{ExperimentError, scheme_for};

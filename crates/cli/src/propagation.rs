@@ -1,5 +1,5 @@
-//! The ways that Interests of a scenario's flows can take, by propagation delay alone: what a delay is compared with, and
-//! how long a run may take.
+//! The possible paths of a scenario's Interests, by propagation delay alone. They are the reference for delays, and an
+//! estimate of the length of a run.
 
 use weir_core::units::Span;
 use weir_scenario::{Event, Flow, NodeId, Route, Scenario, covers};

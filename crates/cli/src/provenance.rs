@@ -1,4 +1,4 @@
-//! Which program made a result, and with which command.
+//! The program and the command that made a result.
 
 use weir_core::units::Span;
 use weir_measure::RunDocument;

@@ -26,48 +26,50 @@ use crate::app::{Connection, LOOK_AROUND, Stop};
 use crate::manage::count;
 use crate::{Failure, terminal};
 
-/// Publish a file, the files of a folder, or what comes on standard input
+/// Publish a file, the files of a folder, or standard input
 ///
-/// It stays until it is stopped with Ctrl-C, and registers again when the forwarder was away. Files are read where they
-/// are asked for. The version of a file says when it was changed last: one that is published again later
-/// has the same, and who has a part of it can go on.
+/// The command runs until Ctrl-C. It registers its prefix again after the forwarder restarts. Files are read on
+/// demand. The version of a file is the time of its last change. So an unchanged file that is published again has the
+/// same version, and interrupted fetches can resume.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name of the object, or of the folder: its files are objects with the components of their paths behind it
+    /// Name of the object; for a folder, the prefix of its files, whose names continue with the components of their
+    /// paths
     name: Name,
-    /// The file or folder; without it, or with -, standard input, which is read to its end first
+    /// The file or folder; without it, or with -, standard input, which is read to its end before anything is served
     path: Option<PathBuf>,
     /// Content of a segment, bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8000)]
     segment_size: usize,
-    /// The version; by default that of a file says when it was changed last, and otherwise is now, in µs since 1970
+    /// The version; by default the time of a file's last change, or for standard input the current time, in µs since
+    /// 1970
     #[arg(long, value_name = "N")]
     version: Option<u64>,
-    /// Serve the hidden files of a folder too: those with a name on their path that begins with a dot
+    /// Also serve hidden files of a folder: those with a name on their path that begins with a dot
     #[arg(long)]
     hidden: bool,
-    /// How long a file must have been left alone before it is served; by default 2s in a folder, and 20ms otherwise
+    /// Serve a file when it has not changed for this time; by default 2s in a folder, and 20ms otherwise
     #[arg(long, value_name = "TIME")]
     settle: Option<Span>,
-    /// How long caches may call segments fresh
+    /// How long caches may consider segments fresh
     #[arg(long, value_name = "TIME", default_value = "10s")]
     freshness: Span,
-    /// What signs: digest (by default, without --key), hmac, ecdsa or ed25519
+    /// The type of signature: digest (the default without --key), hmac, ecdsa or ed25519
     #[arg(long, value_name = "TYPE")]
     sign: Option<Sign>,
-    /// The key that signs: its name, or an identity; by default, where --sign is not digest, the default key
+    /// The key that signs: its name, or an identity; by default the default key, unless --sign is digest
     #[arg(long, value_name = "NAME")]
     key: Option<Name>,
-    /// The folder with the keys; by default what WEIR_KEYCHAIN says, or else ~/.ndn/weir
+    /// The folder with the keys; by default the folder in WEIR_KEYCHAIN, or else ~/.ndn/weir
     #[arg(long, value_name = "FOLDER")]
     keychain: Option<PathBuf>,
-    /// Memory for signed packets, so that who asks again does not have them signed again
+    /// Memory for signed packets, so that a repeated request does not sign them again
     #[arg(long, value_name = "SIZE", default_value = "32 MiB")]
     cache: Bytes,
-    /// Print what happens as JSON, an object a line, and nothing else
+    /// Print each event as a JSON object on its own line, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print errors and warnings only
+    /// Print only errors and warnings
     #[arg(long, short = 'q', conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
@@ -95,8 +97,8 @@ impl Sign {
     }
 }
 
-/// How long files of a folder are left alone before they are served: others write there, with pauses. Assumed: longer than
-/// those of a download or a slow disk.
+/// How long files of a folder are left alone before they are served: others write there, with pauses. Assumed: longer
+/// than those of a download or a slow disk.
 const FOLDER_SETTLES: Span = Span::from_secs(2);
 /// Lines that wait to be printed. Assumed: more than there are at once, unless nobody reads them.
 const MAX_LINES: usize = 1024;
@@ -108,7 +110,7 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     if let Some(version) = args.name.view().last().and_then(|last| last.version()) {
         let object = args.name.view().parent();
         return Err(format!(
-            "{}: the version is not part of NAME: wanted {object} --version {version}",
+            "{}: NAME must not contain the version: wanted {object} --version {version}",
             args.name
         )
         .into());
@@ -116,10 +118,12 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     let path = args.path.as_deref().filter(|path| *path != Path::new("-"));
     let source = path.map(|path| open(args, path)).transpose()?;
     if source.as_ref().is_some_and(Source::is_folder) && args.version.is_some() {
-        return Err("--version is of one object, and a folder has many: each of its files has its own".into());
+        return Err(
+            "--version sets the version of one object; each file of a folder has its own version".into()
+        );
     }
     if args.hidden && !source.as_ref().is_some_and(Source::is_folder) {
-        return Err("--hidden is of a folder: a file is served whatever its name".into());
+        return Err("--hidden applies only to folders: a single file is always served".into());
     }
     let (signing, certificates) = signing(args)?;
     let source = match source {
@@ -133,13 +137,10 @@ pub fn put(args: &Args) -> Result<(), Failure> {
     let (endpoint, mut app) = (args.connection.endpoint()?, args.connection.open()?);
     let talk = Rc::new(Talk::new(args));
     if args.name.view().components().next().is_some_and(|first| first == Component::generic(b"localhost")) {
-        talk.warn(&format!(
-            "{} never leaves this host: names under /localhost are not sent to others",
-            args.name
-        ));
+        talk.warn(&format!("{}: names under /localhost never leave this host", args.name));
     }
     if let Some(path) = path.filter(|path| source.is_folder() && !has_files(path, args.hidden)) {
-        talk.warn(&format!("{}: there are no files in it that are served", path.display()));
+        talk.warn(&format!("{}: the folder has no files to serve", path.display()));
     }
     if let Some(key) = signing.key() {
         warn_of_key(&talk, args, key, &certificates);
@@ -228,7 +229,7 @@ fn signing(args: &Args) -> Result<(Signing, Certificates), Failure> {
     if let Some(wanted) = wanted.filter(|wanted| *wanted != key.algorithm()) {
         let (name, own) = (key.name(), key.algorithm());
         return Err(format!(
-            "{name} is a key of {own}, not of {wanted}: wanted --key with another, or --sign {own}"
+            "{name} is a key for {own}, not for {wanted}: give --key with another key, or --sign {own}"
         )
         .into());
     }
@@ -249,7 +250,7 @@ fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates)
     let identity = key.name().identity();
     if !args.name.view().starts_with(identity) {
         talk.warn(&format!(
-            "{} is not under {identity}, whose key signs: who trusts it may not believe this",
+            "{} is not under {identity}, whose key signs: consumers that trust {identity} may reject it",
             args.name
         ));
     }
@@ -258,11 +259,14 @@ fn warn_of_key(talk: &Talk, args: &Args, key: &Key, certificates: &Certificates)
             let (name, validity) = (certificate.name(), certificate.validity());
             let (from, until) = (validity.not_before, validity.not_after);
             talk.warn(&format!(
-                "{name} is valid from {from} until {until}, not now: nobody can verify by it"
+                "{name} is valid from {from} until {until}, not now: consumers cannot verify with it"
             ));
         }
         None if key.algorithm() != Algorithm::Hmac => {
-            talk.warn(&format!("there is no certificate of {}: who has none cannot verify", key.name()));
+            talk.warn(&format!(
+                "there is no certificate of {}: consumers cannot verify without one",
+                key.name()
+            ));
         }
         _ => {}
     }
@@ -401,17 +405,16 @@ impl Talk {
                 });
             }
             Notice::Changed(name) => {
-                self.warn(&format!("{name}: its file was changed; this version is answered no longer"));
+                self.warn(&format!("{name}: the file has changed; this version is no longer served"));
             }
             Notice::SameVersion(name) => self.warn(&format!(
-                "{name}: its file was changed, but not its version, and is not answered: start this again without \
-                 --version, or with another; or touch the file"
+                "{name}: the file has changed, but its version has not, so it is not served: restart without --version or with another, or touch the file"
             )),
             Notice::BeingWritten(name) => {
-                self.warn(&format!("{name}: its file is being written to; it is answered when that is done"));
+                self.warn(&format!("{name}: the file is being written; it is served when the writing has ended"));
             }
-            Notice::Unreadable(name, error) => self.warn(&format!("{name}: its file cannot be read: {error}")),
-            Notice::TooLarge(name, error) => self.warn(&format!("{name} is not answered: {error}")),
+            Notice::Unreadable(name, error) => self.warn(&format!("{name}: the file cannot be read: {error}")),
+            Notice::TooLarge(name, error) => self.warn(&format!("{name} is not served: {error}")),
         }
     }
 
@@ -423,7 +426,7 @@ impl Talk {
             Event::Connected => self.say(&Said::Connected, || format!("{endpoint} is back.\n")),
             Event::Registered { prefix, outcome: Ok(()) } => self.registered(prefix, endpoint),
             Event::Registered { prefix, outcome: Err(error) } => {
-                self.warn(&format!("{prefix} is not registered: {error}; it is asked again"));
+                self.warn(&format!("{prefix} is not registered: {error}; trying again"));
             }
             Event::Segment { .. } | Event::Nack { .. } | Event::Reply { .. } => {}
         }

@@ -14,15 +14,15 @@ use weir_results::{table, terminal_width};
 use crate::manage::{count, text};
 use crate::{Failure, terminal};
 
-/// Run a forwarder's recording again, and compare what the core answers
+/// Replay a forwarder's recording, and check that the core's actions are the same
 ///
-/// A forwarder writes it where its file has `[record] path`. The exit status is 0 if the actions are
-/// identical, and 1 if they differ. A recording of a forwarder that was killed is run to its last whole entry.
+/// A forwarder writes the recording if its file sets `[record] path`. The exit status is 0 if the actions are
+/// identical, and 1 if they differ. If the forwarder was killed, the replay runs to the last complete entry.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The recording
     file: PathBuf,
-    /// Print it as one JSON document and nothing else
+    /// Print the result as one JSON document and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let file = std::fs::read(&args.file).map_err(|error| format!("{name}: {error}"))?;
     let recording = Recording::read(&file).map_err(|error| format!("{name}: {error}"))?;
     let header = recording.header.clone();
-    let waiting = terminal::waiting("running the recording again");
+    let waiting = terminal::waiting("replaying the recording");
     let replayed = replay(recording);
     waiting.finish_and_clear();
     let replayed = replayed.map_err(|error| format!("{name}: {error}"))?;
@@ -138,7 +138,7 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     let cut = match (document.is_cut, document.bytes_cut) {
         (false, _) => String::new(),
         (true, bytes) => {
-            format!("The recording was cut: {} at its end are no whole entry.\n", bytes_of(bytes))
+            format!("The recording is cut off: the last {} are an incomplete entry.\n", bytes_of(bytes))
         }
     };
     let verdict = match &document.difference {

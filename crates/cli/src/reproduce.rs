@@ -1,4 +1,4 @@
-//! `weir reproduce`: the experiments of papers, with what they state beside what is measured.
+//! `weir reproduce`: the experiments of papers, with statements and measurements.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,28 +20,27 @@ use crate::provenance::{self, CommandLine};
 use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, papers, terminal};
 
-/// Check what papers state: run their experiments over several seeds, and print what each states,
-/// what is measured, and what theory allows
+/// Check the statements of papers: run their experiments over several seeds, and compare each statement with the
+/// measurement and with theory
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A paper, such as qsccp, one of its experiments, such as qsccp/dumbbell, or a scenario file; by
-    /// default all papers
+    /// A paper (qsccp), one of its experiments (qsccp/dumbbell), or a scenario file; by default all papers
     #[arg(value_name = "PAPER[/EXPERIMENT]")]
     names: Vec<String>,
     #[command(flatten)]
     seeds: Seeds,
-    /// Only what is stated about this scheme; by default each experiment runs under every scheme that
-    /// it states something about
+    /// Only the statements about this scheme; by default each experiment runs under every scheme that it makes
+    /// statements about
     #[arg(long)]
     scheme: Option<String>,
-    /// Where to write reproduce.html, reproduce.json and the report of each case's run with seed 1,
-    /// over those of an earlier run; by default out/reproduce-PAPER
+    /// The folder for reproduce.html, reproduce.json and the report of each case's run with seed 1; files of an
+    /// earlier run are overwritten; by default out/reproduce-PAPER
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the results as one JSON document and nothing else
     #[arg(long)]
     json: bool,
-    /// End with 1 if a statement of a paper does not hold in every seed
+    /// Exit with code 1 if a statement of a paper does not hold in every seed
     #[arg(long)]
     strict: bool,
 }
@@ -54,7 +53,7 @@ struct PaperExperiment {
 
 /// An experiment at one point of its axes.
 struct Point {
-    /// What picks it with `--set`.
+    /// The `--set` arguments that select it.
     set: Vec<String>,
     /// Behind its own expectations it has those that are asked besides.
     scenario: Scenario,
@@ -188,8 +187,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
 fn nothing_stated(names: &[String], scheme: Option<&str>) -> String {
     let about = scheme.map_or(String::new(), |scheme| format!(" about scheme {scheme}"));
     format!(
-        "nothing is stated{about} in {}\n  = a statement is an [[expectation]] of the scenario; `weir run` runs \
-         it without any",
+        "there are no statements{about} in {}\n  = a statement is an [[expectation]] of the scenario; `weir run` also runs scenarios without expectations",
         names.join(", ")
     )
 }

@@ -24,11 +24,11 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the routes (the RIB); what `weir route` alone does, too
+    /// List the routes (the RIB); the same as `weir route`
     List {
         /// Only routes to this prefix and longer ones
         prefix: Option<Name>,
-        /// The FIB instead: the next hops that follow from the routes
+        /// List the FIB instead: the next hops that follow from the routes
         #[arg(long)]
         fib: bool,
     },
@@ -36,18 +36,18 @@ enum Command {
     Add {
         /// The prefix
         prefix: Name,
-        /// The next hop: a face's number, or a URI, to which a face is made if there is none
+        /// The next hop: a face's number, or a remote URI; if no face to the URI exists, one is created
         face: FaceName,
-        /// Cost: the less, the better
+        /// Cost: lower is better
         #[arg(long, default_value_t = 0)]
         cost: u64,
-        /// Who makes it: app, client, autoreg, autoconf, nlsr, prefixann, static, or a number
+        /// The origin: app, client, autoreg, autoconf, nlsr, prefixann, static, or a number
         #[arg(long, default_value = "static")]
         origin: Origin,
-        /// Longer prefixes that have routes of their own do not use this one besides
+        /// Longer prefixes with their own routes do not also use this route
         #[arg(long)]
         no_inherit: bool,
-        /// Neither this prefix nor longer ones use routes of shorter prefixes
+        /// This prefix and longer ones do not use routes of shorter prefixes
         #[arg(long)]
         capture: bool,
         /// Remove it after this time, such as 10min
@@ -58,9 +58,9 @@ enum Command {
     Remove {
         /// The prefix
         prefix: Name,
-        /// The next hop: a face's number, or the URI of its other end
+        /// The next hop: the face's number or remote URI
         face: FaceName,
-        /// Who made it, as in `weir route`
+        /// The origin, as `weir route` shows it
         #[arg(long, default_value = "static")]
         origin: Origin,
     },

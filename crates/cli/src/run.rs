@@ -14,7 +14,7 @@ use crate::out::{self, Out};
 use crate::scenario_optimum::ScenarioOptimum;
 use crate::{Failure, load, terminal};
 
-/// Simulate a scenario, print what came out, and write a report
+/// Simulate a scenario, print the results, and write a report
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file
@@ -22,24 +22,24 @@ pub struct Args {
     /// The scheme; by default the scenario's own
     #[arg(long)]
     scheme: Option<String>,
-    /// The seed; given several times, there are as many runs, side by side
+    /// The seed; repeat it for several runs, which run in parallel
     #[arg(long = "seed", value_name = "N", default_value = "1", value_parser = seed, allow_negative_numbers = true)]
     seeds: Vec<u64>,
     /// Change a value of the scenario, such as link.R2-R3.rate=20Mb/s (see `weir list SCENARIO`); may be
     /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// Where to write report.html, run.json and the time series, over those of an earlier run; by default
+    /// The folder for report.html, run.json and the time series; files of an earlier run are overwritten; by default
     /// out/SCENARIO-SCHEME
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the results as one JSON document and nothing else; with several seeds, an array
     #[arg(long)]
     json: bool,
-    /// Send every packet through the codec, and stop if one changes
+    /// Encode and decode every packet, and stop if one changes
     #[arg(long)]
     check_wire: bool,
 }
@@ -100,8 +100,7 @@ fn shared_prefixes(scenario: &Scenario) -> Vec<String> {
     let several = flows.into_iter().filter(|(_, count)| *count > 1);
     let note = |((consumer, prefix), count): ((&str, &str), usize)| {
         format!(
-            "{count} flows of {consumer} fetch the same content below {prefix}: a Data comes once and counts for \
-             each. With `{{}}` in the prefix each flow of a `count` has content of its own."
+            "{count} flows of {consumer} fetch the same content below {prefix}: each Data comes once and counts for all of them. With `{{}}` in the prefix, each flow of a `count` has its own content."
         )
     };
     several.map(note).take(3).collect()

@@ -1,4 +1,4 @@
-//! The optimum of a scenario beside what its runs measure.
+//! The optimum of a scenario, for comparison with the measurements of its runs.
 
 use weir_core::units::Span;
 use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
@@ -31,7 +31,8 @@ pub struct ScenarioOptimum {
 }
 
 impl ScenarioOptimum {
-    /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where theory does not know it.
+    /// In the scenario's windows and further ones, or over the whole run if there are none and few flows; none where
+    /// theory does not know it.
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
         let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
@@ -88,12 +89,12 @@ impl ScenarioOptimum {
         })
     }
 
-    /// Which allocation is best.
+    /// The objective.
     pub fn objective(&self) -> &'static str {
         self.objective.name()
     }
 
-    /// The part of links' rates that it may use, 0 to 1.
+    /// The usable part of the links' rates, 0 to 1.
     pub fn utilisation(&self) -> f64 {
         self.utilisation
     }
@@ -142,8 +143,7 @@ impl ScenarioOptimum {
 }
 
 /// Greedy flows are those that no scheme can have its optimum with.
-const NOTHING_OF_GREED: &str = "The optimum knows nothing of greed: it divides as though every flow kept to what it \
-    is given. Where a scheme punishes a greedy flow, that one is below it and others are above.";
+const NOTHING_OF_GREED: &str = "The optimum ignores greedy flows: it divides as if every flow kept to its share. If a scheme punishes a greedy flow, that flow is below the optimum and the others are above.";
 
 /// Whether a flow pays no heed to its scheme, from its start or from an event on.
 fn has_greedy_flows(scenario: &Scenario) -> bool {

@@ -1,4 +1,4 @@
-//! `weir status`: a running forwarder at a glance.
+//! `weir status`: the status of a running forwarder.
 
 use serde::Serialize;
 use weir_results::{table, terminal_width};
@@ -6,7 +6,7 @@ use weir_results::{table, terminal_width};
 use crate::Failure;
 use crate::manage::{Connection, count, duration, text};
 
-/// Show a running forwarder at a glance: since when it runs, its tables, what passed
+/// Show the status of a running forwarder: uptime, tables, packet counters
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

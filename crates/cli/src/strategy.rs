@@ -1,4 +1,4 @@
-//! `weir strategy`: which strategy of a running forwarder is for which prefix.
+//! `weir strategy`: the strategies of a running forwarder, by prefix.
 
 use std::str::FromStr;
 
@@ -22,16 +22,16 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List what is chosen; what `weir strategy` alone does, too
+    /// List the strategy choices; the same as `weir strategy`
     List,
-    /// Choose a strategy for a prefix and all longer ones without a choice of their own
+    /// Set the strategy of a prefix and of all longer prefixes without their own strategy
     Set {
         /// The prefix
         prefix: Name,
-        /// The strategy: its short name, such as best-route, or its name
+        /// The strategy: its short name, such as best-route, or its full name
         strategy: StrategyName,
     },
-    /// Take back the choice for a prefix; that for / can only be changed
+    /// Unset the strategy of a prefix; the strategy of / can only be changed
     Unset {
         /// The prefix
         prefix: Name,

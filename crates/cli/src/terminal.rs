@@ -1,4 +1,4 @@
-//! What the user sees: results on standard output, and on a terminal what takes long.
+//! Output to the user: results on standard output, and progress on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;

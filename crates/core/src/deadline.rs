@@ -1,4 +1,4 @@
-//! Deadlines of a fixed set of entities: who is due next?
+//! Deadlines of a fixed set of entities, with the entity whose deadline is next.
 //!
 //! An 8-ary tournament tree. Every entity has one deadline; an inner node holds the earliest
 //! deadline of each of its eight children, so a node is one cache line and a change of a deadline
@@ -74,7 +74,7 @@ impl Deadlines {
         id
     }
 
-    /// Builds the tree anew for `n` entities, at least as many as there are; deadlines stay.
+    /// Rebuilds the tree for `n` entities, at least as many as before; deadlines do not change.
     fn resize(&mut self, n: usize) {
         let leaves: Vec<Line> = self.lines.drain(self.base..).collect();
         let leaf_lines = n.div_ceil(8).max(1);
@@ -109,7 +109,7 @@ impl Deadlines {
         }
     }
 
-    /// How many entities there are.
+    /// The number of entities.
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize

@@ -43,7 +43,7 @@ impl PitId {
         self.index as usize
     }
 
-    /// As the value of an NDNLPv2 PitToken.
+    /// The value of an NDNLPv2 PitToken.
     #[inline]
     pub const fn to_token(self) -> [u8; 6] {
         let [a, b, c, d] = self.index.to_be_bytes();
@@ -51,7 +51,7 @@ impl PitId {
         [a, b, c, d, e, f]
     }
 
-    /// What [`PitId::to_token`] wrote; none if the token is of another length.
+    /// The inverse of [`PitId::to_token`]; none if the token has another length.
     #[inline]
     pub const fn from_token(token: &[u8]) -> Option<PitId> {
         match *token {

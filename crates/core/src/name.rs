@@ -97,7 +97,7 @@ const fn scramble(seed: u64, index: u64) -> u64 {
 /// Why bytes are no name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// A component ends beyond the name; the offset is that of the component.
+    /// A component extends beyond the end of the name; the offset is that of the component.
     Truncated(usize),
     /// A number is not in its shortest form; the offset is that of the component.
     NotShortest(usize),
@@ -322,7 +322,7 @@ impl HashedName {
         long.ends.extend_from_slice(&from.ends);
     }
 
-    /// Becomes the first `n` components of `other`, or all of them if it has fewer.
+    /// Sets the name to the first `n` components of `other`, or to all of them if it has fewer.
     pub fn assign_prefix(&mut self, other: &HashedName, n: usize) {
         self.assign(other);
         self.truncate(n);
@@ -408,13 +408,13 @@ impl HashedName {
         self.clear();
     }
 
-    /// Where a long name is. Of a short one nothing behind its bytes is looked at.
+    /// Position of a long name. For a short name, bytes after its end are not read.
     #[inline]
     fn long(&self) -> Option<&Long> {
         if self.short.is_long { self.long.as_deref() } else { None }
     }
 
-    /// How many components it has.
+    /// The number of components.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.short.len)
@@ -436,7 +436,7 @@ impl HashedName {
         &all[..usize::from(self.short.wire_len)]
     }
 
-    /// The component TLVs of its first `n` components, or of all if it has fewer.
+    /// The component TLVs of the first `n` components, or of all if there are fewer.
     #[inline]
     pub fn prefix_wire(&self, n: usize) -> &[u8] {
         &self.wire()[..self.end_of(n)]
@@ -448,7 +448,7 @@ impl HashedName {
         self.short.hash
     }
 
-    /// The hash of its first `n` components, or of all if it has fewer.
+    /// The hash of the first `n` components, or of all if there are fewer.
     #[inline]
     pub fn hash_of(&self, n: usize) -> u64 {
         if n >= self.len() {
@@ -526,7 +526,7 @@ impl HashedName {
         1 + var_len(len as u64) + len
     }
 
-    /// Where the first `n` components end.
+    /// The end of the first `n` components.
     #[inline]
     fn end_of(&self, n: usize) -> usize {
         if n >= self.len() {

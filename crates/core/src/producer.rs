@@ -8,14 +8,14 @@ use crate::units::{Bytes, Span};
 /// A producer.
 #[derive(Clone, Copy, Debug)]
 pub struct Producer {
-    /// Content of each Data.
+    /// Content size of each Data.
     pub payload: Bytes,
-    /// How long caches may call its Data fresh; zero is never.
+    /// How long caches may consider its Data fresh; zero is never.
     pub freshness: Span,
 }
 
-/// What travels with the Data that answers an Interest with this header: its PIT token, and its service class;
-/// no other signal.
+/// The header of the Data that answers an Interest with this header: its PIT token and its service class; no other
+/// signal.
 pub fn answer_header(interest: &LpHeader) -> LpHeader {
     let mut header = LpHeader::with_token(interest.pit_token);
     if let Some(class) = interest.signals.value(&Signal::SERVICE_CLASS) {
@@ -25,7 +25,7 @@ pub fn answer_header(interest: &LpHeader) -> LpHeader {
 }
 
 impl Producer {
-    /// Turns an Interest into its Data, with what travels with it by [`answer_header`].
+    /// Turns an Interest into its Data, with the header of [`answer_header`].
     pub fn answer(&self, packet: &mut Packet) {
         packet.kind = Kind::Data;
         *packet.header_mut() = answer_header(packet.header());

@@ -1,4 +1,4 @@
-//! Random streams by name, so that adding a component never changes what another one draws.
+//! Named random streams: a new component does not change the random numbers of others.
 
 use rand_core::RngCore;
 use rand_pcg::Pcg32;

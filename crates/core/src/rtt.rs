@@ -30,14 +30,14 @@ pub struct RtoConfig {
     pub min: Span,
     /// The longest RTO, also after timeouts.
     pub max: Span,
-    /// How finely timers run: what RTO is beyond SRTT at least (G of RFC 6298).
+    /// The timer granularity: the smallest difference between RTO and SRTT (G of RFC 6298).
     pub granularity: Span,
-    /// How many times the RTO of the samples it is after timeouts, at most; a power of two.
+    /// The largest factor by which timeouts raise the RTO; a power of two.
     pub max_backoff: u64,
 }
 
 impl RtoConfig {
-    /// Of consumers: 1 s at first, 200 ms to 200 s, granularity 50 ms, up to 64 times.
+    /// The values for consumers: 1 s at first, 200 ms to 200 s, granularity 50 ms, factor up to 64.
     pub const CONSUMER: RtoConfig = RtoConfig {
         initial: Span::from_secs(1),
         min: Span::from_millis(200),
@@ -71,7 +71,7 @@ impl RttEstimate {
         RttEstimate { config, smoothed: None, backoff: 1, earlier: 1 }
     }
 
-    /// Takes a sample: the round trip of what was sent once only.
+    /// Takes a sample: the round-trip time of an Interest that was sent only once.
     #[inline]
     pub fn sample(&mut self, rtt: Span) {
         (self.backoff, self.earlier) = (1, 1);
@@ -104,14 +104,14 @@ impl RttEstimate {
         self.backed_off(self.backoff)
     }
 
-    /// How long an answer may take after the answer to a later Interest came: it is no more out of order than round
-    /// trips vary (RFC 8985 waits a quarter of one, RFC 9002 an eighth).
+    /// How long an answer may be late after the answer to a later Interest: Data arrive out of order by no more than
+    /// round-trip times vary (RFC 8985 waits a quarter of a round trip, RFC 9002 an eighth).
     pub fn overtaken(&self) -> Span {
         self.smoothed
             .map_or(self.config.initial, |(srtt, var)| srtt + (var * 4).max(srtt / 4).max(LEAST_DISORDER))
     }
 
-    /// How long nothing has to come until all that is pending may be lost: RFC 8985 waits two round trips.
+    /// How long no Data may come before all pending Interests may be lost: RFC 8985 waits two round trips.
     pub fn silence(&self) -> Span {
         self.smoothed.map_or(self.config.initial, |(srtt, _)| (srtt * 2).max(self.overtaken()))
     }
@@ -121,7 +121,7 @@ impl RttEstimate {
         self.backoff > 1
     }
 
-    /// That of what was sent before it was backed off last.
+    /// The RTO of Interests that were sent before the last backoff.
     #[inline]
     pub fn earlier_rto(&self) -> Span {
         self.backed_off(self.earlier)

@@ -88,8 +88,8 @@ impl Span {
         Span(s * NS_PER_S)
     }
 
-    /// A span of that many seconds, to the nearest nanosecond; negative and NaN give zero, and
-    /// what is too long gives [`Span::MAX`].
+    /// A span of that many seconds, to the nearest nanosecond; negative and NaN give zero, and too large values give
+    /// [`Span::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * NS_PER_S as f64 + 0.5) as u64)
@@ -127,7 +127,7 @@ impl Span {
 }
 
 impl Rate {
-    /// Nothing per second.
+    /// Zero rate.
     pub const ZERO: Rate = Rate(0);
     /// No bound.
     pub const MAX: Rate = Rate(u64::MAX);
@@ -144,8 +144,7 @@ impl Rate {
         Rate(mbps * 1_000_000)
     }
 
-    /// A rate in bit/s, rounded; negative and NaN give zero, and what is too large
-    /// [`Rate::MAX`].
+    /// A rate in bit/s, rounded; negative and NaN give zero, and too large values give [`Rate::MAX`].
     #[inline]
     pub fn from_bps_f64(bps: f64) -> Rate {
         Rate((bps + 0.5) as u64)
@@ -163,7 +162,7 @@ impl Rate {
         self.0 as f64
     }
 
-    /// How long `bits` take at this rate, rounded up; [`Span::MAX`] at rate zero.
+    /// The time that `bits` take at this rate, rounded up; [`Span::MAX`] at rate zero.
     #[inline]
     pub const fn time_for_bits(self, bits: u64) -> Span {
         if self.0 == 0 {
@@ -178,13 +177,13 @@ impl Rate {
         }
     }
 
-    /// How long `bytes` take at this rate, rounded up; [`Span::MAX`] at rate zero.
+    /// The time that `bytes` take at this rate, rounded up; [`Span::MAX`] at rate zero.
     #[inline]
     pub const fn time_for(self, bytes: Bytes) -> Span {
         self.time_for_bits(bytes.0.saturating_mul(8))
     }
 
-    /// How many bits pass in `span`, rounded down.
+    /// The number of bits that pass in `span`, rounded down.
     #[inline]
     pub const fn bits_in(self, span: Span) -> u64 {
         let bits = self.0 as u128 * span.0 as u128 / NS_PER_S as u128;
@@ -202,19 +201,19 @@ impl Bytes {
     /// Nothing.
     pub const ZERO: Bytes = Bytes(0);
 
-    /// That many bytes.
+    /// A number of bytes.
     #[inline]
     pub const fn new(bytes: u64) -> Bytes {
         Bytes(bytes)
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     #[inline]
     pub const fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// How many bits.
+    /// The number of bits.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.0.saturating_mul(8)
@@ -336,7 +335,7 @@ impl SubAssign for Bytes {
     }
 }
 
-/// A text that is not a quantity of the kind wanted; says what would be right.
+/// A text that is not a quantity of the wanted kind, with the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     given: String,
@@ -447,7 +446,7 @@ fn exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     whole.checked_mul(scale).and_then(|n| n.checked_add(below))
 }
 
-/// What is wrong with a text that [`exact`] does not read.
+/// The error of a text that [`exact`] cannot read.
 fn why(text: &str, units: &[(&str, u64)]) -> Why {
     let read = |(name, scale): &(&str, u64)| {
         let number = text.strip_suffix(name)?.trim_end().replace('_', "");

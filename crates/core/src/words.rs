@@ -18,7 +18,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
 }
 
-/// What an error says behind a word that is none of `known`: `; did you mean ...?`, or nothing if none is near.
+/// The suggestion for a word that is not in `known`: `; did you mean ...?`, or nothing if no word is near.
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"))
 }

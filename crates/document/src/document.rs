@@ -1,4 +1,4 @@
-//! The text of a document, and where in it something stands.
+//! The text of a document, and positions in it.
 
 use std::sync::Arc;
 
@@ -90,11 +90,9 @@ impl Document {
             let message = e.message().lines().collect::<Vec<_>>().join("; ");
             let help = if e.message().contains("duplicate key") {
                 let list = self.format.list;
-                format!(
-                    "a key may be given once in a table; for a list of tables write [[{list}]], not [{list}]"
-                )
+                format!("a table has each key only once; for a list of tables write [[{list}]], not [{list}]")
             } else if e.message().contains("literal") || e.message().contains("invalid") {
-                "texts and quantities stand in quotes: rate = \"10 Mb/s\"".to_owned()
+                "texts and quantities need quotes: rate = \"10 Mb/s\"".to_owned()
             } else {
                 String::new()
             };

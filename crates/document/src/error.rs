@@ -1,4 +1,4 @@
-//! What is wrong with a document, and where.
+//! Errors in a document, with their positions.
 
 use core::fmt;
 use std::sync::Arc;

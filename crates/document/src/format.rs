@@ -1,4 +1,4 @@
-//! The table of keys of a file format, and the shapes that values have.
+//! The table of keys of a file format, and the shapes of values.
 
 /// The table of keys of one kind of file.
 #[derive(Clone, Copy, Debug)]

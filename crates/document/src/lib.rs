@@ -1,4 +1,4 @@
-//! TOML documents that are checked against a table of keys, with errors that say what would be right.
+//! TOML documents that are checked against a table of keys. Errors name the correct alternatives.
 //!
 //! A [`Format`] is the table of keys that a kind of file may have. A [`Document`] is the text of one
 //! file; [`Document::tree`] reads it into a [`Table`] whose values know where they stand ([`Origin`]).

@@ -1,4 +1,4 @@
-//! Parameters of a scheme as a document gives them.
+//! Parameters of a scheme, as written in a document.
 
 use crate::document::Document;
 use crate::error::{DocumentError, Location};

@@ -148,9 +148,7 @@ impl<'a> Item<'a> {
             Some(text) => text.parse().map_err(|e: T::Err| self.error(key, value, e.to_string(), "")),
             None => {
                 let help = match value.kind {
-                    Kind::Int(_) | Kind::Float(_) => {
-                        "a quantity is a text: its number and its unit, in quotes"
-                    }
+                    Kind::Int(_) | Kind::Float(_) => "write the number and its unit in quotes",
                     _ => "",
                 };
                 let error = self.wrong_shape(key, value, shape);
@@ -311,7 +309,7 @@ impl<'a> Item<'a> {
         let span = self.span(key)?;
         if span == Span::ZERO {
             let value = self.value(key)?;
-            return Err(self.error(key, &value, "it has to be longer than nothing", ""));
+            return Err(self.error(key, &value, "the time must be longer than 0 s", ""));
         }
         Ok(span)
     }
@@ -336,7 +334,7 @@ impl<'a> Item<'a> {
 
     fn above_zero(&self, key: &str, value: &Value, rate: Rate) -> Result<Rate> {
         if rate == Rate::ZERO {
-            return Err(self.error(key, value, "a rate has to be above 0 b/s", ""));
+            return Err(self.error(key, value, "the rate must be above 0 b/s", ""));
         }
         Ok(rate)
     }

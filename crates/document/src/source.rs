@@ -1,4 +1,4 @@
-//! The sources of values: what the keys `source` say about where a number comes from.
+//! The sources of values, from the keys `source`.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn annotate_table(
         Some(Kind::Table(says)) => {
             for e in &says.0 {
                 let Some(text) = e.value.as_text() else {
-                    let message = format!("{} is not a text that says where a value comes from", e.value);
+                    let message = format!("{} is not a text that names the source of a value", e.value);
                     return Err(doc.error(e.value.origin, format!("{path}.source.{}", e.key), message, ""));
                 };
                 if &*e.key == "rest" {
@@ -58,7 +58,7 @@ fn annotate_table(
                     return Err(doc.error(
                         e.key_origin,
                         format!("{path}.source"),
-                        format!("there is no key `{}` in this table to say the source of", e.key),
+                        format!("this table has no key `{}` that could have a source", e.key),
                         format!("keys here: {}, and `rest` for all others", keys.join(", ")),
                     ));
                 }

@@ -1,4 +1,4 @@
-//! Values and tables, each with where it stands.
+//! Values and tables, each with its position.
 
 use std::sync::Arc;
 

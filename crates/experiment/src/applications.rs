@@ -1,4 +1,4 @@
-//! Consumers and producers, in the words of the core and of the accounts.
+//! Consumers and producers, in the types of the core and of the counters.
 
 use weir_core::consumer::{ConsumerConfig, REORDER_BOUND, Source};
 use weir_core::name::{HashedName, TYPE_GENERIC};

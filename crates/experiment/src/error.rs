@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, a scheme or a setup, for every world.
+//! Errors of a scenario, a scheme or a setup, for every world.
 
 use core::fmt;
 

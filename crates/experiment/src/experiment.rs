@@ -1,4 +1,4 @@
-//! The experiment: schemes, windows, nodes, links and what is measured.
+//! The experiment: schemes, windows, nodes, links and measurements.
 
 use std::collections::BTreeMap;
 

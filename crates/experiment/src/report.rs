@@ -1,4 +1,4 @@
-//! From the accounts of a run to its report.
+//! Makes the report of a run from its counters.
 
 use weir_core::seam::DropReason;
 use weir_measure::{

@@ -1,4 +1,4 @@
-//! The schemes that a scenario names, with the parameters that it gives them.
+//! Resolves the schemes that a scenario names, with their parameters.
 
 use weir_core::seam::params::Value;
 use weir_scenario::{Scenario, ScenarioError};

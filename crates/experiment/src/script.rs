@@ -1,4 +1,4 @@
-//! What changes when, while an experiment runs.
+//! The script of an experiment: its changes and their times.
 
 use weir_core::consumer::Source;
 use weir_core::units::{Rate, Span, Time};

@@ -1,4 +1,4 @@
-//! Round-trip times of Interests that leave at a steady rate, whatever comes back: the load of `tests/bench`.
+//! Round-trip times of Interests that leave at a steady rate, whether answers come or not: the load of `tests/bench`.
 //!
 //! ```text
 //! latency HOST:PORT PREFIX INTERESTS-PER-SECOND SECONDS

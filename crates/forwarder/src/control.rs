@@ -1,4 +1,4 @@
-//! What management may ask of the forwarder.
+//! The operations that management can request from the forwarder.
 
 use weir_packet::Name;
 
@@ -31,7 +31,7 @@ impl core::fmt::Display for ControlError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             ControlError::NoSuchFace => f.write_str("there is no such face"),
-            ControlError::FaceExists(face) => write!(f, "face {} is there already", face.number),
+            ControlError::FaceExists(face) => write!(f, "face {} exists already", face.number),
             ControlError::BadUri(why) | ControlError::Unsupported(why) => f.write_str(why),
             ControlError::BadProperties(why) | ControlError::Failed(why) => f.write_str(why),
             ControlError::NoSuchStrategy(known) => {

@@ -1,4 +1,4 @@
-//! The core between the faces, one round of the event loop after the other.
+//! The core between the faces, in rounds of the event loop.
 //!
 //! ```text
 //!   begin: deadlines     ready: frames in, packets to the core, its actions     end: frames out, failed faces
@@ -83,7 +83,7 @@ pub struct Engine {
 pub struct Limits {
     /// The most faces, with that of management.
     pub faces: usize,
-    /// Prefixes with routes, and so many with strategies.
+    /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
     /// Fragments of incomplete packets, for each face, bytes.
     pub reassembly_bytes: usize,

@@ -1,4 +1,4 @@
-//! Faces: what is behind each, and how they are found.
+//! Faces: their transports, and the table that finds them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! A file that grows while the forwarder runs: buffered, bounded, and its errors never anybody else's.
+//! A file that grows while the forwarder runs. It is buffered and bounded, and its errors do not affect the forwarder.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

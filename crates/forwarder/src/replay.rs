@@ -1,4 +1,4 @@
-//! A recording, run again: the core is told what it was told then, and has to answer the same.
+//! Replays a recording: the core gets the recorded inputs, and must give the same outputs.
 //!
 //! What is compared: the hashes of all actions, that no deadline comes before the node wants it, and the numbers
 //! that faces get. The first difference ends it.
@@ -31,7 +31,7 @@ impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReplayError::NoScheme(name) => {
-                write!(f, "the recording has the scheme `{name}`, which this version of weir does not know")
+                write!(f, "the recording uses the scheme `{name}`, which this version of weir does not have")
             }
             ReplayError::Parameter(why) => {
                 write!(f, "the recording does not fit this version of weir: {why}")
@@ -122,7 +122,7 @@ impl fmt::Display for Difference {
                 write!(f, "entry {entry} is a deadline at {at}, and the node's is at {wanted}")
             }
             DifferenceKind::Face(face) => {
-                write!(f, "entry {entry} at {} makes a face, and it gets the number {face}", seconds(*at))
+                write!(f, "entry {entry} at {} creates a face, which gets the number {face}", seconds(*at))
             }
             DifferenceKind::Impossible(why) => write!(f, "entry {entry} at {}: {why}", seconds(*at)),
             DifferenceKind::Damaged(why) => write!(f, "entry {entry}: {why}"),

@@ -1,4 +1,4 @@
-//! The forms of files with keys and certificates, told apart by what is in them.
+//! The formats of files with keys and certificates, detected from their content.
 //!
 //! | form | certificate | private key | who has it |
 //! |---|---|---|---|

@@ -1,4 +1,4 @@
-//! NDN keys and certificates: making, reading, writing and keeping them, and deciding whom to trust.
+//! NDN keys and certificates: creation, reading, writing, storage and trust decisions.
 //!
 //! | module | what |
 //! |---|---|

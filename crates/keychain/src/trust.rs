@@ -1,4 +1,4 @@
-//! Whether to believe a Data: a state machine without sockets, clocks or files.
+//! The decision whether to trust a Data: a state machine without sockets, clocks or files.
 //!
 //! A [`Validator`] is asked of each Data ([`Validator::check`]). It answers that the Data is valid, that it is
 //! not and why, or which certificate it wants first. Whoever asks fetches that (by prefix), hands it

@@ -402,7 +402,7 @@ pub struct RouteStatus {
 pub struct RouteFlags {
     /// Longer prefixes that have routes of their own use this one besides.
     pub child_inherit: bool,
-    /// Neither this prefix nor longer ones use routes of shorter prefixes.
+    /// This prefix and longer ones do not use routes of shorter prefixes.
     pub capture: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The NFD management protocol, as those who ask a forwarder and those who answer need it.
+//! The NFD management protocol, for clients and for forwarders.
 //!
 //! ```text
 //!   /localhost/nfd/<module>/<verb>/<ControlParameters>/<params-sha256>     command    -> ControlResponse

@@ -1,4 +1,4 @@
-//! Who made a route: numbers of the Origin field.
+//! Origins of routes: numbers of the Origin field.
 
 /// An application, for what it serves.
 pub const APP: u64 = 0;

@@ -1,4 +1,4 @@
-//! What commands say and are answered: ControlParameters and ControlResponse.
+//! The parameters of commands and responses: ControlParameters and ControlResponse.
 
 use weir_packet::tlv::{Element, Reader, put_header, put_nni_element, types};
 use weir_packet::{Name, NameRef};

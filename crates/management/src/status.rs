@@ -1,4 +1,4 @@
-//! What the forwarder says of itself: faces, tables and counters, as values.
+//! The status of a forwarder: faces, tables and counters, as values.
 //!
 //! The terms and numbers are those of the NFD management protocol.
 
@@ -40,7 +40,7 @@ pub struct FaceFlags {
     pub local_fields: bool,
     /// NDNLPv2 link reliability.
     pub reliability: bool,
-    /// Congestion marks by the length of the queue.
+    /// Mark packets while the queue is long.
     pub congestion_marking: bool,
 }
 
@@ -224,11 +224,11 @@ pub struct StrategyStatus {
 /// The content store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsInfo {
-    /// The most packets that it holds.
+    /// The capacity, packets.
     pub capacity: u64,
-    /// Whether Data are stored.
+    /// Store Data.
     pub admit: bool,
-    /// Whether Interests are answered from it.
+    /// Answer Interests from the content store.
     pub serve: bool,
     /// Packets in it.
     pub entries: u64,

@@ -1,4 +1,4 @@
-//! Accounts of the flows of a run, in any world: what each one got, over the whole run, over windows and over time.
+//! Counters of the flows of a run, in any world: over the whole run, over windows and over time.
 //!
 //! Totals only grow; an [`Interval`] (the whole run, a measuring window, the window of an expectation) keeps what
 //! they were at its beginning and end, and delays of its own. Time series are differences of totals at the ends of
@@ -23,7 +23,7 @@ const FLOWS_WITH_SERIES: usize = 2_000;
 pub struct FlowInfo {
     /// The consumer's node.
     pub consumer: String,
-    /// The prefix it fetches under.
+    /// The prefix that it fetches.
     pub prefix: String,
     /// Its group. Flows of a group follow each other.
     pub group: String,
@@ -446,7 +446,7 @@ impl FlowAccounts {
         (core::mem::take(flows), core::mem::take(classes), self.samples)
     }
 
-    /// A row a flow.
+    /// One row for each flow.
     pub fn flow_rows(&self, interval: &Interval) -> Vec<FlowRow> {
         let row = |(index, info): (usize, &FlowInfo)| {
             let totals = interval.flow(index);

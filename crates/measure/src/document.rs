@@ -1,4 +1,4 @@
-//! What a document says of itself, and its text.
+//! The head of a document, and its text.
 
 use serde::Serialize;
 

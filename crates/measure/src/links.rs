@@ -26,7 +26,7 @@ pub struct LinkTotals {
     pub bits: u64,
     /// How long it was sending.
     pub busy: Span,
-    /// Packets dropped in front of it.
+    /// Packets dropped at its queue.
     pub drops: u64,
     /// Packets that were sent.
     pub sent: u64,

@@ -1,4 +1,4 @@
-//! The document of one run: what `weir run --json` prints and `run.json` holds.
+//! The document of one run: the output of `weir run --json`, and `run.json`.
 //!
 //! Keys and their order are those of the fields below. What has no sample is `null`, never NaN.
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 /// Everything a run has measured, over the whole run and over its windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
-    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
-    /// one is added.
+    /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
+    /// when one is added.
     #[serde(default)]
     pub schema: u64,
     /// The version of Weir that made it, with the commit that it was built from.
     #[serde(default)]
     pub version: String,
-    /// The command that makes this run, without what says where results go.
+    /// The command that makes this run, without its output options.
     #[serde(default)]
     pub command: String,
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
     /// The scheme's name.
     pub scheme: String,
-    /// The variant of its parameters that the scenario names; left out for the default one.
+    /// The variant of its parameters in the scenario; left out for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// The seed all random streams come from.
     pub seed: u64,
-    /// What was changed with `--set`, as given and in that order.
+    /// The `--set` arguments, as given and in that order.
     #[serde(default)]
     pub set: Vec<String>,
     /// Simulated time, s.
@@ -35,23 +35,23 @@ pub struct RunDocument {
     pub wall_s: f64,
     /// Events handled.
     pub events: u64,
-    /// Packets put on links: each packet counts once on every link it crosses.
+    /// Packets sent on links: each packet counts once for every link that it crosses.
     pub packet_hops: u64,
-    /// A row a flow.
+    /// One row for each flow.
     pub flows: Vec<FlowRow>,
-    /// A row a class.
+    /// One row for each class.
     pub classes: Vec<ClassRow>,
-    /// A row a group of flows.
+    /// One row for each group of flows.
     #[serde(default)]
     pub groups: Vec<GroupRow>,
-    /// A row a link and direction.
+    /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
     /// The same rows over parts of the run.
     pub windows: Vec<WindowRow>,
-    /// What theory says is best over the whole run, where the run has no window; `None` where that is not known.
+    /// The optimum over the whole run, if the run has no window; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,
-    /// What the scenario states should come out, beside what did.
+    /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
 }
 
@@ -60,20 +60,20 @@ pub struct RunDocument {
 pub struct FlowRow {
     /// The consumer's node.
     pub consumer: String,
-    /// The prefix it fetches under.
+    /// The prefix that it fetches.
     pub prefix: String,
-    /// The group it is of: the name of its `[[flow]]` table.
+    /// Its group: the name of its `[[flow]]` table.
     #[serde(default)]
     pub group: String,
     /// Its service class.
     pub class: String,
     /// Data content delivered to the application, bit/s.
     pub goodput_bps: f64,
-    /// From the first sending of an Interest to its Data.
+    /// From the first transmission of an Interest to its Data.
     pub delay_ms: DelayMs,
     /// Data packets dropped in the network.
     pub lost: u64,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -106,17 +106,17 @@ pub struct GroupRow {
 pub struct TrafficFigures {
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: f64,
-    /// From the first sending of an Interest to its Data, over all their Data.
+    /// From the first transmission of an Interest to its Data, over all their Data.
     pub delay_ms: DelayMs,
     /// Data packets dropped in the network.
     pub lost: u64,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// When the last of the flows was done, s after its start; `None` unless all are.
+    /// Completion time of the last flow, s after its start; `None` unless all completed.
     pub completion_s: Option<f64>,
-    /// Mean over the flows of the time that each took, s; `None` unless all are done.
+    /// Mean completion time of the flows, s; `None` unless all completed.
     #[serde(default)]
     pub completion_mean_s: Option<f64>,
 }
@@ -143,11 +143,11 @@ pub struct LinkRow {
     pub to: String,
     /// Its rate, bit/s.
     pub rate_bps: f64,
-    /// The part of its time it was sending, 0 to 1.
+    /// The share of time in which it was sending, 0 to 1.
     pub utilisation: f64,
-    /// Packets dropped in front of it.
+    /// Packets dropped at its queue.
     pub drops: u64,
-    /// Queueing delay in front of it; what the node's strategy held waited for the link that it left by.
+    /// Queueing delay of the link; packets that the node's strategy held count for their outgoing link.
     pub queue_ms: QueueMs,
 }
 
@@ -167,16 +167,16 @@ pub struct WindowRow {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// A row a flow.
+    /// One row for each flow.
     pub flows: Vec<FlowRow>,
-    /// A row a class.
+    /// One row for each class.
     pub classes: Vec<ClassRow>,
-    /// A row a group of flows.
+    /// One row for each group of flows.
     #[serde(default)]
     pub groups: Vec<GroupRow>,
-    /// A row a link and direction.
+    /// One row for each direction of each link.
     pub links: Vec<LinkRow>,
-    /// What theory says is best, and how far the flows are from it; `None` where that is not known.
+    /// The optimum and the flows' distance from it; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<OptimumRow>,
 }
@@ -184,13 +184,13 @@ pub struct WindowRow {
 /// The best allocation over a window, whatever the scheme, and how far the flows are from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OptimumRow {
-    /// Which allocation is best, such as `link-fair`.
+    /// The objective, such as `link-fair`.
     pub objective: String,
-    /// The part of links' rates that it may use, 0 to 1.
+    /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
-    /// A row a flow, in the order of the window's flows.
+    /// One row for each flow, in the order of the window's flows.
     pub flows: Vec<OptimumFlowRow>,
-    /// How far from it the flows are.
+    /// The distance of the flows from it.
     pub distance: DistanceRow,
 }
 
@@ -199,7 +199,7 @@ pub struct OptimumRow {
 pub struct OptimumFlowRow {
     /// The consumer's node.
     pub consumer: String,
-    /// The prefix it fetches under.
+    /// The prefix that it fetches.
     pub prefix: String,
     /// Its service class.
     pub class: String,
@@ -211,45 +211,45 @@ pub struct OptimumFlowRow {
 /// flow should get anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistanceRow {
-    /// Mean of their absolute values.
+    /// Mean of the absolute distances.
     pub mean: Option<f64>,
     /// The largest of these.
     pub largest: Option<f64>,
-    /// Of the flow that is furthest below its optimum, or least above: negative below.
+    /// The flow that is furthest below its optimum, or least above: negative below.
     #[serde(default)]
     pub lowest: Option<f64>,
-    /// Of the flow that is furthest above, or least below.
+    /// The flow that is furthest above, or least below.
     #[serde(default)]
     pub highest: Option<f64>,
-    /// The part of the flows that are within 5 %.
+    /// The share of the flows within 5 %.
     pub within_5_percent: Option<f64>,
 }
 
 /// One statement of the scenario's source, checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectationRow {
-    /// What is measured, in words, such as `goodput of class EF, 20 s to 120 s`.
+    /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
     pub what: String,
-    /// Where it is stated, such as `paper, section V-B`.
+    /// The place of the statement, such as `paper, section V-B`.
     pub source: String,
     /// Unit of its values, which is that of the metric: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     #[serde(default)]
     pub unit: String,
-    /// What is stated there; `None` where it is how the scheme compares with others.
+    /// The stated value; `None` for a comparison with other schemes.
     pub stated: Option<f64>,
-    /// What this run measured; `None` if there was nothing to measure.
+    /// The measured value; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// How far `measured` may be from `stated`, or beyond it where that is a bound; a part of
-    /// `stated`, and absolute where that is zero.
+    /// Allowed difference of `measured` from `stated`, or beyond `stated` if that is a bound; relative to `stated`, or
+    /// absolute if that is zero.
     pub tolerance: f64,
-    /// How the two should relate: `measured` is near `stated`, not above it, or not below it, by
-    /// no more than the tolerance; or it is more or less than under each of the schemes of `than`.
+    /// The required relation, within the tolerance: `measured` is near `stated`, not above it, or not below it; or it
+    /// is more or less than under each of the schemes of `than`.
     #[serde(default)]
     pub bound: Bound,
-    /// The schemes that it is compared with; left out where a number is stated.
+    /// The schemes that it is compared with; left out if a number is stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub than: Vec<String>,
-    /// Whether they do; `None` of a comparison, which one run cannot tell.
+    /// Whether they hold; `None` for a comparison, which one run cannot decide.
     pub holds: Option<bool>,
 }
 
@@ -278,6 +278,6 @@ pub struct Estimate {
     /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
     /// the seed changes nothing.
     pub ci95: Option<f64>,
-    /// In how many seeds there was something to measure.
+    /// The number of seeds with a measured value.
     pub n: u64,
 }

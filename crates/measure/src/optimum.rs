@@ -1,4 +1,4 @@
-//! How far a run is from the optimum.
+//! The distance of a run from the optimum.
 
 use crate::model::{DistanceRow, FlowRow, OptimumFlowRow, OptimumRow};
 

@@ -1,5 +1,4 @@
-//! What a run measured over time, and the network it ran on: the input of the report and of the
-//! Parquet tables.
+//! The time series of a run, and its network: the input of the report and of the Parquet tables.
 //!
 //! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
 //! vectors are made with room for a whole run, so that filling them allocates nothing.
@@ -53,7 +52,7 @@ pub struct FlowSeries {
     pub sent_rate: Vec<f32>,
     /// Data packets dropped in the network.
     pub lost: Vec<u32>,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: Vec<u32>,
 }
 
@@ -68,7 +67,7 @@ pub struct FlowSample {
     pub sent_rate: f32,
     /// Data packets dropped in the network.
     pub lost: u32,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: u32,
 }
 
@@ -83,7 +82,7 @@ pub struct ClassSeries {
     pub delay_ms: Vec<f32>,
     /// Data packets dropped in the network.
     pub lost: Vec<u32>,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: Vec<u32>,
 }
 
@@ -92,13 +91,13 @@ pub struct ClassSeries {
 pub struct LinkSeries {
     /// Bits put on the link, bit/s.
     pub throughput_bps: Vec<f32>,
-    /// The part of the step in which it was sending, 0 to 1.
+    /// The share of the step in which it was sending, 0 to 1.
     pub utilisation: Vec<f32>,
     /// Packets in the queue, mean over the step.
     pub queue_packets: Vec<f32>,
     /// Mean queueing delay of the packets sent in the step, ms; NaN without any.
     pub queue_ms: Vec<f32>,
-    /// Packets dropped in front of it.
+    /// Packets dropped at its queue.
     pub drops: Vec<u32>,
 }
 
@@ -107,13 +106,13 @@ pub struct LinkSeries {
 pub struct LinkSample {
     /// Bits put on the link, bit/s.
     pub throughput_bps: f32,
-    /// The part of the step in which it was sending, 0 to 1.
+    /// The share of the step in which it was sending, 0 to 1.
     pub utilisation: f32,
     /// Packets in the queue, mean over the step.
     pub queue_packets: f32,
     /// Mean queueing delay of the packets sent in the step, ms; `None` without any.
     pub queue_ms: Option<f32>,
-    /// Packets dropped in front of it.
+    /// Packets dropped at its queue.
     pub drops: u32,
 }
 

@@ -1,4 +1,4 @@
-//! IEEE 802.11a on the air: how long frames and the gaps between them are.
+//! The physical layer of IEEE 802.11a: the lengths of frames and of the gaps between them.
 //!
 //! IEEE Std 802.11-1999 and its amendment 802.11a-1999 (clause 17), as in IEEE Std 802.11-2020.
 

@@ -1,4 +1,4 @@
-//! What a medium carries when every station always has something to send.
+//! The capacity of a medium on which every station always has a frame to send.
 //!
 //! G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
 //! 18(3), 2000, with a retry limit as in H. Wu et al., "Performance of Reliable Transport Protocol over

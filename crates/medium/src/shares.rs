@@ -1,4 +1,4 @@
-//! How much each direction of a medium may count on: the rate that faces are told.
+//! The rate that each direction of a medium may expect: the rate that faces are told.
 //!
 //! A link of its own has a rate; on a shared medium no fixed number is right. Frames cost air time
 //! beyond their bits, Interests and Data of all directions pay from the same air, and nobody knows

@@ -1,4 +1,4 @@
-//! The clock of this world, and a timer that is finer than the event loop's.
+//! The clock of this world, and a timer with a finer resolution than the event loop's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -1,4 +1,4 @@
-//! Between the bytes of packets and the core's packets.
+//! Conversion between the bytes of packets and the core's packets.
 //!
 //! A packet keeps the bytes that it came in, so what was signed leaves as it arrived. Only what hops
 //! may change is changed: the link header around it, and in an Interest the hop limit and the nonce.

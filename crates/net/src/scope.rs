@@ -1,4 +1,4 @@
-//! What kind of link is behind a socket.
+//! The kind of link behind a socket.
 
 /// Whether what is at the other end of a face is on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Face URIs: how the ends of faces are written.
+//! Face URIs: the addresses of the ends of faces.
 //!
 //! ```text
 //!   udp4://192.0.2.1:6363   tcp6://[2001:db8::1]:6363   udp6://[fe80::1%eth0]:6363   ws://192.0.2.1:9696

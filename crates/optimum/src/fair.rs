@@ -1,4 +1,4 @@
-//! What fair scheduling at every link gives: the allocation that schedulers can enforce hop by hop.
+//! The result of fair scheduling at every link: the allocation that schedulers can enforce hop by hop.
 //!
 //! Each link is divided by the [policy](crate::policy) among the streams that want Data by it; a stream
 //! counts once at a link, however many ways lead there. Of the shares that it has along its routes each

@@ -1,6 +1,5 @@
-//! What the network as a whole allows, by convex programs: the maximum flow, weighted max-min fairness and
-//! proportional fairness over all routes at once. No scheduler can see this far; it is what to compare
-//! with.
+//! The optimum of the whole network, by convex programs: the maximum flow, weighted max-min fairness and proportional
+//! fairness over all routes at once. No scheduler knows the whole network; this is a reference for comparison.
 //!
 //! Max-min fairness takes the Interests as given, and repeats with those that come out: a flow is not to
 //! be held down because its Interests cross a link that others fill with Data.

@@ -1,4 +1,4 @@
-//! What theory says is the best steady allocation for a scenario, whatever the scheme.
+//! The best steady allocation for a scenario according to theory, independent of the scheme.
 //!
 //! | objective | what it maximises | how |
 //! |---|---|---|

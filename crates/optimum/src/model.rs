@@ -1,4 +1,4 @@
-//! The convex program of a network: rates of flows, what comes by each path, and the bounds of links.
+//! The convex program of a network: rates of flows, rates on each path, and the limits of links.
 //!
 //! Of a stream with several consumers an arc carries one copy: its load is the largest of theirs. On each
 //! channel

@@ -1,5 +1,5 @@
-//! What of a scenario matters for its rates: who asks for what, by which links it can come, and how
-//! much room they have at a time.
+//! The parts of a scenario that determine its rates: the demands of consumers, the links of their paths, and the
+//! capacities over time.
 
 use std::collections::BTreeMap;
 use weir_core::seam::SharingPolicy;

@@ -1,4 +1,4 @@
-//! What an optimum says, and why there may be none.
+//! The result of an optimum, and the reasons why there may be none.
 
 use core::fmt;
 

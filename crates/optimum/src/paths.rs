@@ -1,5 +1,5 @@
-//! One consumer on its routes: the most that it can get when each link has a share for it, how that is
-//! split between next hops, and what keeps it from more.
+//! One consumer on its routes: its largest rate when each link has a share for it, the split between next hops, and
+//! its bottlenecks.
 
 use crate::network::Stream;
 

@@ -1,5 +1,4 @@
-//! How one link is divided among those that want it: classes by priority and weight, flows of a
-//! class by weights.
+//! The division of one link among its flows: classes by priority and weight, flows of a class by weights.
 //!
 //! ```text
 //!   K, what Interests leave ──┬─ CS7  ≤ δ·K   ┐

@@ -1,4 +1,4 @@
-//! Convex programs: linear ones, and such with logarithms in what is maximised, for the solver library.
+//! Convex programs for the solver library: linear ones, and those with logarithms in the objective.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};

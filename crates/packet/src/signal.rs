@@ -1,4 +1,4 @@
-//! Hop-by-hop signals: what schemes tell their neighbours.
+//! Hop-by-hop signals: the fields with which schemes inform their neighbours.
 //!
 //! Each signal is an NDNLPv2 header field with a NonNegativeInteger value: outside the signed
 //! packet, rewritable by every router. Their type numbers lie in 800 to 959 and are multiples of

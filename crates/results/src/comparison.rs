@@ -1,4 +1,4 @@
-//! Schemes side by side: figures of many runs as means over their seeds.
+//! Comparison of schemes: figures of many runs as means over their seeds.
 
 use crate::format::{self, Quantity, rate};
 use crate::model::{

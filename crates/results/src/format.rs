@@ -1,4 +1,4 @@
-//! Numbers as a person reads them, in the terminal and in the report.
+//! Numbers in readable form, for the terminal and the report.
 
 use weir_measure::{Bound, Estimate, ExpectationRow};
 

@@ -1,4 +1,4 @@
-//! The matrix: schemes by scenarios, with one of five figures at a time, and what it shows in sentences.
+//! The matrix: schemes by scenarios, with one of five figures at a time, and its summary in sentences.
 //!
 //! A figure of a run is the mean over its measuring windows by their lengths, or that of the whole run where there are
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.

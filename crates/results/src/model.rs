@@ -9,29 +9,29 @@ use weir_measure::{Bound, Estimate};
 /// Schemes side by side: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonDocument {
-    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
-    /// one is added.
+    /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
+    /// when one is added.
     #[serde(default)]
     pub schema: u64,
     /// The version of Weir that made it, with the commit that it was built from.
     #[serde(default)]
     pub version: String,
-    /// The command that makes it, without what says where results go.
+    /// The command that makes it, without its output options.
     #[serde(default)]
     pub command: String,
     /// The scenario's name, or the path of its file.
     pub scenario: String,
     /// Title of the scenario.
     pub title: String,
-    /// What was changed with `--set`, as given and in that order.
+    /// The `--set` arguments, as given and in that order.
     pub set: Vec<String>,
     /// Simulated time of each run, s.
     pub simulated_s: f64,
     /// The seeds that each scheme ran with.
     pub seeds: Vec<u64>,
-    /// A row a scheme that is compared, in the order of the command.
+    /// One row for each compared scheme, in the order of the command.
     pub schemes: Vec<ComparedScheme>,
-    /// Their figures: over the whole run first, then over each measuring window.
+    /// Figures: over the whole run first, then over each measuring window.
     pub periods: Vec<PeriodRow>,
 }
 
@@ -40,11 +40,10 @@ pub struct ComparisonDocument {
 pub struct ComparedScheme {
     /// Name of the scheme.
     pub scheme: String,
-    /// The variant of its parameters that the scenario names; left out for the default one.
+    /// The variant of its parameters in the scenario; left out for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// The report of its run with the first seed, from the folder of this document; `None` if none was
-    /// written.
+    /// The report of its run with the first seed, relative to this document's folder; `None` if none was written.
     pub report: Option<String>,
 }
 
@@ -55,13 +54,13 @@ pub struct PeriodRow {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// Of classes.
+    /// For each class.
     pub classes: Vec<TrafficComparison>,
-    /// Of groups of flows, those of one `[[flow]]` table.
+    /// For each group of flows, those of one `[[flow]]` table.
     pub groups: Vec<TrafficComparison>,
-    /// Of each direction of links.
+    /// For each direction of each link.
     pub links: Vec<LinkComparison>,
-    /// How far each scheme is from the optimum; empty where that is not known.
+    /// The distance of each scheme from the optimum; empty if the optimum is not known.
     #[serde(default)]
     pub distances: Vec<DistanceComparison>,
 }
@@ -71,7 +70,7 @@ pub struct PeriodRow {
 pub struct DistanceComparison {
     /// Name of the scheme.
     pub scheme: String,
-    /// Which allocation is best.
+    /// The objective.
     pub objective: String,
     /// How far the goodputs of its flows are from the optimum's.
     #[serde(flatten)]
@@ -83,15 +82,15 @@ pub struct DistanceComparison {
 pub struct DistanceEstimates {
     /// Mean over the flows.
     pub mean: Option<Estimate>,
-    /// That of the flow that is furthest away.
+    /// The largest distance of a flow.
     pub largest: Option<Estimate>,
-    /// Of the flow that is furthest below, or least above: negative below.
+    /// The flow that is furthest below, or least above: negative below.
     #[serde(default)]
     pub lowest: Option<Estimate>,
-    /// Of the flow that is furthest above, or least below.
+    /// The flow that is furthest above, or least below.
     #[serde(default)]
     pub highest: Option<Estimate>,
-    /// The part of the flows that are within 5 %.
+    /// The share of the flows within 5 %.
     pub within_5_percent: Option<Estimate>,
 }
 
@@ -104,17 +103,17 @@ pub struct TrafficComparison {
     pub scheme: String,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: Option<Estimate>,
-    /// From the first sending of an Interest to its Data, ms.
+    /// From the first transmission of an Interest to its Data, ms.
     pub delay_ms: DelayEstimates,
     /// Data packets dropped in the network.
     pub lost: Option<Estimate>,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: Option<Estimate>,
     /// Jain's fairness index over the goodputs of its flows, 0 to 1; `None` with fewer than two.
     pub jain: Option<Estimate>,
-    /// When its last flow was done, s after the flow's start; over the seeds in which all were.
+    /// Completion time of its last flow, s after that flow's start; over the seeds in which all completed.
     pub completion_s: Option<Estimate>,
-    /// Mean over its flows of the time that each took, s; over the seeds in which all were done.
+    /// Mean completion time of its flows, s; over the seeds in which all completed.
     #[serde(default)]
     pub completion_mean_s: Option<Estimate>,
 }
@@ -130,11 +129,11 @@ pub struct LinkComparison {
     pub scheme: String,
     /// Its rate, bit/s.
     pub rate_bps: f64,
-    /// The part of its time it was sending, 0 to 1.
+    /// The share of time in which it was sending, 0 to 1.
     pub utilisation: Option<Estimate>,
-    /// Packets dropped in front of it.
+    /// Packets dropped at its queue.
     pub drops: Option<Estimate>,
-    /// Queueing delay in front of it, ms.
+    /// Queueing delay of the link, ms.
     pub queue_ms: DelayEstimates,
 }
 
@@ -150,21 +149,21 @@ pub struct DelayEstimates {
 /// Schemes on several scenarios, each at every point of its axes: means over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryDocument {
-    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
-    /// one is added.
+    /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
+    /// when one is added.
     #[serde(default)]
     pub schema: u64,
     /// The version of Weir that made it, with the commit that it was built from.
     #[serde(default)]
     pub version: String,
-    /// The command that makes it, without what says where results go.
+    /// The command that makes it, without its output options.
     #[serde(default)]
     pub command: String,
     /// The seeds that each scheme ran with.
     pub seeds: Vec<u64>,
     /// Names of the schemes that are compared, in the order of the command.
     pub schemes: Vec<String>,
-    /// A row a scenario.
+    /// One row for each scenario.
     pub scenarios: Vec<SummaryScenario>,
 }
 
@@ -175,18 +174,18 @@ pub struct SummaryScenario {
     pub scenario: String,
     /// Title of the scenario.
     pub title: String,
-    /// Where it comes from: paper, section, figure.
+    /// The source: paper, section, figure.
     pub source: String,
-    /// The schemes that some of its flows run, whichever is compared; empty for most scenarios.
+    /// The fixed schemes of some of its flows, whichever scheme is compared; empty for most scenarios.
     pub others: Vec<String>,
-    /// The schemes for which it names a variant of their parameters, each with that: `pcon (qsccp)`; left out
-    /// where there are none.
+    /// The schemes with a variant of their parameters, each with its variant: `pcon (qsccp)`; left out if there are
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// Its page with all of its tables, from the folder of this document; `None` if none was written.
+    /// The page with all of its tables, relative to this document's folder; `None` if none was written.
     #[serde(default)]
     pub page: Option<String>,
-    /// Its column of the matrix: a row a scheme, in the order of `schemes`, with the means over the points.
+    /// Its column of the matrix: one row for each scheme, in the order of `schemes`, with the means over the points.
     #[serde(default)]
     pub matrix: Vec<MatrixRow>,
     /// Each point of its axes; one for a scenario without axes.
@@ -199,31 +198,31 @@ pub struct SummaryScenario {
 pub struct MatrixRow {
     /// Name of the scheme.
     pub scheme: String,
-    /// The part of the optimum that flows have: the sum of their goodputs, each up to what the flow has in the optimum, over
-    /// the sum of these; the mean over the windows, by their lengths.
+    /// Share of the optimum: the sum of the flows' goodputs, each up to that in the optimum, divided by the sum of the
+    /// goodputs in the optimum; the mean over the windows, weighted by their lengths.
     pub share: MatrixFigure,
-    /// Jain's fairness index of the flows' goodputs, each as a part of what the flow has in the optimum; the same mean.
+    /// Jain's fairness index over the ratios of each flow's goodput to that in the optimum; the same mean.
     pub jain: MatrixFigure,
     /// Mean delay as a multiple of the propagation delay to the nearest producer and back, over the flows by their
     /// goodputs; the same mean.
     pub delay_over_propagation: MatrixFigure,
-    /// Data dropped in the network, as a part of these and those that were delivered; the same mean.
+    /// Data dropped in the network, divided by dropped and delivered Data; the same mean.
     pub lost: MatrixFigure,
-    /// When goodputs had settled after a change, s; the mean over the changes that are asked about.
+    /// Time until goodputs settled after a change, s; the mean over the changes.
     pub settle_s: MatrixFigure,
 }
 
 /// A figure of the matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MatrixFigure {
-    /// The mean over the points and seeds, with its interval over the seeds; `None` where nothing is known.
+    /// The mean over the points and seeds, with its confidence interval over the seeds; `None` if there is no value.
     pub measured: Option<Estimate>,
-    /// In each seed, in their order, the mean over the points.
+    /// For each seed, in their order, the mean over the points.
     pub values: Vec<Option<f64>>,
-    /// The point of the axes where it is worst; `None` at a point, and where there is one alone.
+    /// The worst point of the axes; `None` for a single point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst: Option<WorstPoint>,
-    /// Why nothing is known, in words; left out where something is.
+    /// The reason for a missing value, in words; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -231,7 +230,7 @@ pub struct MatrixFigure {
 /// The point of a scenario's axes where a figure is worst.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorstPoint {
-    /// What picks it with `--set`.
+    /// The `--set` arguments that select it.
     pub set: Vec<String>,
     /// The mean over the seeds there.
     pub mean: f64,
@@ -240,17 +239,16 @@ pub struct WorstPoint {
 /// A scenario at one point of its axes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryPoint {
-    /// What picks it with `--set`, such as `axis.delay=5 ms`; empty for a scenario without axes.
+    /// The `--set` arguments that select it, such as `axis.delay=5 ms`; empty for a scenario without axes.
     pub set: Vec<String>,
-    /// The page that compares the schemes here alone, from the folder of this document; `None` if none was
-    /// written.
+    /// The page that compares the schemes only here, relative to this document's folder; `None` if none was written.
     pub page: Option<String>,
     /// The schemes that could not run here.
     pub left_out: Vec<LeftOutRow>,
-    /// What the matrix is made of: a row a scheme that ran.
+    /// The rows of the matrix: one for each scheme that ran.
     #[serde(default)]
     pub matrix: Vec<MatrixRow>,
-    /// Figures over the whole run first, unless a window is as long, then over each measuring window.
+    /// Figures over the whole run first, unless a window has the same length, then over each measuring window.
     pub periods: Vec<SummaryPeriod>,
 }
 
@@ -259,7 +257,7 @@ pub struct SummaryPoint {
 pub struct LeftOutRow {
     /// Name of the scheme.
     pub scheme: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub why: String,
 }
 
@@ -270,9 +268,9 @@ pub struct SummaryPeriod {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// What all flows would have together in the best allocation, bit/s; `None` where that is not known.
+    /// The sum of the goodputs in the optimum, bit/s; `None` if the optimum is not known.
     pub optimum_bps: Option<f64>,
-    /// A row a scheme.
+    /// One row for each scheme.
     pub rows: Vec<SummaryRow>,
 }
 
@@ -283,47 +281,45 @@ pub struct SummaryRow {
     pub scheme: String,
     /// Data content delivered to applications, bit/s.
     pub goodput_bps: Option<Estimate>,
-    /// Mean goodput of the flows that run the scheme, as a part of that of the flows that run one of their own;
-    /// `None` without such flows.
+    /// Mean goodput of the flows that run the scheme, divided by that of the flows with a fixed scheme; `None` without
+    /// such flows.
     pub ratio: Option<Estimate>,
-    /// Mean utilisation, 0 to 1, of the bottleneck links of the optimum; `None` where that is not
-    /// known.
+    /// Mean utilisation, 0 to 1, of the bottleneck links of the optimum; `None` if the optimum is not known.
     pub utilisation: Option<Estimate>,
-    /// Jain's fairness index, 0 to 1, of the flows' goodputs, each as a part of what the flow has in the optimum;
-    /// `None` where that is not known, or of fewer than two.
+    /// Jain's fairness index, 0 to 1, over the ratios of each flow's goodput to that in the optimum; `None` if the
+    /// optimum is not known, or with fewer than two flows.
     pub jain: Option<Estimate>,
-    /// From the first sending of an Interest to its Data, ms. The mean is over the classes, each with the weight
-    /// of its goodput, the 99th percentile that of the class where it is largest.
+    /// From the first transmission of an Interest to its Data, ms. The mean is over the classes, weighted by their
+    /// goodputs; the 99th percentile is that of the class with the largest.
     pub delay_ms: DelayEstimates,
     /// Data packets dropped in the network.
     pub lost: Option<Estimate>,
-    /// Interests sent again.
+    /// Retransmitted Interests.
     pub retransmitted: Option<Estimate>,
-    /// Mean over the flows of the time that each took, s; over the seeds in which all were done.
+    /// Mean completion time of the flows, s; over the seeds in which all completed.
     pub completion_mean_s: Option<Estimate>,
-    /// When the last flow was done, s after its start; over the seeds in which all were.
+    /// Completion time of the last flow, s after its start; over the seeds in which all completed.
     pub completion_s: Option<Estimate>,
-    /// After which time the goodputs that the scenario says something about have settled, the last of them, s;
-    /// `None` where it says nothing.
+    /// Time until the last of the goodputs with an expectation has settled, s; `None` without such an expectation.
     pub settle_s: Option<Estimate>,
 }
 
 /// What papers state, beside what was measured over several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReproductionDocument {
-    /// Which shape of the document this is, now 1: it goes up when a key goes or changes its meaning, not when
-    /// one is added.
+    /// The version of the document's format, now 1. It increases when a key is removed or changes its meaning, not
+    /// when one is added.
     #[serde(default)]
     pub schema: u64,
     /// The version of Weir that made it, with the commit that it was built from.
     #[serde(default)]
     pub version: String,
-    /// The command that makes it, without what says where results go.
+    /// The command that makes it, without its output options.
     #[serde(default)]
     pub command: String,
     /// The seeds that every case ran with.
     pub seeds: Vec<u64>,
-    /// A row an experiment.
+    /// One row for each experiment.
     pub experiments: Vec<ExperimentRow>,
 }
 
@@ -335,25 +331,24 @@ pub struct ExperimentRow {
     pub scenario: String,
     /// Title of the scenario.
     pub title: String,
-    /// Where it comes from: paper, section, figure.
+    /// The source: paper, section, figure.
     pub source: String,
-    /// A row a point and scheme.
+    /// One row for each point and scheme.
     pub cases: Vec<CaseRow>,
 }
 
 /// An experiment at one point of its axes, under one scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseRow {
-    /// What picks the point with `--set`, such as `axis.ratio=0.4`; empty for an experiment without axes.
+    /// The `--set` arguments that select the point, such as `axis.ratio=0.4`; empty for an experiment without axes.
     pub set: Vec<String>,
     /// Name of the scheme.
     pub scheme: String,
-    /// The report of the run with the first seed, from the folder of this document; `None` if none was
-    /// written.
+    /// The report of the run with the first seed, relative to this document's folder; `None` if none was written.
     pub report: Option<String>,
-    /// What is stated about the case, by the paper and by others.
+    /// The statements about the case, from the paper and other sources.
     pub statements: Vec<StatementRow>,
-    /// What theory says is best, and how far the runs are from it; `None` where that is not known.
+    /// The optimum and the runs' distance from it; `None` if it is not known.
     #[serde(default)]
     pub optimum: Option<CaseOptimumRow>,
 }
@@ -361,13 +356,13 @@ pub struct CaseRow {
 /// The best allocation for a case, whatever the scheme, and how far its runs are from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseOptimumRow {
-    /// Which allocation is best, such as `link-fair`.
+    /// The objective, such as `link-fair`.
     pub objective: String,
-    /// The part of links' rates that it may use, 0 to 1.
+    /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
-    /// A row a measuring window of the scenario, or one for the whole run where it has none.
+    /// One row for each measuring window of the scenario, or one for the whole run if it has none.
     pub windows: Vec<WindowDistanceRow>,
-    /// What it does not know of the scenario, in words; empty if nothing.
+    /// Features of the scenario that it ignores, in words; empty if none.
     #[serde(default)]
     pub note: String,
 }
@@ -387,33 +382,33 @@ pub struct WindowDistanceRow {
 /// One statement, checked in every seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatementRow {
-    /// Who states it, the first word of the source: `paper`, `files`, `theory`, `assumed`.
+    /// The first word of the source: `paper`, `files`, `theory`, `assumed`.
     pub kind: String,
-    /// What is measured, in words, such as `goodput of class EF, 20 s to 120 s`.
+    /// The measured quantity in words, such as `goodput of class EF, 20 s to 120 s`.
     pub what: String,
-    /// Where it is stated.
+    /// The place of the statement.
     pub source: String,
     /// Unit of all its values: `bit/s`, `ms`, `s`, `packets`, `flows`, or `1` for ratios.
     pub unit: String,
-    /// What is stated there; `None` where it is how the scheme compares with others.
+    /// The stated value; `None` for a comparison with other schemes.
     pub stated: Option<f64>,
-    /// As that of an expectation.
+    /// As in an expectation.
     pub tolerance: f64,
-    /// As that of an expectation.
+    /// As in an expectation.
     pub bound: Bound,
-    /// What was measured under the schemes that it is compared with; empty where a number is stated.
+    /// The values measured under the schemes that it is compared with; empty if a number is stated.
     #[serde(default)]
     pub than: Vec<OtherSchemeRow>,
-    /// What the scenario derives from theory for the same figure; empty where it does not.
+    /// The scenario's theoretical values for the same figure; empty without them.
     pub theory: Vec<TheoryRow>,
-    /// What the figure is in the optimum of the case; `None` where that does not say.
+    /// The figure in the optimum of the case; `None` if the optimum does not have it.
     #[serde(default)]
     pub optimum: Option<f64>,
-    /// What was measured.
+    /// The measured value.
     pub measured: Option<Estimate>,
-    /// What was measured in each seed, in their order; `None` where there was nothing to measure.
+    /// The measured value for each seed, in their order; `None` if there was nothing to measure.
     pub values: Vec<Option<f64>>,
-    /// In how many seeds it holds.
+    /// The number of seeds in which it holds.
     pub held: u64,
     /// Whether it holds in all of them.
     pub holds: bool,
@@ -424,20 +419,20 @@ pub struct StatementRow {
 pub struct OtherSchemeRow {
     /// The scheme.
     pub scheme: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: Option<Estimate>,
-    /// What was measured in each seed, in their order; `None` where there was nothing to measure.
+    /// The measured value for each seed, in their order; `None` if there was nothing to measure.
     pub values: Vec<Option<f64>>,
 }
 
 /// What theory allows for a figure, as the scenario derives it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TheoryRow {
-    /// Its value, or the bound of it.
+    /// Its value or bound.
     pub value: f64,
     /// Which of these.
     pub bound: Bound,
-    /// How it comes about.
+    /// Its parts.
     pub source: String,
 }
 
@@ -448,17 +443,17 @@ pub struct OptimumDocument {
     pub scenario: String,
     /// Title of the scenario.
     pub title: String,
-    /// What was changed with `--set`, as given and in that order.
+    /// The `--set` arguments, as given and in that order.
     pub set: Vec<String>,
-    /// Which allocation is best: `link-fair`, `max-min`, `proportional` or `max-flow`.
+    /// The objective: `link-fair`, `max-min`, `proportional` or `max-flow`.
     pub objective: String,
-    /// The part of links' rates that may be used, 0 to 1.
+    /// The usable part of the links' rates, 0 to 1.
     pub utilisation: f64,
     /// Each window.
     pub windows: Vec<OptimumWindowRow>,
-    /// When each flow that has an amount would have fetched it.
+    /// The time at which each flow with an amount would have completed.
     pub completions: Vec<OptimumCompletionRow>,
-    /// What was left out, in words.
+    /// The parts that were left out, in words.
     pub notes: Vec<String>,
 }
 
@@ -469,13 +464,13 @@ pub struct OptimumWindowRow {
     pub from_s: f64,
     /// Its end, s.
     pub to_s: f64,
-    /// In how many pieces it falls, in which nothing changes.
+    /// The number of periods in which nothing changes.
     pub pieces: u64,
-    /// Whether rates are exact; if not, they may be off by a thousandth or so.
+    /// Whether rates are exact; if not, the error is about a thousandth.
     pub exact: bool,
-    /// A row a flow.
+    /// One row for each flow.
     pub flows: Vec<BestFlowRow>,
-    /// A row a link and direction.
+    /// One row for each direction of each link.
     pub links: Vec<BestLinkRow>,
     /// The bottleneck links, those with the smallest rates first.
     pub bottlenecks: Vec<BottleneckRow>,
@@ -486,7 +481,7 @@ pub struct OptimumWindowRow {
 pub struct BestFlowRow {
     /// The consumer's node.
     pub consumer: String,
-    /// The prefix it fetches under.
+    /// The prefix that it fetches.
     pub prefix: String,
     /// Its service class.
     pub class: String,
@@ -494,21 +489,20 @@ pub struct BestFlowRow {
     pub rate_bps: f64,
     /// Their content, bit/s.
     pub goodput_bps: f64,
-    /// What it would get under max-min fairness over all routes at once, all bits; `None` where that was not
-    /// computed.
+    /// Its rate under max-min fairness over all routes at once, all bits; `None` if not computed.
     pub max_min_bps: Option<f64>,
-    /// What it could get if it were alone: the maximum flow over its routes, all bits.
+    /// Its rate if it were the only flow: the maximum flow over its routes, all bits.
     pub alone_bps: f64,
-    /// What keeps it from more, longest first.
+    /// Its bottlenecks, longest first.
     pub held: Vec<HeldRow>,
 }
 
 /// What keeps a flow from more.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldRow {
-    /// A link in the direction that is full, such as `R3->R2`, or `source`: it asks for no more.
+    /// A full link with its direction, such as `R3->R2`, or `source`: the flow asks for no more.
     pub by: String,
-    /// The part of the window in which it does, 0 to 1.
+    /// The part of the window in which it is one, 0 to 1.
     pub part: f64,
 }
 
@@ -525,9 +519,9 @@ pub struct BestLinkRow {
     pub data_bps: f64,
     /// Interests, bit/s.
     pub interest_bps: f64,
-    /// The part of the window in which it keeps a flow from more, 0 to 1.
+    /// The part of the window in which it is a bottleneck, 0 to 1.
     pub binding: f64,
-    /// What it grants a flow that wants more, for each class with flows there; under `link-fair` only.
+    /// The fair share of a flow that wants more, for each class with flows there; only under `link-fair`.
     pub shares: Vec<ShareRow>,
 }
 
@@ -547,20 +541,20 @@ pub struct BottleneckRow {
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// The smallest rate of a flow that it keeps from more, all bits, bit/s.
+    /// The smallest rate of a flow that it limits, all bits, bit/s.
     pub least_bps: f64,
-    /// Those flows: places in the window's list.
+    /// Those flows: indices in the window's list.
     pub flows: Vec<u64>,
-    /// What flows gain or lose, the largest first; `None` where it was not computed.
+    /// The gains and losses of flows, the largest first; `None` if not computed.
     pub gains: Option<Vec<GainRow>>,
 }
 
 /// What a flow gains if a link is made faster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GainRow {
-    /// The flow: its place in the window's list.
+    /// The flow: its index in the window's list.
     pub flow: u64,
-    /// By how much its rate grows, all bits, for each bit/s by which the link's does.
+    /// Growth of its rate, all bits, for each bit/s that the link gains.
     pub gain: f64,
 }
 
@@ -569,10 +563,10 @@ pub struct GainRow {
 pub struct OptimumCompletionRow {
     /// The consumer's node.
     pub consumer: String,
-    /// The prefix it fetches under.
+    /// The prefix that it fetches.
     pub prefix: String,
     /// Its service class.
     pub class: String,
-    /// After its own start, s; `None` if not within the run.
+    /// Time after its own start, s; `None` if not within the run.
     pub completion_s: Option<f64>,
 }

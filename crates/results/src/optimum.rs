@@ -1,4 +1,4 @@
-//! The optimum: how far a run is from it, and its own tables.
+//! The optimum: the distance of a run from it, and its own tables.
 
 use crate::comparison::estimate;
 use crate::format::{NONE, Quantity, rate};

@@ -1,4 +1,4 @@
-//! The plots of a comparison's page: what each scheme's run with the first seed measured over time.
+//! The plots of a comparison's page: the time series of each scheme's run with the first seed.
 //!
 //! Of many flows the page has those that tell most in the first scheme's run, the same for all schemes.
 

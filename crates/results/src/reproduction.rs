@@ -1,4 +1,4 @@
-//! What papers state, beside what many runs measured.
+//! The statements of papers, compared with the measurements of many runs.
 
 use crate::comparison::{INTERVALS, seeds};
 use crate::format::{self, NONE, Quantity};

@@ -1,4 +1,4 @@
-//! The tables of a run, their columns and units: the one place that says what is in the files.
+//! The tables of a run, their columns and units: the only definition of the files' content.
 //!
 //! One row a step and flow (class, direction of a link), all steps of one after the other. Each
 //! file carries the facts of its run as key-value metadata, see [`METADATA`].
@@ -46,9 +46,9 @@ const T_S: Column = column("t_s", Kind::F64, "beginning of the step, s");
 const CLASS: Column = column("class", Kind::Text, "service class");
 const GOODPUT: Column = column("goodput_bps", Kind::F32, "Data content delivered to the application, bit/s");
 const DELAY: Column =
-    column("delay_ms", Kind::F32OrNull, "mean from the first sending of an Interest to its Data, ms");
+    column("delay_ms", Kind::F32OrNull, "mean from the first transmission of an Interest to its Data, ms");
 const LOST: Column = column("lost", Kind::U32, "Data packets dropped in the network");
-const RETRANSMITTED: Column = column("retransmitted", Kind::U32, "Interests sent again");
+const RETRANSMITTED: Column = column("retransmitted", Kind::U32, "Retransmitted Interests");
 
 /// Each flow over time.
 pub const FLOWS: Table = Table {
@@ -57,7 +57,7 @@ pub const FLOWS: Table = Table {
         T_S,
         column("flow", Kind::U32, "index of the flow in the document's `flows`"),
         column("consumer", Kind::Text, "the consumer's node"),
-        column("prefix", Kind::Text, "the prefix it fetches under"),
+        column("prefix", Kind::Text, "the prefix that it fetches"),
         CLASS,
         GOODPUT,
         DELAY,
@@ -80,11 +80,11 @@ pub const LINKS: Table = Table {
         column("from", Kind::Text, "the sending node"),
         column("to", Kind::Text, "the receiving node"),
         column("rate_bps", Kind::F64, "rate of the link, bit/s"),
-        column("throughput_bps", Kind::F32, "bits put on the link, bit/s"),
-        column("utilisation", Kind::F32, "part of the step in which it was sending, 0 to 1"),
+        column("throughput_bps", Kind::F32, "bits sent on the link, bit/s"),
+        column("utilisation", Kind::F32, "share of the step in which it was sending, 0 to 1"),
         column("queue_packets", Kind::F32, "packets in the queue, mean over the step"),
         column("queue_ms", Kind::F32OrNull, "mean queueing delay of the packets sent, ms"),
-        column("drops", Kind::U32, "packets dropped in front of it"),
+        column("drops", Kind::U32, "packets dropped at its queue"),
     ],
 };
 
@@ -98,7 +98,7 @@ pub const METADATA: [(&str, &str); 9] = [
     ("weir.source", "where it comes from"),
     ("weir.scheme", "the scheme's name"),
     ("weir.seed", "the seed"),
-    ("weir.set", "what was changed with `--set`, a JSON list of texts"),
+    ("weir.set", "the `--set` arguments, a JSON list of texts"),
     ("weir.simulated_s", "simulated time, s"),
     ("weir.step_s", "length of a step, s"),
     ("weir.version", "the version that wrote the file"),

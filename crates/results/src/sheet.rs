@@ -1,4 +1,4 @@
-//! Tables over many runs, said once: for a terminal as text, for a browser as a page.
+//! Tables over many runs, defined once for both outputs: text for a terminal, and a page for a browser.
 
 use crate::page::{self, escaped};
 use crate::table;

@@ -1,4 +1,4 @@
-//! Schemes on several scenarios: of each a few figures over all flows, as means over the seeds.
+//! Schemes on several scenarios: for each scenario a few figures over all flows, as means over the seeds.
 
 use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
 use crate::format::{NONE, Quantity};

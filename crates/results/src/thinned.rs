@@ -1,4 +1,4 @@
-//! What a comparison plots of a run, small enough to be kept for each of many runs.
+//! The time series that a comparison plots, small enough to keep for each of many runs.
 
 use crate::html::Thinning;
 use base64::Engine;

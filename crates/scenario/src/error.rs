@@ -1,4 +1,4 @@
-//! What is wrong with a scenario.
+//! Errors in a scenario.
 
 use core::fmt;
 

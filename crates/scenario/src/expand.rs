@@ -1,5 +1,4 @@
-//! From what is written to one table a node and a link: the kinds of the sections, defaults,
-//! ranges of names.
+//! Expands the file to one table for each node and link: the kinds of the sections, defaults, ranges of names.
 use weir_document::{Document, DocumentError, Entry, Item, Kind, Origin, Table, Value, did_you_mean};
 
 use crate::keys;

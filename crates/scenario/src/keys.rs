@@ -1,5 +1,5 @@
-//! The one table of keys: what a file may say, the defaults, what `--set` may change. The
-//! reference and the JSON Schema are generated from it.
+//! The table of all keys of a scenario file, their defaults, and whether `--set` may change them. The reference and
+//! the JSON Schema are generated from it.
 
 use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
@@ -27,8 +27,7 @@ const fn fixed(
     Key { table, key, shape, default, settable: false, meaning }
 }
 
-const SOURCE: &str = "Where the numbers of this table come from: one text for all, or a table with a text for each \
-                      key (`rest`: all others). Write `paper: …`, `files: …` or `assumed: …`.";
+const SOURCE: &str = "The source of the numbers in this table: one text for all, or a table with a text for each key (`rest`: all others). Write `paper: …`, `files: …` or `assumed: …`.";
 
 /// Topologies that can be generated.
 pub const KINDS: &[&str] = &["random", "waxman", "grid", "line", "ring", "star", "tree", "dumbbell"];
@@ -59,13 +58,17 @@ const MAX: i64 = i64::MAX;
 
 /// Every table, in the order of the reference.
 pub const SECTIONS: &[Section] = &[
-    Section { name: "", written: "the top of the file", address: "KEY", meaning: "What the experiment is." },
+    Section {
+        name: "",
+        written: "the top of the file",
+        address: "KEY",
+        meaning: "The title, the duration and the source of the experiment.",
+    },
     Section {
         name: "scheme",
         written: "[scheme]",
         address: "scheme.default, scheme.NAME.KEY",
-        meaning: "Which scheme runs when the caller names none. The parameters of a scheme stand in `[scheme.NAME]`, \
-                  nested tables and dotted keys alike (`weights.AF2 = 3`); each scheme documents and checks its own.",
+        meaning: "The scheme that runs by default. The parameters of a scheme are in `[scheme.NAME]`, as nested tables or dotted keys (`weights.AF2 = 3`). Each scheme documents and checks its own parameters.",
     },
     Section {
         name: "node",
@@ -77,103 +80,91 @@ pub const SECTIONS: &[Section] = &[
         name: "link",
         written: "[[link]]",
         address: "link.A-B.KEY",
-        meaning: "A full-duplex link between two nodes, or a range of them. Between two nodes there is at most one.",
+        meaning: "A full-duplex link between two nodes, or a range of links. Two nodes have at most one link.",
     },
     Section {
         name: "medium",
         written: "[[medium]]",
         address: "medium.NAME.KEY",
-        meaning: "A half-duplex medium that two or more nodes share: one sends at a time, and who it is they settle by \
-                  the distributed coordination function (DCF) of IEEE 802.11. Each pair of stations that talk to each \
-                  other counts as a link without delay: routes, events and expectations call it `A-B` or `A->B`.",
+        meaning: "A half-duplex medium that two or more nodes share. One station sends at a time; the distributed coordination function (DCF) of IEEE 802.11 decides which. Each pair of stations that communicate is a link without delay: routes, events and expectations call it `A-B` or `A->B`.",
     },
     Section {
         name: "flow",
         written: "[[flow]]",
         address: "flow.NAME.KEY",
         meaning: "A group of flows. Each is one consumer application that fetches the segments 0, 1, 2, … below a \
-                  prefix. A range in `consumer`, `producer` or `prefix` makes a flow for each of its names; several \
-                  ranges step together, and what does not step is the same for all.",
+                  prefix. A range in `consumer`, `producer` or `prefix` makes a flow for each of its names. Several ranges step together; a value without a range is the same for all flows.",
     },
     Section {
         name: "defaults",
         written: "[defaults.node], [defaults.link], [defaults.flow]",
         address: "defaults.link.KEY",
-        meaning: "Values for the keys that the tables of that kind do not give themselves (those that name a node, \
-                  link or flow cannot stand here).",
+        meaning: "Default values for the tables of that kind. Keys that name a node, link or flow are not allowed here.",
     },
     Section {
         name: "routing",
         written: "[routing]",
         address: "routing.KEY",
-        meaning: "How the FIB is made, for the prefixes that no `[[route]]` covers. Routes are made once: a link that \
-                  fails does not change them.",
+        meaning: "The routing policy for prefixes that no `[[route]]` covers. Routes are static: they do not change when a link fails.",
     },
     Section {
         name: "route",
         written: "[[route]]",
         address: "",
-        meaning: "FIB entries given by hand. They win over the policy for the prefixes that they cover.",
+        meaning: "FIB entries given by hand. They replace the policy for the prefixes that they cover.",
     },
     Section {
         name: "event",
         written: "[[event]]",
-        address: "event.NAME.KEY (without a name its place, from 0)",
-        meaning: "Something that happens during the run, to one `flow` group, one `link` or one `node`.",
+        address: "event.NAME.KEY (without a name: its index, from 0)",
+        meaning: "A change during the run, of one `flow` group, one `link` or one `node`.",
     },
     Section {
         name: "window",
         written: "[[window]]",
-        address: "window.NAME.KEY (without a name its place, from 0)",
-        meaning: "A part of the run that figures are given for.",
+        address: "window.NAME.KEY (without a name: its index, from 0)",
+        meaning: "A part of the run for which figures are reported.",
     },
     Section {
         name: "axis",
         written: "[[axis]]",
         address: "axis.NAME=VALUE",
-        meaning: "A parameter that the experiment sweeps over. The file as it stands is one point; `--set axis.NAME=VALUE` \
-                  picks another, and `--set` of the paths themselves does too.",
+        meaning: "A parameter that the experiment sweeps. The values in the file are one point. `--set axis.NAME=VALUE` selects another point, and so does `--set` of the paths themselves.",
     },
     Section {
         name: "expectation",
         written: "[[expectation]]",
         address: "",
-        meaning: "What should come out, and who says so. Exactly one of `about`, `at_most`, `at_least`, `more_than` and \
-                  `less_than` is given. The last two compare schemes: `weir reproduce` runs all of them and checks it, \
-                  and `weir run` shows what it measured.",
+        meaning: "An expected result and its source. Give exactly one of `about`, `at_most`, `at_least`, `more_than` and `less_than`. The last two compare schemes: `weir reproduce` runs all of these schemes and checks the comparison; `weir run` only shows its own measurement.",
     },
     Section {
         name: "generate",
         written: "[generate]",
         address: "generate.KEY",
-        meaning: "A generated topology: connected, and the same for the same values on every machine. Its nodes and \
-                  links can be set one by one like those of the file.",
+        meaning: "A generated topology. It is connected, and the same values give the same topology on every machine. Its nodes and links can be set individually, like those of the file.",
     },
     Section {
         name: "generate.flows",
         written: "[generate.flows]",
         address: "generate.flows.KEY",
-        meaning: "Generated flows: each has its own prefix and two different nodes drawn at random (in a dumbbell: C1 \
-                  fetches from P1, and so on, in turn). They make one group for each class, named after it. The keys \
-                  of `[[flow]]` from `start` on may stand here too and go to every group.",
+        meaning: "Generated flows. Each has its own prefix and two different random nodes (in a dumbbell: C1 fetches from P1, and so on, in turn). The flows of a class form one group, named after the class. The keys of `[[flow]]` from `start` on are also allowed here and apply to every group.",
     },
 ];
 
 /// Every key.
 pub const KEYS: &[Key] = &[
-    fixed("", "title", Shape::Text, REQUIRED, "One line that says what it is."),
-    fixed("", "source", Shape::Text, NONE, "Where the experiment comes from: paper, section, figure, files."),
-    key("", "duration", Shape::Span, REQUIRED, "How long it runs."),
+    fixed("", "title", Shape::Text, REQUIRED, "A title, one line."),
+    fixed("", "source", Shape::Text, NONE, "The source of the experiment: paper, section, figure, files."),
+    key("", "duration", Shape::Span, REQUIRED, "The length of the run."),
     key(
         "",
         "sample",
         Shape::Span,
         NONE,
-        "Step of the time series; without it 100 ms, or more so that there are at most 2400 steps. Steps times flows \
-         and directions of links are at most 20 million.",
+        "Step of the time series. The default is 100 ms, or longer for at most 2400 steps. The product of steps with flows and link directions is at most 20 million.",
     ),
     // scheme
-    key("scheme", "default", Shape::Text, REQUIRED, "The scheme that runs when none is named."),
+    key("scheme", "default", Shape::Text, REQUIRED, "The scheme that runs by default."),
     fixed("scheme", "source", Shape::Source, NONE, SOURCE),
     // node
     fixed(
@@ -195,29 +186,28 @@ pub const KEYS: &[Key] = &[
         "cache_policy",
         Shape::Choice(&["lru", "fifo"]),
         "\"lru\"",
-        "Which packet leaves a full content store.",
+        "The packet that a full content store evicts.",
     ),
     key(
         "node",
         "cache_ratio",
         Shape::Number(0.0, 1.0),
         "0.0",
-        "The part of the segments that the node has from the beginning, picked at random by the seed: a simulated cache.",
+        "The part of the segments that the node has from the beginning, chosen at random with the seed: a simulated cache.",
     ),
     key(
         "node",
         "cache_ratio_for",
         Shape::Texts,
         NONE,
-        "The prefixes that `cache_ratio` is about; without it, all.",
+        "The prefixes to which `cache_ratio` applies; by default all.",
     ),
     key(
         "node",
         "reforward_after",
         Shape::Span,
         "\"0 ms\"",
-        "After how long an Interest for one that is pending is sent on again, whoever it comes from; doubled with each \
-         sending, up to 250 ms. NFD has `\"10 ms\"`. 0: other consumers' Interests wait for the Data, and the scheme \
+        "Time after which an Interest for a pending one is forwarded again, whoever sent it; it doubles with each transmission, up to 250 ms. NFD has `\"10 ms\"`. 0: other consumers' Interests wait for the Data, and the scheme \
          says when a repeated one is sent on.",
     ),
     key(
@@ -225,15 +215,14 @@ pub const KEYS: &[Key] = &[
         "active",
         Shape::Switch,
         "true",
-        "Whether the node runs the scheme. If not, it forwards by best route with drop-tail queues and leaves signals \
-         and marks as they are.",
+        "Whether the node runs the scheme. If not, it forwards by best route with drop-tail queues and does not change signals and marks.",
     ),
     key(
         "node",
         "position",
         Shape::Position,
         NONE,
-        "Where to draw it, `[x, y]`, x to the right and y down; for several nodes a list of such.",
+        "Position in the drawing, `[x, y]`, x to the right and y down; for several nodes a list of positions.",
     ),
     fixed("node", "source", Shape::Source, NONE, SOURCE),
     // link
@@ -242,30 +231,24 @@ pub const KEYS: &[Key] = &[
         "ends",
         Shape::Pair,
         NONE,
-        "Its two nodes, `[\"R1\", \"R2\"]`. Ranges make several links: they step together, and a single node is in all.",
+        "Its two nodes, `[\"R1\", \"R2\"]`. Ranges make several links: ranges step together, and a single node is an end of all links.",
     ),
     fixed(
         "link",
         "between",
         Shape::Texts,
         NONE,
-        "Instead of `ends`, a list of links with the same values: `[\"R1-R2\", \"R2-R3\"]`, ranges step together.",
+        "Instead of `ends`, a list of links with the same values: `[\"R1-R2\", \"R2-R3\"]`. Ranges step together.",
     ),
     key(
         "link",
         "rate",
         Shape::Rates,
         REQUIRED,
-        "Its rate in both directions, or `[there, back]` in the order of its ends.",
+        "Its rate in both directions, or `[forward, backward]` in the order of its ends.",
     ),
-    key("link", "delay", Shape::Spans, REQUIRED, "Its one-way propagation delay, or `[there, back]`."),
-    key(
-        "link",
-        "queue",
-        Shape::Limit,
-        "100",
-        "Bound of the queue in front of it, at each end: packets or bytes.",
-    ),
+    key("link", "delay", Shape::Spans, REQUIRED, "Its one-way propagation delay, or `[forward, backward]`."),
+    key("link", "queue", Shape::Limit, "100", "Limit of the queue at each end: packets or bytes."),
     key(
         "link",
         "loss",
@@ -281,43 +264,42 @@ pub const KEYS: &[Key] = &[
         "standard",
         Shape::Choice(&["802.11a"]),
         REQUIRED,
-        "What it is: it gives slots, gaps, contention windows, headers and acknowledgements.",
+        "The standard, which defines slots, gaps, contention windows, headers and acknowledgements.",
     ),
     fixed(
         "medium",
         "stations",
         Shape::Texts,
         REQUIRED,
-        "Its nodes: a list, ranges too. They all hear each other.",
+        "Its nodes: a list, also with ranges. All of them hear each other.",
     ),
     fixed(
         "medium",
         "access_point",
         Shape::Text,
         NONE,
-        "The station that all others talk to; without it, every station talks to every other.",
+        "The station with which all others communicate. Without it, every station communicates with every other.",
     ),
     key(
         "medium",
         "rate",
         Shape::Rate,
         REQUIRED,
-        "Rate of the frames' bits: 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s. Packets get less: those of 1100 bytes 16 of 24 \
-         Mb/s.",
+        "Bit rate of the frames: 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s. Packets get less: packets of 1100 bytes get 16 of 24 Mb/s.",
     ),
     key(
         "medium",
         "queue",
         Shape::Limit,
         "100",
-        "Bound of each station's queue for each other that it talks to: packets or bytes.",
+        "Limit of each station's queue to each other station: packets or bytes.",
     ),
     key(
         "medium",
         "loss",
         Shape::Number(0.0, 1.0),
         "0.0",
-        "Probability that a frame is lost though it does not collide. It is sent again, up to seven times in all.",
+        "Probability that a frame is lost without a collision. It is sent up to seven times in all.",
     ),
     fixed("medium", "source", Shape::Source, NONE, SOURCE),
     // flow
@@ -349,10 +331,10 @@ pub const KEYS: &[Key] = &[
         "count",
         Shape::Whole(0, 100_000),
         NONE,
-        "How many flows; without it, as many as the ranges and lists have.",
+        "The number of flows; by default the length of the ranges and lists.",
     ),
     key("flow", "class", Shape::Class, "\"BE\"", "Service class: CS7, CS6, EF, AF4, AF3, AF2, AF1 or BE."),
-    key("flow", "start", Shape::SpanEach, "\"0 s\"", "When the first Interest may leave."),
+    key("flow", "start", Shape::SpanEach, "\"0 s\"", "The earliest time of the first Interest."),
     key(
         "flow",
         "start_spread",
@@ -360,28 +342,27 @@ pub const KEYS: &[Key] = &[
         "\"0 s\"",
         "Spreads the starts evenly: flow i of n starts `start_spread`·i/n later.",
     ),
-    key("flow", "stop", Shape::SpanEach, NONE, "When it ends; without it, with the run."),
+    key("flow", "stop", Shape::SpanEach, NONE, "The end of the flow; by default the end of the run."),
     key(
         "flow",
         "amount",
         Shape::WholeEach,
         NONE,
-        "How many segments it fetches; without it, as many as it can.",
+        "The number of segments that it fetches; by default it never ends.",
     ),
     key(
         "flow",
         "source_rate",
         Shape::SourceRate,
         "\"elastic\"",
-        "Rate at which the application asks for Data, all bits of the packets counted; `\"elastic\"`: as much as the scheme \
-         lets it.",
+        "Rate at which the application asks for Data, counting all bits of the packets. `\"elastic\"`: as fast as the scheme allows.",
     ),
     key(
         "flow",
         "unresponsive",
         Shape::Switch,
         "false",
-        "With a `source_rate`: whether it asks that much whatever the scheme says.",
+        "With a `source_rate`: whether it ignores the scheme and always asks at this rate.",
     ),
     key("flow", "payload", Shape::Size, "\"1024 B\"", "Content of a segment, 1 to 8192 bytes."),
     key(
@@ -389,31 +370,23 @@ pub const KEYS: &[Key] = &[
         "lifetime",
         Shape::SpanFrom(1),
         "\"2 s\"",
-        "Interest lifetime, at least 1 ms, the shortest that a packet can carry.",
+        "Interest lifetime, at least 1 ms, the smallest value that a packet can carry.",
     ),
     key(
         "flow",
         "early_loss",
         Shape::Switch,
         "false",
-        "Whether consumers take an Interest for lost about a round trip after it, if a later one was answered, and probe for \
-         losses at the end (RFC 8985), as `weir get` does. `false`: they wait for the timeout, at least 200 ms in most \
-         schemes, as the consumers of the papers do.",
+        "Whether consumers detect losses early, as `weir get` does (RFC 8985): an Interest counts as lost about a round trip after it was sent if a later one was answered, and a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as those of the papers do.",
     ),
     key(
         "flow",
         "freshness",
         Shape::Span,
         NONE,
-        "FreshnessPeriod of the Data; without it none, and Interests take any Data.",
+        "FreshnessPeriod of the Data; by default none, and Interests accept any Data.",
     ),
-    key(
-        "flow",
-        "scheme",
-        Shape::Text,
-        NONE,
-        "The scheme of these consumers, if another than that of the run.",
-    ),
+    key("flow", "scheme", Shape::Text, NONE, "The scheme of these consumers, if it differs from the run's."),
     fixed("flow", "source", Shape::Source, NONE, SOURCE),
     // routing
     key(
@@ -421,16 +394,14 @@ pub const KEYS: &[Key] = &[
         "policy",
         Shape::Choice(&["shortest-path", "equal-cost", "multipath", "given"]),
         "\"shortest-path\"",
-        "`shortest-path`: one next hop, on a shortest path to the nearest producer (of equal ones, the node that comes \
-         first in the file). `equal-cost`: all next hops on such paths. `multipath`: every neighbour that is \
-         strictly nearer to the nearest producer. `given`: only what `[[route]]` says.",
+        "`shortest-path`: one next hop, on a shortest path to the nearest producer (of equal paths, the node that comes first in the file). `equal-cost`: all next hops on such paths. `multipath`: every neighbour that is strictly nearer to the nearest producer. `given`: only the routes of `[[route]]`.",
     ),
     key(
         "routing",
         "metric",
         Shape::Choice(&["hops", "delay"]),
         "\"hops\"",
-        "What a shortest path has least of: links, or delay there and back.",
+        "The length that a shortest path minimises: links (hops) or round-trip delay.",
     ),
     fixed("routing", "source", Shape::Source, NONE, SOURCE),
     // route
@@ -439,7 +410,7 @@ pub const KEYS: &[Key] = &[
         "prefix",
         Shape::Texts,
         REQUIRED,
-        "The prefix, a range or a list; the longest that covers a name counts.",
+        "The prefix, a range or a list; the longest match applies.",
     ),
     fixed(
         "route",
@@ -453,23 +424,21 @@ pub const KEYS: &[Key] = &[
         "single",
         Shape::Texts,
         NONE,
-        "Nodes and which of their next hops is the best one for schemes that keep to one: `[\"R6->R5\"]`; without \
-         it, the first of `hops`. Schemes that divide traffic do not see it.",
+        "For schemes that use one path: the best next hop of some nodes, `[\"R6->R5\"]`; by default the first of `hops`. Schemes that divide traffic ignore it.",
     ),
     fixed("route", "source", Shape::Source, NONE, SOURCE),
     // event
     fixed("event", "name", Shape::Text, NONE, "Its name."),
-    key("event", "at", Shape::Span, REQUIRED, "When it happens."),
-    fixed("event", "flow", Shape::Text, NONE, "The flow group it happens to."),
+    key("event", "at", Shape::Span, REQUIRED, "The time of the event."),
+    fixed("event", "flow", Shape::Text, NONE, "The flow group that changes."),
     fixed(
         "event",
         "link",
         Shape::Text,
         NONE,
-        "The link it happens to, or pair of stations on a medium: `\"R1-R2\"`, or one direction of its rate or delay: \
-         `\"R1->R2\"`.",
+        "The link, or pair of stations on a medium, that changes: `\"R1-R2\"`, or one direction of its rate or delay: `\"R1->R2\"`.",
     ),
-    fixed("event", "node", Shape::Text, NONE, "The node it happens to."),
+    fixed("event", "node", Shape::Text, NONE, "The node that changes."),
     key("event", "source_rate", Shape::SourceRate, NONE, "Flow: as in `[[flow]]`, from now on."),
     key("event", "unresponsive", Shape::Switch, "false", "Flow: as in `[[flow]]`; `true` makes it greedy."),
     key("event", "rate", Shape::Rates, NONE, "Link: its rate from now on."),
@@ -496,68 +465,86 @@ pub const KEYS: &[Key] = &[
         "set",
         Shape::Texts,
         REQUIRED,
-        "The path that it sets, or a list of them, as `--set` takes them.",
+        "The path that the axis sets, or a list of paths, as in `--set`.",
     ),
     fixed(
         "axis",
         "values",
         Shape::Values,
         REQUIRED,
-        "Its values: those that the experiment has. Another one runs too, as a point for which nothing is stated.",
+        "The values of the experiment. Another value also runs, as a point without expectations.",
     ),
     fixed("axis", "source", Shape::Source, NONE, SOURCE),
     // expectation
-    fixed("expectation", "what", Shape::Text, NONE, "In words; without it made from the other keys."),
-    fixed("expectation", "source", Shape::Text, REQUIRED, "Who says so, and where: `paper, section V-B`."),
+    fixed(
+        "expectation",
+        "what",
+        Shape::Text,
+        NONE,
+        "The statement in words; by default made from the other keys.",
+    ),
+    fixed("expectation", "source", Shape::Text, REQUIRED, "The source: `paper, section V-B`."),
     fixed(
         "expectation",
         "scheme",
         Shape::Text,
         NONE,
-        "The scheme that it is about, `\"*\"` for any; without it, the file's default scheme.",
+        "The scheme that it is about, `\"*\"` for any; by default the file's default scheme.",
     ),
-    fixed("expectation", "metric", Shape::Choice(METRICS), REQUIRED, "What is measured; see the list below."),
-    fixed("expectation", "class", Shape::Class, NONE, "Of the flows of this class."),
-    fixed("expectation", "flow", Shape::Text, NONE, "Of the flows of this group."),
-    fixed("expectation", "consumer", Shape::Text, NONE, "Of the flows of the consumers on this node."),
-    fixed("expectation", "prefix", Shape::Text, NONE, "Of the flows of this prefix."),
+    fixed(
+        "expectation",
+        "metric",
+        Shape::Choice(METRICS),
+        REQUIRED,
+        "The measured quantity; see the list below.",
+    ),
+    fixed("expectation", "class", Shape::Class, NONE, "Only flows of this class."),
+    fixed("expectation", "flow", Shape::Text, NONE, "Only flows of this group."),
+    fixed("expectation", "consumer", Shape::Text, NONE, "Only flows of the consumers on this node."),
+    fixed("expectation", "prefix", Shape::Text, NONE, "Only flows of this prefix."),
     fixed(
         "expectation",
         "link",
         Shape::Texts,
         NONE,
-        "On this link, in this direction: `\"R3->R2\"` (Data goes towards the consumer); or a list.",
+        "On this link, in this direction: `\"R3->R2\"` (Data flow towards the consumer); or a list.",
     ),
     fixed(
         "expectation",
         "window",
         Shape::Window,
         NONE,
-        "When: the name of a window or `[\"20 s\", \"120 s\"]`; without it, the whole run.",
+        "The name of a window or `[\"20 s\", \"120 s\"]`; by default the whole run.",
     ),
     fixed(
         "expectation",
         "about",
         Shape::Quantity,
         NONE,
-        "The value stated: a quantity with its unit, or a number in the metric's unit.",
+        "The stated value: a quantity with its unit, or a number in the metric's unit.",
     ),
-    fixed("expectation", "at_most", Shape::Quantity, NONE, "The same, as an upper bound."),
-    fixed("expectation", "at_least", Shape::Quantity, NONE, "The same, as a lower bound."),
+    fixed("expectation", "at_most", Shape::Quantity, NONE, "An upper bound."),
+    fixed("expectation", "at_least", Shape::Quantity, NONE, "A lower bound."),
     fixed(
         "expectation",
         "more_than",
         Shape::Texts,
         NONE,
-        "More than under this other scheme, or under each of these. The runs compared differ in the scheme only.",
+        "More than under this other scheme, or under each of these schemes. The compared runs differ only in the scheme.",
     ),
-    fixed("expectation", "less_than", Shape::Texts, NONE, "The same: less than under each of them."),
+    fixed(
+        "expectation",
+        "less_than",
+        Shape::Texts,
+        NONE,
+        "Less than under this other scheme, or under each of these schemes.",
+    ),
     fixed(
         "expectation",
         "tolerance",
         Shape::Number(0.0, 1e12),
         NONE,
-        "Deviation allowed: relative to the value, or absolute where that is 0. Without it 0.05 for `about`, 0 for the bounds.",
+        "Allowed deviation: relative to the value, or absolute if the value is 0. The default is 0.05 for `about` and 0 for bounds.",
     ),
     fixed("expectation", "when", Shape::Map, NONE, "Only at a point of the axes: `when = { NAME = VALUE }`."),
     // generate
@@ -567,35 +554,29 @@ pub const KEYS: &[Key] = &[
         "nodes",
         Shape::Whole(2, 20_000),
         REQUIRED,
-        "How many nodes: n0, n1, … (in a dumbbell C1, …, R1, R2, P1, …: an even number from 4).",
+        "The number of nodes: n0, n1, … (in a dumbbell C1, …, R1, R2, P1, …: an even number from 4).",
     ),
     key(
         "generate",
         "degree",
         Shape::Number(1.0, 100.0),
         "3.0",
-        "Random and Waxman: mean number of links at a node. Tree: children of a node.",
+        "Random and Waxman: mean number of links of a node. Tree: number of children of a node.",
     ),
-    key(
-        "generate",
-        "seed",
-        Shape::Whole(0, MAX),
-        "1",
-        "Picks one of the random topologies and sets of flows.",
-    ),
+    key("generate", "seed", Shape::Whole(0, MAX), "1", "Seed of the random topology and flows."),
     key(
         "generate",
         "rate",
         Shape::RateRange,
         REQUIRED,
-        "Rate of every link, or `[lowest, highest]`: drawn evenly for each, in steps of at most a hundredth of the lowest.",
+        "Rate of every link, or `[lowest, highest]`: a uniform random rate for each link, in steps of at most a hundredth of the lowest.",
     ),
     key(
         "generate",
         "delay",
         Shape::SpanRange,
         REQUIRED,
-        "Delay of every link, or `[shortest, longest]`: drawn likewise.",
+        "Delay of every link, or `[shortest, longest]`: a random delay for each link, likewise.",
     ),
     key("generate", "queue", Shape::Limit, "100", "Queue of every link."),
     key(
@@ -603,18 +584,18 @@ pub const KEYS: &[Key] = &[
         "bottleneck",
         Shape::Rate,
         NONE,
-        "Dumbbell: rate of the link in the middle; without it, as the others.",
+        "Dumbbell: rate of the link in the middle; by default as the others.",
     ),
     key(
         "generate",
         "alpha",
         Shape::Number(0.01, 1.0),
         "0.2",
-        "Waxman: the larger, the more links between distant nodes.",
+        "Waxman: a larger value gives more links between distant nodes.",
     ),
     fixed("generate", "source", Shape::Source, NONE, SOURCE),
     // generate.flows
-    key("generate.flows", "count", Shape::Whole(0, 100_000), REQUIRED, "How many flows in all."),
+    key("generate.flows", "count", Shape::Whole(0, 100_000), REQUIRED, "The total number of flows."),
     key("generate.flows", "classes", Shape::Texts, "\"BE\"", "Their service classes, in turn."),
     fixed("generate.flows", "source", Shape::Source, NONE, SOURCE),
 ];

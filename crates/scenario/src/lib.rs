@@ -1,4 +1,4 @@
-//! Scenario files: TOML in, checked structs out, with errors that say what would be right.
+//! Scenario files: TOML in, checked structs out. Errors name the correct alternatives.
 //!
 //! Pure: a caller hands in the text, nothing here opens a file, reads a clock or draws a random
 //! number that is not seeded by the file.

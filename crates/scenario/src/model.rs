@@ -1,4 +1,4 @@
-//! What a scenario file says, checked: every name resolved, every quantity in its unit.
+//! The content of a scenario file, checked: every name resolved, every quantity in its unit.
 
 use std::sync::Arc;
 
@@ -98,13 +98,13 @@ pub struct Node {
     pub cache_packets: u64,
     /// Capacity of the content store in bytes of Data packets, if bounded so.
     pub cache_bytes: Option<Bytes>,
-    /// Which packet leaves a full content store.
+    /// The packet that a full content store evicts.
     pub cache_policy: CachePolicy,
     /// The part of the segments, 0 to 1, that the node has from the beginning (a simulated cache).
     pub cache_ratio: f64,
     /// The prefixes that `cache_ratio` is about; empty: all.
     pub cache_ratio_prefixes: Vec<String>,
-    /// After how long an Interest for one that is pending is sent on again; 0: other downstreams' never.
+    /// Time after which an Interest for a pending one is forwarded again; 0: never for other downstreams.
     pub reforward_after: Span,
     /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues
     /// and leaves signals and marks as they are.
@@ -136,7 +136,7 @@ pub enum Role {
     Peer,
 }
 
-/// Which packet leaves a full content store.
+/// The packet that a full content store evicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CachePolicy {
     /// The Data packet that answered no Interest for the longest time.
@@ -576,27 +576,25 @@ impl Metric {
     /// What it is, in words.
     pub fn meaning(self) -> &'static str {
         match self {
-            Metric::Goodput => "Content delivered to the flows' applications, summed.",
-            Metric::DataRate => "All bits of the flows' Data packets put on the links, summed.",
-            Metric::DelayMean => "Mean time from the first sending of an Interest to its Data.",
-            Metric::DelayP50 => "Median of the same.",
+            Metric::Goodput => "Sum of the content delivered to the flows' applications.",
+            Metric::DataRate => "Sum of all bits of the flows' Data packets sent on the links.",
+            Metric::DelayMean => "Mean time from the first transmission of an Interest to its Data.",
+            Metric::DelayP50 => "Median of this delay.",
             Metric::DelayP95 => "95th percentile of the same.",
             Metric::DelayP99 => "99th percentile of the same.",
             Metric::QueueingMean => {
-                "Mean time that the flows' Data waited in queues on their way, all links together: what waited, by what was \
-                 delivered."
+                "Mean queueing delay of the flows' Data, summed over the links of the path: the total waiting time divided by the delivered Data."
             }
             Metric::Lost => "Data packets of the flows dropped in the network.",
-            Metric::Retransmitted => "Interests of the flows that were sent again.",
+            Metric::Retransmitted => "Retransmitted Interests of the flows.",
             Metric::Timeouts => "Interests of the flows that timed out.",
-            Metric::Completion => "When the last of the flows had fetched its `amount`, from its own start.",
+            Metric::Completion => "Time at which the last flow had fetched its `amount`, from its own start.",
             Metric::CompletionMean => {
-                "Mean over the flows of the time it took each to fetch its `amount`; nothing if one never did."
+                "Mean over the flows of the time to fetch the `amount`; no value if a flow did not complete."
             }
             Metric::Unfinished => "Flows that had not fetched their `amount` by the window's end.",
             Metric::Utilisation => {
-                "Mean share of the links' rate that was used, 0 to 1; on a medium, share of the time in which their \
-                 frames were on the air."
+                "Mean used share of the links' rate, 0 to 1; on a medium, the share of time with their frames on the air."
             }
             Metric::QueueMean => "Mean queueing delay in front of the links.",
             Metric::QueueP99 => "99th percentile of the same.",
@@ -606,9 +604,7 @@ impl Metric {
                 "Largest relative deviation of a flow's goodput from the mean of the flows: 0 is equal shares."
             }
             Metric::Settle => {
-                "The time, from the last change that the scenario makes to the flows, after which their summed \
-                 goodput (means over bins of half a second or more) stays within 5 % of its mean over the \
-                 window's last quarter."
+                "The time after the scenario's last change of the flows until their summed goodput (means over bins of half a second or more) stays within 5 % of its mean over the window's last quarter."
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Names: ranges such as `C{1..4}`, and what a name may look like.
+//! Names: ranges such as `C{1..4}`, and the rules for names.
 
 /// How many names a range may give.
 pub const MAX_NAMES: usize = 100_000;

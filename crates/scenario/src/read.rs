@@ -1,4 +1,4 @@
-//! Values that only scenarios have: service classes, offered rates, positions, names with ranges.
+//! Values that exist only in scenarios: service classes, offered rates, positions, names with ranges.
 
 use weir_core::units::Span;
 use weir_document::{DocumentError, Item, Kind, Origin, Shape, Value};
@@ -69,7 +69,7 @@ impl ScenarioItem for Item<'_> {
                 return Err(self.error(
                     "unresponsive",
                     self.given("unresponsive").unwrap_or(&value),
-                    "an elastic flow has no rate of its own to insist on",
+                    "an elastic flow has no rate, so it cannot be unresponsive",
                     "give its rate: source_rate = \"10 Mb/s\"",
                 ));
             }

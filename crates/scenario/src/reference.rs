@@ -1,5 +1,4 @@
-//! What the format is, for people and for editors: the key tables of the reference and a JSON
-//! Schema, both from the table of keys.
+//! Documentation of the file format: the key tables of the reference and a JSON Schema, both from the table of keys.
 
 use core::fmt::Write;
 
@@ -46,7 +45,7 @@ pub fn markdown() -> String {
         }
         text.push('\n');
     }
-    text.push_str("### Metrics\n\nWhat an expectation can be about, over its window.\n\n");
+    text.push_str("### Metrics\n\nAn expectation measures one of these over its window.\n\n");
     text.push_str("| metric | unit | of | meaning |\n|---|---|---|---|\n");
     for (metric, name, unit) in Metric::ALL {
         let of = match (metric.needs_link(), metric) {

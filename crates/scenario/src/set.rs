@@ -146,15 +146,15 @@ pub fn apply(doc: &Document, root: &mut Table, change: &Change, early: bool) -> 
         "expectation" => Err(fail(
             doc,
             change,
-            "what should come out is not settable: it is what the source says".into(),
+            "expectations cannot be set: they are the source's statements".into(),
             how(root),
         )),
-        "route" => Err(fail(doc, change, "given routes are not settable one by one".into(), how(root))),
+        "route" => Err(fail(doc, change, "given routes cannot be set".into(), how(root))),
         _ => {
             let top_keys = keys::of("");
             let tops = keys::SECTIONS.iter().map(|s| s.name).chain(top_keys.iter().map(|k| k.key));
             let meant = did_you_mean(first, tops.filter(|s| !s.is_empty()));
-            Err(fail(doc, change, format!("there is no `{first}` to set{meant}"), how(root)))
+            Err(fail(doc, change, format!("`{first}` does not exist or cannot be set{meant}"), how(root)))
         }
     }
 }
@@ -162,7 +162,7 @@ pub fn apply(doc: &Document, root: &mut Table, change: &Change, early: bool) -> 
 fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&str]) -> Result<()> {
     let section = segments[0];
     let [_, name, key] = segments[..] else {
-        let message = format!("a path here has three parts, {}", address(section));
+        let message = format!("a path here has three parts: {}", address(section));
         return Err(fail(doc, change, message, settable_help(section, &item_names(root, section))));
     };
     let known = item_names(root, section);
@@ -180,7 +180,7 @@ fn apply_named(doc: &Document, root: &mut Table, change: &Change, segments: &[&s
         if section == "link"
             && let Some(medium) = medium_of(root, name)
         {
-            let message = format!("{name} are stations of the medium `{medium}`, not a link of their own");
+            let message = format!("{name} are stations of the medium `{medium}`, not a separate link");
             let help =
                 format!("set medium.{medium}.KEY, with a KEY of: {}", settable_keys("medium").join(", "));
             return Err(fail(doc, change, message, help));
@@ -261,7 +261,7 @@ fn settable(doc: &Document, change: &Change, section: &str, key: &str) -> Result
         Some(_) => Err(fail(
             doc,
             change,
-            format!("`{key}` is not settable"),
+            format!("`{key}` cannot be set"),
             format!("settable here: {}", keys.join(", ")),
         )),
         None => {

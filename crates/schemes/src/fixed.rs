@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
             key: "rate",
             kind: ParameterKind::Rate(Rate::ZERO, Rate::from_bps(1_000_000_000_000)),
             default: "0 b/s",
-            meaning: "rate of Data that a flow asks for; 0 for a fixed window instead",
+            meaning: "rate of Data that a flow asks for; 0: a fixed window instead",
             from: "assumed: off",
         },
     ],

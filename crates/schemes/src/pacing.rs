@@ -1,5 +1,5 @@
-//! Pacing of consumers that send over several paths: when the next Interest of each is due, and whose turn it is where
-//! nobody asks for leave.
+//! Pacing of consumers that send over several paths: the time of the next Interest on each path, and turns for greedy
+//! sources.
 
 use weir_core::units::{Span, Time};
 

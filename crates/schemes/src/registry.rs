@@ -11,15 +11,15 @@ use crate::resolve::Resolved;
 pub struct Entry {
     /// Its name on the command line and in files.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The title, one line.
     pub title: &'static str,
-    /// Where it comes from.
+    /// The citation.
     pub citation: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// The header fields that it reads or writes, besides [`Signal::COMMON`].
     pub signals: &'static [Signal],
-    /// How it shares links, if theory can say what comes of it.
+    /// The sharing policy of the scheme in the steady state, if theory can compute it.
     pub sharing: Option<Sharing>,
     /// Makes it with these parameters.
     pub build: fn(&Params) -> Box<dyn Scheme>,
@@ -53,12 +53,11 @@ impl Entry {
     }
 }
 
-/// The scheme that does nothing of its own in a node, drop-tail queues and best route: what nodes have if nobody says
-/// otherwise.
+/// The default scheme of a node: drop-tail queues and best route, nothing else.
 pub const PLAIN: &str = crate::fixed::ENTRY.name;
 
-/// The scheme that fetches content if nobody says otherwise: it fills fast and slow paths without tuning
-/// (`docs/use/fetch.md` has the measurements).
+/// The default scheme for fetching content: it fills fast and slow paths without tuning (`docs/use/fetch.md` has the
+/// measurements).
 pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 
 /// Every scheme.
@@ -84,8 +83,8 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     SCHEMES.iter().find(|entry| entry.name == name)
 }
 
-/// The scheme by whose policy the schemes of a scenario are compared, and the policy, so that the measure is the same
-/// whichever of them runs: `own`, the scenario's scheme, if it has a policy; or else the first in the list that has one.
+/// The scheme whose policy is the reference for all schemes of a scenario, and the policy. It is `own`, the scenario's
+/// scheme, if it has a policy; otherwise the first scheme in the list that has one.
 pub fn reference_policy(own: &str) -> Option<(&'static Entry, Sharing)> {
     let of = |entry: &'static Entry| entry.sharing.map(|sharing| (entry, sharing));
     find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))

@@ -44,7 +44,7 @@ impl PartialEq for Resolved {
 pub enum SchemeError {
     /// No scheme is called so.
     Unknown(UnknownScheme),
-    /// A parameter that the scheme does not have, or whose value is wrong.
+    /// A parameter that the scheme does not have, or an invalid value.
     Parameter(WrongParameter),
 }
 
@@ -52,14 +52,14 @@ pub enum SchemeError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownScheme(pub String);
 
-/// A parameter that its scheme does not have, or whose value is wrong.
+/// A parameter that its scheme does not have, or an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongParameter {
     /// Name of the scheme.
     pub scheme: &'static str,
     /// Key of the parameter, as given.
     pub key: String,
-    /// What is wrong, without the key.
+    /// The error, without the key.
     pub message: String,
     /// The scheme's parameter that was probably meant, if the key is none.
     pub meant: Option<&'static str>,

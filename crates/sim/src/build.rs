@@ -1,4 +1,4 @@
-//! From an experiment to a world.
+//! Builds a world from an experiment.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

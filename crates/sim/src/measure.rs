@@ -1,5 +1,4 @@
-//! What is counted during a run: the accounts of flows and links, what is seen for expectations, and why packets were
-//! dropped.
+//! The measurements of a run: counters of flows and links, observations for expectations, and reasons of drops.
 
 use hashbrown::HashTable;
 use weir_core::consumer::Delivery;

@@ -1,4 +1,4 @@
-//! Shared media in a world: what they are offered, and what comes of it.
+//! Shared media in a world: their offered frames, and the results.
 
 use weir_core::ids::FaceId;
 use weir_core::node::Input;

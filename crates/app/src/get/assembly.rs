@@ -1,4 +1,5 @@
-//! The segments of an object as they come: verified, and delivered in order. Without sockets and clocks.
+//! The segments of an object, in the order of their arrival: verified, and delivered in order. Without sockets and
+//! clocks.
 //!
 //! ```text
 //!   segment --> verify -- valid --> end -- agrees --> order ----> deliver

@@ -1,4 +1,4 @@
-//! Which object a name means: the version, and where it ends if that is said.
+//! Discovery of the object that a name means: its version, and its last segment if the metadata name it.
 //!
 //! ```text
 //!   a name with a version ---------------------------------------------> as it is

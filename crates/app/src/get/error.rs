@@ -1,4 +1,4 @@
-//! Why an object is not got.
+//! Errors of fetching an object.
 
 use std::io;
 use std::path::PathBuf;
@@ -103,24 +103,26 @@ impl core::fmt::Display for GetError {
             GetError::Nack(name, reason) => {
                 write!(f, "the Interest for {name} came back as a Nack ({reason:?})")
             }
-            GetError::Unanswered(name) => write!(f, "nobody answers for {name}"),
+            GetError::Unanswered(name) => write!(f, "no answer came for {name}"),
             GetError::Metadata(name, error) => write!(f, "the metadata of {name} cannot be read: {error}"),
             GetError::Elsewhere(name, other) => {
-                write!(f, "the metadata of {name} are of {other}, which is another object")
+                write!(f, "the metadata of {name} name {other}, which is another object")
             }
             GetError::Invalid { object, segment: Some(segment), reason } => {
-                write!(f, "segment {segment} of {object} is not to be believed: {reason}")
+                write!(f, "segment {segment} of {object} cannot be trusted: {reason}")
             }
             GetError::Invalid { object, segment: None, reason } => {
-                write!(f, "what came for {object} is not to be believed: {reason}")
+                write!(f, "the Data for {object} cannot be trusted: {reason}")
             }
-            GetError::Certificate(name, error) => write!(f, "the certificate {name} cannot be had: {error}"),
+            GetError::Certificate(name, error) => {
+                write!(f, "the certificate {name} cannot be fetched: {error}")
+            }
             GetError::NoCertificate(name, refused) => write!(f, "the certificate {name}: {refused}"),
             GetError::Absent(name) => write!(f, "the producer states that there is no {name}"),
             GetError::Missing { object, segment, waited, nacks, reason, last } => {
                 write!(
                     f,
-                    "segment {segment} of {object} is missing: nobody answered for {:.1} s",
+                    "segment {segment} of {object} is missing: no answer came for {:.1} s",
                     waited.as_secs_f64()
                 )?;
                 if *nacks > 0 {
@@ -135,7 +137,7 @@ impl core::fmt::Display for GetError {
                 }
                 match last {
                     Some(_) => Ok(()),
-                    None => f.write_str("; no Data has said which segment is the last"),
+                    None => f.write_str("; no Data has named the last segment"),
                 }
             }
             GetError::End { object, segment, before, now } => write!(
@@ -144,8 +146,7 @@ impl core::fmt::Display for GetError {
             ),
             GetError::Changed { object, segment } => write!(
                 f,
-                "segment {segment} of {object} is not what it was when the partial file was written: two objects \
-                 have one name"
+                "segment {segment} of {object} differs from the partial file: two objects have the same name"
             ),
             GetError::File(path, error) => write!(f, "{}: {error}", path.display()),
             GetError::Busy(path) => write!(f, "{}: another process is writing it", path.display()),

@@ -1,4 +1,4 @@
-//! Where an object ends: what its Data say of it must agree.
+//! The last segment of an object. All Data must agree about it.
 
 use weir_packet::{Data, Name};
 

@@ -1,4 +1,4 @@
-//! Getting objects: found, fetched with congestion control, verified, in order.
+//! Fetching objects: discovered, fetched with congestion control, verified, in order.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -73,7 +73,7 @@ pub struct Get {
     /// How long anything may be missing before it is given up: the metadata, a certificate, the oldest segment that is
     /// missing; `None`: for ever.
     pub patience: Option<Span>,
-    /// Memory for segments that come before their turn: more is not asked for.
+    /// Memory for segments that arrive out of order: more is not asked for.
     pub memory: Bytes,
 }
 
@@ -261,7 +261,8 @@ impl<'a> Fetcher<'a> {
     }
 
     /// Writes the content to a file, which is there when it is complete. What stops before is gone on with by the
-    /// same call: see the head of this module's `partial`. A path that is no ordinary file, such as a device, is written directly.
+    /// same call: see the head of this module's `partial`. A path that is no ordinary file, such as a device, is
+    /// written directly.
     ///
     /// # Errors
     /// [`GetError`]. What is right of the content stays beside the file, in `FILE.part`.

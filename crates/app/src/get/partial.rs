@@ -1,4 +1,4 @@
-//! A file that is there only when it is complete, and a part that can be gone on with.
+//! A file that appears only when it is complete, and its resumable part.
 //!
 //! ```text
 //!   FILE.part        content in order, from the first byte on
@@ -72,12 +72,10 @@ pub enum Discarded {
 impl core::fmt::Display for Discarded {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Discarded::Other(name) => write!(f, "it is of {name}"),
-            Discarded::Trust => {
-                f.write_str("it was not verified against the key or certificate that is given")
-            }
-            Discarded::Damaged => f.write_str("it is not what was written"),
-            Discarded::Gone(name) => write!(f, "it is of {name}, of which nobody has the rest"),
+            Discarded::Other(name) => write!(f, "it belongs to {name}"),
+            Discarded::Trust => f.write_str("it was not verified against the given key or certificate"),
+            Discarded::Damaged => f.write_str("its content has changed"),
+            Discarded::Gone(name) => write!(f, "it belongs to {name}, and the rest of that is not available"),
         }
     }
 }
@@ -285,8 +283,8 @@ impl PartialFile {
         renamed.map_err(|error| GetError::File(self.path.clone(), error))
     }
 
-    /// Removes the note of what is FILE now, unless somebody has begun anew: then it is his, or soon will be. For a moment
-    /// there is a part again, so that nobody begins meanwhile.
+    /// Removes the note of what is FILE now, unless somebody has begun anew: then it is his, or soon will be. For a
+    /// moment there is a part again, so that nobody begins meanwhile.
     fn remove_old_note(&self) -> Result<(), GetError> {
         let Ok(file) = own().create_new(true).open(&self.part) else { return Ok(()) };
         if !claim(&file, &self.part).unwrap_or(false) {
@@ -414,7 +412,9 @@ fn read_note(path: &Path, asked: &Name, trust: &str, part: &mut File) -> Result<
     }
     let foreign = |why| Err(GetError::Foreign(part_path.clone(), why));
     let note = match own().open(&note_path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return foreign("it is not known what is in it"),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return foreign("it has no record of its content");
+        }
         note => note.map_err(|error| GetError::File(note_path.clone(), error))?,
     };
     if is_of_another(&note).map_err(failed)? {

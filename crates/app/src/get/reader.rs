@@ -1,4 +1,4 @@
-//! An object as something to read from.
+//! An object as a `std::io::Read`.
 
 use core::ops::ControlFlow;
 use std::io::{self, Read};

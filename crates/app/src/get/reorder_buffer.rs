@@ -1,4 +1,4 @@
-//! Content in order, whatever the order in which it comes.
+//! Puts content into order.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Single Data, asked for and verified, with the certificates that this takes.
+//! Single Data, fetched and verified, with the certificates that the verification needs.
 
 use core::ops::ControlFlow;
 

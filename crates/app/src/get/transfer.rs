@@ -1,4 +1,4 @@
-//! The segments of an object through a consumer, and given up if they do not come.
+//! The segments of an object, fetched by a consumer with a time limit.
 
 use core::ops::ControlFlow;
 

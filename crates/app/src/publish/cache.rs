@@ -1,4 +1,4 @@
-//! Signed packets, so that who asks again does not have them signed again.
+//! A cache of signed packets, so that a repeated request does not sign them again.
 
 use std::collections::{BTreeMap, VecDeque};
 

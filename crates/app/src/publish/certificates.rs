@@ -1,4 +1,4 @@
-//! Certificates under their own names, so that whoever trusts one of them can check what it certifies.
+//! Serves certificates under their own names, so that a consumer that trusts one of them can check the others.
 
 use core::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! Where content comes from: memory, or a file that is read where it is asked for.
+//! The source of content: memory, or a file that is read on demand.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

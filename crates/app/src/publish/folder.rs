@@ -1,4 +1,5 @@
-//! The files of a folder, by the components of a name. Who asks is a stranger: no name leads out of the folder.
+//! Looks up the files of a folder by name components. Requests come from strangers, so no name leads out of the
+//! folder.
 
 use std::ffi::OsStr;
 use std::fs::File;

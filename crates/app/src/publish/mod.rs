@@ -7,9 +7,9 @@
 //!
 //! As `ndnd cat`, `ndncatchunks` and NDNts fetch them. A file is read where it is asked for, and is never in memory
 //! as a whole. Its version is the time of its last change (ctime) and how it is cut and signed, so a publisher that was
-//! restarted serves the same version, and who has a part of it can go on. A file that changes while it is served is told
-//! apart: the old version is answered no longer (unless its file was replaced by another and is still there), the new one
-//! is found by its metadata. No version has parts of two, as long as the file system keeps that time.
+//! restarted serves the same version, and who has a part of it can go on. A file that changes while it is served is
+//! told apart: the old version is answered no longer (unless its file was replaced by another and is still there), the
+//! new one is found by its metadata. No version has parts of two, as long as the file system keeps that time.
 //!
 //! What cannot be answered is left unanswered: there are no Nacks of producers.
 
@@ -46,7 +46,7 @@ pub struct PublishOptions {
     /// The version. By default that of a file says when it was changed, and that of anything else is now, µs since
     /// 1970.
     pub version: Option<u64>,
-    /// How long caches may call segments fresh, to the millisecond. The default is 10 s, as ndn-cxx has it.
+    /// How long caches may consider segments fresh, to the millisecond. The default is 10 s, as ndn-cxx has it.
     pub freshness: Span,
     /// What signs.
     pub signing: Signing,
@@ -94,14 +94,10 @@ impl core::fmt::Display for PublishError {
         match self {
             PublishError::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
             PublishError::NotRegular(path) => {
-                write!(
-                    f,
-                    "{}: neither a file nor a folder; what comes from a pipe is read as -",
-                    path.display()
-                )
+                write!(f, "{}: neither a file nor a folder; use - to read a pipe", path.display())
             }
             PublishError::Spool(folder, error) => {
-                write!(f, "what is read could not be kept in {}: {error}", folder.display())
+                write!(f, "the input could not be stored in {}: {error}", folder.display())
             }
             PublishError::TooLarge(error) => error.fmt(f),
             PublishError::Sign(error) => error.fmt(f),

@@ -1,4 +1,4 @@
-//! What answers for published objects.
+//! The producer of published objects.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};

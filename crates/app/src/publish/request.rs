@@ -1,4 +1,4 @@
-//! What an Interest asks of published objects.
+//! The parts of an Interest for published objects.
 
 use weir_packet::{Component, NameRef, component_type};
 

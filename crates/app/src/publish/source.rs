@@ -1,4 +1,4 @@
-//! What is published: bytes, a file, a folder.
+//! The kinds of published content: bytes, a file, a folder.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

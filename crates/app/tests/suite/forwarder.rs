@@ -153,7 +153,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     let now = app.now();
     app.fetch(fetch("/a", None, Source::Elastic), &*scheme, now).unwrap();
     let twice = app.fetch(fetch("/a", None, Source::Elastic), &*scheme, now).unwrap_err();
-    assert_eq!(twice.to_string(), "/a is consumed already: a second consumer needs a connection of its own");
+    assert_eq!(twice.to_string(), "/a is already being fetched: a second consumer needs its own connection");
     assert!(Segments::new(Bytes::new(8800), None).unwrap_err().to_string().contains("at most 8200 B"));
 }
 

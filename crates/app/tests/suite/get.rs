@@ -342,7 +342,7 @@ fn another_object_below_a_name_is_not_the_object_of_the_name() {
     let faults = Faults { no_metadata: true, below: true, ..Faults::default() };
     let get = Get { patience: Some(Span::from_secs(5)), ..get() };
     let (bytes, outcome) = with_faults("get-below", faults, get);
-    assert_eq!((bytes.len(), outcome.unwrap_err().to_string().as_str()), (0, "nobody answers for /get/a"));
+    assert_eq!((bytes.len(), outcome.unwrap_err().to_string().as_str()), (0, "no answer came for /get/a"));
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn a_tampered_segment_is_an_error_that_names_it_and_nothing_of_it_is_delivered()
         with_faults("get-tampered", Faults { tampered: Some(17), ..Faults::default() }, get());
     is_beginning(&bytes, 17);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.starts_with("segment 17 of /get/a/v=7 is not to be believed: "), "{error}");
+    assert!(error.starts_with("segment 17 of /get/a/v=7 cannot be trusted: "), "{error}");
     assert!(error.contains("signature is wrong"), "{error}");
 }
 
@@ -380,7 +380,7 @@ fn a_missing_segment_is_given_up_and_named() {
         with_faults("get-missing", Faults { silent: Some(5), ..Faults::default() }, impatient());
     is_beginning(&bytes, 5);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.starts_with("segment 5 of /get/a/v=7 is missing: nobody answered for 2."), "{error}");
+    assert!(error.starts_with("segment 5 of /get/a/v=7 is missing: no answer came for 2."), "{error}");
 }
 
 #[test]
@@ -543,7 +543,7 @@ fn certificates_between_the_data_and_the_anchor_are_fetched() {
     let began = running::now();
     let (bytes, outcome) = signed(&own, Vec::new(), Some(Trust::Anchor(anchor)));
     let error = outcome.unwrap_err().to_string();
-    assert!(bytes.is_empty() && error.contains("cannot be had: nobody answers"), "{error}");
+    assert!(bytes.is_empty() && error.contains("cannot be fetched: no answer came"), "{error}");
     assert!(began.elapsed() >= 5 * running::SECOND, "as long as patience lasts");
 }
 
@@ -702,7 +702,7 @@ fn another_version_begins_anew_and_other_content_of_a_version_is_an_error() {
     other.content[22_500] ^= 1;
     let (_, outcome) = gets(&forwarder, &path, other);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.starts_with("segment 22 of /get/a/v=7 is not what it was"), "{error}");
+    assert!(error.starts_with("segment 22 of /get/a/v=7 differs from the partial file"), "{error}");
     assert!(folder.path("file.part").exists());
 }
 
@@ -992,8 +992,12 @@ fn bytes_that_are_no_object_give_errors_and_not_panics() {
         (Vec::new(), None, "the metadata of /get/a cannot be read"),
         (vec![7, 200, 8, 1, b'x'], Some(0), "the metadata of /get/a cannot be read"),
         (metadata("/get/a/v=7", &no_last), None, "the metadata of /get/a cannot be read"),
-        (metadata("/localhost/nfd", &[]), None, "the metadata of /get/a are of /localhost/nfd"),
-        (metadata("/", &[]), None, "the metadata of /get/a are of /"),
+        (
+            metadata("/localhost/nfd", &[]),
+            None,
+            "the metadata of /get/a name /localhost/nfd, which is another object",
+        ),
+        (metadata("/", &[]), None, "the metadata of /get/a name /,"),
         (metadata("/get/a/v=7", &[]), Some(u64::MAX), "segment 50 of /get/a/v=7 is missing"),
         (metadata("/get/a/v=7", &last), None, "segment 50 of /get/a/v=7 is missing"),
         (metadata("/get/a/v=7", &last), Some(0), "says that segment 0 is the last"),

@@ -126,8 +126,7 @@ fn prepare(connection: &Connection<'_>) -> Result<App, Failure> {
         let segments = Segments::new(flow.payload, flow.freshness)?;
         app.produce(flow.prefix.parse()?, Box::new(segments)).map_err(|error| {
             format!(
-                "{} of node {} is not registered at {}: {error}\n  = [management] in the forwarder's file says who \
-                 may register prefixes",
+                "{} of node {} is not registered at {}: {error}\n  = [management] in the forwarder's file sets who may register prefixes",
                 flow.prefix, connection.node, connection.endpoint
             )
         })?;

@@ -26,31 +26,31 @@ use plan::{Plan, Socket};
 
 /// Run the consumers and producers of a scenario on running forwarders
 ///
-/// They are applications of one forwarder, or of several: its links and nodes are whatever is between them. Each
-/// flow begins, changes and ends at its times. The results are those of `weir run`, without links. SIGINT ends it
-/// early, with what was measured so far. Nodes that only produce do so until they are stopped.
+/// They run as applications of one or several forwarders; the scenario's links are not created. Each flow begins,
+/// changes and ends at its times. The results are those of `weir run`, without links. SIGINT ends the run early, with
+/// the measurements so far. Nodes that only produce run until they are stopped.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file
     scenario: String,
-    /// Only the applications of this node; may be repeated. By default those of all nodes
+    /// Run only the applications of this node; may be repeated; by default those of all nodes
     #[arg(long = "node", value_name = "NODE")]
     nodes: Vec<String>,
-    /// Where the forwarder listens: unix:///path or tcp://host:port; by default what NDN_CLIENT_TRANSPORT or
-    /// client.conf says, or else unix:///run/nfd/nfd.sock. With NODE= it is that of one node; may be repeated
+    /// The forwarder's address: unix:///path or tcp://host:port; by default the one in NDN_CLIENT_TRANSPORT or
+    /// client.conf, or else unix:///run/nfd/nfd.sock. With NODE= before it, for that node only; may be repeated
     #[arg(long = "socket", value_name = "[NODE=]URI")]
     sockets: Vec<Socket>,
-    /// The scheme of the consumers; by default the scenario's own. That of a forwarder is in its file
+    /// The scheme of the consumers; by default the scenario's own. A forwarder's scheme is in its file
     #[arg(long)]
     scheme: Option<String>,
     /// Change a value of the scenario, such as flow.BE.start=5s (see `weir list SCENARIO`); may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A further measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
+    /// An additional measuring window, in seconds or with units: 20:120, 500ms:2s; may be repeated
     #[arg(long = "window", value_name = "A:B", allow_hyphen_values = true)]
     windows: Vec<String>,
-    /// Where to write report.html, run.json and the time series, over those of an earlier run; by default nothing
-    /// is written
+    /// The folder for report.html, run.json and the time series; files of an earlier run are overwritten; by default
+    /// no files are written
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the results as one JSON document and nothing else
@@ -168,7 +168,7 @@ impl Watch<'_> {
                     }
                 }
                 Ok(Message::Ready) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err("a thread of the run has gone".into()),
+                Err(RecvTimeoutError::Disconnected) => return Err("a thread of the run has ended".into()),
             }
             if self.stop.is_asked() || failure.is_some() {
                 self.run.end_soon();
@@ -217,7 +217,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
     report.document.wall_s = run.now().as_secs_f64();
     report.notes.extend(cut_short(run, end));
     if refused > 0 {
-        report.notes.push(format!("{refused} frames were lost here: a connection had no room for them."));
+        report.notes.push(format!("{refused} frames were lost here: the buffer of a connection was full."));
     }
     report
 }
@@ -226,7 +226,7 @@ fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
 fn cut_short(run: &Run<'_>, end: Time) -> Option<String> {
     (end < run.extent.until).then(|| {
         format!(
-            "Ended at {end} of {}: windows end then, and what was to begin or to be checked later is left out.",
+            "Ended at {end} of {}: windows end here, and later events and checks are left out.",
             run.extent.until
         )
     })

@@ -1,4 +1,4 @@
-//! Which nodes have applications here, over which connections, and what changes for them when.
+//! The plan of a run on forwarders: nodes with applications here, their connections, and the times of their changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -211,7 +211,7 @@ fn among(scenario: &Scenario, nodes: &[NodeId], node: &str, option: &str) -> Res
     let names = || nodes.iter().map(|node| name(scenario, *node));
     let why = match scenario.node(node) {
         Some(id) if nodes.contains(&id) => return Ok(id),
-        Some(id) if has_applications(scenario, id) => format!("nothing of {node} runs here"),
+        Some(id) if has_applications(scenario, id) => format!("no application of {node} runs here"),
         Some(_) => format!("no flow begins or ends at {node}"),
         None => {
             format!("{} has no node {node}{}", scenario.name, did_you_mean(node, names()))
@@ -236,7 +236,7 @@ fn endpoints(scenario: &Scenario, nodes: &[NodeId], sockets: &[Socket]) -> Resul
         if let Some(other) = twice {
             let (whose, right) = match node {
                 Some(node) => (format!("node {node}"), "a node has one forwarder"),
-                None => ("all nodes".to_owned(), "say which node each is for: --socket NODE=URI"),
+                None => ("all nodes".to_owned(), "give the node of each: --socket NODE=URI"),
             };
             return Err(format!(
                 "--socket names two forwarders for {whose}, {other} and {endpoint}\n  = {right}"
@@ -271,10 +271,11 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
                 format!("the hit ratio of the cache of {} changes", name(scenario, *node))
             }
         };
-        Some(format!("event {} is not done here: at {} {what}", event.name, event.at))
+        Some(format!("event {} does not happen here: at {} {what}", event.name, event.at))
     };
     let simulates = |node: &&weir_scenario::Node| node.cache_ratio > 0.0;
     let caches = scenario.nodes.iter().filter(simulates);
-    let cache = |node: &weir_scenario::Node| format!("the simulated cache of {} is not there", node.name);
+    let cache =
+        |node: &weir_scenario::Node| format!("the simulated cache of {} does not exist here", node.name);
     caches.map(cache).chain(scenario.events.iter().filter_map(line)).collect()
 }

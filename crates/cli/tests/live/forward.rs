@@ -150,7 +150,7 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     assert!(difference["entry"].as_u64().unwrap() > 1 && difference["at_s"].as_f64().unwrap() > 0.0);
     fs::write(&record, "no recording").unwrap();
     let name = record.to_str().unwrap();
-    common::refused(&["replay", name], &["inputs.record", "this is no recording of a forwarder"]);
+    common::refused(&["replay", name], &["inputs.record", "this is not a recording of a forwarder"]);
     common::refused(&["replay", "none-such"], &["none-such"]);
 }
 

@@ -131,7 +131,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
     fails(
         &folder,
         &["get", "/movies/none", "-o", &got],
-        "got.part: it is not known what is in it: remove it",
+        "got.part: it has no record of its content: remove it",
     );
     assert_eq!(fs::read(folder.path("got.part")).unwrap(), b"of a browser");
     let pem = path(&folder, "lab.pem");
@@ -146,7 +146,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
         ("--param", "much", "wanted SCHEME.KEY=VALUE"),
         ("--lifetime", "0s", "a lifetime is between 1 ms and 1 h"),
         ("--memory", "1 kB", "wanted 1 MB or more"),
-        ("--key", "no key", "there is no such file, and it is not the name of a key"),
+        ("--key", "no key", "there is no such file and no key of this name"),
         ("--key", "/none", "/none"),
         ("--anchor", "/none", "/none"),
         ("--anchor", "no certificate", "there is no such file"),
@@ -181,7 +181,7 @@ fn it_is_believed_what_the_given_key_or_anchor_says() {
         }
         for wrong in ["/bob", &bob] {
             let arguments = ["get", "/alice/a", "-o", &got, "--patience", "3s", option, wrong];
-            fails(&folder, &arguments, "is not to be believed");
+            fails(&folder, &arguments, "cannot be trusted");
             if option == "--key" {
                 fails(&folder, &arguments, "not by the given key /bob/KEY/");
             }
@@ -216,7 +216,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     assert_eq!(getting.wait().unwrap().code(), Some(130));
     let mut said = String::new();
     getting.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("interrupted") && said.contains("the same command goes on from there"), "{said}");
+    assert!(said.contains("interrupted") && said.contains("the same command resumes from there"), "{said}");
     let had = fs::metadata(&part).unwrap().len();
     assert!(had > 0 && had < 100_000_000, "{had}");
 
@@ -224,7 +224,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     let output = run(&folder, &["get", "/movies/b", "-o", &got, "--patience", "1s"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains("it is of /movies/a") && !said.contains("goes on from there"), "{said}");
+    assert!(said.contains("it belongs to /movies/a") && !said.contains("resumes from there"), "{said}");
     succeeds(&folder, &["key", "new", "/movies"]);
     let _put = publish(&folder, "/movies/a", 100_000_000, &[]);
     let output = run(&folder, &["get", "/movies/a", "-o", &got, "--key", "/movies", "--patience", "3s"]);
@@ -254,7 +254,7 @@ fn other_content_of_a_version_is_an_error_with_advice() {
         "sha256": hex(&weir_packet::sign::sha256(bytes)), "tail": 10,
     });
     fs::write(folder.path("got.part.json"), note.to_string()).unwrap();
-    let advice = format!("two objects have one name\n  remove {got}.part to begin anew");
+    let advice = format!("two objects have the same name\n  remove {got}.part to start again");
     fails(&folder, &["get", "/movies/a", "-o", &got], &advice);
     assert_eq!(fs::read(folder.path("got.part")).unwrap(), bytes);
 }
@@ -278,6 +278,6 @@ fn patience_ends_it_and_a_reader_that_goes_is_no_error() {
     let (_mute, address) = Peer::udp();
     succeeds(&folder, &["route", "add", "/mute", &format!("udp://{address}")]);
     let began = now();
-    fails(&folder, &["get", "/mute/a", "--patience", "2s"], "nobody answers for /mute/a");
+    fails(&folder, &["get", "/mute/a", "--patience", "2s"], "no answer came for /mute/a");
     assert!(began.elapsed() >= 2 * SECOND);
 }

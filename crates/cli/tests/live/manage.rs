@@ -62,7 +62,7 @@ fn faces_are_made_changed_shown_and_destroyed() {
     );
     assert!(server.state().1.faces[&4].flags.reliability);
     let there = error(&server, "face create udp4://10.0.0.9:6363");
-    assert!(there.contains("face 4 is there already"), "{there}");
+    assert!(there.contains("face 4 exists already"), "{there}");
     let text = done(&server, "face");
     assert_eq!(row(&text, "4")[1..4], ["udp4://10.0.0.9:6363", "udp4://127.0.0.1:6363", "persistent"]);
     assert_eq!(json(&server, "face list").as_array().unwrap().len(), 4);
@@ -128,7 +128,7 @@ fn strategies_are_set_by_their_short_names_too() {
     );
     let unknown = error(&server, "strategy set /a oracle");
     assert!(unknown.contains("there is no such strategy; there are") && unknown.contains("(code 404)"));
-    assert!(error(&server, "strategy unset /").contains("the choice for / stays"));
+    assert!(error(&server, "strategy unset /").contains("the strategy of / cannot be unset"));
 }
 
 #[test]

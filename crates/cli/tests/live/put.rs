@@ -161,8 +161,8 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         (&["/a", file, "--key", "/alice"], "`weir key list` lists them"),
         (&["/a", file, "--sign", "rsa"], "possible values: digest, hmac, ecdsa, ed25519"),
         (&["/a", file, "--sign", "digest", "--key", "/alice"], "--sign digest uses no key"),
-        (&["/a", "/tmp", "--version", "1"], "each of its files has its own"),
-        (&["/a", file, "--hidden"], "--hidden is of a folder"),
+        (&["/a", "/tmp", "--version", "1"], "each file of a folder has its own"),
+        (&["/a", file, "--hidden"], "--hidden applies only to folders"),
     ] {
         fails(&folder, &[&["put"], arguments].concat(), expected);
     }
@@ -174,7 +174,7 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         }
     }
     let other = ["put", "/a", file, "--key", "/alice", "--sign", "hmac"];
-    fails(&folder, &other, "is a key of ed25519, not of hmac");
+    fails(&folder, &other, "is a key for ed25519, not for hmac");
 }
 
 /// What a process has said on standard error, once it has ended well.
@@ -219,7 +219,7 @@ fn it_warns_of_what_nobody_can_get() {
     };
     let said = warnings(&["put", "/localhost/a", empty]);
     assert!(said.contains("/localhost/a never leaves this host"), "{said}");
-    assert!(said.contains("empty: there are no files in it that are served"), "{said}");
+    assert!(said.contains("empty: the folder has no files to serve"), "{said}");
     assert_eq!(warnings(&["put", "/a", empty, "--hidden"]), "");
     fails(&folder, &["ping", "/a", "-c", "0"], "invalid value '0'");
 }

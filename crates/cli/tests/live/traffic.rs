@@ -280,9 +280,12 @@ fn what_happens_to_flows_happens_at_its_time_and_what_happens_to_links_is_listed
     let [before, after] = [early, late].map(|window| goodput(flow(window, "alice", "/traffic/stream/0")));
     assert!((3.0..5.0).contains(&(after / before)), "{before} {after}");
     assert!(document["flows"].as_array().unwrap().iter().all(|row| row["consumer"] == "alice"), "{document}");
-    assert!(said.contains("event cut is not done here: at 1 s the rate of link bob-dave changes"), "{said}");
+    assert!(
+        said.contains("event cut does not happen here: at 1 s the rate of link bob-dave changes"),
+        "{said}"
+    );
     assert!(!said.contains("event greed"), "{said}");
-    assert!(said.contains("the simulated cache of cache is not there"), "{said}");
+    assert!(said.contains("the simulated cache of cache does not exist here"), "{said}");
 }
 
 #[test]
@@ -589,7 +592,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     refuse(&["--socket", &twice, "--socket", &twice], &["two forwarders for node bob"]);
     refuse(
         &["--node", "alice", "--socket", &twice],
-        &["nothing of bob runs here", "nodes with applications here: alice"],
+        &["no application of bob runs here", "nodes with applications here: alice"],
     );
     refuse(&["--socket", "bob=udp://host"], &["wanted unix:///path"]);
     refuse(&["--window", "1:9"], &["the window 1 s to 9 s is not within the run"]);

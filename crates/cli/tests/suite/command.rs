@@ -116,7 +116,7 @@ fn a_setting_of_a_scheme_that_does_not_run_is_refused_with_those_that_do() {
 fn what_would_take_all_memory_or_never_end_is_refused_at_once() {
     refused(
         &["run", "qsccp/dumbbell", "--set", "sample=1ns"],
-        &["--set sample=1ns", "smallest sample", "500 us"],
+        &["--set sample=1ns", "smallest possible sample", "500 us"],
     );
     for lifetime in ["1ns", "1us"] {
         let setting = format!("flow.*.lifetime={lifetime}");
@@ -329,7 +329,7 @@ fn the_optimum_says_that_it_knows_nothing_of_greed_where_flows_are() {
         ))
     };
     let greedy = said(&["--set", "flow.video.source_rate=20 Mb/s", "--set", "flow.video.unresponsive=true"]);
-    assert!(greedy.contains("knows nothing of greed") && !said(&[]).contains("greed:"), "{greedy}");
+    assert!(greedy.contains("ignores greedy flows") && !said(&[]).contains("greedy flows:"), "{greedy}");
 }
 
 /// In the dumbbell the flows of a class are one group.
@@ -619,7 +619,7 @@ fn what_many_nodes_or_links_have_in_common_is_listed_once_unless_all_is_asked_fo
     let [short, all] =
         [&["list", "qsccp/geant"][..], &["list", "qsccp/geant", "--all"]].map(|args| printed(&weir(args)));
     assert!(short.contains("  node.*.cache = 0  (all 46)\n") && !short.contains("node.n3.cache "), "{short}");
-    assert!(short.contains("  node.*.position = (46 values for 46: see them with --all)\n"), "{short}");
+    assert!(short.contains("  node.*.position = (46 values for 46: list them with --all)\n"), "{short}");
     assert!(short.lines().count() < 200 && all.lines().count() > 600);
     assert!(all.contains("  node.n3.cache = 0\n") && !all.contains("node.*"), "{all}");
     // Few flows keep their order, each with its keys.

@@ -103,7 +103,7 @@ fn a_certificate_is_exported_in_every_form_and_taken_again() {
     let name = ours.list("/alice")[0]["certificates"][0]["name"].as_str().unwrap().to_owned();
     for form in ["base64", "binary", "ndnd"] {
         ours.done(&format!("export /alice --format {form} --output {}", theirs.0.join(form).display()));
-        assert_eq!(theirs.done(&format!("import {form}")), format!("Took the certificate {name}.\n"));
+        assert_eq!(theirs.done(&format!("import {form}")), format!("Imported the certificate {name}.\n"));
         let row = &theirs.list("/alice")[0];
         assert_eq!((&row["type"], &row["certificates"][0]["name"]), (&Value::Null, &Value::from(&*name)));
         assert!(
@@ -135,7 +135,7 @@ fn a_private_key_is_exported_in_every_form_and_taken_again() {
             ours.done(&format!("export /alice --private --format {form} {more} --output {}", file.display()));
             assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
             let said = theirs.done(&format!("import key {more}"));
-            assert!(said.starts_with(&format!("Took the private key {key}, {typ}.\n")), "{said}");
+            assert!(said.starts_with(&format!("Imported the private key {key}, {typ}.\n")), "{said}");
             assert_eq!(
                 (theirs.key("/alice"), &theirs.list("/alice")[0]["type"]),
                 (key.clone(), &Value::from(typ))
@@ -143,7 +143,7 @@ fn a_private_key_is_exported_in_every_form_and_taken_again() {
             assert_eq!(theirs.list("/alice")[0]["certificates"].as_array().unwrap().len(), 1, "{form}");
             let again = theirs.done(&format!("import key {more}"));
             assert!(
-                again.starts_with(&format!("The private key {key}, {typ}, is there already.\n")),
+                again.starts_with(&format!("The private key {key}, {typ}, exists already.\n")),
                 "{again}"
             );
         }
@@ -151,7 +151,7 @@ fn a_private_key_is_exported_in_every_form_and_taken_again() {
         ours.done("export /alice --private --passphrase-file passphrase --output bag");
         assert!(ours.error("import bag --passphrase-file wrong").contains("the passphrase is wrong"));
         ours.file("empty", "\n");
-        assert!(ours.error("import bag --passphrase-file empty").contains("its first line is empty"));
+        assert!(ours.error("import bag --passphrase-file empty").contains("the first line is empty"));
         assert!(ours.error("import bag").contains("--passphrase-file"));
     }
 }
@@ -195,10 +195,10 @@ fn a_key_of_another_tool_has_no_name_and_gets_one() {
     let (_, block) = text.split_once('\n').unwrap();
     let other = Folder::new("unnamed-other");
     other.file("key", block);
-    assert!(other.error("import key").contains("--name does"));
+    assert!(other.error("import key").contains("give a name with --name"));
     let said = other.done("import key --name /bob");
     assert!(
-        said.contains("Took the private key /bob/KEY/") && said.contains("Made the certificate"),
+        said.contains("Imported the private key /bob/KEY/") && said.contains("Made the certificate"),
         "{said}"
     );
     other.done("import key --name /bob/KEY/two");
@@ -260,17 +260,17 @@ fn what_has_a_name_keeps_it_and_what_is_there_is_not_taken_again() {
     let key = folder.done("export /alice --private --format pem");
     let other = Folder::new("again-other");
     other.file("alice.cert", &certificate);
-    assert!(other.done("import alice.cert").starts_with("Took the certificate /alice/KEY/one/"));
-    assert!(other.done("import alice.cert").ends_with(" is there already.\n"));
+    assert!(other.done("import alice.cert").starts_with("Imported the certificate /alice/KEY/one/"));
+    assert!(other.done("import alice.cert").ends_with(" exists already.\n"));
     other.file("alice.pem", &key);
     for file in ["alice.cert", "alice.pem"] {
         let said = other.error(&format!("import {file} --name /other"));
-        assert!(said.contains("its key has the name /alice/KEY/one, which --name does not change"), "{said}");
+        assert!(said.contains("the key has the name /alice/KEY/one, which --name cannot change"), "{said}");
         other.done(&format!("import {file} --name /alice"));
     }
     for (name, words) in [
         ("/alice/KEY", "ends in KEY"),
-        ("/alice/KEY/one/self", "has a KEY"),
+        ("/alice/KEY/one/self", "has KEY"),
         ("/alice/KEY/one/self/v=1", "is the name of a certificate"),
     ] {
         let said = folder.error(&format!("new {name}"));
@@ -291,5 +291,5 @@ fn files_that_hold_nothing_are_refused_with_what_would_be_right() {
         .current_dir(&folder.0)
         .output()
         .unwrap();
-    assert!(String::from_utf8_lossy(&zero.stderr).contains("are not keys"));
+    assert!(String::from_utf8_lossy(&zero.stderr).contains("too large for keys"));
 }

@@ -319,12 +319,12 @@ fn what_cannot_be_reproduced_is_refused_with_what_can() {
     refused(&["reproduce", "examples/minimal", "--scheme", "fixd"], &["fixd", "schemes: "]);
     refused(
         &["reproduce", "examples/minimal", "--scheme", "qsccp"],
-        &["nothing is stated about scheme qsccp"],
+        &["there are no statements about scheme qsccp"],
     );
     let silent = changed("reproduce-silent", "Two nodes", "Silent nodes");
     let text = fs::read_to_string(&silent).unwrap();
     fs::write(&silent, text.split_once("[[expectation]]").unwrap().0).unwrap();
-    refused(&["reproduce", "examples/minimal", &silent], &["nothing is stated in", &silent]);
+    refused(&["reproduce", "examples/minimal", &silent], &["there are no statements in", &silent]);
     for seeds in ["0", "-1", "1001", "x"] {
         refused(&["reproduce", "examples/minimal", "--seeds", seeds], &["--seeds", seeds]);
     }
@@ -613,7 +613,10 @@ fn what_no_scheme_can_run_is_left_out_with_its_reason() {
     let document = summary(&[&[&*refused_one, "examples/minimal"], &args[..]].concat());
     let left_out = document["scenarios"][0]["points"][0]["left_out"].as_array().unwrap();
     assert_eq!(left_out.len(), 2);
-    assert!(left_out[0]["why"].as_str().unwrap().contains("cannot be told by consumer"), "{left_out:?}");
+    assert!(
+        left_out[0]["why"].as_str().unwrap().contains("cannot be attributed to one consumer"),
+        "{left_out:?}"
+    );
     assert_eq!(document["scenarios"][1]["points"][0]["left_out"], json!([]));
     let out = folder("compare-refused-out");
     let text = ["--out", out.to_str().unwrap()];
@@ -623,7 +626,7 @@ fn what_no_scheme_can_run_is_left_out_with_its_reason() {
     let other = changed("compare-refused-too", ENDS, &format!("{ENDS}\n{TWO_OF_ONE_PREFIX}"));
     refused(
         &[&["compare", &*refused_one, &*other], &args[..]].concat(),
-        &["no scheme can run any of these scenarios", "cannot be told by consumer"],
+        &["no scheme can run any of these scenarios", "cannot be attributed to one consumer"],
     );
 }
 

@@ -1,5 +1,5 @@
-//! Which Interests are lost: by timeout, by later ones that were answered (early loss), by silence, by what the flow
-//! control says.
+//! Detection of lost Interests: by timeout, by answers to later Interests (early loss), by silence, and by the flow
+//! control.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::units::{Span, Time};
 pub(super) const MOST_DOUBLINGS: u32 = 16;
 
 impl Consumer {
-    /// Gives up what has timed out.
+    /// Declares timed-out Interests lost.
     pub fn handle_deadline(&mut self, now: Time) {
         while let Some((segment, sent)) = self.take_due(now) {
             // What was sent before belongs to the same loss: it is not reprieved, and does not count twice.
@@ -106,7 +106,7 @@ impl Consumer {
         sending.map_or(Time::NEVER, |&(segment, sent)| sent + self.timeout(segment, sent))
     }
 
-    /// Of what was sent then.
+    /// Only of Interests that were sent at that time.
     fn timeout(&self, segment: u64, sent: Time) -> Span {
         let rto = if sent < self.backed_off_at { self.rtt.earlier_rto() } else { self.rtt.rto() };
         let timeout = self.control.timeout(rto, self.config.lifetime);
@@ -120,7 +120,7 @@ impl Consumer {
         timeout.min(disorder.max(self.control.longest_wait()))
     }
 
-    /// Whether Data have come for what was sent later: they say that the path is there.
+    /// Whether Data have come for later Interests: this shows that the path works.
     fn is_overtaken(&self, sent: Time) -> bool {
         self.config.early_loss && sent < self.answered_sent
     }

@@ -1,5 +1,5 @@
-//! One consumer flow: asks for the segments of a prefix in order, as fast as its application
-//! wants and its flow control permits, and asks again for what is lost.
+//! One consumer flow. It requests the segments of a prefix in order, as fast as its application wants and its flow
+//! control permits, and retransmits lost Interests.
 //!
 //! ```text
 //!   new ----send----> pending ----Data----> done

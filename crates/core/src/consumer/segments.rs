@@ -36,7 +36,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// From this one on; none was asked for yet.
+    /// Starts at this segment; no segment has been requested yet.
     pub fn new(first: u64) -> Segments {
         Segments { base: first, ..Segments::default() }
     }
@@ -56,7 +56,7 @@ impl Segments {
         self.pending
     }
 
-    /// How many are lost; with some that came after all.
+    /// The number of lost segments, including some whose Data came later.
     pub fn lost(&self) -> usize {
         self.lost.len()
     }
@@ -140,7 +140,7 @@ impl Segments {
         self.get(*number).is_some_and(|segment| segment.state == State::Pending && segment.sent == *sent)
     }
 
-    /// Takes segments whose Data came after all from the front of the lost ones.
+    /// Removes segments whose Data came later from the front of the lost ones.
     fn forget_found(&mut self) {
         while let Some(&Reverse(number)) = self.lost.peek() {
             if self.get(number).is_some_and(|segment| segment.state == State::Lost) {

@@ -11,7 +11,7 @@ use crate::units::{Span, Time};
 pub struct Marking {
     /// More waiting than this is congestion, bytes.
     pub threshold: u64,
-    /// How long it has to last, and what the time between marks is counted from.
+    /// How long the queue must stay above the threshold before the first mark. The times between marks derive from it.
     pub interval: Span,
 }
 
@@ -25,7 +25,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Whether the packet that comes now is marked; so many bytes wait, itself not counted.
+    /// Whether to mark the arriving packet, given the bytes that wait, without this packet.
     pub fn marks(&mut self, now: Time, waiting: u64, marking: Marking) -> bool {
         if waiting <= marking.threshold {
             *self = Marker::default();

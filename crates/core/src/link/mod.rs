@@ -50,7 +50,7 @@ pub struct Departure {
     pub packet: PacketId,
     /// When its last bit is on the link; [`Time::NEVER`] where the world will say.
     pub until: Time,
-    /// How long it waited at this node.
+    /// The packet's waiting time at this node.
     pub waited: Span,
 }
 
@@ -79,8 +79,8 @@ impl Link {
         Link { queue, pace, busy_until, serve_at, rests_until, random }
     }
 
-    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until there is another. On a
-    /// shared medium it is what the queue may count on, and sets no pace.
+    /// Changes the rate, from the next packet on. At rate 0 nothing leaves until the rate changes again. On a shared
+    /// medium this is the rate that the queue may expect; it does not pace packets.
     pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         if let Pace::Rate(pace) = &mut self.pace {
             *pace = rate;
@@ -105,8 +105,8 @@ impl Link {
         }
     }
 
-    /// On a shared medium: what the face could have ([`Queue::on_fair_rate`]). It is told before the rate
-    /// that goes with it.
+    /// On a shared medium: the rate that the face could have ([`Queue::on_fair_rate`]). It comes before the matching
+    /// rate.
     pub fn set_fair_rate(&mut self, now: Time, rate: Rate) {
         self.queue.on_fair_rate(rate, now);
     }
@@ -213,7 +213,7 @@ impl Link {
         self.queue.next_deadline().max(self.rests_until)
     }
 
-    /// How much is waiting.
+    /// The packets and bytes in the queue.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.queue.backlog()

@@ -1,4 +1,4 @@
-//! A Data: what it satisfies, and its way to each downstream.
+//! Handling of a Data: the PIT entries that it satisfies, and its copies to the downstreams.
 
 use super::flow::entry_flow;
 use super::{Answerer, FaceKind, Forwarder, Out};
@@ -133,9 +133,9 @@ impl Forwarder {
     }
 }
 
-/// The entry whose Interest a Data answers; `None` if that is not known. The others that it satisfies it does not
-/// measure: it may have been on its way before their Interests left. With the token of an entry that is gone it answers
-/// none of them.
+/// The entry whose Interest a Data answers; `None` if unknown. The Data gives no RTT sample for other entries that it
+/// satisfies, because it may have been sent before their Interests. If the entry of its token is gone, it answers none
+/// of them.
 fn answered_entry(data: &Packet, matches: &[PitId]) -> Option<PitId> {
     match (data.header().pit_token.bytes(), matches) {
         ([], [one]) => Some(*one),

@@ -58,8 +58,8 @@ impl Forwarder {
         self.set_strategy_timer();
     }
 
-    /// Sends an Interest that was held, if its entry lives and somebody still waits: where every lifetime is over,
-    /// or every downstream was refused, the entry ends soon, and its Data would come for nobody.
+    /// Sends a held Interest, if its entry exists and a downstream still waits for it. If all lifetimes are over, or
+    /// every downstream was refused, the entry ends soon, and nobody would receive its Data.
     fn release(&mut self, pit: PitId, face: FaceId, out: &mut Out<'_>) {
         let Some(entry) = self.pit.entry_mut(pit) else { return };
         let Some(id) = entry.held.take() else { return };

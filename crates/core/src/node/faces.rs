@@ -33,7 +33,7 @@ impl Forwarder {
         face
     }
 
-    /// A face whose number may be used again: nobody remembers the old one.
+    /// A face whose number may be reused, because no table refers to it any more.
     fn reusable(&self, now: Time) -> Option<FaceId> {
         self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME).map(|(_, face)| *face)
     }
@@ -51,7 +51,7 @@ impl Forwarder {
         face
     }
 
-    /// Removes a face, its routes, and what waits in front of it.
+    /// Removes a face, its routes, and the packets in its queue.
     pub fn remove_face(
         &mut self,
         now: Time,
@@ -120,15 +120,15 @@ impl Forwarder {
         }
     }
 
-    /// Tells the queue of a face on a shared medium what the face could have; the rate that goes with it
-    /// comes after ([`Forwarder::set_receive_rate`]).
+    /// Tells the queue of a face on a shared medium the rate that the face could have. The matching rate comes
+    /// afterwards ([`Forwarder::set_receive_rate`]).
     pub fn set_fair_rate(&mut self, now: Time, face: FaceId, rate: Rate) {
         if let Some((_, link)) = self.link_of(face) {
             link.set_fair_rate(now, rate);
         }
     }
 
-    /// What waits at a face's link; nothing at an application's.
+    /// The packets that wait at a face's link; none for an application.
     pub fn backlog(&self, face: FaceId) -> Backlog {
         match self.faces[face.0 as usize].kind {
             FaceKind::Link(place) => self.links[place as usize].link.backlog(),

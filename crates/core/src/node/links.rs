@@ -1,4 +1,4 @@
-//! Packets to and from the queues of links, and what those drop.
+//! Packets to and from the queues of links, and the drops of these queues.
 
 use weir_packet::NackReason;
 

@@ -16,8 +16,8 @@ impl Forwarder {
         self.fib.insert(prefix, face, cost)
     }
 
-    /// Takes a next hop from a prefix; says whether it was there. With the last one the prefix goes, and
-    /// what is known of its flows.
+    /// Removes a next hop from a prefix; returns whether it existed. The last next hop removes the prefix and the
+    /// state of its flows.
     pub fn remove_route(
         &mut self,
         now: Time,
@@ -69,12 +69,12 @@ impl Forwarder {
         self.evicted.drain(..).for_each(|packet| pool.free(packet));
     }
 
-    /// What the content store is used for.
+    /// Whether the content store stores Data and answers Interests.
     pub fn content_store_use(&self) -> CsUse {
         self.cs_use
     }
 
-    /// Changes what the content store is used for.
+    /// Sets whether the content store stores Data and answers Interests.
     pub fn use_content_store(&mut self, cs_use: CsUse) {
         self.cs_use = cs_use;
     }
@@ -86,7 +86,7 @@ impl Forwarder {
         erased
     }
 
-    /// How many PIT entries were answered, and how many expired.
+    /// The numbers of PIT entries that were answered and that expired.
     pub fn satisfied_and_unsatisfied(&self) -> (u64, u64) {
         (self.satisfied, self.unsatisfied)
     }

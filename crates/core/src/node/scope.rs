@@ -1,4 +1,4 @@
-//! How far a name reaches.
+//! The scope of a name: this host, the neighbours, or everywhere.
 
 use crate::name::HashedName;
 
@@ -7,7 +7,7 @@ use crate::name::HashedName;
 pub(crate) enum Scope {
     /// Anywhere.
     Global,
-    /// `/localhop`: an Interest that a neighbour sent goes on to applications only.
+    /// `/localhop`: the node forwards an Interest from a neighbour only to applications.
     Hop,
     /// `/localhost`: applications on this host only.
     Host,

@@ -1,4 +1,4 @@
-//! The content store: what goes in, and what it answers.
+//! The content store of a node: storing Data and answering Interests.
 
 use bytes::Bytes as Buffer;
 use weir_packet::{CachePolicy, LpHeader};

@@ -17,7 +17,7 @@ use crate::name::HashedName;
 use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
 
-/// What kind of packet it is.
+/// The kind of packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A request for named Data.
@@ -47,7 +47,7 @@ pub struct FlowKey {
 pub struct Packet {
     /// Interest, Data or Nack.
     pub kind: Kind,
-    /// Interest: Data whose name is longer will do.
+    /// Interest: Data with a longer name may answer it (CanBePrefix).
     pub can_be_prefix: bool,
     /// Interest: a cached copy must be fresh.
     pub must_be_fresh: bool,
@@ -81,7 +81,7 @@ pub struct Packet {
     header: LpHeader,
     /// Data: how long a cache may call it fresh.
     pub freshness: Span,
-    /// Data: SHA-256 of the whole packet, if somebody has asked for it
+    /// Data: SHA-256 of the whole packet, if requested
     /// ([`Forwarder::set_digest`](crate::node::Forwarder::set_digest)).
     pub digest: Option<Box<[u8; 32]>>,
     /// The bare Interest or Data as it arrived; empty in the simulator.
@@ -89,8 +89,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// What travels with it hop by hop: signals, congestion mark, the PIT token of the neighbour that
-    /// it goes to or came from, the reason of a Nack.
+    /// Hop-by-hop fields: signals, congestion mark, the neighbour's PIT token, the reason of a Nack.
     #[inline]
     pub fn header(&self) -> &LpHeader {
         &self.header
@@ -184,7 +183,7 @@ impl PacketPool {
         PacketPool::default()
     }
 
-    /// A packet with every field at its default but for retained buffers.
+    /// A packet with every field at its default, except retained buffers.
     pub fn take(&mut self) -> PacketId {
         match self.free.pop() {
             Some(id) => {
@@ -221,7 +220,7 @@ impl PacketPool {
         self.free.push(id);
     }
 
-    /// How many packets are out.
+    /// The number of packets in use.
     pub fn in_use(&self) -> usize {
         self.packets.len() - self.free.len()
     }
@@ -276,7 +275,7 @@ pub struct PacketList {
 }
 
 impl PacketList {
-    /// How many packets it holds.
+    /// The number of packets in the list.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len

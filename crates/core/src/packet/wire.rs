@@ -47,7 +47,7 @@ fn meta_info(data: &Packet) -> MetaInfo<'static> {
     MetaInfo { freshness_period, ..MetaInfo::NONE }
 }
 
-/// Why a packet is not what the codec makes of it.
+/// The difference between a packet and its encoded and decoded form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// It does not decode.
@@ -75,8 +75,8 @@ impl core::fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Appends a packet that has no bytes of its own to `out`, as the frame that goes on the link: its
-/// content is zeros, its signature a blank digest.
+/// Appends the encoded frame of a packet without its own bytes to `out`. Its content is zeros, its signature a blank
+/// digest.
 ///
 /// # Errors
 /// [`WireError::Decode`] if its name is malformed.
@@ -118,8 +118,7 @@ pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
     Ok(())
 }
 
-/// Sends a packet through the codec: encodes it, and checks that its length is what it says and
-/// that decoding gives it back.
+/// Encodes and decodes a packet, and checks its length and that decoding returns the same packet.
 ///
 /// # Errors
 /// What differs.

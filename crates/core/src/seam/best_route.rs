@@ -1,11 +1,10 @@
-//! Strategies that need no scheme, and what strategies share.
+//! Default strategies, and functions that strategies share.
 
 use crate::seam::{Decision, InterestEvent, NackEvent, Strategy};
 use crate::units::Span;
 use weir_packet::NackReason;
 
-/// How long after sending an Interest upstream a repeated one is absorbed at most (the fixed suppression
-/// that the authors' simulators use).
+/// The longest time for which a repeated Interest is suppressed (the fixed suppression of the authors' simulators).
 pub const SUPPRESSION: Span = Span::from_millis(100);
 
 /// Whether a repeated Interest comes too soon after the last sending to be sent again: by default in [`SUPPRESSION`], or

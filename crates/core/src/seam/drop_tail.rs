@@ -6,7 +6,7 @@ use crate::seam::{
 };
 use crate::units::Bytes;
 
-/// One first-in first-out queue that refuses what does not fit.
+/// One first-in first-out queue that drops arriving packets when it is full.
 #[derive(Debug)]
 pub struct DropTail {
     limit: QueueLimit,

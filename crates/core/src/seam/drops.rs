@@ -18,7 +18,7 @@ pub enum DropReason {
     PushedOut,
     /// Active queue management dropped it: packets wait for too long.
     QueueManagement,
-    /// It was queued for longer than its Interest lifetime: nobody waits for its Data.
+    /// It was queued for longer than its Interest lifetime, so nobody waits for its Data.
     Expired,
     /// The link lost it.
     LinkLoss,
@@ -60,8 +60,8 @@ impl DropReason {
         DropReason::Scope,
     ];
 
-    /// Whether it was dropped on its way out, by the queue, the link or a face that is down. Otherwise
-    /// the node refused it where it arrived: it may be a copy that nobody misses.
+    /// Whether it was dropped on its way out, by the queue, the link or a failed face. Otherwise the node refused it
+    /// on arrival; it may be a redundant copy.
     pub const fn is_loss(self) -> bool {
         match self {
             DropReason::QueueFull
@@ -107,7 +107,7 @@ impl DropReason {
 /// A packet that a queue dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// What nobody holds any more; the world counts and frees it.
+    /// Dropped packets; the world counts and frees them.
     pub packet: PacketId,
     /// Why.
     pub reason: DropReason,
@@ -115,5 +115,5 @@ pub struct Dropped {
     pub nack: Option<NackReason>,
 }
 
-/// What a queue dropped in one call.
+/// The packets that a queue dropped in one call.
 pub type Drops = Vec<Dropped>;

@@ -28,14 +28,13 @@ pub trait FlowControl {
         self.on_timeout(ev);
     }
 
-    /// How long after its sending an Interest counts as lost. Default: the smaller of RTO and
-    /// Interest lifetime.
+    /// How long after its transmission an Interest counts as lost. Default: the smaller of RTO and Interest lifetime.
     fn timeout(&self, rto: Span, lifetime: Span) -> Span {
         rto.min(lifetime)
     }
 
-    /// How long an answer may take by the scheme's own doing: no Interest is lost before, though Data have come for later
-    /// ones. Default: no time.
+    /// How long the scheme's own queues may delay an answer. No Interest counts as lost before, even if Data have come
+    /// for later ones. Default: no time.
     fn longest_wait(&self) -> Span {
         Span::ZERO
     }
@@ -52,7 +51,7 @@ pub trait FlowControl {
     fn gauge(&self) -> Gauge;
 }
 
-/// What a flow control governs by, for the time series.
+/// The controlled variable of a flow control, for the time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gauge {
     /// A congestion window, packets.
@@ -68,8 +67,8 @@ pub enum Permit {
     Now,
     /// Not before this time.
     At(Time),
-    /// Not before a Data, Nack or timeout. Where none comes for long a consumer with early loss sends a probe all the
-    /// same, so `on_send` may come then.
+    /// Not before a Data, Nack or timeout. If none comes for long, a consumer with early loss sends a probe
+    /// nevertheless, so `on_send` may be called then.
     Blocked,
 }
 
@@ -97,7 +96,7 @@ pub struct SendEvent<'a> {
     pub segment: u64,
     /// Whether it was sent before.
     pub retransmission: bool,
-    /// Whether it leaves by a permit: not that of a source that asks for none, and not a probe for lost Interests.
+    /// Whether it leaves by a permit: false for a greedy source, and for a probe for lost Interests.
     pub is_permitted: bool,
     /// Pending Interests, this one not counted.
     pub pending: u32,
@@ -120,7 +119,7 @@ pub struct DataReceived<'a> {
     pub rtt: Option<Span>,
     /// Smoothed round-trip time, this sample included; `None` before the first.
     pub srtt: Option<Span>,
-    /// What [`FlowControl::on_send`] answered for the latest sending.
+    /// The return value of [`FlowControl::on_send`] for the latest transmission.
     pub tag: u32,
     /// Whether its Interest was pending until now: not if it counted as lost, and was not sent again.
     pub was_pending: bool,
@@ -130,8 +129,8 @@ pub struct DataReceived<'a> {
     pub highest_sent: u64,
     /// The oldest segment that did not come yet; this one came, and so did all before the oldest.
     pub oldest_missing: u64,
-    /// Segments whose pending Interests the scheme takes for lost because of this Data: it writes them here, and they
-    /// are going to be sent again. [`FlowControl::on_timeout`] is not called for them.
+    /// The scheme writes segments here whose pending Interests it declares lost because of this Data. They are
+    /// retransmitted. [`FlowControl::on_timeout`] is not called for them.
     pub lost: Range<u64>,
     /// Expected size of the next Data on the wire, this one included.
     pub expected_size: Bytes,
@@ -157,7 +156,7 @@ pub struct LossEvent<'a> {
     pub now: Time,
     /// Its segment number.
     pub segment: u64,
-    /// What [`FlowControl::on_send`] answered for it.
+    /// The return value of [`FlowControl::on_send`] for it.
     pub tag: u32,
     /// Pending Interests, this one no longer counted.
     pub pending: u32,

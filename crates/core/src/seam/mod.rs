@@ -39,31 +39,31 @@ use crate::units::{Bytes, Rate, Span};
 
 /// A scheme with its parameters: makes its three state machines.
 pub trait Scheme {
-    /// What a consumer of this flow does.
+    /// The flow control of a consumer's flow.
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl>;
 
-    /// What a node does with Interests and Data. Default: the cheapest next hop.
+    /// The strategy of a node. Default: the cheapest next hop.
     fn strategy(&self, _node: &NodeConfig) -> Box<dyn Strategy> {
         Box::new(BestRoute::default())
     }
 
-    /// Whether it divides the rates of links: then somebody has to say them. Default: it does not.
+    /// Whether the scheme divides the rates of links, which must then be known. Default: it does not.
     fn needs_rates(&self) -> bool {
         false
     }
 
-    /// What flows are: default, a FIB entry's prefix and a class.
+    /// The definition of a flow. Default: a FIB entry's prefix and a class.
     fn flow_prefix(&self) -> FlowPrefix {
         FlowPrefix::FibEntry
     }
 
-    /// What stands in front of a link. Default: one drop-tail queue.
+    /// The queue in front of a link. Default: one drop-tail queue.
     fn queue(&self, face: &FaceConfig) -> Box<dyn Queue> {
         Box::new(DropTail::new(face.limit))
     }
 }
 
-/// What a consumer's flow control may know when it is made.
+/// The configuration of a consumer's flow control.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowConfig {
     /// The flow's service class.
@@ -75,18 +75,18 @@ pub struct FlowConfig {
     pub lifetime: Span,
 }
 
-/// What a node's strategy may know when it is made.
+/// The configuration of a node's strategy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NodeConfig {}
 
-/// What a face's queue may know when it is made.
+/// The configuration of a face's queue.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceConfig {
-    /// The face that it stands in front of.
+    /// The face of this queue.
     pub face: FaceId,
-    /// Rate at which packets leave by it when it is made; `None` if nobody has said.
+    /// Rate at which packets leave by the face at the beginning; `None` if unknown.
     pub send_rate: Option<Rate>,
-    /// Rate at which packets arrive on it, likewise.
+    /// Rate at which packets arrive on the face, likewise.
     pub receive_rate: Option<Rate>,
     /// Bound of its queue of packets.
     pub limit: QueueLimit,
@@ -95,8 +95,8 @@ pub struct FaceConfig {
 /// Bound of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }

@@ -21,7 +21,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What a command line says: `true`, `false`, a number, or else a text.
+    /// The value of a command-line text: `true`, `false`, a number, or else a text.
     pub fn parse(text: &str) -> Value {
         from_text(text)
     }
@@ -30,7 +30,7 @@ impl Value {
 /// A checked value of a parameter, as what its scheme has declared. Each panics if it is something
 /// else: a mistake in the scheme's code.
 impl Value {
-    /// As a number, whole or not.
+    /// The value as a number, whole or not.
     pub fn number(&self) -> f64 {
         match self {
             Value::Float(value) => *value,
@@ -39,7 +39,7 @@ impl Value {
         }
     }
 
-    /// As a rate, from text such as "10 Mb/s".
+    /// The value as a rate, from text such as "10 Mb/s".
     pub fn rate(&self) -> Rate {
         self.text().parse().expect("checked when resolved")
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a parameter may be.
+/// The type and bounds of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterKind {
     /// A number between two bounds, both included.
@@ -89,7 +89,7 @@ pub enum ParameterKind {
 /// given goes before them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
-    /// How files and `--set` call it.
+    /// The name in files and in `--set`.
     pub name: &'static str,
     /// Parameters and their defaults in it, where they differ.
     pub defaults: &'static [(&'static str, &'static str)],
@@ -101,13 +101,13 @@ pub struct Parameter {
     /// Its key under `[scheme.<name>]`, dotted: `weights.AF2`. One that ends in `.*` is a family: one
     /// parameter for each name prefix that is given in place of the `*`.
     pub key: &'static str,
-    /// What it may be.
+    /// The type and bounds.
     pub kind: ParameterKind,
     /// Its default, written as in a file.
     pub default: &'static str,
-    /// What it means, with the paper's symbol.
+    /// The meaning, with the paper's symbol.
     pub meaning: &'static str,
-    /// Where the default comes from: `paper …`, `files …` or `assumed: why`.
+    /// The source of the default: `paper …`, `files …` or `assumed: why`.
     pub from: &'static str,
 }
 
@@ -155,19 +155,25 @@ impl Parameter {
         Parameter { key, kind: ParameterKind::Switch, default, meaning, from }
     }
 
-    /// `variant`: whose values the defaults are, the article's unless another is named.
+    /// `variant`: the source of the default values, which is the article unless another is named.
     pub const fn variant(variants: &'static [Variant], from: &'static str) -> Parameter {
         let kind = ParameterKind::Variant(variants);
-        Parameter { key: "variant", kind, default: "article", meaning: "whose values", from }
+        Parameter {
+            key: "variant",
+            kind,
+            default: "article",
+            meaning: "the source of the default values",
+            from,
+        }
     }
 }
 
-/// A parameter that is wrong; says what would be right.
+/// An invalid parameter, with the valid alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
     /// The key as given.
     pub key: String,
-    /// What is wrong and what would be right.
+    /// The error and the valid alternatives.
     pub message: String,
 }
 
@@ -225,7 +231,7 @@ impl Params {
         self.members.iter().filter(move |(of, ..)| *of == family).map(|(_, prefix, value)| (prefix, value))
     }
 
-    /// As a number. Panics if the scheme did not declare the key as one: a mistake in its code.
+    /// The value as a number. Panics if the scheme did not declare the key as a number, which is an error in its code.
     pub fn number(&self, key: &str) -> f64 {
         self.declared(key).number()
     }

@@ -6,7 +6,7 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Span, Time};
 
-/// What stands in front of a link: everything that leaves by a face passes it.
+/// The queue in front of a link: everything that leaves by the face passes it.
 pub trait Queue {
     /// A packet is to leave by this face. What does not fit goes to `ev.dropped`.
     fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId);
@@ -19,7 +19,7 @@ pub trait Queue {
     /// one that nobody asked for is not shown, nor is a Nack.
     fn on_receive(&mut self, _ev: &mut ReceiveEvent<'_>) {}
 
-    /// When [`Queue::on_deadline`] wants to be called; what `dequeue` waits for is not meant.
+    /// The time for the next [`Queue::on_deadline`], except the time for which `dequeue` waits.
     fn next_deadline(&self) -> Time {
         Time::NEVER
     }
@@ -27,15 +27,15 @@ pub trait Queue {
     /// The deadline is reached: periodic work.
     fn on_deadline(&mut self, _now: Time) {}
 
-    /// Packets leave by this face at another rate from now on; `None`: nobody says at which.
+    /// The rate of outgoing packets has changed; `None`: unknown.
     fn on_send_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
     /// Packets arrive on this face at another rate from now on.
     fn on_receive_rate(&mut self, _rate: Option<Rate>, _now: Time) {}
 
-    /// On a shared medium, what [`Queue::on_receive_rate`] says follows use. This is what it would be if the
-    /// face asked for all that it can get: limits that are parts of a capacity are parts of this. It is no
-    /// promise, since others may be using it.
+    /// On a shared medium the rate of [`Queue::on_receive_rate`] follows use. This is the rate that the face would
+    /// have if it asked for as much as possible: limits that are parts of a capacity are parts of this. It is not a
+    /// promise, because others may be using it.
     fn on_fair_rate(&mut self, _rate: Rate, _now: Time) {}
 
     /// A prefix is forgotten: its number comes to mean another.
@@ -44,7 +44,7 @@ pub trait Queue {
     /// The face is gone: gives up everything that waits.
     fn clear(&mut self, ev: &mut ClearEvent<'_>);
 
-    /// How much is waiting.
+    /// The packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
 }
 
@@ -53,7 +53,7 @@ pub trait Queue {
 pub struct ClearEvent<'a> {
     /// When the face went.
     pub now: Time,
-    /// Where packets live.
+    /// The packet pool.
     pub pool: &'a mut PacketPool,
     /// Everything that waited goes here.
     pub cleared: &'a mut Vec<PacketId>,
@@ -64,15 +64,15 @@ pub struct ClearEvent<'a> {
 pub struct PrefixRemoved<'a> {
     /// When it is forgotten.
     pub now: Time,
-    /// What was its number.
+    /// The number that the prefix had.
     pub prefix: PrefixId,
-    /// Where packets live.
+    /// The packet pool.
     pub pool: &'a mut PacketPool,
-    /// What is dropped because of it.
+    /// The packets dropped because of it.
     pub dropped: &'a mut Drops,
 }
 
-/// How much is waiting in a queue.
+/// The packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets.
@@ -86,9 +86,9 @@ pub struct Backlog {
 pub struct EnqueueEvent<'a> {
     /// When it comes to the queue.
     pub now: Time,
-    /// Where packets live.
+    /// The packet pool.
     pub pool: &'a mut PacketPool,
-    /// What is dropped, this packet or another.
+    /// The dropped packets: this packet or others.
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
@@ -99,10 +99,10 @@ pub struct EnqueueEvent<'a> {
 pub struct DequeueEvent<'a> {
     /// When the link is free.
     pub now: Time,
-    /// Where packets live; the packet's signals and congestion mark may be rewritten. A mark on an
-    /// Interest is also remembered in its PIT entry's out-record.
+    /// The packet pool. The packet's signals and congestion mark may be rewritten. A mark on an Interest is also
+    /// recorded in its PIT entry's out-record.
     pub pool: &'a mut PacketPool,
-    /// What is dropped instead of sent.
+    /// The packets dropped instead of sent.
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
@@ -123,7 +123,7 @@ pub struct ReceiveEvent<'a> {
     pub random: &'a mut Random,
 }
 
-/// What a queue gives to a free link.
+/// The answer of a queue to a free link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This packet.

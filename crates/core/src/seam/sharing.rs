@@ -1,4 +1,4 @@
-//! How a scheme means to share links, as values: what theory needs to say how well it does.
+//! The steady-state shares that a scheme aims at, as values; theory compares them with the measured shares.
 
 use weir_packet::ServiceClass;
 
@@ -8,8 +8,8 @@ const CLASSES: usize = ServiceClass::ALL.len();
 const DELAY_SENSITIVE: usize = ServiceClass::DELAY_SENSITIVE;
 
 /// How each link is shared in the steady state. Delay-sensitive classes come first, in their order, each up to a
-/// limit; the others share what is left by weights, what a class leaves going to those that want more; and
-/// so do the flows of a class.
+/// limit. The others share the rest by weights; capacity that a class leaves goes to those that want more. The flows
+/// of a class share in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharingPolicy {
     /// δ of CS7, CS6, EF: the largest part of a link that the class gets, above 0 to 1.
@@ -18,9 +18,9 @@ pub struct SharingPolicy {
     pub omega: [f64; CLASSES - DELAY_SENSITIVE],
     /// w of the flows below a prefix, above 0; of several that cover a flow's the longest counts, of none it is 1.
     pub flow_weights: Vec<(String, f64)>,
-    /// What each flow below a prefix gets of a link at the most, bit/s; as above, and of none without limit.
+    /// The largest rate on a link of each flow below a prefix, bit/s; as above, none without limit.
     pub flow_limits: Vec<(String, f64)>,
-    /// η, the part of a link's rate that may be used, above 0 to 1; `None` if nobody has said.
+    /// η, the usable part of a link's rate, above 0 to 1; `None` if not set.
     pub target_utilisation: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ impl SharingPolicy {
         of_longest(&self.flow_weights, prefix).unwrap_or(1.0)
     }
 
-    /// What each flow of a prefix gets of a link at the most, bit/s.
+    /// The largest rate on a link of each flow of a prefix, bit/s.
     pub fn flow_limit(&self, prefix: &str) -> f64 {
         of_longest(&self.flow_limits, prefix).unwrap_or(f64::INFINITY)
     }

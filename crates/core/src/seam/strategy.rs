@@ -1,4 +1,4 @@
-//! The node: which next hop an Interest takes, and what is read from and written into passing packets.
+//! The node's part of a scheme: it chooses next hops for Interests, and reads and writes fields of passing packets.
 
 use smallvec::SmallVec;
 use weir_packet::NackReason;
@@ -16,12 +16,12 @@ pub trait Strategy {
     /// An Interest needs a next hop.
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision;
 
-    /// Whether it keeps to the cheapest next hop of a prefix for as long as that answers. Default: it divides traffic.
+    /// Whether it uses only the cheapest next hop of a prefix while that answers. Default: it divides traffic.
     fn keeps_to_one(&self) -> bool {
         false
     }
 
-    /// An Interest was added to a PIT entry that is pending for somebody else already.
+    /// An Interest was added to a PIT entry that is already pending for another downstream.
     fn on_aggregated(&mut self, _ev: &mut InterestEvent<'_>) {}
 
     /// An Interest is about to be answered from the content store, through
@@ -34,8 +34,8 @@ pub trait Strategy {
     /// A copy of a Data is about to be sent to one downstream: the last word on its signals.
     fn on_data_out(&mut self, _ev: &mut DataOutEvent<'_>) {}
 
-    /// A Nack came back from a next hop. The answer says what to do when no other next hop is
-    /// pending. Default: pass on the least severe reason that came.
+    /// A Nack came back from a next hop. The return value applies if no other next hop is pending. Default: pass on
+    /// the least severe reason.
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         Decision::Nack(least_severe(ev))
     }
@@ -58,7 +58,7 @@ pub trait Strategy {
     fn on_deadline(&mut self, _ev: &mut StrategyDeadline<'_>) {}
 }
 
-/// What becomes of an Interest.
+/// The decision about an Interest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send it to this next hop.
@@ -67,7 +67,7 @@ pub enum Decision {
     Multicast(SmallVec<[FaceId; 4]>),
     /// Keep it here until [`StrategyDeadline::releases`] names it.
     Hold,
-    /// It is on its way already: only remember who asked.
+    /// It is already pending: only record the downstream.
     Suppress,
     /// Return it with this reason, and forget it.
     Nack(NackReason),
@@ -116,7 +116,7 @@ pub struct DataEvent<'a> {
     pub now: Time,
     /// The Data; its signals may be rewritten.
     pub data: &'a mut Packet,
-    /// Where it came from.
+    /// The face on which it arrived.
     pub face: FaceId,
     /// Whether that is an application on this node.
     pub local: bool,
@@ -130,14 +130,14 @@ pub struct DataEvent<'a> {
     pub random: &'a mut Random,
 }
 
-/// Where the answer to a downstream came from.
+/// The origin of the answer to a downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// From upstream, for the Interest of this downstream.
     Forwarded,
     /// From upstream, for the Interest of another downstream.
     Aggregated,
-    /// From this node's content store, where it came so long ago.
+    /// From this node's content store, with its age there.
     Cached(Span),
 }
 
@@ -148,7 +148,7 @@ pub struct DataOutEvent<'a> {
     pub now: Time,
     /// The copy; its signals may be rewritten.
     pub data: &'a mut Packet,
-    /// Where it goes.
+    /// The face on which it leaves.
     pub face: FaceId,
     /// Whether that is an application on this node.
     pub local: bool,
@@ -156,7 +156,7 @@ pub struct DataOutEvent<'a> {
     pub flow: FlowKey,
     /// The downstream's Interest.
     pub in_record: &'a InRecord,
-    /// Where the answer came from.
+    /// The origin of the answer.
     pub answer: Answer,
     /// The node's random stream.
     pub random: &'a mut Random,
@@ -169,9 +169,9 @@ pub struct NackEvent<'a> {
     pub now: Time,
     /// Why.
     pub reason: NackReason,
-    /// Where it came from.
+    /// The face on which it arrived.
     pub face: FaceId,
-    /// The PIT entry, for who holds the Interest now.
+    /// The PIT entry, for a strategy that now holds the Interest.
     pub pit: PitId,
     /// The entry itself.
     pub entry: &'a mut PitEntry,

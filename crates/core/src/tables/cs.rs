@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// No entry, or no node.
 const NONE: u32 = u32::MAX;
 
-/// How many members of a prefix are tried, newest first, to find one that is fresh.
+/// How many members of a prefix are tried, newest first, to find a fresh one.
 pub const FRESH_SCAN: usize = 64;
 
 /// Which entry makes room for another.
@@ -117,7 +117,7 @@ impl<T: Copy> ContentStore<T> {
         }
     }
 
-    /// How many Data it holds.
+    /// The number of Data in the store.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -135,13 +135,13 @@ impl<T: Copy> ContentStore<T> {
         self.bytes
     }
 
-    /// How many lookups it has answered.
+    /// The number of lookups with an answer.
     #[inline]
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// How many lookups it could not answer while it was on.
+    /// The number of lookups without an answer while the store was on.
     #[inline]
     pub fn misses(&self) -> u64 {
         self.misses
@@ -165,7 +165,7 @@ impl<T: Copy> ContentStore<T> {
         (self.max_packets, self.max_bytes)
     }
 
-    /// Changes the bounds, and evicts what no longer fits.
+    /// Changes the limits, and evicts Data that no longer fit.
     pub fn set_limits(&mut self, max_packets: usize, max_bytes: u64, evicted: &mut Vec<T>) {
         self.max_packets = max_packets.min(NONE as usize - 1);
         self.max_bytes = max_bytes;
@@ -261,8 +261,8 @@ impl<T: Copy> ContentStore<T> {
         self.entries[found as usize].value
     }
 
-    /// Removes at most `limit` Data whose names start with `prefix`, the most recent first; says
-    /// how many. Looks at every entry.
+    /// Removes at most `limit` Data whose names start with `prefix`, the most recent first; returns their number.
+    /// Visits every entry.
     pub fn erase(&mut self, prefix: &HashedName, limit: usize, evicted: &mut Vec<T>) -> usize {
         let (mut erased, mut next) = (0, self.newest);
         while next != NONE && erased < limit {

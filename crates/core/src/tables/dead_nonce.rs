@@ -11,7 +11,7 @@ use crate::units::{Span, Time};
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 
-/// How long a nonce is remembered unless told otherwise: NFD's six seconds.
+/// The default time for which a nonce is remembered: NFD's six seconds.
 pub const DEAD_NONCE_LIFETIME: Span = Span::from_secs(6);
 
 /// Nonces of Interests that have left the PIT.
@@ -46,7 +46,7 @@ impl DeadNonceList {
         }
     }
 
-    /// How many nonces it holds, the expired among them included until room is needed.
+    /// The number of nonces, including expired ones until their space is needed.
     pub fn len(&self) -> usize {
         self.ring.len()
     }

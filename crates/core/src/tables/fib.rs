@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FibId(pub u32);
 
-/// Where Interests of a prefix can go.
+/// A next hop of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
     /// Towards the next hop.
     pub face: FaceId,
-    /// What it costs, in no unit of its own: only the order matters to most strategies.
+    /// The cost, without unit: most strategies use only the order.
     pub cost: u64,
 }
 
@@ -58,7 +58,7 @@ impl Fib {
         FibId(id)
     }
 
-    /// Removes one next hop of a prefix, and the prefix with its last; says what was left of it.
+    /// Removes one next hop of a prefix, and the prefix with its last one; returns the remaining state.
     pub fn remove_next_hop(&mut self, prefix: &HashedName, face: FaceId) -> Removed {
         self.exact(prefix).map_or(Removed::Nothing, |id| self.remove_hop(id, face))
     }
@@ -107,7 +107,7 @@ impl Fib {
         self.table.get(id.0).map_or(&[], |next_hops| next_hops)
     }
 
-    /// How many prefixes there are.
+    /// The number of prefixes.
     #[inline]
     pub fn len(&self) -> usize {
         self.table.len()
@@ -131,7 +131,7 @@ impl Fib {
     }
 }
 
-/// What a removal took out of the FIB.
+/// The result of a removal from the FIB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// Nothing: it was not there.

@@ -12,10 +12,10 @@ use crate::units::Time;
 /// Which prefix of a name its flow has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowPrefix {
-    /// That of the FIB entry which it matches.
+    /// The prefix of the matching FIB entry.
     #[default]
     FibEntry,
-    /// So many of its first components, but not the last of all, which numbers the segment.
+    /// This number of first components, but never the last component, which numbers the segment.
     Components(u8),
 }
 

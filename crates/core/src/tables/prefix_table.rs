@@ -1,4 +1,4 @@
-//! A table by name prefix with longest prefix match: what FIB and strategy choice are made of.
+//! A table by name prefix with longest prefix match, used by FIB and strategy choice.
 //!
 //! A slab of entries and a hash table from prefix to entry. Longest prefix match tries the
 //! prefixes of the name from the longest down, skipping the lengths at which there is no entry at

@@ -1,5 +1,5 @@
-//! A simulated cache: it answers a given part of the names under some prefixes, as though it had their Data
-//! from the beginning.
+//! A simulated cache: it answers a given part of the names under some prefixes, as if it had their Data from the
+//! beginning.
 //!
 //! Whether it has a Data is decided by name, not by Interest: a number in 0 to 1 that follows from the name and
 //! from the cache's random stream is compared with the hit ratio. So
@@ -41,8 +41,8 @@ impl SimulatedCache {
         self.ratio = ratio;
     }
 
-    /// Who made the Data that answers an Interest, if the cache has it. An Interest for a name that is not
-    /// whole finds nothing: which Data would it be?
+    /// The producer of the Data that answers an Interest, if the cache has it. An incomplete name finds nothing,
+    /// because several Data would match.
     #[inline]
     pub fn lookup(&self, interest: &Packet) -> Option<Producer> {
         let name = &interest.name;

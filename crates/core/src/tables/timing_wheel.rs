@@ -1,4 +1,4 @@
-//! A timing wheel: what expires when, for slots of a slab.
+//! A timing wheel: expiry times of the slots of a slab.
 //!
 //! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices. An index that expires later
 //! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of

@@ -1,4 +1,4 @@
-//! Expectations: what is watched for them during a run, and what came out.
+//! Expectations: their observers during a run, and their results.
 
 mod settling;
 mod value;
@@ -20,8 +20,8 @@ pub use value::bound;
 struct Probe {
     expectation: Expectation,
     flows: Vec<usize>,
-    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that stand for the prefixes of these. A Data does not say
-    /// whose of several consumers of its prefix it is.
+    /// For [`Metric::DataRate`] and [`Metric::QueueingMean`]: the flows that stand for the prefixes of these. A Data
+    /// does not say whose of several consumers of its prefix it is.
     prefixes: Vec<u32>,
     /// Directions of links, sorted.
     links: Vec<usize>,
@@ -88,8 +88,8 @@ impl Probes {
         !self.by_link[link].is_empty()
     }
 
-    /// A Data that had waited so long was put on a link; `flow` stands for all of its prefix, and the accounts say what is
-    /// being measured.
+    /// A Data that had waited so long was put on a link; `flow` stands for all of its prefix, and the accounts say
+    /// what is being measured.
     pub fn on_data(
         &mut self,
         link: usize,
@@ -189,8 +189,7 @@ fn whole_prefixes(scenario: &Scenario, expectation: &Expectation) -> Result<Vec<
         let first = *first_of.entry(&flow.prefix).or_insert(index);
         if selected.contains(&index) != selected.contains(&first) {
             return Err(ExperimentError::Unsupported(format!(
-                "expectation \"{}\": on links, Data under {} cannot be told by consumer; select all \
-                 flows of the prefix, or measure their goodput or delay",
+                "expectation \"{}\": on links, Data under {} cannot be attributed to one consumer; select all flows of the prefix, or measure goodput or delay",
                 expectation.what, flow.prefix
             )));
         }

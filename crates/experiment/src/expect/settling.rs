@@ -1,4 +1,4 @@
-//! When goodput has settled.
+//! The time until goodput has settled.
 
 use weir_core::units::{Span, Time};
 use weir_scenario::{Expectation, FlowId, Scenario};

@@ -1,4 +1,4 @@
-//! The value of each metric, and what an expectation says of it.
+//! The value of each metric, and its comparison with an expectation.
 
 use weir_measure::{
     Bound, Completion, DelayHistogram, ExpectationRow, Interval, LinkInterval, LinkTotals, jain, unfairness,

@@ -1,4 +1,4 @@
-//! What a new file changes in a running forwarder.
+//! The changes that a new file makes in a running forwarder.
 
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::Bytes;

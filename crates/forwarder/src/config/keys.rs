@@ -1,5 +1,5 @@
-//! The one table of keys: what the forwarder's file may say, and the defaults. The reference and the
-//! commented default file are generated from it.
+//! The table of all keys of the forwarder's file, with their defaults. The reference and the commented default file
+//! are generated from it.
 
 use weir_document::{Format, Key, NONE, REQUIRED, Section, Shape};
 
@@ -43,13 +43,13 @@ const SECTIONS: &[Section] = &[
     section(
         "faces.udp",
         "[faces.udp]",
-        "Where peers are heard on UDP. A peer that speaks first gets a face of its own.",
+        "The addresses of UDP. A peer that sends a first packet gets its own face.",
     ),
-    section("faces.tcp", "[faces.tcp]", "Where peers may connect by TCP."),
+    section("faces.tcp", "[faces.tcp]", "The addresses of TCP, to which peers connect."),
     section(
         "faces.websocket",
         "[faces.websocket]",
-        "Where browsers may connect by WebSocket, whatever the path. Pages of this host are its applications, pages of others are neighbours.",
+        "The addresses of WebSocket, to which browsers connect, with any path. Pages on this host are applications; pages on other hosts are neighbours.",
     ),
     section(
         "faces.multicast",
@@ -64,48 +64,49 @@ const SECTIONS: &[Section] = &[
     section(
         SHARED,
         "[faces.KIND], [[face]]",
-        "What every table of faces may say. In `[faces.KIND]` it is about all faces of the kind, also those that \
-         peers and management make; in `[[face]]` about that one. Who comes from this host itself, by Unix or loopback, is taken \
-         for an application: there is no link, and rates do not count. A `[[face]]`, or `weir face create`, to loopback is a link.",
+        "Keys of every table of faces. In `[faces.KIND]` they apply to all faces of the kind, also to those that peers and management create; in `[[face]]` to that face. A connection from this host, by Unix socket or loopback, is an application: it has no link, and rates do not apply. A `[[face]]`, or `weir face create`, to loopback is a link.",
     ),
-    section("face", "[[face]]", "A face that is there from the start. Its kind is that of its URI."),
-    section("route", "[[route]]", "A prefix that is to be found by a face."),
+    section("face", "[[face]]", "A face that exists from the start. Its URI determines its kind."),
+    section("route", "[[route]]", "A route: a prefix and the face that leads to it."),
     section(
         "strategy",
         "[[strategy]]",
-        "The strategy for the names under a prefix; the longest prefix counts. Without one for `/`, the scheme's.",
+        "The strategy for the names under a prefix; the longest prefix applies. By default, `/` has the scheme's strategy.",
     ),
     section(
         "scheme",
         "[scheme]",
-        "The scheme: the queues in front of all faces, and the strategy where no other is chosen. Its parameters \
-         stand in `[scheme.NAME]`, as in a scenario; those of schemes that do not run are checked too.",
+        "The scheme: the queues of all faces, and the default strategy. Its parameters are in `[scheme.NAME]`, as in a scenario. The parameters of schemes that do not run are also checked.",
     ),
-    section("tables", "[tables]", "How much the forwarder keeps: what strangers send cannot make it more."),
-    section("management", "[management]", "Commands by the NFD management protocol."),
+    section(
+        "tables",
+        "[tables]",
+        "Limits of the forwarder's tables. Packets from strangers cannot exceed them.",
+    ),
+    section("management", "[management]", "Commands of the NFD management protocol."),
     section("metrics", "[metrics]", "Figures for Prometheus, at `/metrics`."),
     section("capture", "[capture]", "All frames, written to a file that Wireshark reads."),
-    section(
-        "record",
-        "[record]",
-        "All that the node is told, written to a file that `weir replay` runs again.",
-    ),
+    section("record", "[record]", "All inputs of the node, written to a file for `weir replay`."),
     section("log", "[log]", "Messages on standard error."),
 ];
 
 /// Every key.
 const KEYS: &[Key] = &[
     // faces.unix
-    key("faces.unix", "enabled", Shape::Switch, "true", "Whether there is such a socket."),
-    key("faces.unix", "path", PATH, "/run/nfd/nfd.sock", "Where it is; applications look there."),
+    key("faces.unix", "enabled", Shape::Switch, "true", "Whether the forwarder opens this socket."),
+    key(
+        "faces.unix",
+        "path",
+        PATH,
+        "/run/nfd/nfd.sock",
+        "The path of the socket. Applications look for the default.",
+    ),
     key(
         "faces.unix",
         "mode",
         Shape::TextOf("file mode", "a file mode in octal, such as \"0660\""),
         "0666",
-        "Who may connect, and so also command the forwarder; without it everybody on this host, as with NFD. Who may not \
-         connect here still may by TCP, UDP and WebSocket on the loopback address, which counts as this host: empty those \
-         lists too, or have commands signed (`local` of `[management]`).",
+        "The permissions of the socket: users who may connect can also command the forwarder. By default every user of this host may, as with NFD. Other users can still connect by TCP, UDP and WebSocket on the loopback address, which counts as this host. To prevent that, empty those lists too, or require signed commands (`local` of `[management]`).",
     ),
     // faces.udp
     key("faces.udp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
@@ -114,22 +115,21 @@ const KEYS: &[Key] = &[
         "kernel_buffer",
         Shape::Size,
         "4 MiB",
-        "What the kernel is asked to keep for a socket in either direction while the forwarder is not run: beyond the \
-         system's bound where it may, else up to it. `0 B`: the system's default.",
+        "Kernel buffer of a socket in each direction. It may exceed the system's limit only if the forwarder has the right to do so. `0 B`: the system's default.",
     ),
     key(
         "faces.udp",
         "idle_timeout",
         Shape::SpanFrom(1000),
         "10 min",
-        "A face that a peer made is closed when nothing has come for so long.",
+        "A face that a peer created is closed after this time without a packet.",
     ),
     // faces.tcp
     key("faces.tcp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
     // faces.websocket
-    key("faces.websocket", "listen", ADDRESSES, "[]", "Addresses, usually with port 9696; without it none."),
+    key("faces.websocket", "listen", ADDRESSES, "[]", "Addresses, usually with port 9696; by default none."),
     // faces.multicast
-    key("faces.multicast", "interfaces", INTERFACES, "[]", "Interfaces; without it none."),
+    key("faces.multicast", "interfaces", INTERFACES, "[]", "Interfaces; by default none."),
     key(
         "faces.multicast",
         "group_ipv4",
@@ -151,7 +151,7 @@ const KEYS: &[Key] = &[
         "The group on interfaces with an IPv6 address.",
     ),
     // faces.ethernet
-    key("faces.ethernet", "interfaces", INTERFACES, "[]", "Interfaces; without it none."),
+    key("faces.ethernet", "interfaces", INTERFACES, "[]", "Interfaces; by default none."),
     key(
         "faces.ethernet",
         "group",
@@ -164,7 +164,7 @@ const KEYS: &[Key] = &[
         "idle_timeout",
         Shape::SpanFrom(1000),
         "10 min",
-        "A face that a peer made is closed when nothing has come for so long.",
+        "A face that a peer created is closed after this time without a packet.",
     ),
     // faces.*
     key(
@@ -172,56 +172,59 @@ const KEYS: &[Key] = &[
         "rate",
         Shape::Rate,
         NONE,
-        "Rate at which frames leave; headers of UDP, TCP, IP and Ethernet are not counted. Without it they leave as \
-         fast as the socket takes them, and a scheme that divides rates has none to divide.",
+        "Rate of outgoing frames, without headers of UDP, TCP, IP and Ethernet. Without a rate, frames leave as fast as the socket accepts them, and a scheme that divides rates cannot work.",
     ),
     key(
         SHARED,
         "receive_rate",
         Shape::Rate,
         NONE,
-        "Rate at which the other end of the link sends; without it as `rate`.",
+        "Rate at which the other end of the link sends; by default `rate`.",
     ),
-    key(SHARED, "queue", Shape::Limit, "1000", "What may wait in front of the face."),
+    key(SHARED, "queue", Shape::Limit, "1000", "Limit of the face's queue."),
     key(
         SHARED,
         "mtu",
         Shape::Size,
         NONE,
-        "Largest frame, from 256 B to 65507 B; longer packets go in fragments. Without it 8800 B on UDP over IPv4, 1400 B \
-         over IPv6, that of the interface on Ethernet, and no bound on streams.",
+        "Largest frame, from 256 B to 65507 B; longer packets are fragmented. The default is 8800 B on UDP over IPv4, 1400 B over IPv6, the interface's MTU on Ethernet, and no limit on streams.",
     ),
     key(
         SHARED,
         "reliability",
         Shape::Switch,
         "false",
-        "Whether lost frames are sent again by NDNLPv2 link reliability; the peer has to do it too. What is sent again is not \
-         counted in `rate`.",
+        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. Retransmissions do not count in `rate`.",
     ),
     key(
         SHARED,
         "congestion_marking",
         Shape::Switch,
         "true",
-        "Whether packets get a congestion mark while much waits.",
+        "Whether packets get a congestion mark while the queue is long.",
     ),
-    key(SHARED, "marking_threshold", Shape::Size, "65536 B", "How much has to wait for that."),
+    key(
+        SHARED,
+        "marking_threshold",
+        Shape::Size,
+        "65536 B",
+        "The queue length above which packets are marked.",
+    ),
     key(
         SHARED,
         "marking_interval",
         Shape::SpanFrom(1),
         "100 ms",
-        "For how long, and the time from the first mark to the second.",
+        "How long the queue must stay above the threshold before the first mark; also the time from the first mark to the second.",
     ),
     // face
-    key("face", "name", Shape::Text, NONE, "What routes call it; without it they use `remote`."),
+    key("face", "name", Shape::Text, NONE, "Its name for routes; without a name, routes use `remote`."),
     key(
         "face",
         "remote",
         Shape::TextOf("face URI", "a face URI, such as \"udp4://192.0.2.1:6363\""),
         REQUIRED,
-        "The other end: `udp://`, `udp4://`, `udp6://`, `tcp://`, `tcp4://`, `tcp6://` with host and port, or \
+        "The remote URI: `udp://`, `udp4://`, `udp6://`, `tcp://`, `tcp4://`, `tcp6://` with host and port, or \
          `ether://[08:00:27:01:02:03]`.",
     ),
     key(
@@ -229,22 +232,21 @@ const KEYS: &[Key] = &[
         "local",
         Shape::TextOf("face URI", "a face URI, such as \"udp4://192.0.2.7:6363\" or \"dev://eth0\""),
         NONE,
-        "This end, if it matters; an Ethernet face needs it: `dev://eth0`.",
+        "The local URI; only an Ethernet face needs it: `dev://eth0`.",
     ),
     key(
         "face",
         "persistency",
         Shape::Choice(&["permanent", "persistent"]),
         "permanent",
-        "After a failure a permanent face connects again; a persistent one is gone. Until it is connected a face is down, and \
-         Interests take other next hops.",
+        "After a failure a permanent face connects again; a persistent face is removed. Until it is connected, a face is down, and Interests take other next hops.",
     ),
     key(
         "face",
         "scheme",
         Shape::Map,
         NONE,
-        "Parameters for the scheme's queue of this face, over those of `[scheme.NAME]`.",
+        "Parameters of the scheme's queue of this face; they override those of `[scheme.NAME]`.",
     ),
     // route
     key("route", "prefix", PREFIX, REQUIRED, "The prefix."),
@@ -261,14 +263,14 @@ const KEYS: &[Key] = &[
         "child_inherit",
         Shape::Switch,
         "true",
-        "Whether longer prefixes with routes of their own have it too.",
+        "Whether longer prefixes with their own routes also use this route.",
     ),
     key(
         "route",
         "capture",
         Shape::Switch,
         "false",
-        "Whether routes of shorter prefixes are left out below this one.",
+        "Whether this prefix and longer ones ignore routes of shorter prefixes.",
     ),
     // strategy
     key("strategy", "prefix", PREFIX, REQUIRED, "The prefix."),
@@ -277,7 +279,7 @@ const KEYS: &[Key] = &[
         "strategy",
         Shape::Text,
         REQUIRED,
-        "`best-route`, `multicast`, or a scheme; also as a name, `/localhost/nfd/strategy/best-route`.",
+        "`best-route`, `multicast`, or a scheme; also a full name such as `/localhost/nfd/strategy/best-route`.",
     ),
     // scheme
     key(
@@ -285,7 +287,7 @@ const KEYS: &[Key] = &[
         "name",
         Shape::Text,
         weir_schemes::PLAIN,
-        "Its name; `fixed` does nothing of its own in a forwarder: drop-tail queues and best route.",
+        "The scheme's name. In a forwarder `fixed` has only drop-tail queues and best route.",
     ),
     // tables
     key(
@@ -293,33 +295,36 @@ const KEYS: &[Key] = &[
         "faces",
         Shape::Whole(1, 1 << 20),
         "4096",
-        "Faces, of all kinds. The last eighth is kept for this host's applications and for faces that are asked for; \
-         when the rest is full, a new peer on UDP replaces the one that has been silent longest, if for 4 s at least.",
+        "Faces, of all kinds. The last eighth is reserved for this host's applications and for faces that management creates. When the rest is full, a new UDP peer replaces the peer that has been silent longest, if that is at least 4 s.",
     ),
     key("tables", "pit_entries", ENTRIES, "1048576", "Pending Interests."),
-    key("tables", "fib_entries", ENTRIES, "1048576", "Prefixes with routes, and so many with strategies."),
+    key(
+        "tables",
+        "fib_entries",
+        ENTRIES,
+        "1048576",
+        "Prefixes with routes; also the limit of prefixes with strategies.",
+    ),
     key(
         "tables",
         "dead_nonces",
         ENTRIES,
         "65536",
-        "Nonces of Interests that are no longer pending, against loops.",
+        "Nonces of Interests that are no longer pending, for loop detection.",
     ),
     key(
         "tables",
         "reforward_after",
         Shape::SpanFrom(0),
         "0 ms",
-        "After how long an Interest for one that is pending is sent on again, whoever it comes from; doubled with each \
-         sending, up to 250 ms. NFD has 10 ms. 0: Interests of other faces wait for the Data, and the strategy says when a \
-         repeated one is sent on.",
+        "Time after which an Interest for a pending one is forwarded again, whoever sent it; it doubles with each transmission, up to 250 ms. NFD has 10 ms. 0: Interests of other faces wait for the Data, and the strategy decides when to forward a repeated one.",
     ),
     key(
         "tables",
         "content_store_packets",
         Shape::Whole(0, 1 << 30),
         "65536",
-        "Data in the content store; 0: there is none.",
+        "Data packets in the content store; 0: no content store.",
     ),
     key("tables", "content_store_bytes", Shape::Size, "256 MB", "Their bytes."),
     key(
@@ -327,14 +332,14 @@ const KEYS: &[Key] = &[
         "content_store_policy",
         Shape::Choice(&["lru", "fifo"]),
         "lru",
-        "Which Data leaves a full one: the least recently used, or the oldest.",
+        "The Data that a full content store evicts: the least recently used, or the oldest.",
     ),
     key(
         "tables",
         "reassembly_bytes",
         Shape::Size,
         "256 KiB",
-        "Fragments of packets that are not complete, for each face.",
+        "Fragments of incomplete packets, for each face.",
     ),
     // management
     key(
@@ -342,30 +347,28 @@ const KEYS: &[Key] = &[
         "enabled",
         Shape::Switch,
         "true",
-        "Whether there are commands; without them no application can register a prefix.",
+        "Whether the forwarder accepts commands. Without them no application can register a prefix.",
     ),
     key(
         "management",
         "local",
         Shape::Choice(&["any", "trusted"]),
         "any",
-        "Whose commands are done that come from this host: anybody's, as with NFD, or only those signed with one of \
-         `trusted_keys`. The commands of `weir` have no key: with `trusted` they only show.",
+        "Which commands from this host are accepted: all, as with NFD, or only those signed with one of `trusted_keys`. The commands of `weir` are not signed: with `trusted` they can only show.",
     ),
     key(
         "management",
         "localhop",
         Shape::Switch,
         "false",
-        "Whether neighbours may register prefixes, under `/localhop/nfd`, signed with one of `trusted_keys`.",
+        "Whether neighbours may register prefixes, under `/localhop/nfd`, with commands signed by one of `trusted_keys`.",
     ),
     key(
         "management",
         "trusted_keys",
         Shape::TextsOf("path", "the path of a certificate"),
         "[]",
-        "Files with certificates: of who may command from this host if `local` is `trusted`, and of neighbours who may \
-         register prefixes if `localhop` is on.",
+        "Files with certificates. Their keys may sign commands from this host if `local` is `trusted`, and prefix registrations of neighbours if `localhop` is on.",
     ),
     // metrics
     key(
@@ -373,7 +376,7 @@ const KEYS: &[Key] = &[
         "listen",
         Shape::TextOf("address and port", "an address with its port, such as \"127.0.0.1:9363\""),
         NONE,
-        "Where they are asked for by HTTP; without it nowhere.",
+        "The address of the HTTP server; by default none.",
     ),
     // capture
     key(
@@ -381,14 +384,14 @@ const KEYS: &[Key] = &[
         "path",
         PATH,
         NONE,
-        "The file; without it nothing is captured. One that is there is renamed to `PATH.1`.",
+        "The file; by default no capture. An existing file is renamed to `PATH.1`.",
     ),
     key(
         "capture",
         "limit",
         Shape::Size,
         "1 GB",
-        "A file that has grown to this is renamed to `PATH.1`, in place of the one before, and a new one begins.",
+        "A file of this size is renamed to `PATH.1`, which replaces the previous one, and a new file begins.",
     ),
     // record
     key(
@@ -396,23 +399,23 @@ const KEYS: &[Key] = &[
         "path",
         PATH,
         NONE,
-        "The file; without it nothing is recorded. One that is there is renamed to `PATH.1`.",
+        "The file; by default no recording. An existing file is renamed to `PATH.1`.",
     ),
-    key("record", "limit", Shape::Size, "1 GB", "The recording ends when it has grown to this."),
+    key("record", "limit", Shape::Size, "1 GB", "The recording ends at this size."),
     // log
     key(
         "log",
         "level",
         Shape::Choice(&["error", "warn", "info", "debug", "trace"]),
         "info",
-        "How much is said.",
+        "The verbosity.",
     ),
     key(
         "log",
         "format",
         Shape::Choice(&["text", "json"]),
         "text",
-        "Lines for people, or a JSON object a line.",
+        "Text for people, or one JSON object a line.",
     ),
 ];
 

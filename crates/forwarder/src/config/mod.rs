@@ -1,4 +1,4 @@
-//! The forwarder's file: TOML in, a checked [`Config`] out, with errors that say what would be right.
+//! The forwarder's file: TOML in, a checked [`Config`] out. Errors name the correct alternatives.
 //!
 //! ```
 //! use weir_forwarder::config::Config;
@@ -185,7 +185,7 @@ pub struct FaceOptions {
     pub mtu: Option<u64>,
     /// NDNLPv2 link reliability.
     pub reliability: bool,
-    /// Congestion marks by the length of the queue.
+    /// Mark packets while the queue is long.
     pub congestion_marking: bool,
     /// Length of the queue from which on packets are marked.
     pub marking_threshold: Bytes,
@@ -363,13 +363,13 @@ pub struct Tables {
     pub faces: usize,
     /// Pending Interests.
     pub pit_entries: usize,
-    /// Prefixes with routes, and so many with strategies.
+    /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
     /// The most nonces of Interests that are gone which are kept to find loops.
     pub dead_nonces: usize,
-    /// After how long an Interest for one that is pending is sent on again; 0: other downstreams' never.
+    /// Time after which an Interest for a pending one is forwarded again; 0: never for other downstreams.
     pub reforward_after: Span,
-    /// Data in the content store; 0: there is none.
+    /// Data packets in the content store; 0: no content store.
     pub content_store_packets: usize,
     /// Bytes of Data in the content store, at most.
     pub content_store_bytes: Bytes,
@@ -404,13 +404,13 @@ pub struct File {
 /// `[log]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// How much is said.
+    /// The verbosity.
     pub level: LogLevel,
     /// A JSON object a line, instead of lines for people.
     pub json: bool,
 }
 
-/// How much is said.
+/// The verbosity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Only what failed.

@@ -1,4 +1,4 @@
-//! From the tree to a checked [`Config`].
+//! Makes a checked [`Config`] from the tree.
 
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
@@ -242,7 +242,12 @@ impl<'a> Reader<'a> {
             }
             if face.name.is_some() && all.iter().any(|other| other.name == face.name) {
                 let message = format!("there is a face of the name `{}` already", face.label());
-                return Err(error(item, "name", message, "names are for routes: each has to be another"));
+                return Err(error(
+                    item,
+                    "name",
+                    message,
+                    "each face needs a different name, because routes use it",
+                ));
             }
             all.push(face);
             Ok(())
@@ -255,7 +260,7 @@ impl<'a> Reader<'a> {
         let kind = check_ends(item, &remote, local.as_ref())?;
         let name = item.opt_text("name")?;
         if name.as_deref().is_some_and(|name| name.is_empty() || name.contains([':', '/'])) {
-            return Err(error(item, "name", "a name is not empty and has no `:` and no `/`", ""));
+            return Err(error(item, "name", "a name must not be empty or contain `:` or `/`", ""));
         }
         let persistency = match item.choice("persistency")? {
             "permanent" => FacePersistency::Permanent,
@@ -297,7 +302,7 @@ impl<'a> Reader<'a> {
             }
             if route.prefix.view().components().next().is_some_and(|first| first.value == b"localhost") {
                 let message = "names under /localhost do not leave this host";
-                return Err(error(item, "prefix", message, "a route leads to another host"));
+                return Err(error(item, "prefix", message, "routes lead to other hosts"));
             }
             all.push(route);
             Ok(())
@@ -400,10 +405,15 @@ impl<'a> Reader<'a> {
         }
         if local_trusted && trusted_keys.is_empty() {
             let help = "give `trusted_keys`, the files with their certificates, or leave `local` out";
-            return Err(error(&item, "local", "no key is trusted: nobody could command", help));
+            return Err(error(
+                &item,
+                "local",
+                "no key is trusted, so nobody could command the forwarder",
+                help,
+            ));
         }
         if !localhop && !local_trusted && !trusted_keys.is_empty() {
-            let message = "these keys may do nothing that others may not";
+            let message = "these keys have no effect";
             return Err(error(
                 &item,
                 "trusted_keys",
@@ -540,7 +550,7 @@ fn path(item: &Item<'_>, key: &str) -> Result<PathBuf> {
 fn kernel_buffer(item: &Item<'_>) -> Result<Bytes> {
     let size = item.size("kernel_buffer")?;
     if size > LARGEST_KERNEL_BUFFER {
-        let message = format!("{size} is more than a socket can have");
+        let message = format!("{size} is larger than a socket buffer can be");
         return Err(error(item, "kernel_buffer", message, "at most 1 GB"));
     }
     Ok(size)
@@ -573,7 +583,7 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
     }
     if let Some(mtu) = item.opt_size("mtu")? {
         if !(LEAST_MTU..=MOST_MTU).contains(&mtu.as_u64()) {
-            let message = format!("{mtu} is no size for a frame");
+            let message = format!("{mtu} is not a valid frame size");
             return Err(error(item, "mtu", message, format!("from {LEAST_MTU} B to {MOST_MTU} B")));
         }
         options.mtu = Some(mtu.as_u64());
@@ -614,19 +624,19 @@ fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Res
     }
     let kind = FaceKind::of_uri(&remote.to_string());
     let Some(kind @ (FaceKind::Udp | FaceKind::Tcp | FaceKind::Ethernet)) = kind else {
-        let message = format!("no face can be made to `{remote}`");
-        return Err(error(item, "remote", message, "faces are made by udp, tcp and ether"));
+        let message = format!("`{remote}`: faces of this kind cannot be created");
+        return Err(error(item, "remote", message, "use udp, tcp or ether"));
     };
     match (kind, local) {
         (FaceKind::Ethernet, Some(FaceUri::Device(_))) => Ok(kind),
         (FaceKind::Ethernet, _) => {
-            let message = "an Ethernet face needs the interface that it is on";
+            let message = "an Ethernet face needs its interface";
             Err(error(item, "local", message, "local = \"dev://eth0\""))
         }
         (_, None) => Ok(kind),
         (_, Some(local)) if FaceKind::of_uri(&local.to_string()) == Some(kind) => Ok(kind),
         _ => {
-            let message = "both ends of a face are of one kind";
+            let message = "both ends of a face must have the same kind";
             Err(error(item, "local", message, format!("`remote` is `{remote}`")))
         }
     }

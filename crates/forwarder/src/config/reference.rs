@@ -1,5 +1,4 @@
-//! What the format is, for people: the tables of the reference, and the default file with a comment at
-//! each key.
+//! Documentation of the file format: the tables of the reference, and the default file with a comment at each key.
 
 use std::fmt::Write;
 
@@ -31,10 +30,10 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
 ];
 
 const HEAD: &str = "\
-# The forwarder's file, as it is without any: `weir forward --config FILE`, `--check` to check it.
+# The forwarder's file with its defaults: `weir forward --config FILE` uses a file, `--check` checks it.
 #
-# A key is commented out. `#key = value` is its default; `# key = value` is an example of what has none.
-# docs/reference/forwarder-config.md says all of it.
+# Every key is commented out. `#key = value` is its default; `# key = value` is an example for a key without a default.
+# docs/reference/forwarder-config.md describes every key.
 ";
 
 /// The default file: every key with its meaning, commented out.

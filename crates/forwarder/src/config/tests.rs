@@ -213,15 +213,15 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         "2: faces.udp.rate: 100 is not a rate with its unit, such as \"10 Mb/s\"",
         "in quotes",
     );
-    assert_mistake(&udp("rate = \"0 b/s\""), "2: faces.udp.rate: a rate has to be above 0 b/s", "");
+    assert_mistake(&udp("rate = \"0 b/s\""), "2: faces.udp.rate: the rate must be above 0 b/s", "");
     assert_mistake(
         &udp("mtu = \"64 B\""),
-        "2: faces.udp.mtu: 64 B is no size for a frame",
+        "2: faces.udp.mtu: 64 B is not a valid frame size",
         "from 256 B to 65507 B",
     );
     assert_mistake(
         &udp("kernel_buffer = \"2 GB\""),
-        "2: faces.udp.kernel_buffer: 2 GB is more than a socket can have",
+        "2: faces.udp.kernel_buffer: 2 GB is larger than a socket buffer can be",
         "at most 1 GB",
     );
     assert_mistake(&udp("queue = 0"), "2: faces.udp.queue: a queue of 0 packets would drop every packet", "");
@@ -284,8 +284,8 @@ fn a_face_is_checked_before_it_is_made() {
             "192.0.2.1:6363",
             "`192.0.2.1:6363` is no face URI: it has no `://`; write for example udp4://192.0.2.1:6363",
         ),
-        ("unix:///run/nfd/nfd.sock", "no face can be made to `unix:///run/nfd/nfd.sock`"),
-        ("ws://192.0.2.1", "no face can be made to `ws://192.0.2.1:9696`"),
+        ("unix:///run/nfd/nfd.sock", "`unix:///run/nfd/nfd.sock`: faces of this kind cannot be created"),
+        ("ws://192.0.2.1", "`ws://192.0.2.1:9696`: faces of this kind cannot be created"),
         ("udp4://224.0.23.170", "`udp4://224.0.23.170:56363` is a group"),
         ("ether://[01:00:5e:00:17:aa]", "`ether://[01:00:5e:00:17:aa]` is a group"),
     ] {
@@ -293,15 +293,11 @@ fn a_face_is_checked_before_it_is_made() {
     }
     assert_mistake("[[face]]\n", "1: face.0: the key `remote` is missing", "a face URI");
     let ethernet = "remote = \"ether://[08:00:27:01:02:03]\"";
-    assert_mistake(
-        &face(ethernet),
-        "1: face.0.local: an Ethernet face needs the interface that it is on",
-        "dev://eth0",
-    );
+    assert_mistake(&face(ethernet), "1: face.0.local: an Ethernet face needs its interface", "dev://eth0");
     parse(&face(&format!("{ethernet}\nlocal = \"dev://eth0\"")));
     assert_mistake(
         &face("remote = \"udp4://192.0.2.1\"\nlocal = \"tcp4://192.0.2.7:6363\""),
-        "3: face.0.local: both ends of a face are of one kind",
+        "3: face.0.local: both ends of a face must have the same kind",
         "udp4://192.0.2.1",
     );
     let two = "[[face]]\nname = \"a\"\nremote = \"udp4://192.0.2.1\"\n[[face]]\nname = \"b\"\nremote = \"udp4://192.0.2.1\"\n";
@@ -313,11 +309,11 @@ fn a_face_is_checked_before_it_is_made() {
     assert_mistake(
         &two.replace("\"b\"\nremote = \"udp4://192.0.2.1\"", "\"a\"\nremote = \"udp4://192.0.2.2\""),
         "5: face.a.name: there is a face of the name `a` already",
-        "names are for routes",
+        "each face needs a different name",
     );
     assert_mistake(
         &face("name = \"a/b\"\nremote = \"udp4://192.0.2.1\""),
-        "2: face.a/b.name: a name is not empty and has no `:` and no `/`",
+        "2: face.a/b.name: a name must not be empty or contain `:` or `/`",
         "",
     );
 }
@@ -351,7 +347,7 @@ fn routes_and_strategies_name_what_there_is() {
     assert_mistake(
         &route("prefix = \"/localhost/x\"\nface = \"uplink\""),
         "5: route.0.prefix: names under /localhost do not leave this host",
-        "another host",
+        "other hosts",
     );
     assert_mistake(
         &format!(
@@ -405,12 +401,12 @@ fn keys_that_need_each_other_say_so() {
     );
     assert_mistake(
         "[management]\ntrusted_keys = \"x\"\n",
-        "2: management.trusted_keys: these keys may do nothing that others may not",
+        "2: management.trusted_keys: these keys have no effect",
         "localhop = true",
     );
     assert_mistake(
         "[management]\nlocal = \"trusted\"\n",
-        "2: management.local: no key is trusted: nobody could command",
+        "2: management.local: no key is trusted, so nobody could command the forwarder",
         "trusted_keys",
     );
     assert_mistake(
@@ -429,7 +425,7 @@ fn keys_that_need_each_other_say_so() {
 fn what_is_no_toml_or_no_file_is_said() {
     let (said, help) = mistake("[faces.udp]\nrate = 10 Mb/s\n");
     assert!(said.starts_with("2: this is not TOML"), "{said}");
-    assert!(help.contains("stand in quotes") || help.is_empty(), "{help}");
+    assert!(help.contains("need quotes") || help.is_empty(), "{help}");
     let (_, help) = mistake("[log]\nlevel = \"info\"\n[log]\n");
     assert!(help.contains("[[face]]"), "{help}");
     let error = Config::load(Path::new("no-such-folder/weir.toml")).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The file read again: what is different is made so, and what is not goes on.
+//! Reloads the file: applies the differences, and leaves everything else running.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
@@ -27,11 +27,11 @@ impl Daemon {
     /// up first, in a thread: packets do not wait for it. A file that is read meanwhile takes its place.
     pub(super) fn reload(&mut self) {
         let Some(path) = &self.path else {
-            return warn!("there is no file to read again");
+            return warn!("there is no file to reload");
         };
         let new = match Config::load(path) {
             Ok(new) => new,
-            Err(error) => return error!(%error, "the file is not taken; everything stays as it is"),
+            Err(error) => return error!(%error, "the file is rejected; the configuration does not change"),
         };
         self.lookup = None;
         let added = Change::between(&self.config, &new).faces_added;
@@ -50,7 +50,9 @@ impl Daemon {
         };
         match thread::Builder::new().name("resolver".to_owned()).spawn(ask) {
             Ok(_) => self.lookup = Some(Lookup { new, answers }),
-            Err(error) => error!(%error, "no thread for the resolver; everything stays as it is"),
+            Err(error) => {
+                error!(%error, "cannot start a thread for the resolver; the configuration does not change")
+            }
         }
     }
 
@@ -68,10 +70,10 @@ impl Daemon {
         let change = Change::between(&self.config, &new);
         self.apply(&change, addresses, &mut new);
         for key in &change.restart {
-            warn!(key, "takes effect with the next start");
+            warn!(key, "takes effect at the next start");
         }
         self.config = new;
-        info!("read the file again");
+        info!("reloaded the file");
     }
 
     /// Makes a change. What cannot be made stays in `new` as it was before: then the next reload tries again.
@@ -130,7 +132,7 @@ impl Daemon {
     fn change_face(&mut self, face: &FaceConfig) {
         match self.face_of(&as_route(face)) {
             Some(number) => self.engine.change_options(number, face.persistency, &face.options),
-            None => warn!(face = face.label(), "the face is gone: it is there again after the next start"),
+            None => warn!(face = face.label(), "the face is gone; it exists again after the next start"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How many faces there may be, and who has to go for another.
+//! The limit of faces, and the choice of a face to replace.
 
 use weir_core::units::{Span, Time};
 use weir_management::status::{FacePersistency, FaceScope};

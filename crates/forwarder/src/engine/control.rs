@@ -1,4 +1,4 @@
-//! What management may ask of the engine.
+//! The engine's operations for management.
 
 use weir_core::node::CsUse;
 use weir_core::units::{Bytes, Span};
@@ -34,13 +34,13 @@ impl Control for Engine {
             return Err(ControlError::BadUri(why));
         }
         if request.persistency == FacePersistency::OnDemand {
-            let why = "a face that is asked for is persistent or permanent".to_owned();
+            let why = "the persistency must be persistent or permanent".to_owned();
             return Err(ControlError::BadProperties(why));
         }
         let kind = FaceKind::of_uri(&request.remote).unwrap_or(FaceKind::Unix);
         let options = requested_options(self.config.options(kind), request)?;
         if request.flags.is_some_and(|flags| flags.local_fields) {
-            let why = "a neighbour is not given local fields".to_owned();
+            let why = "a neighbour may not have local fields".to_owned();
             return Err(ControlError::BadProperties(why));
         }
         let local = request.local.as_deref();
@@ -210,7 +210,7 @@ fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
         && face.persistency == FacePersistency::OnDemand
         && !matches!(face.channel, Channel::Udp(_))
     {
-        let why = "what has connected to us cannot be connected again from here".to_owned();
+        let why = "the forwarder cannot reconnect an incoming connection".to_owned();
         return Err(ControlError::BadProperties(why));
     }
     Ok(())

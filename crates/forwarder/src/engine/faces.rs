@@ -1,4 +1,4 @@
-//! Faces made and closed.
+//! Creates and closes faces.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What the engine leaves for management to answer, to announce and to clean up.
+//! The engine's messages to management: Interests to answer, events to announce, state to clean up.
 
 use weir_management::status::{FaceEventKind, FaceNumber, FaceStatus};
 

@@ -1,4 +1,4 @@
-//! What is counted and written of the packets that pass; it changes nothing of what is done with them.
+//! Counts and records passing packets, without any effect on forwarding.
 
 use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};

@@ -1,4 +1,4 @@
-//! Frames in, frames out: between a face's channel, its link service, and the core.
+//! Incoming and outgoing frames: between a face's channel, its link service, and the core.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What one round of the event loop leaves to its end, or to the next round.
+//! Work that a round of the event loop defers to its end or to the next round.
 
 use std::collections::BTreeSet;
 use std::io;

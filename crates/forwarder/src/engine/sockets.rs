@@ -1,4 +1,4 @@
-//! The sockets that the engine watches: UDP sockets, which faces share, listeners, and how events find their faces.
+//! The sockets of the engine: UDP sockets, which faces share, and listeners; and the mapping from events to faces.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -1,4 +1,4 @@
-//! When the engine has something to do though nothing comes.
+//! The timers of the engine.
 
 use std::collections::BTreeSet;
 

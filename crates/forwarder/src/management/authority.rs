@@ -1,4 +1,4 @@
-//! Who may command: signatures, keys, and the memory that refuses a command that comes again.
+//! Authorisation of commands: signatures, keys, and protection against repetition.
 //!
 //! A command is signed in one of two formats: as a Signed Interest (packet format v0.3: time, nonce
 //! and sequence number in InterestSignatureInfo), or as the older Command Interest (timestamp, nonce,

@@ -1,4 +1,4 @@
-//! Keys that are trusted, out of files with certificates.
+//! Trusted keys, read from files with certificates.
 
 use std::path::Path;
 

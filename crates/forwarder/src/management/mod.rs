@@ -151,7 +151,7 @@ impl Management {
         let Some((is_local, trust)) = self.admits(decoded.name, incoming) else {
             self.counters.out_of_scope += 1;
             if decoded.name.component(0) == Some(LOCALHOP) {
-                let why = refused(403, "neighbours may not ask this or command it");
+                let why = refused(403, "neighbours may not send this command or query");
                 replies.extend(respond(decoded.name, *why, None));
             }
             return;
@@ -308,7 +308,7 @@ impl Management {
         let name = request.interest.name;
         let content = match request.interest.can_be_prefix {
             true => make(self, request, control),
-            false => Err(refused(400, "a dataset is asked for with CanBePrefix")),
+            false => Err(refused(400, "a query of a dataset needs CanBePrefix")),
         };
         match content {
             Ok(content) => {

@@ -1,4 +1,4 @@
-//! What management can do: a table of commands and one of datasets.
+//! The operations of management: a table of commands and one of datasets.
 
 use weir_core::units::{Span, Time};
 use weir_packet::tlv::Reader;
@@ -283,7 +283,7 @@ fn create_face(
     with_mask(&parameters)?;
     let persistency = parameters.persistency.unwrap_or(FacePersistency::Persistent);
     if persistency == FacePersistency::OnDemand {
-        return Err(refused(406, "on-demand faces are made by peers that speak first"));
+        return Err(refused(406, "only incoming packets of peers create on-demand faces"));
     }
     let request = FaceRequest {
         remote: parameters.uri.clone().ok_or_else(|| absent("Uri"))?,
@@ -341,7 +341,7 @@ fn destroy_face(
     if control.destroy_face(face) {
         management.rib.remove_face(face, control);
     } else if control.face(face).is_some() {
-        return Err(refused(409, "this face stays: the forwarder itself is behind it"));
+        return Err(refused(409, "the forwarder's internal face cannot be destroyed"));
     }
     Ok(ControlParameters { face: Some(face), ..ControlParameters::default() })
 }
@@ -394,7 +394,7 @@ fn unset_strategy(
 ) -> Answer {
     let prefix = prefix(&parameters)?;
     if prefix.is_empty() {
-        return Err(refused(400, "the choice for / stays: set another"));
+        return Err(refused(400, "the strategy of / cannot be unset: set another"));
     }
     control.unset_strategy(&prefix);
     Ok(ControlParameters { name: Some(prefix), ..ControlParameters::default() })

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as somebody needs who asks for figures: bytes in, one response out.
+//! The small part of HTTP/1.1 that a metrics server needs: bytes in, one response out.
 //!
 //! One request a connection, GET or HEAD; a request is not longer than [`MAX_REQUEST`].
 
@@ -43,7 +43,7 @@ impl Request {
         Some(match reply {
             Reply::Figures { with_body } => response(200, "OK", CONTENT_TYPE, &figures(), with_body),
             Reply::Error(status, reason) => {
-                let body = format!("{reason}; the figures are at /metrics\n");
+                let body = format!("{reason}; the metrics are at /metrics\n");
                 response(status, reason, "text/plain; charset=utf-8", &body, true)
             }
         })

@@ -1,4 +1,4 @@
-//! The sockets by which figures are asked for, without ever waiting.
+//! The sockets of the metrics server; they never block.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};

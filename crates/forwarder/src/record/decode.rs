@@ -25,7 +25,7 @@ pub enum RecordError {
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RecordError::NoRecording => f.write_str("this is no recording of a forwarder"),
+            RecordError::NoRecording => f.write_str("this is not a recording of a forwarder"),
             RecordError::Version(version) => {
                 write!(f, "this recording is of version {version}, and only version {VERSION} can be read")
             }

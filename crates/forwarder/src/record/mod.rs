@@ -161,9 +161,9 @@ pub enum Entry<'a> {
         packets: u64,
         /// The most bytes.
         bytes: u64,
-        /// Whether Data are stored.
+        /// Store Data.
         admit: bool,
-        /// Whether Interests are answered from it.
+        /// Answer Interests from the content store.
         serve: bool,
     },
     /// Data are erased from the content store.

@@ -1,4 +1,4 @@
-//! Commands, encoded and signed; and what a forwarder says to them.
+//! Commands, encoded and signed; and the forwarder's responses.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

@@ -1,4 +1,4 @@
-//! Where a client finds its forwarder.
+//! The address of the forwarder, from the client's configuration.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -1,4 +1,4 @@
-//! Network interfaces of this host: what faces on a link need to know of them.
+//! Network interfaces of this host: the properties that faces need.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr};

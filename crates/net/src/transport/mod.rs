@@ -1,4 +1,4 @@
-//! Frames in and out of sockets: what is behind a face.
+//! The transports of faces: frames in and out of sockets.
 //!
 //! A transport knows sockets and frames, nothing of packets. It never blocks, it bounds what it keeps,
 //! and no peer can make it panic: what cannot be read as frames ends a stream and is counted on

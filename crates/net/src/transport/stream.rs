@@ -1,4 +1,4 @@
-//! Frames in a stream of bytes: what TCP and Unix sockets share.
+//! Frames in a stream of bytes: the common part of TCP and Unix sockets.
 //!
 //! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. Where
 //! no frame can begin, none will be found again: the face ends.

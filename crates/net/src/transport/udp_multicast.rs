@@ -1,4 +1,4 @@
-//! Faces on a link over UDP multicast: everybody on the link who listens to the group.
+//! Faces over UDP multicast: they reach all hosts on the link that have joined the group.
 //!
 //! One socket receives from the group, one sends to it. Who sends from the latter is this face, and nobody
 //! else: so what comes back of its own is known by its address, and other programs on this host hear it.

@@ -1,4 +1,4 @@
-//! `[[axis]]`: what is varied, and at which of its values each axis stands.
+//! `[[axis]]`: the swept parameters, and the present value of each axis.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ impl Loader<'_> {
         let value = item.value("set")?;
         let meant = nearest(path, settings.iter().map(|s| s.path.as_str()));
         let help = meant.map_or(String::new(), |m| format!("did you mean `{m}`?"));
-        Ok(item.error("set", &value, format!("there is no `{path}` to set"), help))
+        Ok(item.error("set", &value, format!("`{path}` does not exist or cannot be set"), help))
     }
 
     /// Notes the axes that overrides moved to none of their values.
@@ -70,7 +70,7 @@ impl Loader<'_> {
             if self.changed.iter().any(|changed| axis.set.iter().any(|path| path == changed)) {
                 let values = list(axis.values.iter().map(String::as_str));
                 self.notes.push(format!(
-                    "the axis {} stands at none of its values ({values}): nothing is stated for this point of it",
+                    "the axis {} has a value that is not listed ({values}): no expectation applies to this point",
                     axis.name
                 ));
             }

@@ -1,4 +1,4 @@
-//! `[[event]]`: what happens to flows, links and nodes during a run.
+//! `[[event]]`: changes of flows, links and nodes during a run.
 
 use weir_core::units::{Rate, Span};
 use weir_document::Item;
@@ -94,14 +94,14 @@ fn target(item: &Item<'_>) -> Result<&'static str> {
         ["flow", "link", "node"].into_iter().filter(|k| item.given(k).is_some()).collect();
     let [target] = targets[..] else {
         let message = match targets[..] {
-            [] => "it does not say what it happens to".to_owned(),
+            [] => "the event does not name a flow, link or node".to_owned(),
             _ => format!("it has {}", targets.join(" and ")),
         };
-        return Err(item.error_here(message, "an event happens to one of: flow, link, node"));
+        return Err(item.error_here(message, "name one of: flow, link, node"));
     };
     for entry in &item.table.0 {
         if let Some(of) = happens_to(&entry.key).filter(|of| *of != target) {
-            let message = format!("`{}` is something that happens to a {of}, not to a {target}", entry.key);
+            let message = format!("`{}` is a key of events of a {of}, not of a {target}", entry.key);
             return Err(item.doc.error(entry.key_origin, item.path_of(&entry.key), message, ""));
         }
     }
@@ -121,8 +121,8 @@ impl Targets<'_> {
         if events.is_empty() {
             let keys = keys::of("event").into_iter().map(|k| k.key);
             let keys: Vec<&str> = keys.filter(|k| happens_to(k) == Some(target)).collect();
-            let help = format!("to a {target} can happen: {}", keys.join(", "));
-            return Err(item.error_here("it does not say what happens", help));
+            let help = format!("keys for a {target}: {}", keys.join(", "));
+            return Err(item.error_here("the event changes nothing", help));
         }
         Ok(events)
     }
@@ -174,7 +174,7 @@ impl Targets<'_> {
     fn delay(&mut self, item: &Item<'_>, name: &str, of: DirectedLink, one_way: bool) -> Result<[Span; 2]> {
         if self.links[of.link.index()].medium.is_some() {
             let value = item.value("delay")?;
-            let message = format!("{name} is on a medium, which has no delay of its own");
+            let message = format!("{name} is on a medium, which has no delay");
             return Err(item.error("delay", &value, message, ""));
         }
         check_directions(item, "delay", name, one_way)?;

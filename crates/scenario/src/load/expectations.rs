@@ -1,4 +1,4 @@
-//! `[[expectation]]`: what a source states of a scenario.
+//! `[[expectation]]`: the statements of a scenario's source.
 
 use weir_core::units::{Rate, Span};
 use weir_document::{Item, Kind, Shape, Value, list};
@@ -137,7 +137,7 @@ impl Loader<'_> {
         if metric.needs_amount()
             && let Some(endless) = chosen.find(|flow| flow.amount.is_none())
         {
-            let message = format!("flow {} is never complete: it has no `amount`", endless.name);
+            let message = format!("flow {} never completes: it has no `amount`", endless.name);
             return Err(item.error_here(message, ""));
         }
         let of = if words.is_empty() { String::new() } else { format!(" of {}", words.join(", ")) };
@@ -213,7 +213,11 @@ fn stated(item: &Item<'_>, metric: Metric, scheme: &str) -> Result<Stated> {
         ([], &[(key, order)]) => Ok(Stated::Comparison { order, schemes: compared(item, key, scheme)? }),
         _ => {
             let is_none = bounds.is_empty() && orders.is_empty();
-            let message = if is_none { "it states no value" } else { "it states more than one value" };
+            let message = if is_none {
+                "the expectation has no value"
+            } else {
+                "the expectation has more than one value"
+            };
             let help = "give exactly one of: about, at_most, at_least, more_than, less_than";
             Err(item.error_here(message, help))
         }
@@ -244,7 +248,7 @@ fn compared(item: &Item<'_>, key: &str, scheme: &str) -> Result<Vec<String>> {
         return Err(item.error("tolerance", value, message, ""));
     }
     if let Some(value) = item.given("scheme").filter(|_| scheme == "*") {
-        let message = format!("`{key}` compares one scheme with others, and this is any");
+        let message = format!("`{key}` compares one scheme with others, but the scheme here is `*`");
         return Err(item.error("scheme", value, message, "name the scheme"));
     }
     let mut schemes: Vec<String> = Vec::new();
@@ -260,7 +264,7 @@ fn compared(item: &Item<'_>, key: &str, scheme: &str) -> Result<Vec<String>> {
     }
     if schemes.is_empty() {
         let help = format!("write {key} = \"NAME\"; `weir list` shows the names");
-        return Err(item.error(key, &*item.value(key)?, "it names no scheme".to_owned(), help));
+        return Err(item.error(key, &*item.value(key)?, "the comparison names no scheme".to_owned(), help));
     }
     Ok(schemes)
 }
@@ -290,7 +294,7 @@ fn words(metric: Metric) -> &'static str {
         Metric::Unfinished => "unfinished flows",
         Metric::Utilisation => "utilisation",
         Metric::QueueMean => "mean queueing delay",
-        Metric::QueueingMean => "mean queueing delay on the whole way",
+        Metric::QueueingMean => "mean queueing delay on the whole path",
         Metric::QueueP99 => "99th percentile of the queueing delay",
         Metric::QueuePackets => "mean queue length",
         Metric::Jain => "Jain's index over the flows",

@@ -169,7 +169,7 @@ impl Steps {
             if producer == consumer {
                 let name = network.name(producer);
                 let message = format!("{name} is the consumer of {prefix} and its producer");
-                let help = "a flow crosses at least one link";
+                let help = "consumer and producer must be different nodes";
                 let at = item.origin_of("producer");
                 return Err(item.doc.error(at, item.path_of("producer"), message, help));
             }

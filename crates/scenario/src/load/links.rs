@@ -1,4 +1,4 @@
-//! `[[link]]` and `[[medium]]`: point-to-point links, and those between the stations of a medium.
+//! `[[link]]` and `[[medium]]`: point-to-point links, and links between the stations of a medium.
 
 use weir_core::units::Span;
 use weir_document::{Item, Origin, list};
@@ -70,8 +70,8 @@ fn ends(item: &Item<'_>, network: &Network) -> Result<(NodeId, NodeId, Origin)> 
     };
     let (a, b) = (network.node(item, "ends", a, *a_at)?, network.node(item, "ends", b, *b_at)?);
     if a == b {
-        let message = format!("a link from {0} to {0} itself", network.name(a));
-        let help = "its ends are two different nodes";
+        let message = format!("the link joins {0} to itself", network.name(a));
+        let help = "a link joins two different nodes";
         return Err(item.doc.error(*a_at, item.path_of("ends"), message, help));
     }
     Ok((a, b, *a_at))
@@ -107,7 +107,7 @@ fn access_point(item: &Item<'_>, network: &Network, stations: &[(NodeId, Origin)
         return Ok(Some(node));
     }
     let known = list(stations.iter().map(|s| network.name(s.0)));
-    let message = format!("{name} is none of the stations");
+    let message = format!("{name} is not one of the stations");
     Err(item.doc.error(at, item.path_of(key), message, format!("stations: {known}")))
 }
 
@@ -122,7 +122,7 @@ fn add_link(
 ) -> Result<()> {
     if network.links.contains_key(&(a, b)) {
         let message = format!("there is already a link between {} and {}", network.name(a), network.name(b));
-        let help = "between two nodes there is at most one; for two ways put a node on one of them";
+        let help = "two nodes have at most one link; for a second path, add a node";
         return Err(item.doc.error(at, item.path_of(key), message, help));
     }
     if index >= names::MAX_NAMES {

@@ -1,4 +1,4 @@
-//! From the tree to a checked [`Scenario`]: a module for each section of the file.
+//! Makes a checked [`Scenario`] from the tree: a module for each section of the file.
 
 mod axes;
 mod events;

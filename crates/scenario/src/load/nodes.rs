@@ -133,8 +133,7 @@ fn cache_ratio_prefixes(item: &Item<'_>) -> Result<Vec<String>> {
         return Ok(prefixes);
     }
     if item.given("cache_ratio").is_none() {
-        let message =
-            "there is no `cache_ratio` for these prefixes; `cache_ratio = 0.0` where only an event sets it";
+        let message = "there is no `cache_ratio` for these prefixes; if only an event sets it, write `cache_ratio = 0.0`";
         return Err(item.doc.error(item.origin_of(key), item.path_of(key), message, ""));
     }
     for (text, at) in item.texts(key)? {

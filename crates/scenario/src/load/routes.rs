@@ -166,8 +166,8 @@ impl Loader<'_> {
                         let given = GivenHops { next_hops: next_hops.clone(), single };
                         if nodes.insert(*node, given).is_some() {
                             let name = network.name(*node);
-                            let message = format!("{name} has its next hops for {prefix} already");
-                            let help = "write them in one: \"R6->R7|R5\"";
+                            let message = format!("{name} already has next hops for {prefix}");
+                            let help = "write all of them in one route: \"R6->R7|R5\"";
                             return Err(self.doc.error(*at, item.path_of("hops"), message, help));
                         }
                     }
@@ -229,7 +229,7 @@ impl Loader<'_> {
         if reached {
             return Ok(());
         }
-        let message = format!("{}: its routes run in a circle", cannot_reach(network, flow));
+        let message = format!("{}: the routes form a loop", cannot_reach(network, flow));
         Err(self.flow_error(flow, message, String::new()))
     }
 
@@ -237,11 +237,11 @@ impl Loader<'_> {
     fn dead_end(&self, network: &Network, flow: &Flow, node: NodeId, before: NodeId) -> DocumentError {
         let (name, prefix) = (network.name(node), &flow.prefix);
         let message = if node == flow.consumer {
-            format!("its consumer {name} has no route for {prefix}")
+            format!("the consumer {name} has no route for {prefix}")
         } else {
             let before = network.name(before);
             format!(
-                "the routes for {prefix} lead from {before} to {name}, which has no route for it and is no producer"
+                "the routes for {prefix} lead from {before} to {name}, which has no route for it and is not a producer"
             )
         };
         let producers = list(flow.producers.iter().map(|&p| network.name(p)));

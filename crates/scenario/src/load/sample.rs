@@ -23,7 +23,7 @@ pub(super) fn step(top: &Item<'_>, duration: Span, width: usize) -> Result<Span>
             "{duration} in steps of {sample} are {steps} steps, of {width} flows and directions of links each: \
              more than {MAX_SERIES} values"
         );
-        let help = format!("the smallest sample that fits here is {}", round_step(1, duration, most));
+        let help = format!("the smallest possible sample is {}", round_step(1, duration, most));
         return Err(top.error("sample", &value, message, help));
     }
     Ok(sample)

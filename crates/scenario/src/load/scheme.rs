@@ -1,4 +1,4 @@
-//! `[scheme]`: the default scheme, parameters, and everywhere a scheme is named.
+//! `[scheme]`: the default scheme, parameters, and all other references to schemes.
 
 use weir_document::{Entry, Item, Kind, Origin, Table, params};
 

@@ -68,7 +68,7 @@ fn a_wrong_unit_says_what_would_be_right() {
 fn a_quantity_without_quotes_says_that_it_has_a_unit() {
     let said = said("rate = \"10 Mb/s\"", "rate = 10");
     assert!(said.contains("10 is not a rate such as \"10 Mb/s\""), "{said}");
-    assert!(said.contains("a quantity is a text: its number and its unit, in quotes"), "{said}");
+    assert!(said.contains("write the number and its unit in quotes"), "{said}");
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn an_override_of_nothing_lists_what_could_be_set() {
     );
     assert_eq!(
         set(&["lnk.R2-R3.rate=1Mb/s"]).unwrap_err(),
-        "--set lnk.R2-R3.rate=1Mb/s: there is no `lnk` to set; did you mean `link`?\n  \
+        "--set lnk.R2-R3.rate=1Mb/s: `lnk` does not exist or cannot be set; did you mean `link`?\n  \
          = settable: duration, sample, scheme.default, scheme.NAME.KEY, node.NAME.KEY, link.A-B.KEY, flow.NAME.KEY, \
          defaults.link.KEY, routing.KEY, window.NAME.KEY"
     );
     assert_eq!(
         set(&["link.R2-R3.ends=x"]).unwrap_err(),
-        "--set link.R2-R3.ends=x: `ends` is not settable\n  = settable here: rate, delay, queue, loss"
+        "--set link.R2-R3.ends=x: `ends` cannot be set\n  = settable here: rate, delay, queue, loss"
     );
     for bad in [
         "",
@@ -165,7 +165,7 @@ fn what_is_no_toml_is_shown_where_it_stops_being_it() {
     let said = small("[[link]]\nrate = 10 Mb/s\n");
     assert!(said.starts_with("small.toml:7: this is not TOML: "), "{said}");
     assert!(said.contains("7 | rate = 10 Mb/s"), "{said}");
-    assert!(said.contains("texts and quantities stand in quotes"), "{said}");
+    assert!(said.contains("texts and quantities need quotes"), "{said}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn what_is_missing_is_named() {
     assert_eq!(
         parse(""),
         "x.toml:1: the key `duration` is missing\n  \
-         = How long it runs. It is a time with its unit, such as \"10 ms\"."
+         = The length of the run. It is a time with its unit, such as \"10 ms\"."
     );
     assert!(parse("duration = \"1 s\"\ntitle = \"t\"").contains("the table `[scheme]` is missing"));
     assert!(
@@ -191,8 +191,8 @@ fn what_is_missing_is_named() {
 fn links_and_nodes_that_cannot_be_are_refused() {
     for (text, part) in [
         (format!("{LINK}{LINK}"), "there is already a link between A and B"),
-        (LINK.replace("\"B\"", "\"A\""), "a link from A to A itself"),
-        (LINK.replace("\"1 Mb/s\"", "\"0 b/s\""), "a rate has to be above 0 b/s"),
+        (LINK.replace("\"B\"", "\"A\""), "the link joins A to itself"),
+        (LINK.replace("\"1 Mb/s\"", "\"0 b/s\""), "the rate must be above 0 b/s"),
         (LINK.replace("\"1 Mb/s\"", "[\"1 Mb/s\"]"), "a list of 1 is not a rate"),
         (format!("{LINK}queue = 0\n"), "a queue of 0 packets would drop every packet"),
         (format!("{LINK}queue = \"many\"\n"), "`many` is not a bound"),
@@ -225,7 +225,7 @@ fn flows_that_cannot_be_are_refused() {
         (with("payload = \"9 kB\""), "9 kB is not 1 B to 8192 B"),
         (with("start = \"10 s\""), "starts at 10 s, but the run ends at 10 s"),
         (with("start = \"5 s\"\nstop = \"5 s\""), "stops at 5 s, but starts at 5 s"),
-        (with("unresponsive = true"), "an elastic flow has no rate of its own to insist on"),
+        (with("unresponsive = true"), "an elastic flow has no rate, so it cannot be unresponsive"),
         (with("source_rate = \"fast\""), "`fast` is not a rate such as \"100 kb/s\", or \"elastic\""),
         (with("lifetime = \"0 s\""), "flow.f.lifetime: `0 s` is not a time from 1 ms"),
         (with("lifetime = \"1 us\""), "`1 us` is not a time from 1 ms, such as \"10 ms\""),
@@ -270,10 +270,10 @@ fn routes_that_lead_nowhere_are_refused() {
     };
     for (hops, part) in [
         ("\"A->C\"", "there is no link between A and C"),
-        ("\"C->B\"", "its consumer A has no route for /a"),
+        ("\"C->B\"", "the consumer A has no route for /a"),
         ("\"A-B\"", "`A-B` is not a node and its next hops"),
         ("\"A->D\"", "there is no node `D`"),
-        ("\"A->B\", \"A->B\"", "A has its next hops for /a already"),
+        ("\"A->B\", \"A->B\"", "A already has next hops for /a"),
     ] {
         let said = small(&given(hops));
         assert!(said.contains(part), "{hops}\n{said}");
@@ -282,11 +282,11 @@ fn routes_that_lead_nowhere_are_refused() {
     let to_c = |hops: &str| given(hops).replace("producer = \"B\"", "producer = \"C\"");
     let said = small(&to_c("\"A->B\""));
     assert!(
-        said.contains("the routes for /a lead from A to B, which has no route for it and is no producer"),
+        said.contains("the routes for /a lead from A to B, which has no route for it and is not a producer"),
         "{said}"
     );
     let said = small(&to_c("\"A->B\", \"B->A\""));
-    assert!(said.contains("A cannot reach C for /a: its routes run in a circle"), "{said}");
+    assert!(said.contains("A cannot reach C for /a: the routes form a loop"), "{said}");
     let said = small(&given("\"A->B\"").replace("prefix = \"/a\"\nhops", "prefix = \"/b\"\nhops"));
     assert!(said.contains("no [[route]] covers /a"), "{said}");
 }
@@ -315,9 +315,9 @@ fn a_single_next_hop_is_one_of_those_of_its_node() {
 #[test]
 fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
     for (text, part) in [
-        ("[[event]]\nat = \"1 s\"\n", "it does not say what it happens to"),
+        ("[[event]]\nat = \"1 s\"\n", "the event does not name a flow, link or node"),
         ("[[event]]\nat = \"1 s\"\nflow = \"f\"\nlink = \"A-B\"\n", "it has flow and link"),
-        ("[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n", "it does not say what happens"),
+        ("[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n", "the event changes nothing"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A-C\"\nup = false\n", "there is no link between A and C"),
         ("[[event]]\nat = \"1 s\"\nlink = \"A->B\"\nrate = [\"1 b/s\", \"2 b/s\"]\n", "is one direction"),
         (
@@ -326,14 +326,17 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
         ),
         (
             "[[event]]\nat = \"1 s\"\nflow = \"f\"\nrate = \"1 Mb/s\"\n",
-            "`rate` is something that happens to a link, not to a flow",
+            "`rate` is a key of events of a link, not of a flow",
         ),
         ("[[event]]\nat = \"11 s\"\nlink = \"A-B\"\nup = false\n", "the run ends at 10 s"),
         ("[[window]]\nfrom = \"2 s\"\nto = \"1 s\"\n", "the window ends at 1 s, but begins at 2 s"),
         ("[[window]]\nfrom = \"2 s\"\nto = \"11 s\"\n", "the run ends at 10 s"),
-        ("[[axis]]\nname = \"x\"\nset = \"node.A.cach\"\nvalues = [1]\n", "there is no `node.A.cach` to set"),
+        (
+            "[[axis]]\nname = \"x\"\nset = \"node.A.cach\"\nvalues = [1]\n",
+            "`node.A.cach` does not exist or cannot be set",
+        ),
         ("[[axis]]\nname = \"x\"\nset = \"node.A.cache\"\nvalues = []\n", "is not a list of values"),
-        ("[[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\n", "it states no value"),
+        ("[[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\n", "the expectation has no value"),
         ("[[expectation]]\nsource = \"s\"\nmetric = \"godput\"\nabout = 1\n", "did you mean \"goodput\"?"),
         ("[[expectation]]\nmetric = \"goodput\"\nabout = 1\n", "the key `source` is missing"),
         ("[[expectation]]\nsource = \"s\"\nmetric = \"goodput\"\nabout = \"1 ms\"\n", "`1 ms` is not a rate"),
@@ -359,11 +362,11 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
         ),
         (
             "[[expectation]]\nsource = \"s\"\nmetric = \"completion\"\nabout = 1\n",
-            "flow f is never complete: it has no `amount`",
+            "flow f never completes: it has no `amount`",
         ),
         (
             "[[expectation]]\nsource = \"s\"\nmetric = \"unfinished\"\nabout = 0\n",
-            "flow f is never complete: it has no `amount`",
+            "flow f never completes: it has no `amount`",
         ),
         (
             "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nabout = 1\nwindow = \"w\"\n",
@@ -385,7 +388,10 @@ fn events_windows_axes_and_expectations_that_cannot_be_are_refused() {
             "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = [\"pcon\", \"pcon\"]\n",
             "pcon is named twice",
         ),
-        ("[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = []\n", "it names no scheme"),
+        (
+            "[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = []\n",
+            "the comparison names no scheme",
+        ),
         ("[[expectation]]\nsource = \"s\"\nmetric = \"lost\"\nless_than = 5\n", "is not a text"),
         (
             "[[expectation]]\nsource = \"s\"\nscheme = \"*\"\nmetric = \"lost\"\nmore_than = \"pcon\"\n",
@@ -410,7 +416,7 @@ fn parameters_are_values_not_lists() {
 #[test]
 fn a_source_of_what_is_not_there_is_refused() {
     let said = small(&format!("{LINK}source = {{ raet = \"paper\" }}\n"));
-    assert!(said.contains("there is no key `raet` in this table to say the source of"), "{said}");
+    assert!(said.contains("this table has no key `raet` that could have a source"), "{said}");
 }
 
 #[test]
@@ -462,7 +468,7 @@ fn a_sample_that_would_not_fit_names_the_smallest_that_does() {
         let said = said.unwrap_err();
         assert!(said.starts_with(&format!("--set sample={sample}: 5 s in steps of ")), "{said}");
         assert!(said.contains(steps) && said.contains("of 62 flows and directions of links"), "{said}");
-        assert!(said.contains("the smallest sample that fits here is 20 us"), "{said}");
+        assert!(said.contains("the smallest possible sample is 20 us"), "{said}");
     }
     let fits = ["duration=5s", "window.steady.from=1s", "window.steady.to=5s", "sample=20us"];
     assert_eq!(set(&fits).unwrap().sample.to_string(), "20 us");
@@ -549,7 +555,7 @@ fn a_point_that_an_axis_does_not_have_is_noted() {
     assert!(notes("0.1").is_empty());
     assert_eq!(
         notes("0.2"),
-        ["the axis loss stands at none of its values (0.0, 0.1): nothing is stated for this point of it"]
+        ["the axis loss has a value that is not listed (0.0, 0.1): no expectation applies to this point"]
     );
 }
 
@@ -571,7 +577,7 @@ fn a_medium_that_cannot_be_is_refused() {
         ("\"B\"]", "\"D\"]", "there is no node `D`"),
         ("[\"A\", \"B\"]", "\"A\"", "a medium has at least two stations"),
         ("\"B\"]", "\"{A,B}\"]", "A is among the stations twice"),
-        ("rate", "access_point = \"C\"\nrate", "C is none of the stations\n"),
+        ("rate", "access_point = \"C\"\nrate", "C is not one of the stations\n"),
         ("rate", "access_point = \"C\"\nrate", "= stations: A, B"),
         ("rate", "delay = \"1 ms\"\nrate", "unknown key `delay`"),
         ("rate", "loss = 1.5\nrate", "1.5 is not a number from 0 to 1"),
@@ -592,7 +598,7 @@ fn a_medium_that_cannot_be_is_refused() {
 fn what_cannot_happen_to_a_medium_is_refused() {
     let event = |what: &str| format!("{MEDIUM}{FLOW}[[event]]\nat = \"1 s\"\nlink = \"A-B\"\n{what}\n");
     for (what, part) in [
-        ("delay = \"1 ms\"", "A-B is on a medium, which has no delay of its own"),
+        ("delay = \"1 ms\"", "A-B is on a medium, which has no delay"),
         ("rate = \"10 Mb/s\"", "10 Mb/s is not a rate of 802.11a"),
         ("rate = [\"6 Mb/s\", \"7 Mb/s\"]", "7 Mb/s is not a rate of 802.11a"),
     ] {
@@ -618,7 +624,7 @@ fn what_is_set_of_a_pair_of_stations_names_their_medium() {
     let said = set("medium.wifi.rate=55Mb/s").unwrap_err();
     assert!(said.starts_with("--set medium.wifi.rate=55Mb/s: 55 Mb/s is not a rate of 802.11a"), "{said}");
     let said = set("link.B-A.loss=0.1").unwrap_err();
-    assert!(said.contains("B-A are stations of the medium `wifi`, not a link of their own"), "{said}");
+    assert!(said.contains("B-A are stations of the medium `wifi`, not a separate link"), "{said}");
     assert!(said.contains("= set medium.wifi.KEY, with a KEY of: rate, queue, loss"), "{said}");
     let said = set("medium.wlan.loss=0.1").unwrap_err();
     assert!(said.contains("there is no medium `wlan`") && said.contains("media here: wifi"), "{said}");

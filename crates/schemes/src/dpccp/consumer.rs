@@ -75,7 +75,7 @@ impl Consumer {
         first
     }
 
-    /// Whose turn it is where nobody asks for leave.
+    /// The next sub-flow in turn, for greedy sources.
     fn unasked(&mut self, now: Time) -> Due {
         if self.explore_at <= now {
             return Due::Exploration;
@@ -118,7 +118,7 @@ impl Consumer {
         self.explore_at = self.explore_at.min(now + self.exploration);
     }
 
-    /// Gives up the paths by which nothing comes any more; the last one goes by name again.
+    /// Gives up paths without Data; Interests of the last one are again forwarded by name.
     fn forget_unheard(&mut self, now: Time) {
         let memory = self.settings.path_memory;
         let is_lost = |subflow: &Subflow| {

@@ -1,10 +1,11 @@
 //! DPCCP: Y. Ye, B. Lee, R. Flynn, J. Xu, G. Fang, Y. Qiao, "Delay-based Network Utility Maximization Modelling for
 //! Congestion Control in Named Data Networking".
 //!
-//! Consumers choose the path of each Interest (`label.rs`, `switching.rs`), and have a rate for each: a *sub-flow*
-//! (`subflow.rs`, `consumer.rs`). What the sources on a path answer are *hop-flows*, told apart by hop counts, so that the
-//! packets that wait in queues can be counted from round trips though caches answer a part (`hop_flow.rs`). Rates follow from
-//! that count alone (`states.rs`): each flow keeps α_s packets waiting, over all of its paths. Routers compute nothing.
+//! Consumers choose the path of each Interest (`label.rs`, `switching.rs`), and have a rate for each path: a *sub-flow*
+//! (`subflow.rs`, `consumer.rs`). The sources on a path are *hop-flows*, identified by their hop counts. So a consumer
+//! can compute the packets in queues from round-trip times even if caches answer a part (`hop_flow.rs`). Rates depend
+//! only on this number (`states.rs`): each flow keeps α_s packets queued, over all of its paths. Routers compute
+//! nothing.
 //!
 //! ```text
 //!   consumer --Interest: SwitchLabel, RTT probing--------> routers --> producer or cache
@@ -12,44 +13,51 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! 1. A label has six bits a hop and ten hops, as in the authors' simulator; of a longer path the far end goes by name. It is a
-//!    field of its own: `PathLabel` of MIRCC and OMCC-RF is drawn on Interests and a hash on Data, which no Interest can follow.
-//! 2. How paths are found the paper leaves to path switching. Here some Interests explore: each router draws a next hop. They
-//!    leave at random times that grow apart while they find nothing. A path by which nothing comes for 2 s is given up. A consumer
-//!    has no more than 16 paths, and each no more than 64 hop-flows.
-//! 3. β, ψ, η, the length and rate of RTT probing, the life of a face's label, what is a dramatic change, and the first rate of BF
-//!    are assumed, since the paper has no values.
-//! 4. β bounds growth until the bottleneck was full once, and then up to the rate at which it was. Beyond, the first round
-//!    adds α_r packets, and each further round twice as much, up to β. With β alone a stage I on a path of many packets leaves
-//!    more than η of them waiting, and BF and QD follow each other for ever.
-//! 5. ρ counts packets a control cycle, where (19) seems to add it to packets a second: in (20) a speed of 1 packet a round trip
-//!    is what a ρ of 1 packet a round trip brings (`rho_unit`). K counts control cycles, not base RTTs: u_r changes once in one.
-//! 6. ρ is 1 at the least; it changes u_r by half of x_r at the most, and α_r is 2 packets at the least, as in wVegas. ψ is no
-//!    more than 0.3·α_r. η is of the whole flow: a sub-flow's is not less.
-//! 7. FC averages Δ_r over cycles (`gain`), since caches answer by chance. Its first cycle changes nothing: those Data answer
-//!    Interests of BF.
-//! 8. A Data whose Interest was aggregated says so in a flag. It counts for x_h but has no RTT, as does one that was sent twice:
-//!    neither has the round trip of its path. In RP and QD the latter's is taken from its latest sending.
-//! 9. u* grows only if half of it came back: else a source slower than u*, or a path that is cut, would raise it for ever.
-//! 10. A loss ends BF, and counts in FC as a backlog above the set point. The paper has no losses; where a queue is shorter than
-//!     α_s packets there is no other sign. So random loss costs rate. A loss is noticed after the RTO or two of the longest
-//!     control cycles, whichever is longer.
-//! 11. QD ends with the first round trip, of Interests that left meanwhile, that shows an empty queue or is no shorter than the one
-//!     before; after ten cycles or 2 s at the latest, whichever is later.
-//!     With d̄ before, d in QD and the base d⁰, d is the new base if d̄ − d < d − d⁰. If not, what is left of the delay may be
-//!     others' packets. A mean RTT that falls drains nothing: its base falls with it.
-//! 12. A sub-flow that has drained does not drain for five cycles, whatever asks for it. After RP it does not for the life of a
-//!     face's label and five cycles: its own Interests have labelled the faces. Its other sub-flows drain by those labels.
-//! 13. A control cycle lasts for 1 ms to 4 s. Without Data and losses it ends after four of its lengths, and after 1 s at the
-//!     least. Each cycle of stages II and III is judged by itself, not the round.
-//! 14. What an application does not ask for tells of no rate. A cycle in FC in which less than half left of what u_r allows, or
-//!     such a cycle before it, changes nothing, and neither does one without Data and losses. After a gap of more than two
-//!     cycles a new cycle begins. A cycle of losses alone leaves the least rate, to find out when there is a path again; then
-//!     BF goes on with half of the rate before.
-//! 15. The RTT-probing flag goes 5 s, or ten cycles, after the first Interest of RP: where all Interests are aggregated there is
-//!     no RTT to end it. An aggregated Data that answers an exploring Interest tells of no path.
-//! 16. Where no Data has a label, there is one sub-flow, by name. So it works over routers that know nothing of it. Those count
-//!     no hops and tell of no aggregation: if they have caches, Δ_r has an error there.
+//! 1. **A label has six bits a hop and at most ten hops, as in the authors' simulator.** Beyond ten hops an Interest is
+//!    forwarded by name. The label is a separate field: `PathLabel` of MIRCC and OMCC-RF is random on Interests and a
+//!    hash on Data, so no Interest could follow it.
+//! 2. **Some Interests explore, to find paths.** The paper leaves this to path switching. Each router draws a next hop
+//!    for an exploring Interest. They leave at random times, with growing gaps while they find nothing. A path without
+//!    Data for 2 s is given up. A consumer has at most 16 paths, and each path at most 64 hop-flows.
+//! 3. **Constants without a value in the paper are assumed.** These are β, ψ, η, the length and rate of RTT probing,
+//!    the lifetime of a face's label, the threshold of a dramatic change, and the first rate of BF.
+//! 4. **The growth in BF is smaller near the known bottleneck rate.** β is the limit until the bottleneck was full
+//!    once, and later up to that rate. Beyond it the first round adds α_r packets, and each further round twice as
+//!    much, up to β. With β alone, a stage I on a path of many packets leaves more than η of them queued, and BF and QD
+//!    alternate for ever.
+//! 5. **ρ counts packets a control cycle (`rho_unit`), and K counts control cycles.** (19) seems to add ρ to packets a
+//!    second. But in (20) a speed of 1 packet a round trip is the effect of a ρ of 1 packet a round trip. The paper's K
+//!    counts base RTTs; here u_r changes once in a cycle.
+//! 6. **ρ, α_r, ψ and η have limits.** ρ is at least 1, and changes u_r by at most half of x_r. α_r is at least 2
+//!    packets, as in wVegas. ψ is at most 0.3·α_r. η is that of the whole flow; a sub-flow's is not smaller.
+//! 7. **FC averages Δ_r over cycles (`gain`).** Caches answer at random. The first cycle of FC changes nothing, because
+//!    its Data answer Interests of BF.
+//! 8. **A flag marks a Data whose Interest was aggregated.** It counts for x_h but gives no RTT. The same holds for a
+//!    Data whose Interest was sent twice. Neither has the round-trip time of its path. In RP and QD the RTT of the
+//!    latter counts from its last transmission.
+//! 9. **u* grows only if half of it came back.** Otherwise a source slower than u*, or a path that is cut, would raise
+//!    it for ever.
+//! 10. **A loss ends BF, and counts in FC as a backlog above the set point.** The paper has no losses. If a queue is
+//!     shorter than α_s packets, there is no other signal. So random loss costs rate. A loss is detected after the RTO
+//!     or two of the longest control cycles, whichever is longer.
+//! 11. **QD ends with the first round trip that shows an empty queue, or that is no shorter than the previous one.** It
+//!     is measured with Interests that left during QD. QD ends at the latest after ten cycles or 2 s, whichever is
+//!     later. With d̄ before, d in QD and the base d⁰, d is the new base if d̄ − d < d − d⁰. If not, the rest of the
+//!     delay may be other flows' packets. A falling mean RTT drains nothing, because its base falls too.
+//! 12. **A sub-flow that has drained does not drain again for five cycles.** After RP it does not drain for the
+//!     lifetime of a face's label and five cycles, because its own Interests have labelled the faces. The flow's other
+//!     sub-flows drain by those labels.
+//! 13. **A control cycle lasts from 1 ms to 4 s.** Without Data and losses it ends after four of its lengths, and after
+//!     at least 1 s. Each cycle of stages II and III is judged separately, not the whole round.
+//! 14. **A cycle without enough Interests changes nothing.** A source that asks for little does not test a rate. A
+//!     cycle in FC changes nothing if less than half of u_r was used in it or in the previous one, or if it has neither
+//!     Data nor losses. After a gap of more than two cycles a new cycle begins. A cycle with only losses sets the
+//!     smallest rate, which probes for the path. Then BF continues with half of the earlier rate.
+//! 15. **The RTT-probing flag ends 5 s, or ten cycles, after the first Interest of RP.** If all Interests are
+//!     aggregated, there is no RTT to end it. An aggregated Data that answers an exploring Interest does not identify a
+//!     path.
+//! 16. **Without labels there is one sub-flow, by name.** So the scheme works over routers without it. They count no
+//!     hops and do not report aggregation: if they have caches, Δ_r has an error.
 
 mod consumer;
 mod hop_flow;
@@ -151,7 +159,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "rho_unit",
         kind: ParameterKind::Choice(&["cycle", "second"]),
         default: "cycle",
-        meaning: "in what time ρ counts Interests: a control cycle or a second",
+        meaning: "the time over which ρ counts Interests: a control cycle or a second",
         from: "assumed: in (20) a ρ of 1 moves Δ by 1 a round trip, as it does if it counts for one; paper: (19) has no unit",
     },
     Parameter::number(

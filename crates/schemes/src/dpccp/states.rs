@@ -1,4 +1,4 @@
-//! The laws of the states (section VI.E): what a sub-flow asks for, by what its control cycles have shown.
+//! The laws of the states (section VI.E): the rate of a sub-flow, as a function of the results of its control cycles.
 
 use weir_core::units::{Span, Time};
 
@@ -106,8 +106,8 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// While the bottleneck has not been full, β. Then as much as leads to where it was full; and beyond, a step that
-    /// doubles with each round that it is tolerated in.
+    /// β while the bottleneck has not been full. Later the step to the rate at which it was full; beyond that, a step
+    /// that doubles with each tolerated round.
     fn beta(&self, tolerable: f64, rounds: u32) -> f64 {
         let Some(full) = self.full else { return self.most };
         let step = self.step * f64::from(1_u32 << rounds.min(16)) / tolerable;

@@ -213,15 +213,15 @@ impl Subflow {
         }
     }
 
-    /// How long an Interest took. Of what was lost before and is sent again the latest sending is taken to be answered: at
-    /// the low rates of RP and QD many of these would leave nothing to measure for long.
+    /// The RTT of an Interest. If it was lost and retransmitted, the latest transmission counts: at the low rates of
+    /// RP and QD, ignoring these would leave nothing to measure for long.
     fn round_trip(&self, arrival: &Arrival) -> Option<Span> {
         let (number, sent) = self.latest;
         let is_latest = !arrival.is_aggregated && number == arrival.number;
         arrival.rtt.or_else(|| is_latest.then(|| arrival.now.since(sent)))
     }
 
-    /// RP ends: as many Interests a round trip as is assumed to do no harm.
+    /// RP ends with a number of Interests a round trip that is assumed to be harmless.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
         // What its own Interests labelled is no sign of another's.
         self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
@@ -301,8 +301,8 @@ impl Subflow {
         }
     }
 
-    /// Whether less than half left of what u_r allowed, in this cycle or in the one before, whose answers come in this one:
-    /// then x_r is what the application wants, and not what the path bears.
+    /// Whether less than half of u_r was used, in this cycle or in the previous one, whose answers arrive in this one.
+    /// Then x_r is the application's demand, not the path's capacity.
     fn is_idle(&mut self, now: Time) -> bool {
         let allowed = self.requested * now.since(self.estimation.began()).as_secs_f64();
         // At low rates one Interest more or less says nothing.
@@ -319,8 +319,8 @@ impl Subflow {
         }
     }
 
-    /// Whether nothing came for longer than this sub-flow's Data are apart: then a new cycle begins, since what came before
-    /// says nothing about the rate of now.
+    /// Whether no Data came for longer than the usual gap of this sub-flow. Then a new cycle begins, because the
+    /// earlier Data say nothing about the present rate.
     fn has_paused(&self, now: Time) -> bool {
         let longest_gap = (self.cycle * 2).max(self.interval * 2);
         matches!(self.state, State::Filling(_) | State::Converging(_))

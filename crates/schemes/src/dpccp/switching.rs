@@ -38,7 +38,7 @@ impl Switching {
         Switching { lasting, labelled_until: Vec::new(), by_name: BestRoute::default() }
     }
 
-    /// An Interest came: one of RTT probing labels its face, but for that of an application, which has no queue.
+    /// An Interest arrived. One of RTT probing labels its face, except the face of an application, which has no queue.
     #[inline]
     fn note_probing(&mut self, interest: &Packet, local: bool, now: Time) {
         if local || !HopsAndFlags::of(interest).is_probing() {
@@ -57,8 +57,8 @@ impl Switching {
     }
 }
 
-/// Where the label of an Interest leads, if that is one of its prefix's next hops. The hop is taken off the label; one that
-/// leads nowhere is taken off as a whole, since the rest of it is of another path.
+/// The next hop of an Interest's label, if it is one of its prefix's next hops. The hop is removed from the label. A
+/// label that leads nowhere is removed completely, because the rest belongs to another path.
 fn switched(ev: &mut InterestEvent<'_>) -> Option<FaceId> {
     let label = Label::of(ev.interest);
     if label == Label::NONE {

@@ -1,4 +1,4 @@
-//! The consumer, section 4 and Algorithm 3: what it knows of each queue that it hears of, and a window as Reno's.
+//! The consumer, section 4 and Algorithm 3: the state of each reported queue, and a window as Reno's.
 //!
 //! ```text
 //!   a Data with a mark of queue i:  Q_i[δ] or Q_i[r] = its value
@@ -79,8 +79,8 @@ impl Queues {
         &mut self.states[at]
     }
 
-    /// Forgets what may be different by now: each delay, and how long it was above the target. The rates stay, since a rate
-    /// of 0 would end all signals.
+    /// Resets the state that may be out of date: each delay, and the time above the target. The rates stay, because a
+    /// rate of 0 would end all signals.
     fn begin_anew(&mut self, settings: &codel::Settings) {
         for queue in &mut self.states {
             (queue.codel, queue.delay) = (Codel::new(settings), Span::ZERO);
@@ -142,15 +142,15 @@ impl AqmWindow {
     }
 }
 
-/// How many packets a round trip has: W, while W is used. Where an application uses less than half of W, W does not grow
-/// either, and what is pending tells the rate; `pending` is without the Data that came.
+/// The packets of a round trip: W, while W is used. If an application uses less than half of W, W does not grow, and
+/// the pending Interests determine the rate; `pending` excludes the Data that came.
 fn in_use(window: f64, pending: u32) -> f64 {
     let used = f64::from(pending) + 1.0;
     if 2.0 * used < window { used } else { window }
 }
 
-/// P_m, (3): what part of a queue's rate r, bit/s, is this consumer's, with so many bits in a round trip. 0 while either is
-/// unknown; what is more than 1 is certain.
+/// P_m, (3): this consumer's share of a queue's rate r, bit/s, with this number of bits in a round trip. 0 while
+/// either is unknown; values above 1 are certain.
 fn own_part(window_bits: f64, srtt: Option<Span>, rate: f64) -> f64 {
     match srtt {
         Some(srtt) if rate > 0.0 && srtt > Span::ZERO => window_bits / srtt.as_secs_f64() / rate,

@@ -1,4 +1,4 @@
-//! The 64-bit congestion mark, section 3.2 and Fig. 2: what one queue on the path says of itself.
+//! The 64-bit congestion mark, section 3.2 and Fig. 2: the report of one queue on the path.
 //!
 //! ```text
 //!   63            32 31    24  23  22          8 7       0

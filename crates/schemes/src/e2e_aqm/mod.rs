@@ -1,42 +1,43 @@
 //! End-to-end AQM: M. Rodríguez-Pérez, S. Herrería-Alonso, J. C. López-Ardao, R. F. Rodríguez-Rubio, "End-to-end active
 //! queue management with Named-Data Networking", Journal of Network and Computer Applications, 2024.
 //!
-//! Routers do nothing but tell: each Data carries the delay or the rate of one queue that it has left, drawn so that all
-//! queues of the path are heard of equally often. The consumer runs CoDel for each of them, and takes its own part of the
-//! signals that CoDel in a router would have given.
+//! Routers only report. Each Data carries the delay or the rate of one queue that it has left, chosen at random so that
+//! all queues of the path are reported equally often. The consumer runs CoDel for each of them, and takes its own share
+//! of the signals that CoDel in a router would give.
 //!
 //! ```text
-//!   consumer <-- Data: mark of queue 3, Count 3 -- [queue 3] <-- mark of queue 1, Count 2 -- [queue 2] <-- [queue 1] <-- producer
+//!   consumer <-- mark of 3, Count 3 -- [queue 3] <-- mark of 1, Count 2 -- [queue 2] <-- [queue 1] <-- producer
 //!    CoDel of each queue (`codel.rs`),              replaces a mark with probability 1/i (`queue.rs`),
 //!    its part of the signals, a window              64 bits of id, count and value (`mark.rs`)
 //!    as Reno's (`consumer.rs`)
 //! ```
 //!
-//! What the paper leaves open is as in the program of its authors (`jaqmcc`), and so is the variant of that name.
+//! Where the paper leaves something open, this follows its authors' program (`jaqmcc`), which is also the variant of
+//! that name.
 //!
 //! # Deviations from the paper
-//! 1. (3) and Algorithm 3 print P_m = RTT·cwnd/r, whose unit is no rate: it is cwnd/RTT here, in bit/s of Data on the
-//!    wire, as the text says and the program has.
-//! 2. A queue's rate is 0 until it has sent 10 000 bytes, and a consumer takes 0 for unknown: no signal. The paper does not
-//!    say how a rate is measured; the program does, and so it is here. Time without packets counts, so the first rate after
-//!    an idle time is too low; the next one, 10 000 bytes later, is not.
-//! 3. The program marks Interests as well, encodes rates in bytes a second and delays as whole microseconds, and tells the
-//!    delay of the packet that left before. Here all three are as in the paper: only Data are marked, with the float of
-//!    Fig. 2, and with the delay of the Data itself.
-//! 4. Count stays at 255. Of a longer path the last queues are heard of more often than the others.
-//! 5. A mark with a Count of 0 is some other router's, such as NFD's 1. A queue replaces it, as Algorithm 1 does; where
-//!    one arrives the consumer answers it like a signal, once in a round trip.
-//! 6. A consumer keeps the state of the 128 queues that it heard of last. The paper has no bound, and anyone on the path may
-//!    make up ids.
-//! 7. W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending, as with every window here. The
-//!    program has ⌈W⌉.
-//! 8. Where an application uses less than half of W, the pending Interests stand for cwnd in (3): W says what it might fetch,
-//!    not what it fetches. The paper's applications always have more to fetch.
-//! 9. After a time without any Data that is longer than the interval and SRTT together, each δ is 0 and each CoDel is in No
-//!    Drop. Algorithm 2 would take the first Data after a pause for the end of a long delay, though nothing is known of the
-//!    queue in between. The program does the same as Algorithm 2.
-//! 10. What waits below a forwarder, in the buffer of a socket, is not in the delay: a face that is given the rate of its link
-//!     keeps its queue itself.
+//! 1. **P_m is cwnd/(RTT·r), with rates in bit/s of Data on the wire.** (3) and Algorithm 3 print P_m = RTT·cwnd/r,
+//!    whose unit is not that of a probability. The text and the program have cwnd/RTT.
+//! 2. **A queue's rate is 0 until it has sent 10 000 bytes; 0 means unknown, and gives no signal.** The paper does not
+//!    say how to measure a rate; this follows the program. Time without packets counts, so the first rate after an idle
+//!    time is too low. The next one, 10 000 bytes later, is right.
+//! 3. **Only Data are marked, with the float of Fig. 2 and with the delay of the Data itself.** This is as in the
+//!    paper. The program also marks Interests, encodes rates in bytes a second and delays as whole microseconds, and
+//!    reports the delay of the previous packet.
+//! 4. **Count stays at 255.** On a longer path the last queues are reported more often than the others.
+//! 5. **A mark with a Count of 0 comes from another kind of router, such as NFD's 1.** A queue replaces it, as in
+//!    Algorithm 1. If it arrives, the consumer treats it as a signal, once in a round trip.
+//! 6. **A consumer keeps the state of the last 128 queues.** The paper has no limit, and anyone on the path may invent
+//!    ids.
+//! 7. **W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending.** All windows here have
+//!    these rules. The program has ⌈W⌉.
+//! 8. **If an application uses less than half of W, the pending Interests replace cwnd in (3).** W is then what the
+//!    application might fetch, not what it fetches. The paper's applications always have more to fetch.
+//! 9. **After a time without Data longer than the interval and SRTT together, each δ is 0 and each CoDel is in No
+//!    Drop.** Algorithm 2, and the program, would take the first Data after a pause as the end of a long delay,
+//!    although nothing is known of the queue in between.
+//! 10. **The delay does not include packets below the forwarder, in a socket buffer.** A face with the rate of its link
+//!     keeps its queue in the forwarder.
 
 mod codel;
 mod consumer;
@@ -73,7 +74,7 @@ pub const ENTRY: Entry = Entry {
             key: "codel",
             kind: ParameterKind::Choice(&["article", "program"]),
             default: "article",
-            meaning: "whose CoDel: that of Algorithm 2, whose intervals compound; or NFD's, whose n-th is interval/√n",
+            meaning: "the variant of CoDel: Algorithm 2, whose intervals compound; or NFD's, whose n-th interval is interval/√n",
             from: "paper: Algorithm 2; files: consumer-src.cpp",
         },
         Parameter::span(
@@ -101,7 +102,7 @@ pub const ENTRY: Entry = Entry {
             key: "rate_sample",
             kind: ParameterKind::Bytes,
             default: "10000 B",
-            meaning: "bytes that a queue has to send before it measures its rate anew",
+            meaning: "bytes that a queue sends between two measurements of its rate",
             from: "files: the patch of GenericLinkService",
         },
         initial_window("1", "files: ndnSIM, ConsumerWindow"),
@@ -110,7 +111,7 @@ pub const ENTRY: Entry = Entry {
             key: "react_to",
             kind: ParameterKind::Choice(&["marks", "losses", "both"]),
             default: "both",
-            meaning: "what halves W: CoDel's signals, timeouts and Nacks, or both",
+            meaning: "the signals that halve W: CoDel's, timeouts and Nacks, or both",
             from: "files: consumer-src.cpp",
         },
         Parameter::switch(
@@ -151,7 +152,7 @@ impl E2eAqm {
     }
 }
 
-/// What halves the window. CoDel spaces its signals, so each of them counts.
+/// The signals that halve the window. CoDel spaces its signals, so each of them counts.
 fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
     Reaction {
         signs: Signs { marks: reacts_to != "losses", losses: reacts_to != "marks" },

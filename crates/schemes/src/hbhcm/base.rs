@@ -79,12 +79,12 @@ impl Recent {
         }
     }
 
-    /// What enough of them reached; [`NONE`] if they are too few.
+    /// The minimum that enough samples have reached; [`NONE`] if there are too few.
     fn reached(&self) -> Sample {
         self.least[REACHED_BY - 1]
     }
 
-    /// What all of the least reached, though they may be too few.
+    /// The minimum of all samples, even of too few.
     fn reached_by_few(&self) -> Sample {
         let known = self.least.iter().rev().find(|sample| **sample != NONE);
         known.copied().unwrap_or(NONE)
@@ -181,8 +181,8 @@ impl BaseRtt {
         is_due
     }
 
-    /// The place of a size. A new one takes that of one that is out of use if there is no room; if none is, it counts as
-    /// the one next to it.
+    /// The slot of a size. If all slots are in use, a new size replaces an unused one; if there is none, it counts as
+    /// its neighbour.
     fn place_of(&mut self, now: Time, size: f64) -> usize {
         let distance = |class: &Class| (class.size - size).abs();
         if self.classes.get(self.last).is_some_and(|class| distance(class) <= SAME_SIZE) {
@@ -207,7 +207,7 @@ impl BaseRtt {
         nearest.map_or(0, |(place, _)| place)
     }
 
-    /// W and c by least squares, within what they can be.
+    /// W and c by least squares, within their limits.
     fn fit(&mut self) {
         let count = self.classes.iter().map(|class| class.count).sum::<f64>();
         let mean_of = |value: fn(&Sample) -> f64| {

@@ -73,7 +73,7 @@ impl Aimd {
         self.window = bounds.clamp(self.window + more);
     }
 
-    /// Whether half of W is in use: what an application does not use says nothing about the network (RFC 7661).
+    /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
     fn is_used(&self, pending: u32) -> bool {
         2.0 * (f64::from(pending) + 1.0) >= self.window
     }

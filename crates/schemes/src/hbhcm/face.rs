@@ -41,7 +41,7 @@ impl Queue for MeasuringQueue {
         }
     }
 
-    /// What comes after is another hop.
+    /// The face now leads to another hop: forget the measurements.
     fn clear(&mut self, ev: &mut ClearEvent<'_>) {
         self.packets.clear(ev);
         self.hop = Hop::new(self.settings);

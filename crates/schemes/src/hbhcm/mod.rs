@@ -1,9 +1,9 @@
 //! HbHCM and PAQM: Y. Ye, B. Lee, Y. Qiao, "Hop-by-Hop Congestion Measurement and Practical Active Queue Management in
 //! NDN", 2020.
 //!
-//! Data carry how long they took to the node that sends them. So each node knows how long the hop before it took, what of
-//! that was queueing, and marks Data if that lasts, though it sees no queue: congestion may be in devices that know
-//! nothing of NDN.
+//! Data carry the time that they took to reach the node that sends them. So each node can compute the time of the
+//! previous hop and its queueing delay, and marks Data while this delay stays high. It need not see the queue:
+//! congestion may be in devices without NDN.
 //!
 //! ```text
 //!   consumer <-- Data: RttMeasure = r', mark -- node <-- Data: RttMeasure = r'', mark -- node <-- source
@@ -12,37 +12,40 @@
 //!                                      r': what the node tells each downstream; next hops by RFA (`forwarding.rs`)
 //! ```
 //!
-//! What the paper leaves open is as in the code of its authors (`ndnSIM-2.7-SLIM`): the constants of AIMD, what RFA is,
-//! and the variant `multipath`, which is their strategy of that name.
+//! Where the paper leaves something open, this follows its authors' program (`ndnSIM-2.7-SLIM`): the constants of AIMD,
+//! the details of RFA, and the variant `multipath`, which is their strategy of that name.
 //!
 //! # Deviations from the paper
-//! 1. The field and the mark are in the link header, and not in the Data: there each node may write them, and the Data's
-//!    signature stays right.
-//! 2. A node tells each downstream the time since that downstream's Interest came, not one time for all: with that, the hop
-//!    of a downstream whose Interest was aggregated would come out too short, or negative. The code writes 1234 then.
-//! 3. A Data is no sample if its Interest was sent more than once, since it is not known which sending it answers; nor
-//!    if its hop would take no time or less. The code computes with unsigned numbers.
-//! 4. A least time counts when three Data of a run of 32 of the size reached it: one wrong value does not set the base for
-//!    ever. The paper and the code take the least sample. A face that is closed forgets its hop.
-//! 5. Data without the field have a base and a state of their own (`measurement.rs`). They are one hop only if they are all from
-//!    one place. Where nodes that do not take part have a cache, aggregate Interests, or lead to sources at several
-//!    distances, the nearest sets the base and the others look congested. The paper has its overlay of devices that do
-//!    none of this.
-//! 6. The line of the base RTT is bounded (`base.rs`): W and c are not negative, and where it is above the least time of a
-//!    size, that least time counts. Regression by itself may be above, where a size was seen only behind others.
-//! 7. Sizes that differ by up to 64 bytes are one, and 16 are told apart. What is beyond takes the place of one out of
-//!    use, or else counts as the one next to it. A size weighs as often as it came lately. The code has no compensation of sizes.
-//! 8. The consumer measures the hop before it as a node does: an application may be behind a socket, or on a node that does
-//!    not take part.
-//! 9. The window does not grow while less than half of it is used: what an application does not ask for says nothing about
-//!    the network.
-//! 10. A timeout or a Nack lowers W as a mark does, with the same wait before W falls again. The code's timeouts do not
-//!     change W (`react_to = "marks"`), so where a queue is full before it holds 5 ms nothing says that there is
-//!     congestion. In the paper's four experiments both give the same figures. On a way that holds thousands of packets
-//!     the first loss ends slow start early, and less of it is used.
-//! 11. PI of RFA, and repeated Interests, are as in OMCC-RF here (its deviations 7 to 9). An Interest does not go back where it
-//!     came from, as it may in the code.
-//! 12. PathId, which the code writes and nothing reads, and its RED variant, which the paper does not use, are left out.
+//! 1. **The field and the mark are in the link header, not in the Data.** Each node may write the link header, and the
+//!    Data's signature stays valid.
+//! 2. **A node reports to each downstream the time since that downstream's Interest arrived, not one time for all.**
+//!    Otherwise the hop of a downstream whose Interest was aggregated would be too short or negative. The program
+//!    writes 1234 then.
+//! 3. **A Data gives no sample if its Interest was sent more than once, or if the hop would take no time or less.** In
+//!    the first case it is unknown which Interest it answers. The program computes with unsigned numbers.
+//! 4. **A minimum counts when three Data among 32 of the size have reached it.** So one wrong value does not set the
+//!    base for ever. The paper and the program take the smallest sample. A face that closes forgets its hop.
+//! 5. **Data without the field have a separate base and state (`measurement.rs`).** They are one hop only if they come
+//!    from one place. If nodes without the scheme have a cache, aggregate Interests, or lead to sources at several
+//!    distances, the nearest source sets the base and the others look congested. The paper's overlay has only devices
+//!    that do none of this.
+//! 6. **The line of the base RTT is bounded (`base.rs`).** W and c are not negative. Where the line is above the
+//!    minimum of a size, the minimum counts. The regression alone may be above if a size was seen only behind other
+//!    packets.
+//! 7. **Sizes within 64 bytes count as one, and 16 sizes are kept.** A further size replaces an unused one, or counts
+//!    as its neighbour. The weight of a size is its recent frequency. The program has no compensation of sizes.
+//! 8. **The consumer measures its first hop as a node does.** An application may be behind a socket, or on a node
+//!    without the scheme.
+//! 9. **The window does not grow while less than half of it is used.** An application that asks for little does not
+//!    test the network.
+//! 10. **A timeout or a Nack lowers W like a mark, with the same wait before the next decrease.** In the program
+//!     timeouts do not change W (`react_to = "marks"`), so a queue that is full before it holds 5 ms gives no signal.
+//!     In the paper's four experiments both give the same figures. On a path that holds thousands of packets the first
+//!     loss ends slow start early, and less of the path is used.
+//! 11. **PI of RFA and repeated Interests are as in OMCC-RF here (its deviations 7 to 9).** An Interest does not return
+//!     to the face that it came from. In the program it may.
+//! 12. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED
+//!     variant.
 
 mod base;
 mod consumer;
@@ -88,7 +91,7 @@ const PARAMETERS: &[Parameter] = &[
             },
         ]),
         default: "article",
-        meaning: "whose PAQM",
+        meaning: "the variant of PAQM",
         from: "paper: section IV-B; files: codel-mp-route-strategy.cpp, the code's for several paths",
     },
     Parameter::span(
@@ -136,11 +139,11 @@ const PARAMETERS: &[Parameter] = &[
         key: "forwarding",
         kind: ParameterKind::Choice(&["least-pending", "weighted"]),
         default: "least-pending",
-        meaning: "next hop: always that with the fewest pending Interests, or by chance in proportion to 1/avgPI as OMCC-RF",
+        meaning: "next hop: always the one with the fewest pending Interests, or a random one in proportion to 1/avgPI as in OMCC-RF",
         from: "paper: section VI, RFA; files: rfa-route-strategy.cpp",
     },
     Parameter {
-        meaning: "part of the new value in avgPI; without effect unless `forwarding` is `weighted`",
+        meaning: "weight of the new value in avgPI; used only if `forwarding` is `weighted`",
         ..rfa::GAIN
     },
     initial_window("5", "files: ConsumerAimdBasic"),
@@ -177,7 +180,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
         default: "both",
-        meaning: "what lowers W: marked Data, timeouts and Nacks, or both",
+        meaning: "the signals that lower W: marked Data, timeouts and Nacks, or both",
         from: "paper: section V, AIMD, which says no more; files: ConsumerAimdBasic, `marks`; \
                assumed: RFC 3168, a mark is answered as a loss is",
     },

@@ -97,7 +97,7 @@ const PARAMETERS: &[Parameter] = &[
             },
         ]),
         default: "article",
-        meaning: "whose defaults the others have: the article's, or those of the code of QSCCP's authors",
+        meaning: "the source of the other defaults: the article, or the code of QSCCP's authors",
         from: "assumed: the article where they differ",
     },
     Parameter::number(
@@ -119,7 +119,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "secondary_flows",
         kind: ParameterKind::Choice(&["secondary", "both"]),
         default: "secondary",
-        meaning: "by which rate secondary flows are counted: R_s, or R_p + R_s",
+        meaning: "the rate that counts secondary flows: R_s, or R_p + R_s",
         from: "assumed: the rate that they send at; files: both",
     },
     Parameter::number(
@@ -160,7 +160,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "unknown_capacity",
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
-        meaning: "capacity of a face whose rate nobody has said",
+        meaning: "capacity of a face without a given rate",
         from: "files: QSCCP's authors' NFD, default bandwidth",
     },
 ];

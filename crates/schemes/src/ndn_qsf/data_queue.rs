@@ -41,7 +41,7 @@ pub(super) struct DataQueue {
     backlog: Backlog,
 }
 
-/// Whose a packet is. What has no route has the number that comes before the first.
+/// The prefix of a packet. A packet without a route has the number before the first prefix.
 fn place_of(packet: &Packet) -> usize {
     if packet.is_data() { packet.flow.prefix.0.wrapping_add(1) as usize } else { 0 }
 }

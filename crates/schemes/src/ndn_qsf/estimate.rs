@@ -1,5 +1,5 @@
-//! What a node knows of one upstream for one prefix (section 4.2): how much waits there, how fast Data come, and the
-//! bandwidth, in Data a second.
+//! A node's estimates for one upstream and one prefix (section 4.2): queue size, arrival rate, and bandwidth, in Data
+//! a second.
 //!
 //! > (1) if queue size > QUEUE_THRESHOLD: bandwidth ← data arrival rate
 //! > (2) if data arrival rate > bandwidth: bandwidth ← data arrival rate
@@ -84,8 +84,8 @@ impl Estimate {
         }
     }
 
-    /// The queue size that the newest Data says. One that says none is one value less, so who says none any more is in the end
-    /// as one that never did.
+    /// The queue size of the newest Data. A Data without one removes one value, so an upstream that stops reporting is
+    /// in the end like one that never did.
     #[inline]
     fn average(&mut self, now: Time, queue: Option<u64>, age: Span, most: usize) {
         let is_old = |(at, _): &(Time, u16)| now.since(*at) > age;
@@ -154,7 +154,7 @@ impl Arrivals {
         }
     }
 
-    /// The rate since a point, which is so long ago.
+    /// The rate since a point in time.
     #[inline]
     fn rate(&self, since: usize, covered: Span) -> Option<f64> {
         let (_, before) = *self.points.get(since)?;

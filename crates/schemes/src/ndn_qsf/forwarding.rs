@@ -136,7 +136,7 @@ impl Strategy for Forwarding {
         self.admit(ev.entry, ev.pit, places.without(asked), ev.now)
     }
 
-    /// Who waits for it as well is no upstream for it.
+    /// A downstream that also waits for the Data is not an upstream.
     fn on_aggregated(&mut self, ev: &mut InterestEvent<'_>) {
         let entry = &*ev.entry;
         self.change_places(entry, |places, known| places.without(known.waiting_places(entry)));
@@ -197,7 +197,7 @@ impl Strategy for Forwarding {
         }
     }
 
-    /// What waits stays with the node until its lifetime is over.
+    /// Held Interests stay with the node until their lifetime is over.
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         if let Some(mut known) = self.prefixes.get_mut(prefix.0 as usize).and_then(Option::take) {
             self.waiting.clear(&mut known.list);

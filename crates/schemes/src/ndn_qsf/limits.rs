@@ -109,7 +109,8 @@ fn another(paths: &[Path], before: usize, random: &mut Random) -> usize {
     all.nth(chosen).map_or(0, |(place, _)| place)
 }
 
-/// Avoiding unnecessary contention (section 5.1.1): nobody waits here, so what goes by long queues can go by `to`.
+/// Avoiding unnecessary contention (section 5.1.1): no Interest waits here, so traffic of upstreams with long queues
+/// can move to `to`.
 fn avoid_contention(paths: &mut [Path], to: usize, settings: &Settings) {
     let mut moved = 0.0;
     for path in paths.iter_mut().filter(|path| path.queue > settings.threshold) {

@@ -1,8 +1,8 @@
 //! NDN-QSF: S. Song, L. Zhang, "Effective NDN Congestion Control Based on Queue Size Feedback", ICN 2022.
 //!
-//! Each node keeps Interests in a queue for each prefix and sends them on at the rate that it thinks its upstreams can
-//! answer. Data tell the node downstream how much waits. So queues push back hop by hop to the consumer, with no idea of
-//! a flow from end to end that caches and several paths would break.
+//! Each node keeps a queue of Interests for each prefix, and forwards them at the rate that it estimates its upstreams
+//! can answer. Data report the length of the queue to the node downstream. So back-pressure reaches the consumer hop by
+//! hop. There is no end-to-end flow, which caches and multiple paths would break.
 //!
 //! ```text
 //!   consumer ---> queue of the prefix ---> limiters ---> queue of the prefix ---> limiters ---> producer
@@ -10,37 +10,41 @@
 //!   (`consumer.rs`)         (`forwarding.rs`, `data_queue.rs`)     (`estimate.rs`, `limits.rs`, `prefix.rs`)
 //! ```
 //!
-//! No code of the authors is public. The paper gives the rules of the bandwidth, Algorithm 2 and two thresholds, and leaves
-//! most numbers open. Algorithm 1 is an image that was not at hand.
+//! No program of the authors is public. The paper gives the rules for the bandwidth, Algorithm 2 and two thresholds,
+//! and leaves most numbers open. Algorithm 1 is an image that was not available.
 //!
 //! # Deviations from the paper
-//! 1. Reconstructed: Algorithm 1, of section 4.3 and Algorithm 2 (`limits.rs`).
-//! 2. Reconstructed: MD_FACTOR, MIN_RATE, STEP, the windows of both averages, the first bandwidth, the jitter of rounds, and the
-//!    consumer's law. The paper says what they do but gives no value; the parameters say why these.
-//! 3. The arrival rate is known only when half of its window is covered: of a few Data that came at once rule (2) would
-//!    make a bandwidth that nothing lowers while no queue builds up. Where a round has less than one Data, the window reaches
-//!    back for a round-trip time.
-//! 4. ROUND_LENGTH is the least round-trip time that the node has measured, or given; the paper gives the network's.
-//! 5. A limiter that is free takes an Interest at once, and of several free ones each has its turn in proportion to its
-//!    limit. The paper's dequeue at a rate; a timer that goes on while nothing waits would delay each Interest for nothing.
-//! 6. An Interest does not go back to where it came from, nor by an upstream that refused it; one that is sent again takes
-//!    another upstream, if there is one. The paper knows neither losses nor Nacks.
-//! 7. The Interest queue is bounded. What does not fit goes back as a Nack for congestion, and the node before tries its
-//!    other upstreams.
-//! 8. An upstream that never says its queue size may have any: its bandwidth is what comes now, as though it were congested,
-//!    and it is probed from there. To applications on the node nothing is limited.
-//! 9. QueueSize is in the link header, where each node may write it: the Data's signature stays right.
-//! 10. The consumer also halves its window for a loss, once in a window: the paper's queues lose nothing. Where the first
-//!     forwarder says no queue size it goes by marks and losses.
-//! 11. Fair queueing is on by default, not only where section 6.6 has it: with one prefix it is a queue as any. What is not Data
-//!     has a turn as one more prefix.
-//! 12. MIN_RATE is counted in rounds, or in round-trip times while these are longer, and STEP is a part of the bandwidth: as
-//!     fixed rates they would fill slow links. STEP takes no limit below MIN_RATE.
-//! 13. A node with one upstream goes by Algorithm 1, also in experiments with several paths. The paper does not say which
-//!     experiments have which.
-//! 14. A queue size counts for two rounds, or two round-trip times while these are longer: what was before a pause says nothing
-//!     of now. A Data without one takes the oldest away, so that an upstream that stops saying one comes under 8.
-//! 15. The Interest queue is counted when the Data comes, the queue of Data when it leaves.
+//! 1. **Algorithm 1 is reconstructed from section 4.3 and Algorithm 2 (`limits.rs`).**
+//! 2. **Most constants and the consumer's law are reconstructed.** These are MD_FACTOR, MIN_RATE, STEP, the windows of
+//!    both averages, the initial bandwidth and the jitter of rounds. The paper describes them but gives no values; the
+//!    parameters have our reasons.
+//! 3. **The arrival rate is known only when half of its window is covered.** With a few Data that came at once, rule
+//!    (2) would compute a bandwidth that nothing lowers while no queue builds up. If a round has less than one Data,
+//!    the window covers a round-trip time.
+//! 4. **ROUND_LENGTH is the smallest round-trip time that the node has measured, or a parameter.** The paper uses the
+//!    network's round-trip time.
+//! 5. **A free limiter takes an Interest at once, and several free ones take turns in proportion to their limits.** The
+//!    paper's limiters dequeue at a rate. A timer that runs while nothing waits would delay each Interest for no
+//!    reason.
+//! 6. **An Interest does not return to where it came from, nor to an upstream that refused it.** A retransmitted
+//!    Interest takes another upstream, if there is one. The paper has neither losses nor Nacks.
+//! 7. **The Interest queue is bounded.** An Interest that does not fit goes back as a Nack for congestion, and the
+//!    previous node tries its other upstreams.
+//! 8. **An upstream that never reports its queue size is treated as congested.** Its bandwidth is the present arrival
+//!    rate, and the node probes from there. Interests to applications on the node are not limited.
+//! 9. **QueueSize is in the link header.** Each node may write it there, and the Data's signature stays valid.
+//! 10. **The consumer also halves its window for a loss, once in a window.** The paper's queues lose nothing. If the
+//!     first forwarder reports no queue size, the consumer uses marks and losses.
+//! 11. **Fair queueing is on by default, not only in section 6.6.** With one prefix it is an ordinary queue. Packets
+//!     other than Data have a turn as one more prefix.
+//! 12. **MIN_RATE is counted in rounds, or in round-trip times while these are longer, and STEP is a part of the
+//!     bandwidth.** As fixed rates they would fill slow links. STEP lowers no limit below MIN_RATE.
+//! 13. **A node with one upstream uses Algorithm 1, also in experiments with several paths.** The paper does not say
+//!     which experiments use which algorithm.
+//! 14. **A queue size is valid for two rounds, or two round-trip times while these are longer.** The state before a
+//!     pause is out of date. A Data without a queue size removes the oldest one, so an upstream that stops reporting
+//!     falls under 8.
+//! 15. **The Interest queue is counted when the Data arrive, the queue of Data when they leave.**
 
 mod consumer;
 mod data_queue;
@@ -187,7 +191,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "forwarding",
         kind: ParameterKind::Choice(&["limits", "swing"]),
         default: "limits",
-        meaning: "how nodes forward: by rate limits, or by the time of day as section 3.1 does to show what it makes \
+        meaning: "how nodes forward: by rate limits, or by the time of day as in section 3.1, which shows what this makes \
                   consumers measure",
         from: "paper: section 5; `swing`: section 3.1",
     },

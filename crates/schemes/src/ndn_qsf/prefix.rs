@@ -222,7 +222,7 @@ impl Prefix {
         }
     }
 
-    /// ROUND_LENGTH: what is given, or the longest of the upstreams' least round-trip times.
+    /// ROUND_LENGTH: the given value, or the longest of the upstreams' smallest round-trip times.
     fn round(&self, settings: &NodeSettings) -> Span {
         let measured = || self.upstreams.iter().filter_map(|one| one.least_rtt).max();
         settings.round.unwrap_or_else(|| measured().unwrap_or(FIRST_ROUND).clamp(ROUNDS.0, ROUNDS.1))

@@ -1,5 +1,5 @@
-//! The node of section 3.1, which shows what multi-path forwarding does to a consumer's measurements: it divides Interests
-//! between two replicas by the time of day alone.
+//! The node of section 3.1, which shows the effect of multi-path forwarding on a consumer's measurements: it divides
+//! Interests between two replicas only by the time of day.
 //!
 //! > r = 1/2 − 0.2·sin(4t)
 //!

@@ -107,7 +107,7 @@ const PARAMETERS: &[Parameter] = &[
             },
         ]),
         default: "article",
-        meaning: "whose defaults the others have: the article's, those of the code of QSCCP's authors, or of their scenario 3, or 6 and 7, and these two with the faults of that code; those of the code of HbHCM's and DPCCP's authors",
+        meaning: "the source of the other defaults: the article; the code of QSCCP's authors, their scenario 3, or their scenarios 6 and 7, and these two with the errors of that code; the code of HbHCM's and DPCCP's authors",
         from: "assumed: the article where they differ",
     },
     Parameter::integer(
@@ -195,7 +195,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "forwarding",
         kind: ParameterKind::Choice(&["weighted", "least-pending"]),
         default: "weighted",
-        meaning: "next hop: by chance in proportion to 1/avgPI, or always that with the fewest pending",
+        meaning: "next hop: a random one in proportion to 1/avgPI, or always the one with the fewest pending Interests",
         from: "files: the code of QSCCP's authors; least-pending: that of HbHCM's authors",
     },
     rfa::GAIN,

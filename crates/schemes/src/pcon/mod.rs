@@ -92,14 +92,14 @@ pub const ENTRY: Entry = Entry {
                 Variant { name: "nfd", defaults: stock!(("threshold", "65536 B")) },
             ]),
             default: "article",
-            meaning: "whose values",
+            meaning: "the source of the default values",
             from: "paper: Schneider et al.; files: qsccp/pcon, and NFD 0.7",
         },
         Parameter {
             key: "marking",
             kind: ParameterKind::Choice(&["codel", "rfc8289", "bytes"]),
             default: "codel",
-            meaning: "what packets are marked for: the time that they waited, by PCON's CoDel or by that of RFC 8289; or \
+            meaning: "the reason for marks: the packet's queueing delay, with PCON's CoDel or that of RFC 8289; or \
                       the bytes that wait, as NFD does",
             from: "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc",
         },
@@ -114,7 +114,7 @@ pub const ENTRY: Entry = Entry {
             key: "threshold",
             kind: ParameterKind::Bytes,
             default: "10000 B",
-            meaning: "`bytes`: more waiting is congestion, if it lasts an interval",
+            meaning: "`bytes`: a longer queue is congestion, if it lasts an interval",
             from: "files: qsccp/pcon, GenericLinkService",
         },
         Parameter::span(

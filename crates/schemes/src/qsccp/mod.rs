@@ -335,7 +335,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "unknown_capacity",
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
-        meaning: "capacity of a face whose rate nobody has said",
+        meaning: "capacity of a face without a given rate",
         from: "files: the authors' NFD, default bandwidth",
     },
 ];

@@ -49,8 +49,8 @@ pub(crate) enum Choice {
         /// The part of the new value.
         gain: f64,
     },
-    /// The next hop with the fewest pending Interests now; one that was never used counts as though one
-    /// was pending. Of equals the cheapest.
+    /// The next hop with the fewest pending Interests; an unused one counts as if one were pending. Of equal ones, the
+    /// cheapest.
     LeastPending,
 }
 
@@ -85,8 +85,7 @@ impl Row {
         self.loads.iter().find(|load| load.face == face)
     }
 
-    /// The place of a next hop; a new one takes that of another with nothing pending if there is no
-    /// room.
+    /// The slot of a next hop; if all are in use, a new one replaces one with nothing pending.
     fn place_of(&mut self, face: FaceId) -> Option<usize> {
         if let Some(place) = self.loads.iter().position(|load| load.face == face) {
             return Some(place);
@@ -206,8 +205,7 @@ impl PendingInterests {
         self.rows.get(prefix.0 as usize)?.load(face)
     }
 
-    /// A face went down or came up: what was usual there need not be usual any more. What is pending is
-    /// taken off as it ends.
+    /// A face went down or came up, so the averages may be out of date. Pending Interests are subtracted as they end.
     fn forget_average(&mut self, face: FaceId) {
         for load in self.rows.iter_mut().flat_map(|row| &mut row.loads).filter(|load| load.face == face) {
             load.average = 0.0;

@@ -1,5 +1,5 @@
-//! TCP NewReno over CoDel in the routers: RFC 5681, RFC 6582, RFC 6298 and RFC 3042 at one end, RFC 8289 at each queue.
-//! It is what section 5.2 of the end-to-end AQM article compares its cascade with.
+//! TCP NewReno over CoDel in the routers: RFC 5681, RFC 6582, RFC 6298 and RFC 3042 at the sender, RFC 8289 at each
+//! queue. Section 5.2 of the end-to-end AQM article compares its cascade with this.
 //!
 //! ```text
 //!   TCP:  sender ------- segment -----> [CoDel] -----> receiver        a segment that does not come leaves a gap
@@ -11,34 +11,37 @@
 //!           +---------------- Interest -------------------+
 //! ```
 //!
-//! A Data is a segment. A Data that comes is also the ACK that the receiver would send for it: it is cumulative, up to the
-//! oldest segment that is missing, and it is a duplicate if that one has not changed. The sender's state stands at the
-//! consumer (`sender.rs`), and an Interest has the producer send the segment that it names. The ACK has no way to the sender
-//! to go, and what the sender sends has the Interest's way to go first. So the time from a drop to the packet that the answer
-//! to it changes is that of TCP: from the queue to the receiver, from there to the sender, and back to the queue.
+//! A Data is a segment. An arriving Data is also the ACK that the receiver would send for it: it acknowledges all
+//! segments before the oldest missing one, and it is a duplicate if that one has not changed. The consumer has the
+//! sender's state (`sender.rs`), and an Interest asks the producer for the segment that it names. The ACK need not
+//! travel to the sender, but the Interest must travel before the segment can leave. So the time from a drop to the
+//! first packet that the reaction changes is the same as in TCP: from the queue to the receiver, from there to the
+//! sender, and back to the queue.
 //!
-//! Nodes forward as routers of IP do: each packet by the cheapest next hop. An Interest that comes again passes though an
-//! older one is pending, since a TCP sender's retransmissions are not held up either.
+//! Nodes forward like IP routers: each packet takes the cheapest next hop. A retransmitted Interest is forwarded even
+//! if an older one is pending, because routers do not hold back the retransmissions of a TCP sender either.
 //!
 //! # Deviations from the paper
-//! 1. The loss of an Interest is the loss of its segment. TCP's next ACK covers one that is lost.
-//! 2. There is no connection: no handshake, no window of the receiver but what its application has room for, and no delayed
-//!    ACKs: each Data is an ACK, which RFC 5681 permits. A segment is a Data with its name and signature, and an ACK an
-//!    Interest.
-//! 3. After a timeout TCP goes back and sends all segments again, and hears by the ACKs which of them the receiver has. Here
-//!    the consumer knows, and asks for the missing ones only.
-//! 4. FlightSize leaves out what came behind a gap before the loss that is being repaired. RFC 5681 counts it until an ACK
-//!    covers it, and has (4) as an upper bound of ssthresh. With its count a slow start that lost hundreds of segments had
-//!    ssthresh grow from one recovery to the next. Senders with a scoreboard leave it out too.
-//! 5. Data that come twice are not shown to the flow control, so they make no duplicate ACKs. RFC 6582's `recover` guards
-//!    against these; it is kept as the RFC has it.
-//! 6. The retransmission timer is no longer than the Interest's lifetime, since routers forget what was asked for then. An
-//!    Interest that is older than its lifetime counts as one for which the timer is over.
-//! 7. A Nack is answered like a third duplicate ACK. TCP has none.
-//! 8. cwnd does not grow while less than half of it is used, as every window here. RFC 5681 leaves that open.
-//! 9. Where several producers, or caches, answer Interests of one consumer, Data come out of order, and make duplicate ACKs
-//!    without a loss. TCP has one sender.
-//! 10. There are no selective acknowledgements. ns-3 has them unless they are turned off, and the article does not say.
+//! 1. **The loss of an Interest is the loss of its segment.** In TCP the next ACK covers a lost ACK.
+//! 2. **There is no connection.** There is no handshake, no delayed ACK (each Data is an ACK, which RFC 5681 permits),
+//!    and no receiver window except the application's free space. A segment is a Data with its name and signature, and
+//!    an ACK is an Interest.
+//! 3. **After a timeout the consumer asks only for the missing segments.** TCP sends all segments again, and learns
+//!    from the ACKs which of them the receiver has. Here the consumer knows.
+//! 4. **FlightSize leaves out Data received behind a gap before the loss under repair.** RFC 5681 counts them until an
+//!    ACK covers them, and its (4) is an upper bound of ssthresh. With that count, a slow start that lost hundreds of
+//!    segments made ssthresh grow from one recovery to the next. Senders with a scoreboard leave them out too.
+//! 5. **Duplicate Data make no duplicate ACKs.** The core does not pass them to the flow control. RFC 6582's `recover`
+//!    guards against them and is kept.
+//! 6. **The retransmission timer is at most the Interest's lifetime.** Routers forget an Interest then. For an Interest
+//!    older than its lifetime the timer counts as expired.
+//! 7. **A Nack has the effect of a third duplicate ACK.** TCP has no Nacks.
+//! 8. **cwnd does not grow while less than half of it is used.** All windows here have this rule. RFC 5681 leaves it
+//!    open.
+//! 9. **Several producers or caches cause duplicate ACKs without a loss.** If they answer Interests of one consumer,
+//!    Data come out of order. TCP has one sender.
+//! 10. **There are no selective acknowledgements.** ns-3 has them by default, and the article does not say whether it
+//!     uses them.
 
 mod sender;
 

@@ -1,4 +1,5 @@
-//! The sender of TCP NewReno, at the consumer. Names are those of RFC 5681, RFC 6582 and RFC 6298; windows are in segments.
+//! The sender of TCP NewReno, at the consumer. Names are those of RFC 5681, RFC 6582 and RFC 6298; windows are in
+//! segments.
 //!
 //! ```text
 //!                 third duplicate ACK, una > recover + 1
@@ -105,12 +106,12 @@ impl Sender {
         }
     }
 
-    /// FlightSize, but for segments that came before the loss that is being repaired: those left the network long ago.
+    /// FlightSize, without segments that came before the loss under repair: those left the network long ago.
     fn flight(&self, pending: u32) -> u64 {
         u64::from(pending).saturating_add(self.arrived)
     }
 
-    /// Whether what was lost when `recover` was set is still being sent again.
+    /// Whether segments that were lost when `recover` was set are still being retransmitted.
     fn is_recovering(&self) -> bool {
         self.recover.is_some_and(|recover| self.una <= recover)
     }
@@ -129,12 +130,12 @@ impl Sender {
         self.expires = if pending > 0 { now + self.rto() } else { Time::NEVER };
     }
 
-    /// RFC 5681, (4); what limited transmit has sent is not counted.
+    /// RFC 5681, (4), without the segments of limited transmit.
     fn halve(&mut self, flight: u64) {
         self.ssthresh = (flight.saturating_sub(self.limited) as f64 / 2.0).max(LEAST_THRESHOLD);
     }
 
-    /// An ACK that covers new segments, up to `una`. Answers what is lost because of it.
+    /// An ACK that covers new segments, up to `una`. Returns the segments that are lost because of it.
     fn on_ack(&mut self, una: u64, now: Time, pending: u32) -> Range<u64> {
         let (acked, before) = (una - self.una, self.flight(pending).saturating_add(1));
         self.una = una;
@@ -169,7 +170,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(LARGEST_WINDOW);
     }
 
-    /// An ACK that covers nothing new. Answers what is lost because of it.
+    /// A duplicate ACK. Returns the segments that are lost because of it.
     fn on_duplicate(&mut self, pending: u32) -> Range<u64> {
         self.arrived = self.arrived.saturating_add(1);
         if self.phase != Phase::Open {
@@ -184,7 +185,7 @@ impl Sender {
         0..0
     }
 
-    /// Whether what is acknowledged covers more than `recover` (RFC 6582, section 3.2, step 2).
+    /// Whether the ACK covers more than `recover` (RFC 6582, section 3.2, step 2).
     fn may_retransmit(&self) -> bool {
         self.recover.is_none_or(|recover| self.una > recover.saturating_add(1))
     }
@@ -207,8 +208,8 @@ impl Sender {
         self.una..self.una.saturating_add(1)
     }
 
-    /// The timer is over (RFC 6298, (5.4) to (5.6); RFC 5681, section 3.1; RFC 6582, section 3.2, step 4) with so many
-    /// segments in the network.
+    /// The timer expired (RFC 6298, (5.4) to (5.6); RFC 5681, section 3.1; RFC 6582, section 3.2, step 4), with this
+    /// number of segments in the network.
     fn time_out(&mut self, pending: u32) {
         // Of a segment that has timed out before, FlightSize says no more.
         if self.timed_out != Some(self.una) {
@@ -297,7 +298,7 @@ impl FlowControl for Sender {
         lifetime
     }
 
-    /// That later Data have come is what duplicate ACKs tell.
+    /// Later Data are the equivalent of duplicate ACKs.
     fn longest_wait(&self) -> Span {
         self.lifetime
     }

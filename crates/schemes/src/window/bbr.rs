@@ -208,7 +208,7 @@ impl BandwidthFilter {
 enum Mode {
     Startup,
     Drain,
-    /// In this phase, since this time.
+    /// In this phase since this time.
     ProbeBandwidth(usize, Time),
     /// Until this time, once W has fallen; since which round.
     ProbeRtt(Option<(Time, u64)>),
@@ -440,8 +440,8 @@ impl Bbr {
         }
     }
 
-    /// BBRHandleRestartFromIdle: what comes is no reason to probe the round trip, and it leaves at the
-    /// bandwidth itself.
+    /// BBRHandleRestartFromIdle: Data after an idle time do not start PROBE_RTT, and Interests leave at the bandwidth
+    /// itself.
     fn restart(&mut self, is_late: bool) {
         self.is_restart = is_late && !self.settings.is_port;
         if self.is_restart && matches!(self.mode, Mode::ProbeBandwidth(..)) {
@@ -571,7 +571,7 @@ impl WindowLaw for Bbr {
     /// All is said in `on_data`.
     fn increase(&mut self, _ev: &DataReceived<'_>) {}
 
-    /// Down to what is pending, and one more.
+    /// W becomes the pending Interests and one more.
     fn decrease(&mut self, congestion: &Congestion) {
         let left = f64::from(congestion.pending) + 1.0;
         self.window = self.settings.bounds.clamp(self.window.min(left));

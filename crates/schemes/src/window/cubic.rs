@@ -177,7 +177,7 @@ impl Cubic {
         if estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) }
     }
 
-    /// What W is to be in a round trip.
+    /// The target of W in a round trip.
     fn target(&self, epoch: &Epoch, t: f64, rtt: Option<Span>) -> f64 {
         if !self.settings.ahead {
             return self.cubic(epoch, t).max(self.window);

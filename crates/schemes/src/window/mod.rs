@@ -56,12 +56,12 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// W, packets.
     fn window(&self) -> f64;
 
-    /// The rate of Data to pace Interests by; `None`: as many as W allows leave at once.
+    /// The rate of Data for pacing Interests; `None`: all Interests that W allows leave at once.
     fn pacing(&self) -> Option<Rate> {
         None
     }
 
-    /// How long an answer may take by the law's own doing: an Interest is not lost before.
+    /// How long the law's own queue may delay an answer: no Interest counts as lost before.
     fn longest_wait(&self) -> Span {
         Span::ZERO
     }
@@ -70,10 +70,10 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// to ask for. Sendings are numbered; the Data, or the loss, has the `number` as its tag.
     fn on_send(&mut self, _ev: &SendEvent<'_>, _number: u32, _late: Span) {}
 
-    /// A Data came, marked or not; before anything else is said of it.
+    /// A Data came, marked or not; called before all other methods for it.
     fn on_data(&mut self, _ev: &mut DataReceived<'_>) {}
 
-    /// An Interest is lost; before anything else is said of it.
+    /// An Interest is lost; called before all other methods for it.
     fn on_loss(&mut self, _ev: &LossEvent<'_>) {}
 
     /// Whether a Data that came says that there is congestion. Only asked where marks are signs.
@@ -162,7 +162,7 @@ pub(crate) const REACTION: [Parameter; 4] = [
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
         default: "both",
-        meaning: "what counts as congestion: marked Data, lost Interests, or both",
+        meaning: "the signals of congestion: marked Data, lost Interests, or both",
         from: "assumed: RFC 3168, a mark is answered as a loss is",
     },
     Parameter::switch(
@@ -199,7 +199,8 @@ pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
     ("add_rtt_suppress", "0.5"),
 ];
 
-/// A law's own rows of a table, and behind them the rows that laws have in common. `ALL` is how many there are together.
+/// A law's own rows of a table, and behind them the rows that laws have in common. `ALL` is how many there are
+/// together.
 pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
     own: [T; OWN],
     common: [T; COMMON],
@@ -217,13 +218,13 @@ pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const A
 /// W at first.
 pub(crate) const fn initial_window(default: &'static str, from: &'static str) -> Parameter {
     let kind = ParameterKind::Number(1.0, 1000.0);
-    Parameter { key: "initial_window", kind, default, meaning: "W at first, packets", from }
+    Parameter { key: "initial_window", kind, default, meaning: "initial W, packets", from }
 }
 
 /// The least W.
 pub(crate) const fn min_window(default: &'static str, from: &'static str) -> Parameter {
     let kind = ParameterKind::Number(1.0, 1000.0);
-    Parameter { key: "min_window", kind, default, meaning: "the least W, packets", from }
+    Parameter { key: "min_window", kind, default, meaning: "smallest W, packets", from }
 }
 
 /// The bounds of W of a law, packets.
@@ -298,7 +299,7 @@ impl<L: WindowLaw> WindowFlow<L> {
         self.sent.saturating_sub(u64::from((self.sent as u32).wrapping_sub(tag)))
     }
 
-    /// A sign of congestion: a decrease, unless it is of what the last one answered.
+    /// A congestion signal: W decreases, unless the signal belongs to the congestion of the last decrease.
     fn on_sign(&mut self, congestion: &Congestion, is_guarded: bool, tag: u32, highest_sent: u64) {
         if is_guarded {
             let Guard { by, add_rtt, .. } = self.reaction.guard;
@@ -325,8 +326,7 @@ impl<L: WindowLaw> WindowFlow<L> {
         self.reaction.guard.by == Recovery::Sending && self.number(tag) < self.sent_before
     }
 
-    /// Whether half of W is in use: what an application with little to ask for does not use says
-    /// nothing about the network (RFC 7661).
+    /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
     fn is_used(&self, pending: u32) -> bool {
         2.0 * (f64::from(pending) + 1.0) >= self.law.window()
     }

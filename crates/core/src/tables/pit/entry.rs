@@ -13,7 +13,7 @@ use crate::units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct InRecord {
-    /// Where its Interest came from.
+    /// A downstream of the Interest.
     pub face: FaceId,
     /// The nonce of its latest Interest.
     pub nonce: u32,
@@ -32,7 +32,7 @@ pub struct InRecord {
 /// An upstream that was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutRecord {
-    /// Where the Interest was sent.
+    /// An upstream of the Interest.
     pub face: FaceId,
     /// The nonce it was sent with last.
     pub nonce: u32,
@@ -41,8 +41,8 @@ pub struct OutRecord {
     /// The lifetime it was sent with last, microseconds, rounded up. A span would cost each entry eight
     /// bytes more.
     lifetime_us: u32,
-    /// How many of its sendings may be answered: those before a Nack, or that did not leave, may not.
-    /// With more than one it is not known which of them Data answers.
+    /// How many of its transmissions may be answered, without those before a Nack and those that did not leave. With
+    /// more than one it is unknown which of them a Data answers.
     pub times_sent: u8,
     /// Whether it was sent with a congestion mark the last time.
     pub marked: bool,
@@ -180,8 +180,8 @@ impl PitEntry {
         self.in_records.iter_mut().find(|record| record.face == face)
     }
 
-    /// Whether Data may come though nothing more is done: somebody upstream was asked, or the strategy
-    /// holds the Interest to ask later.
+    /// Whether Data may come without further action: an upstream was asked, or the strategy holds the Interest to ask
+    /// later.
     #[inline]
     pub fn is_pending(&self, now: Time) -> bool {
         self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, btree_map};
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// The PIT holds as many entries as it may.
+/// The PIT is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PitFull;
 
@@ -77,7 +77,7 @@ impl Pit {
         }
     }
 
-    /// How many Interests are pending.
+    /// The number of pending Interests.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -95,8 +95,8 @@ impl Pit {
         self.entries.len()
     }
 
-    /// Whether somebody may ask for a Data of this name by its implicit digest: then [`Pit::matches`] wants
-    /// the digest.
+    /// Whether an Interest may ask for a Data of this name by its implicit digest: then [`Pit::matches`] needs the
+    /// digest.
     #[inline]
     pub fn wants_digest(&self, data_name: &HashedName) -> bool {
         !self.digests.is_empty() && self.digests.contains_key(&data_name.hash())
@@ -391,7 +391,7 @@ impl Pit {
     }
 }
 
-/// Takes a free entry, or makes one; it is blank but for its buffers and generation.
+/// Takes a free entry, or makes one; it is blank except for its buffers and generation.
 #[inline]
 fn allocate(entries: &mut Vec<PitEntry>, wheel: &mut TimingWheel, free: &mut u32) -> u32 {
     if *free == NONE {
