@@ -150,7 +150,7 @@ fn what_cannot_be_is_an_error_that_says_why() {
         ("--key", "/none", "/none"),
         ("--anchor", "/none", "/none"),
         ("--anchor", "no certificate", "there is no such file"),
-        ("--anchor", "/lab", "an HMAC key has no certificate, and is no anchor: wanted --key /lab"),
+        ("--anchor", "/lab", "an HMAC key has no certificate, so it cannot be an anchor: use --key /lab"),
         ("--anchor", &pem, "an HMAC key has no certificate"),
     ] {
         fails(&folder, &["get", "/movies/a", option, value], words);
@@ -195,7 +195,7 @@ fn it_is_believed_what_the_given_key_or_anchor_says() {
     let block = |identity| succeeds(&folder, &["key", "export", identity, "--format", "ndnd"]).stdout;
     fs::write(folder.path("both.cert"), [block("/alice"), block("/bob")].concat()).unwrap();
     let both = path(&folder, "both.cert");
-    fails(&folder, &["get", "/alice/a", "--anchor", &both], "2 certificates are in it: wanted one");
+    fails(&folder, &["get", "/alice/a", "--anchor", &both], "the file has 2 certificates: wanted one");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn ctrl_c_ends_it_with_130_and_the_same_command_goes_on_under_the_same_trust() {
     let output = succeeds(&folder, &["get", "/movies/a", "-o", &got, "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["resumed_bytes"], had);
-    assert!(text(&output.stderr).contains(&format!("behind {had} bytes")), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(&format!("after {had} bytes")), "{}", text(&output.stderr));
     assert!(fs::read(&got).unwrap() == pattern(100_000_000) && !part.exists());
 }
 

@@ -218,7 +218,7 @@ fn it_warns_of_what_nobody_can_get() {
         warnings_of(child)
     };
     let said = warnings(&["put", "/localhost/a", empty]);
-    assert!(said.contains("/localhost/a never leaves this host"), "{said}");
+    assert!(said.contains("/localhost/a: names under /localhost never leave this host"), "{said}");
     assert!(said.contains("empty: the folder has no files to serve"), "{said}");
     assert_eq!(warnings(&["put", "/a", empty, "--hidden"]), "");
     fails(&folder, &["ping", "/a", "-c", "0"], "invalid value '0'");
