@@ -17,8 +17,10 @@
 //! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
 //!    reconstructed from the authors' published code, with the one threshold γ for flows and classes
 //!    where the code has three; the threshold for idle classes, 0.05, is the code's. What is spare is
-//!    divided until all is taken, so that rates are the weighted max-min share: who is offered more
-//!    than it takes for half a second is limited elsewhere, and leaves the rest to others. Who is new is
+//!    divided until all is taken: who is offered more than it takes for half a second is limited
+//!    elsewhere, and leaves the rest to others. So that this is found out of one that takes γ of its share
+//!    or more, too, more is offered than there is while anything is left of shares, and rates come to be
+//!    the weighted max-min share but for 0.1 % of what is shared. Who is new is
 //!    high-demand until it has taken what it was told, or had half a second to: else what it has not
 //!    asked for yet is told to others, who fill their queues with it.
 //! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
@@ -38,10 +40,13 @@
 //!    limiter is charged when it comes, and what it brings less it gets back (`ledger.rs`): what leaves too fast
 //!    while metadata are the only Data seen would wait in the next router's queue for seconds. An Interest whose Data
 //!    does not come keeps what it was charged; and where the last 32 Data of a flow had one size, each does.
-//! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first
-//!    Interest on an idle link, and can stall. The total bucket holds two of the largest Data, which
-//!    makes up for the time an Interest waits for a Data in transmission, and what comes while the
-//!    link sends its own largest Data. Buckets begin full.
+//!    A Data without TargetRate is longer where its consumer counts it: the router that gives it one tells a
+//!    rate of the longer Data.
+//! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first Interest on
+//!    an idle link, and can stall. The total bucket lets an Interest go when it has tokens for the largest
+//!    Data, whatever that Interest brings: who waits after a long Data, and not before it, does not send for
+//!    short ones that come while it leaves. It holds half of `burst` more, which makes up for Interests
+//!    that come late, and what comes while the link sends its own largest Data. Buckets begin full.
 //! 7. A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period: a
 //!    flow of less than ten Data a second would otherwise come and go ten times a second. The R_f of
 //!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
@@ -51,7 +56,7 @@
 //!    class's waiting flows have more on average; or, if that is more, what it has beyond one Interest as
 //!    a part of its equal share of a delay-tolerant class's room among the flows with something
 //!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last
-//!    period. A flow may fill its class's room
+//!    period. What comes of a flow while one of its class's largest Data leaves does not count. A flow may fill its class's room
 //!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
 //!    that waits can still be of use, one that is dropped costs its consumer a lifetime. A full class
 //!    still takes Interests of flows that have less than their share waiting. Queues of fast classes
@@ -122,7 +127,7 @@
 //!     that are not, what waits there is gone only at the rate (1 − η)·B.
 //!
 //! # Valid where
-//! A flow's fair share should be an Interest per half lifetime or more: with less, Interests wait
+//! A flow's fair share should be two Interests a second or more: with less, Interests wait
 //! for too long to be of use, and its Data come by chance.
 
 mod af;

@@ -79,10 +79,15 @@ impl Default for OfferHistory {
 }
 
 impl OfferHistory {
-    /// In a period it was told this much and asked for that.
-    pub(super) fn note(&mut self, demand: f64, rate: f64, discount: f64, gamma: f64) {
+    /// In a period it asked for `demand`, and was told `rate`, before the discount; those who want more
+    /// were offered `offered`. Who was told less than those still is limited if it takes it.
+    pub(super) fn note(&mut self, demand: f64, rate: f64, offered: f64, discount: f64, gamma: f64) {
         let told = rate * discount;
-        self.untaken = if demand < gamma * told { (self.untaken + 1).min(PATIENCE) } else { 0 };
+        if demand < gamma * told {
+            self.untaken = (self.untaken + 1).min(PATIENCE);
+        } else if demand >= gamma * offered * discount {
+            self.untaken = 0;
+        }
         self.is_known |= self.untaken == 0 || self.untaken == PATIENCE;
         if self.window == WINDOW {
             *self = OfferHistory {
@@ -118,21 +123,73 @@ impl OfferHistory {
     }
 }
 
+/// How much more is offered than there is, to those who want more.
+///
+/// Who asks for γ of its share or more may want all of it, or be limited elsewhere. It counts as wanting
+/// it, so what it leaves would be nobody's. To look does not tell which it is. So more is offered, as long
+/// as something is left and somebody takes it. Who is limited does not follow. It asks for less than γ of
+/// what it was told at last, and is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overbooking {
+    /// As a part of what there is.
+    extra: f64,
+    /// Over the last period: what those left of their shares who asked for γ of them or more, bit/s, less
+    /// what they took beyond them; how many have shares; and whether anybody took half of `extra`.
+    unused: f64,
+    sharers: u32,
+    is_taken: bool,
+}
+
+/// The part of what is unused by which a period's offer grows. Consumers take some periods to follow, and
+/// the rates of slow ones are smoothed over some: with more it would swing.
+const OVERBOOKING_GAIN: f64 = 0.1;
+/// What may stay unused, as a part of what there is: it drains queues, as σ(0) does.
+const UNUSED: f64 = 0.001;
+/// The largest offer is so much that its part γ is more than there is.
+const BEYOND: f64 = 1.01;
+
+impl Overbooking {
+    /// In a period somebody was told this much and asked for that.
+    pub(super) fn note(&mut self, demand: f64, told: f64, is_limited: bool, gamma: f64) {
+        self.sharers += 1;
+        let share = told / self.offer();
+        if !is_limited && demand >= gamma * share {
+            self.unused += share - demand;
+            self.is_taken |= demand >= share * (1.0 + self.extra / 2.0 - UNUSED);
+        }
+    }
+
+    /// Ends a period in which they shared `rate`. To one alone nobody leaves anything.
+    pub(super) fn end_period(&mut self, rate: f64, gamma: f64) {
+        let Overbooking { extra, unused, sharers, is_taken } = *self;
+        let unused = if is_taken { unused } else { unused.min(0.0) };
+        let next = extra + OVERBOOKING_GAIN * (unused / rate.max(1.0) - UNUSED);
+        let most = (BEYOND / gamma - 1.0).max(0.0);
+        let extra = if sharers > 1 { next.clamp(0.0, most) } else { 0.0 };
+        *self = Overbooking { extra, ..Overbooking::default() };
+    }
+
+    /// What is offered, as a multiple of what there is.
+    pub(super) fn offer(&self) -> f64 {
+        1.0 + self.extra
+    }
+}
+
 /// (6), (8): what each unit of weight is offered of `rate`, where `base` is an equal part for all.
 ///
 /// What those leave who ask for less than γ of their base rate goes to the others, by weight. The
 /// authors' code leaves it at that. But some of these do not take it either, being limited elsewhere,
-/// so what they leave is divided again until all is taken: this fixed point is the weighted max-min
-/// share.
+/// so what they leave is divided again until all is taken: with those who are limited at what they ask
+/// for, this fixed point is the weighted max-min share.
+///
+/// Who is limited and asks for γ of this share or more is in the end a taker of it: what it asks for varies.
 fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim> + Clone) -> f64 {
-    let mut level = base;
-    for _ in 0..ROUNDS {
+    let divided = |level: f64, part: f64| {
         let (mut left, mut takers) = (rate, 0.0);
         for claim in claims.clone() {
-            let is_taker = if claim.is_limited {
-                claim.takes(level * claim.weight, gamma)
-            } else {
-                claim.is_high(base, gamma)
+            let is_taker = match claim.is_limited {
+                true => claim.takes(level * claim.weight, part),
+                false => claim.is_high(base, gamma),
             };
             if is_taker {
                 takers += claim.weight;
@@ -140,26 +197,35 @@ fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim>
                 left -= claim.demand;
             }
         }
-        let next = left / takers;
-        if takers == 0.0 || next <= level * (1.0 + 1e-9) {
+        if takers == 0.0 { level } else { left / takers }
+    };
+    let mut level = base;
+    for _ in 0..ROUNDS {
+        let next = divided(level, 1.0);
+        if next <= level * (1.0 + 1e-9) {
             break;
         }
         level = next;
     }
-    level
+    divided(level, gamma).max(base)
 }
 
 /// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
 ///
 /// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
-/// goes to the high-demand ones by weight, or to the low-demand ones if there is none; but what a
-/// class is promised and what the others use fit A together.
-pub(super) fn class_rates<const N: usize>(available: f64, gamma: f64, classes: &[Claim; N]) -> [f64; N] {
+/// goes to the high-demand ones by weight, `offer` times, or to the low-demand ones if there is none; but
+/// what a class is promised and what the others use fit A together then.
+pub(super) fn class_rates<const N: usize>(
+    available: f64,
+    gamma: f64,
+    offer: f64,
+    classes: &[Claim; N],
+) -> [f64; N] {
     let total: f64 = classes.iter().map(|c| c.weight).sum();
     let per_weight = if total > 0.0 { available / total } else { 0.0 };
     let base = |c: &Claim| per_weight * c.weight;
     if classes.iter().any(|c| c.is_high(per_weight, gamma)) {
-        let level = offered(available, per_weight, gamma, classes.iter().copied());
+        let level = offer * offered(available, per_weight, gamma, classes.iter().copied());
         let share = |c: &Claim| if c.is_high(per_weight, gamma) { level * c.weight } else { base(c) };
         return core::array::from_fn(|i| share(&classes[i]));
     }
@@ -310,8 +376,14 @@ pub(super) struct ClassShare {
 impl ClassShare {
     /// (7), (8): sums over the flows of a class with rate B_c = `rate`.
     ///
-    /// A punished flow has its base_f and takes nothing of what is spare.
-    pub(super) fn new(rate: f64, gamma: f64, flows: impl Iterator<Item = FlowLoad> + Clone) -> ClassShare {
+    /// A punished flow has its base_f and takes nothing of what is spare. The others are offered `offer`
+    /// times what there is.
+    pub(super) fn new(
+        rate: f64,
+        gamma: f64,
+        offer: f64,
+        flows: impl Iterator<Item = FlowLoad> + Clone,
+    ) -> ClassShare {
         let total: f64 = flows.clone().map(|f| f.weight * f.phi).sum();
         if total <= 0.0 {
             return ClassShare { gamma, rate, per_weight: rate, offered: rate };
@@ -321,7 +393,7 @@ impl ClassShare {
         let punished = flows.clone().filter(is_punished);
         let used: f64 = punished.map(|f| f.demand.min(per_weight * f.weight * f.phi)).sum();
         let others = flows.filter(move |f| !is_punished(f)).map(|f| f.claim());
-        let offered = offered(rate - used, per_weight, gamma, others);
+        let offered = offer * offered(rate - used, per_weight, gamma, others);
         ClassShare { gamma, rate, per_weight, offered }
     }
 
@@ -330,8 +402,13 @@ impl ClassShare {
         if flow.phi < 1.0 || !flow.claim().is_high(self.per_weight, self.gamma) {
             self.per_weight * flow.weight * flow.phi
         } else {
-            self.offered * flow.weight
+            self.offered_to(flow.weight)
         }
+    }
+
+    /// What a flow of this weight is offered that wants all it can have.
+    pub(super) fn offered_to(&self, weight: f64) -> f64 {
+        self.offered * weight
     }
 
     /// The rate that a flow without history gets beside others whose weights are `others` together.
@@ -381,7 +458,7 @@ mod tests {
         let available = data_capacity(0.99, 10e6, 0.0) - 1e6;
         let classes =
             [class(5.0, 0.0), class(4.0, 0.0), class(3.0, 4.5e6), class(2.0, 3e6), class(1.0, 1.5e6)];
-        let rates = class_rates(available, GAMMA, &classes);
+        let rates = class_rates(available, GAMMA, 1.0, &classes);
         assert!(
             near(rates[2], 4.45e6) && near(rates[3], 8.9e6 / 3.0) && near(rates[4], 8.9e6 / 6.0),
             "{rates:?}"
@@ -390,14 +467,14 @@ mod tests {
 
     #[test]
     fn without_high_demand_low_demand_classes_get_what_is_spare_and_the_others_do_not_use() {
-        let rates = class_rates(10e6, GAMMA, &[class(1.0, 1e6), class(1.0, 0.5e6)]);
+        let rates = class_rates(10e6, GAMMA, 1.0, &[class(1.0, 1e6), class(1.0, 0.5e6)]);
         assert!(near(rates[0], 9.25e6) && near(rates[1], 10e6 - 1e6), "{rates:?}");
     }
 
     #[test]
     fn no_class_is_promised_more_than_the_others_leave() {
         for low in [0.3e6, 1e6, 3e6] {
-            let rates = class_rates(9e6, GAMMA, &[class(5.0, low), class(4.0, 0.0), class(1.0, 0.2e6)]);
+            let rates = class_rates(9e6, GAMMA, 1.0, &[class(5.0, low), class(4.0, 0.0), class(1.0, 0.2e6)]);
             assert!(rates[0] <= 9e6 - 0.2e6 + 1.0, "{rates:?}");
         }
     }
@@ -405,7 +482,7 @@ mod tests {
     #[test]
     fn rates_of_high_demand_classes_and_their_use_by_others_fill_the_capacity() {
         let classes = [class(3.0, 9e6), class(2.0, 0.5e6), class(1.0, 9e6)];
-        let rates = class_rates(9e6, GAMMA, &classes);
+        let rates = class_rates(9e6, GAMMA, 1.0, &classes);
         assert!(near(rates[0] + 0.5e6 + rates[2], 9e6), "{rates:?}");
         assert!(near(rates[0] - 4.5e6, 3.0 * (rates[2] - 1.5e6)), "spare is divided by weight");
     }
@@ -413,7 +490,7 @@ mod tests {
     #[test]
     fn flows_of_high_demand_share_what_the_others_leave() {
         let flows = [flow(3e6), flow(3e6), flow(0.5e6)];
-        let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
+        let share = ClassShare::new(6e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(share.rate_of(&flows[0]), 2.75e6));
         assert!(near(share.rate_of(&flows[2]), 2e6));
     }
@@ -423,11 +500,11 @@ mod tests {
         let limited = |demand| FlowLoad { is_limited: true, ..flow(demand) };
         // The first leaves 2.75 to each other; the second does not take it.
         let flows = [limited(1e6), limited(2.4e6), flow(3e6), flow(3e6), flow(3e6)];
-        let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
+        let share = ClassShare::new(12e6, GAMMA, 1.0, flows.iter().copied());
         let told: Vec<f64> = flows.iter().map(|f| share.rate_of(f)).collect();
         assert!(near(told[4], (12e6 - 3.4e6) / 3.0) && near(told[0], 2.4e6), "{told:?}");
         let flows = [limited(1e6), limited(1.5e6), flow(4e6), flow(4e6)];
-        let share = ClassShare::new(12e6, GAMMA, flows.iter().copied());
+        let share = ClassShare::new(12e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(share.rate_of(&flows[2]), 9.5e6 / 2.0));
     }
 
@@ -435,7 +512,7 @@ mod tests {
     fn who_keeps_to_a_lowered_rate_has_not_left_the_rest_to_others() {
         // Told 2 of its 3 while its queue drained, and asks for that.
         let drained = FlowLoad { least_told: 2e6, ..flow(2e6) };
-        let share = ClassShare::new(6e6, GAMMA, [drained, flow(3e6)].iter().copied());
+        let share = ClassShare::new(6e6, GAMMA, 1.0, [drained, flow(3e6)].iter().copied());
         assert!(near(share.rate_of(&drained), 3e6) && near(share.rate_of(&flow(3e6)), 3e6));
     }
 
@@ -443,35 +520,87 @@ mod tests {
     fn who_is_new_has_left_nothing_to_others() {
         // All have just come: each is told its share, whatever it asks for by now.
         let new = |weight, demand| Claim { is_new: true, ..class(weight, demand) };
-        let rates = class_rates(9e6, GAMMA, &[new(3.0, 0.1e6), new(2.0, 2e6), class(4.0, 0.0)]);
+        let rates = class_rates(9e6, GAMMA, 1.0, &[new(3.0, 0.1e6), new(2.0, 2e6), class(4.0, 0.0)]);
         assert!(near(rates[0], 5.4e6) && near(rates[1], 3.6e6), "{rates:?}");
         let flows = [FlowLoad { is_new: true, ..flow(0.1e6) }, flow(9e6)];
-        let share = ClassShare::new(6e6, GAMMA, flows.iter().copied());
+        let share = ClassShare::new(6e6, GAMMA, 1.0, flows.iter().copied());
         assert!(flows.iter().all(|flow| near(share.rate_of(flow), 3e6)));
+    }
+
+    #[test]
+    fn what_is_left_of_shares_is_offered_until_it_is_taken() {
+        // Shares of 1 each: one takes what it is told, the others 0.97, whatever they are told.
+        let after = |periods: u32, limited: u32| {
+            let mut more = Overbooking::default();
+            for _ in 0..periods {
+                let told = more.offer();
+                more.note(told, told, false, GAMMA);
+                (0..limited).for_each(|_| more.note(0.97, told, false, GAMMA));
+                more.end_period(f64::from(limited + 1), GAMMA);
+            }
+            more.offer()
+        };
+        assert!((after(200, 1) - 1.028).abs() < 0.001, "0.03, less 0.001 of 2: {}", after(200, 1));
+        assert!(0.97 < GAMMA * after(200, 20), "the limited are known by now: {}", after(200, 20));
+        assert!(near(after(200, 0), 1.0), "one alone");
+    }
+
+    #[test]
+    fn nobody_is_offered_more_who_does_not_take_it_or_while_all_is_taken() {
+        let after = |taken: f64| {
+            let mut more = Overbooking::default();
+            for _ in 0..200 {
+                let told = more.offer();
+                (0..10).for_each(|_| more.note(taken.min(told), told, false, GAMMA));
+                more.end_period(10.0, GAMMA);
+            }
+            more.offer()
+        };
+        assert!(near(after(0.96), 1.0) && near(after(UNDISCOUNTED), 1.0));
+        assert!(near(after(1.0), 1.0) && near(after(f64::INFINITY), 1.0));
+    }
+
+    #[test]
+    fn who_is_limited_takes_part_as_long_as_it_asks_for_less_than_the_others_have() {
+        // Told 1.2, each of twenty takes 0.99 of a share of 1.
+        let limited = FlowLoad { is_limited: true, ..flow(0.99e6) };
+        let flows: Vec<FlowLoad> = core::iter::repeat_n(limited, 20).chain([flow(1.2e6)]).collect();
+        let share = ClassShare::new(21e6, GAMMA, 1.0, flows.iter().copied());
+        assert!(near(share.rate_of(&flows[20]), 1.2e6), "{}", share.rate_of(&flows[20]));
+    }
+
+    #[test]
+    fn who_takes_a_low_rate_that_it_was_told_is_limited_still() {
+        let mut told = OfferHistory::default();
+        (0..PATIENCE).for_each(|_| told.note(0.945e6, 1e6, 1e6, 1.0, GAMMA));
+        told.note(0.955e6, 1e6, 2e6, 1.0, GAMMA);
+        assert!(told.is_limited());
+        told.note(1.95e6, 2e6, 2e6, 1.0, GAMMA);
+        assert!(!told.is_limited());
     }
 
     #[test]
     fn nobody_is_new_any_more_who_took_what_it_was_told_or_had_the_time_to() {
         let mut told = OfferHistory::default();
-        (1..PATIENCE).for_each(|_| told.note(1e6, 3e6, 1.0, GAMMA));
+        (1..PATIENCE).for_each(|_| told.note(1e6, 3e6, 3e6, 1.0, GAMMA));
         let mut follows = told;
         assert!(told.is_new());
-        told.note(1e6, 3e6, 1.0, GAMMA);
-        follows.note(3e6, 3e6, 1.0, GAMMA);
+        told.note(1e6, 3e6, 3e6, 1.0, GAMMA);
+        follows.note(3e6, 3e6, 3e6, 1.0, GAMMA);
         assert!(!told.is_new() && told.is_limited() && !follows.is_new() && !follows.is_limited());
     }
 
     #[test]
     fn what_was_told_is_remembered_for_one_to_two_windows() {
         let mut told = OfferHistory::default();
-        told.note(1e6, 5e6, 0.2, GAMMA);
+        told.note(1e6, 5e6, 5e6, 0.2, GAMMA);
         for n in 1..=2 * WINDOW {
             assert!(n > WINDOW || near(told.least(), 1e6) && near(told.most(), 5e6), "{n}");
-            told.note(3e6, 3e6, 1.0, GAMMA);
+            told.note(3e6, 3e6, 3e6, 1.0, GAMMA);
         }
         assert!(near(told.least(), 3e6) && near(told.most(), 3e6));
         assert!(!told.is_limited());
-        (0..PATIENCE).for_each(|_| told.note(1e6, 3e6, 1.0, GAMMA));
+        (0..PATIENCE).for_each(|_| told.note(1e6, 3e6, 3e6, 1.0, GAMMA));
         assert!(told.is_limited());
     }
 
@@ -479,7 +608,7 @@ mod tests {
     fn what_is_promised_to_flows_that_may_grow_fits_the_class() {
         // One has fallen back for a moment, another is on its way up.
         let flows = [flow(2.9e6), flow(9e6), flow(3e6)];
-        let share = ClassShare::new(9e6, GAMMA, flows.iter().copied());
+        let share = ClassShare::new(9e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(flows.iter().map(|f| share.rate_of(f)).sum::<f64>(), 9e6));
     }
 
@@ -487,17 +616,17 @@ mod tests {
     fn a_punished_flow_gets_half_and_no_spare() {
         let greedy = FlowLoad { phi: 0.5, ..flow(9e6) };
         let flows = [flow(4e6), flow(4e6), greedy];
-        let share = ClassShare::new(10e6, 0.95, flows.iter().copied());
+        let share = ClassShare::new(10e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(share.rate_of(&flows[0]), 4e6) && near(share.rate_of(&flows[2]), 2e6));
     }
 
     #[test]
     fn a_new_flow_is_told_its_equal_share_at_once() {
         let flows = [flow(3e6), flow(3e6)];
-        let share = ClassShare::new(6e6, 0.95, flows.iter().copied());
+        let share = ClassShare::new(6e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(share.rate_of_new(1.0, 2.0), 2e6));
         // Forty that come at once share it, whether there was a flow before or none.
-        let none = ClassShare::new(6e6, 0.95, [].into_iter());
+        let none = ClassShare::new(6e6, GAMMA, 1.0, [].into_iter());
         assert!(near(none.rate_of_new(1.0, 39.0), 6e6 / 40.0));
         assert!(near(share.rate_of_new(1.0, 2.0 + 39.0), 6e6 / 42.0));
     }
@@ -506,7 +635,7 @@ mod tests {
     fn silent_flows_leave_their_share_to_the_one_that_asks() {
         let mut flows = vec![flow(0.0); 150];
         flows.push(flow(0.1e6));
-        let share = ClassShare::new(9e6, 0.95, flows.iter().copied());
+        let share = ClassShare::new(9e6, GAMMA, 1.0, flows.iter().copied());
         assert!(near(share.rate_of(&flows[150]), 9e6));
     }
 

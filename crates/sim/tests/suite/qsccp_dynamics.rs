@@ -152,6 +152,31 @@ fn flows_with_data_of_different_sizes_share_the_bits() {
     assert_eq!(lost(&report), 0);
 }
 
+/// While one of 8192 bytes leaves, 50 of 64 bytes would come.
+#[test]
+fn short_data_do_not_overflow_the_queue_while_a_long_one_leaves() {
+    let flows: String =
+        [64, 8192].map(|size| flow(&format!("s{size}"), &format!("payload = \"{size} B\""))).concat();
+    let report = measured(&line("10 Mb/s", &flows).replace("60 s", "6 s"), &[(2, 6)]);
+    assert_eq!(lost(&report), 0);
+}
+
+/// The Data there have no TargetRate yet, and are shorter than where their consumer counts them.
+#[test]
+fn a_link_beside_the_producer_is_filled_whatever_the_size_of_data() {
+    for size in [1, 100, 1024] {
+        let beside = line("10 Mb/s", &flow("a", &format!("payload = \"{size} B\"")))
+            .replace("60 s", "6 s")
+            .replace("\"A-R\", \"S-B\"", "\"A-R\", \"R-S\"")
+            .replace("[\"R\", \"S\"]", "[\"S\", \"B\"]");
+        let report = measured(&beside, &[(3, 6)]);
+        let links = &report.document.windows[0].links;
+        let used = links.iter().find(|link| link.from == "B").unwrap().utilisation;
+        assert!((used / ETA - 1.0).abs() < 0.005, "{size} bytes: {used}");
+        assert_eq!(lost(&report), 0);
+    }
+}
+
 #[test]
 fn data_in_both_directions_leave_room_for_the_interests_of_the_other() {
     let there = flow("a", "") + &flow("b", "");

@@ -59,6 +59,37 @@ fn a_flow_gets_what_many_sparse_flows_leave() {
     }
 }
 
+/// One flow that takes all it can get, in this class, beside so many in that class that ask for a part of
+/// their share of 10 Mb/s by the classes' weights: what it gets of what they leave.
+fn part_of_what_is_left(elastic: &'static str, limited: &'static str, count: u32, part: f64) -> f64 {
+    let weight = |class| if class == "AF4" { 5.0 } else { 1.0 };
+    let others = if elastic == limited { f64::from(count) } else { weight(limited) };
+    let rate = ETA * 10e6;
+    let share = rate * others / (weight(elastic) + others) / f64::from(count);
+    let asks = (part * share / 1e3) as u32;
+    let kinds = [("elastic", elastic, 1, None, false), ("limited", limited, count, Some(asks), false)];
+    let window = measured("10 Mb/s", &kinds, (10, 20));
+    assert!(window.flows.iter().all(|flow| flow.lost + flow.timeouts == 0), "{count} at {part}");
+    goodput(&window, "/elastic/0") / ((rate - f64::from(count) * (part * share).min(share)) * CONTENT)
+}
+
+#[test]
+fn one_flow_gets_what_others_leave_however_little_of_their_shares_that_is() {
+    for (elastic, limited, count, part) in [
+        ("BE", "BE", 50, 0.945),
+        ("BE", "BE", 50, 0.95),
+        ("BE", "BE", 50, 0.98),
+        ("BE", "BE", 50, 1.1),
+        ("BE", "BE", 20, 0.96),
+        ("BE", "BE", 1, 0.95),
+        ("BE", "AF4", 1, 0.95),
+        ("BE", "AF4", 1, 0.97),
+    ] {
+        let got = part_of_what_is_left(elastic, limited, count, part);
+        assert!(got >= 0.95, "{elastic} beside {count} of {limited} at {part}: {got}");
+    }
+}
+
 /// What is left for one beside so many that ask for this much: those that ask for more than 1.2 times
 /// their share count half, φ = 0.5.
 fn share_beside(bad: u32, asks: f64, rate: f64) -> f64 {

@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::qsccp::Settings;
 use crate::qsccp::greedy::{self, Greed};
 use crate::qsccp::index::CLASSES;
-use crate::qsccp::pecn::{self, ClassShare, FlowLoad, OfferHistory, RateMeasure};
+use crate::qsccp::pecn::{self, ClassShare, FlowLoad, OfferHistory, Overbooking, RateMeasure};
 use crate::qsccp::signals::TARGET_RATE;
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
@@ -109,6 +109,8 @@ pub(super) struct Class {
     pub(super) rate: f64,
     pub(super) share: ClassShare,
     pub(super) offers: OfferHistory,
+    /// How much more its flows are offered than there is.
+    pub(super) overbooking: Overbooking,
     /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
     /// more than one Interest.
     pub(super) weights: f64,
@@ -159,8 +161,11 @@ impl Class {
     /// or what its rate serves in good time, where these are less. One Interest does not count there,
     /// since where all wait for their turns it is no sign of too many. In the virtual queue it does, unless
     /// the others have more: else flows that began together would wait behind each other for ever.
+    ///
+    /// What comes of it while one of the class's largest Data leaves has to wait: that does not count.
     pub(super) fn discount(&self, flow: &Flow) -> f64 {
-        let waiting = flow.queue.len();
+        let meanwhile = (self.largest_bits / flow.data_bits.max(1)).saturating_sub(1) as u32;
+        let waiting = flow.queue.len().saturating_sub(meanwhile);
         if waiting == 0 {
             return pecn::UNDISCOUNTED;
         }
@@ -208,6 +213,7 @@ impl Class {
             rate: 0.0,
             share: ClassShare::default(),
             offers: OfferHistory::default(),
+            overbooking: Overbooking::default(),
             weights: 0.0,
             shared_weights: 0.0,
             joined_weights: 0.0,
@@ -360,7 +366,13 @@ impl Cds {
         greedy::take_mark(data);
         self.note_data(now, data, bits);
         let rate = self.suggested_rate(data.flow);
+        let is_first = data.header().signals.value(&TARGET_RATE).is_none();
         data.header_mut().signals.lower(&TARGET_RATE, rate);
+        if is_first {
+            // It is longer from here on, and its consumer counts it so.
+            let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
+            data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
+        }
         if self.index.find(data.flow).is_some_and(|id| self.flows[id as usize].greed.is_greedy) {
             greedy::mark(data);
         }

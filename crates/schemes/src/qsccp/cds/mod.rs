@@ -41,6 +41,7 @@ use super::Settings;
 use super::index::{CLASSES, FlowIndex};
 use super::ledger::Ledger;
 use super::outgoing::Outgoing;
+use super::pecn::Overbooking;
 use crate::meter::Meter;
 use flows::{Class, Flow};
 
@@ -65,6 +66,9 @@ pub(in crate::qsccp) struct Cds {
     free_flows: Vec<u32>,
     index: FlowIndex,
     classes: [Class; CLASSES],
+    /// A of the last period, bit/s: what the delay-tolerant classes share; and how much more they are offered.
+    shared_rate: f64,
+    overbooking: Overbooking,
     /// Flows that lack tokens of their own, by when they have them.
     parked: BinaryHeap<Reverse<(Time, u32)>>,
     /// A bit for each class that has a head.
@@ -73,6 +77,8 @@ pub(in crate::qsccp) struct Cds {
     virtual_time: f64,
     /// The total TBRL.
     total: Meter,
+    /// The largest Data of any flow, bits, as known when the period began.
+    largest_bits: u64,
     /// What it was charged for Interests on their way.
     ledger: Ledger,
     /// Data and Nacks: not scheduled.
@@ -118,10 +124,13 @@ impl Cds {
             free_flows: Vec::new(),
             index: FlowIndex::default(),
             classes,
+            shared_rate: 0.0,
+            overbooking: Overbooking::default(),
             parked: BinaryHeap::new(),
             backlogged: 0,
             virtual_time: 0.0,
             total: Meter::new(Rate::from_bps_f64(target), settings.burst_bits),
+            largest_bits: 0,
             ledger: Ledger::new(Rate::from_bps_f64(capacity), settings.default_data_bits),
             data: Outgoing::new(face.limit, face.send_rate, settings.urgent_part(), settings.bucket_bits),
             send_rate: face.send_rate,

@@ -51,16 +51,27 @@ impl Cds {
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
                 if let Some(rate) = flow.rate {
                     let discount = class.discount(flow);
-                    flow.offers.note(flow.demand.rate(), rate, discount, gamma);
+                    let offered = class.share.offered_to(flow.weight).max(rate);
+                    flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);
+                    if !flow.is_punished() {
+                        let is_limited = flow.offers.is_limited();
+                        class.overbooking.note(flow.demand.rate(), rate * discount, is_limited, gamma);
+                    }
                     suggested += rate * discount;
                 }
             }
+            class.overbooking.end_period(class.rate, gamma);
             if class.flows.is_empty() {
                 class.offers = OfferHistory::default();
             } else if suggested > 0.0 {
-                class.offers.note(demand, suggested.min(class.rate), 1.0, gamma);
+                let told = suggested.min(class.rate);
+                class.offers.note(demand, told, told, 1.0, gamma);
+                if class.limiter.is_none() {
+                    self.overbooking.note(demand, told, class.offers.is_limited(), gamma);
+                }
             }
         }
+        self.overbooking.end_period(self.shared_rate, gamma);
     }
 
     /// Equations (1) to (8), with what was measured over the last period, bit/s.
@@ -91,12 +102,18 @@ impl Cds {
             }
         });
         let available = (data_capacity - delay_sensitive).max(0.0);
-        rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(available, s.gamma, &claims));
+        rates[FIRST_DT..].copy_from_slice(&pecn::class_rates(
+            available,
+            s.gamma,
+            self.overbooking.offer(),
+            &claims,
+        ));
+        self.shared_rate = available;
         self.set_limits(now, data_capacity, whole);
         for (class, rate) in self.classes.iter_mut().zip(rates) {
             class.rate = rate;
             let loads = class.flows.iter().map(|&id| self.flows[id as usize].load());
-            class.share = ClassShare::new(rate, s.gamma, loads);
+            class.share = ClassShare::new(rate, s.gamma, class.overbooking.offer(), loads);
             class.shared_weights = class.weights;
             class.joined_weights = 0.0;
             let usual = if class.largest_bits > 0 { class.largest_bits } else { s.default_data_bits };
@@ -143,12 +160,14 @@ impl Cds {
     pub(super) fn set_limits(&mut self, now: Time, limit: f64, whole: f64) {
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
+        self.largest_bits = largest;
         // While the link sends a Data, tokens gather for the Interests that wait.
         let sending =
             self.send_rate.map_or(0.0, |rate| self.largest_sent_bits as f64 / rate.as_bps_f64().max(1.0));
         self.interests_out.set_depth(self.largest_sent_bits);
         let gathered = (limit * sending.min(LONG_WAIT.as_secs_f64())) as u64;
-        self.total.set_depth(self.settings.burst_bits.max(2 * largest) + gathered);
+        let burst = self.settings.burst_bits;
+        self.total.set_depth(burst.max(largest + burst / 2) + gathered);
         for (class, delta) in self.classes.iter_mut().zip(self.settings.delta) {
             if let Some(limiter) = &mut class.limiter {
                 limiter.set_rate(now, Rate::from_bps_f64((whole * delta).min(limit)));

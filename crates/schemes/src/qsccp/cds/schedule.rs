@@ -200,7 +200,8 @@ impl Cds {
                 ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
-            let passes_at = self.total.passes_at(head.bits);
+            // A short Data does not come while a long one leaves: who waits, waits after it.
+            let passes_at = self.total.passes_at(head.bits.max(self.largest_bits));
             if passes_at > ev.now {
                 return Next::At(passes_at);
             }
