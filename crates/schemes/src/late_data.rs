@@ -1,8 +1,8 @@
-//! A fault that ndnSIM's window consumers have (`ConsumerWindow` and what is made of it: ConsumerPcon, ConsumerOMCCRF): each
-//! Data is taken off the pending Interests, also one whose Interest was taken off already, when its timer was over.
+//! A fault of ndnSIM's window consumers (`ConsumerWindow` and its derivatives ConsumerPcon and ConsumerOMCCRF): each
+//! Data is subtracted from the pending Interests, even if its Interest was already subtracted after its timeout.
 //!
-//! So each Data that comes while its Interest waits to be sent again lets one more Interest be pending than the window says,
-//! for as long as the flow lasts. Off but in the variants that are to do as these programs.
+//! So a Data that arrives while its Interest waits for its retransmission adds one to the pending Interests that the
+//! window allows, for the rest of the flow. The fault is off, except in the variants that reproduce these programs.
 
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::Parameter;
@@ -11,9 +11,9 @@ use weir_core::seam::params::Parameter;
 pub(crate) const LATE_DATA_TWICE: Parameter = Parameter::switch(
     "late_data_twice",
     "false",
-    "whether a Data is taken off the pending Interests when its Interest, lost for the consumer and not sent again yet, was \
-     taken off before: from then on one more is pending than the window says",
-    "files: ndnSIM's ndn-consumer-pcon, and ndn-consumer-omccrf of QSCCP's authors, where it is so: a fault",
+    "whether late Data are subtracted twice from the pending Interests: once when the Interest counts as lost, and again \
+     when its Data arrives before a retransmission. After it one more Interest is pending than the window allows",
+    "files: a fault of ndnSIM's ndn-consumer-pcon, and of ndn-consumer-omccrf of QSCCP's authors",
 );
 
 /// Pending Interests as such a consumer counts them.

@@ -1,22 +1,22 @@
-//! Path labels: how a consumer learns which path a Data took, and says which path an Interest takes.
+//! Path labels: with them a consumer learns the path of a Data, and chooses the path of an Interest.
 //!
 //! ```text
 //!   consumer --Interest: PathLabel = s--> router, n next hops: takes s mod n, passes on s div n --> ...
 //!   consumer <--Data: PathLabel = L----- router: L <- mix(L, face that the Data came by) <--------- ...
 //! ```
 //!
-//! The label of a Data is a hash of the faces by which it came, from the content on to the consumer's node, and
-//! of no use but to be compared. Numbers of base 10 or 64, as the published simulators have them, end at ten
-//! faces or at ten hops; a hash takes any number of both. Its 32 bits cost a packet four bytes less
-//! than 64 would, and let two of a hundred paths have the same label once in a million.
+//! The label of a Data is a hash of the faces on which it arrived, from the content to the consumer's node. It is only
+//! good for comparison. The published simulators have numbers of base 10 or 64, which are not enough for more than ten
+//! faces or ten hops. A hash takes any number of both. A label of 32 bits makes a packet four bytes shorter than one of
+//! 64 bits. Two of a hundred paths have the same label once in a million.
 //!
-//! The label of an Interest is a number drawn at random by its consumer, used up hop by hop. It says
-//! nothing by itself: what matters is that the same number leads the same way again while routes stay
-//! as they are, and the label of the Data tells which way that was.
+//! The label of an Interest is a random number of its consumer, which routers use up hop by hop. It has no meaning of
+//! its own: the same number leads the same way again while routes stay the same, and the label of the Data identifies
+//! that way.
 //!
-//! The content store keeps no signals. So a Data from a cache has the label of the way from there: it
-//! is another path than that from the producer, shorter by its end. One from the node of the consumer
-//! itself came by no face, and has none.
+//! The content store keeps no signals. So a Data from a cache has the label of the way from the cache: its path is a
+//! different one from the producer's, and shorter. A Data from the consumer's own node came by no face, and has no
+//! label.
 
 use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketId};

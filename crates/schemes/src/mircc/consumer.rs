@@ -3,11 +3,11 @@
 //! ```text
 //!   every ~100 ms: Interest with a fresh random label --> Data with an unknown label --> a new path
 //!   each path:     primary pacer at R_p·max R_p/ΣR_p, secondary pacer at R_s
-//!   no path:       a window (`untold.rs`)
+//!   no path:       a window (`unrated_window.rs`)
 //! ```
 //!
-//! All primary Interests together make up the rate of the best path; secondary ones take what others
-//! leave. Whichever pacer is due sends the next segment. A Data that says no rate tells of no path.
+//! All primary Interests together have the rate of the best path. Secondary Interests take what others leave. The pacer
+//! that is due sends the next segment. A Data without rates identifies no path.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};

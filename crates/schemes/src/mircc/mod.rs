@@ -1,11 +1,11 @@
-//! MIRCC: M. Mahdian, S. Arianfar, J. Gibson, D. Oran, "MIRCC: Multipath-aware ICN Rate-based Congestion
-//! Control" (ICN 2016).
+//! MIRCC: M. Mahdian, S. Arianfar, J. Gibson, D. Oran, "MIRCC: Multipath-aware ICN Rate-based Congestion Control" (ICN
+//! 2016).
 //!
-//! Routers compute for each link what a flow may have, as a primary rate and a secondary one
-//! (`rates.rs`), write it into Data, and let Interests go no faster than their Data fit
-//! (`shaper.rs`). Interests take the path that their label says (`steering.rs`, `../path_label.rs`). Consumers find paths
-//! and pace Interests on each: primary ones as many as the best path alone would carry, secondary ones
-//! beside them (`consumer.rs`). While nobody tells them a rate, a window governs them (`untold.rs`).
+//! Routers compute a primary and a secondary rate of a flow for each link (`rates.rs`), write them into Data, and send
+//! Interests no faster than their Data fit (`shaper.rs`). Interests follow the path of their label (`steering.rs`,
+//! `../path_label.rs`). Consumers find paths, and pace Interests on each: primary Interests at the rate of the best
+//! path alone, and secondary Interests beside them (`consumer.rs`). While no Data carries a rate, a window limits a
+//! consumer (`unrated_window.rs`).
 //!
 //! ```text
 //!   consumer --Interest: PathLabel, RateClass-------------------> routers --> producer
@@ -13,38 +13,41 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! 1. The article could be had as an abstract only. The equations are those of the code of QSCCP's authors, where
-//!    they are not plainly mistaken; η = 0.95 is what QSCCP's paper says that the article has.
-//! 2. Secondary flows are counted by the rate that they are told, N_s = max(C_s, y_s)/R_s, and taken to be as many as
-//!    the primary ones while none asks. The code has R_p + R_s there: then they ask for (R_p + R_s)/R_s of what there is, and the shaper
-//!    drops the rest (`secondary_flows = "both"`).
-//! 3. The older Interest leaves first, whatever its class, as in the code: secondary traffic yields where the
-//!    shaper is full. Whether in the article primary Interests leave first is not known (`primary_first`).
-//! 4. What waits counts once in (3); the code multiplies it by ten, as it does y, which it has to turn into bits a
-//!    second (`queue_weight`).
-//! 5. The rate of a link is known from its configuration; the code takes 1 Mb/s until a Data says.
-//! 6. The size of Data, S_D, is learned by each face from those that come; the code has a constant.
-//! 7. d has one sample for each Data, from the sending of its Interest, none if that was sent twice, 1 s at
-//!    most. The code has one for each downstream, from when its Interest came.
-//! 8. An Interest that is due goes before Data that wait for the same link. The code has one queue for
-//!    both behind the shaper. After a pause an Interest goes at once, in the code at the next tick of a clock that never stops.
-//! 9. What a shaper drops is not pending, but its PIT entry stays until it expires; the code forgets it. A repeated
-//!    Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, in the code for as
-//!    long as that is pending.
-//! 10. Path labels of Data are hashes, and not decimal digits, which end at ten faces.
-//! 11. A path that is not heard of for 2 s is given up, and no more than 32 are kept; the code takes routes to
-//!     be for ever. Only an Interest that explores makes a path: another's may have been answered for somebody
-//!     else's, which was aggregated. No rate that is told counts for more than 100 Gb/s.
-//! 12. While nobody asks, a link computes no rates. Who comes then finds them as at the beginning: R_p = C, R_s = 0.
-//! 13. A Data without rates comes from this node, or by routers that know nothing of MIRCC: it makes no path and
-//!     changes no rate. The code takes it for a rate of 0, an Interest a second. While there is no path a window lets Interests
-//!     go: it grows by one a round trip, to `unknown_capacity` at most, and a loss halves it, once a round trip.
-//! 14. Interests explore at random times, 100 ms apart on the mean. At equal ones flows that began together
-//!     fill shapers of ten Interests together, and the last of them never finds a path.
-//! 15. A segment that is sent again goes by whichever pacer is due. In the code it goes at once, by the path and class of the lost one,
-//!     and begins one more pacer there, which never ends.
-//! 16. Of pacers that are overdue, primary ones send first: so a source with a rate of its own below its R_p
-//!     is all primary. The code has no such sources.
+//! 1. **The equations are those of the code of QSCCP's authors, except for plain errors.** Only the article's abstract
+//!    was available. η = 0.95 is the article's value according to QSCCP's paper.
+//! 2. **The number of secondary flows follows from the rate that they are told, N_s = max(C_s, y_s)/R_s.** While no
+//!    flow asks for secondary Data, N_s is the number of primary flows. The code divides by R_p + R_s. Then secondary
+//!    flows ask for (R_p + R_s)/R_s of what is available, and the shaper drops the rest (`secondary_flows = "both"`).
+//! 3. **The older Interest leaves first, whatever its class, as in the code.** Secondary traffic yields when the shaper
+//!    is full. It is not known whether primary Interests leave first in the article (`primary_first`).
+//! 4. **The queue q counts once in (3).** The code multiplies q by ten, as it does y, which it has to convert into bits
+//!    a second (`queue_weight`).
+//! 5. **The rate of a link is known from its configuration.** The code assumes 1 Mb/s until the first Data.
+//! 6. **Each face learns the size of Data, S_D, from the Data that arrive.** The code has a constant.
+//! 7. **d has one sample for each Data, from the time when its Interest was sent, at most 1 s.** A Data whose Interest
+//!    was sent twice gives none. The code has a sample for each downstream face, from the time when its Interest
+//!    arrived.
+//! 8. **An Interest that is due leaves before the Data that wait for the same link.** The code has one queue for both
+//!    behind the shaper. After a pause an Interest leaves at once; in the code it leaves at the next tick of a clock
+//!    that never stops.
+//! 9. **An Interest that a shaper drops is not pending, but its PIT entry stays until it expires.** The code removes
+//!    the entry. A retransmission is absorbed for the round-trip time of its prefix after the last transmission, at
+//!    most 100 ms; in the code, for as long as the Interest is pending.
+//! 10. **Path labels of Data are hashes.** The code has decimal digits, which are not enough for more than ten faces.
+//! 11. **A path is given up after 2 s without Data, and at most 32 are kept.** The code assumes that routes are
+//!     permanent. Only an exploring Interest can find a path: the Data of another Interest may have answered the
+//!     Interest of another consumer, with which it was aggregated. No rate in a Data counts for more than 100 Gb/s.
+//! 12. **A link without Interests computes no rates.** The next flow finds the initial rates: R_p = C, R_s = 0.
+//! 13. **A Data without rates identifies no path and changes no rate.** It comes from this node, or over routers that
+//!     do not run MIRCC. The code reads it as a rate of 0, an Interest a second. While there is no path, a window
+//!     limits the Interests. It grows by one a round trip, up to `unknown_capacity`. A loss halves it, once a round
+//!     trip.
+//! 14. **Interests explore at random times, 100 ms apart on average.** At regular times flows that began together fill
+//!     shapers of ten Interests together, and the last of them never finds a path.
+//! 15. **A retransmission uses whichever pacer is due.** In the code it leaves at once, by the path and class of the
+//!     lost Interest, and starts one more pacer there, which never ends.
+//! 16. **Of overdue pacers, primary ones send first.** So a source with its own rate below its R_p is all primary. The
+//!     code has no such sources.
 
 mod consumer;
 mod rates;
@@ -119,15 +122,15 @@ const PARAMETERS: &[Parameter] = &[
         key: "secondary_flows",
         kind: ParameterKind::Choice(&["secondary", "both"]),
         default: "secondary",
-        meaning: "the rate that counts secondary flows: R_s, or R_p + R_s",
-        from: "assumed: the rate that they send at; files: both",
+        meaning: "the rate from which the number of secondary flows is computed: R_s, or R_p + R_s",
+        from: "assumed: the rate at which they send; files: both",
     },
     Parameter::number(
         "queue_weight",
         (0.0, 1000.0),
         "1",
-        "by what q is multiplied in (3)",
-        "assumed: as RCP, which it follows, has it; files: 10",
+        "factor of q in (3)",
+        "assumed: as in RCP, which MIRCC follows; files: 10",
     ),
     Parameter::integer(
         "shaper",
@@ -139,28 +142,33 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch(
         "primary_first",
         "false",
-        "whether primary Interests leave before secondary ones, or the older first",
+        "whether primary Interests leave before secondary ones; if not, the older leaves first",
         "files: mircc-strategy.cpp",
     ),
-    span("exploration", "100 ms", "time between Interests that look for paths", "files: mircc-consumer.cpp"),
+    span(
+        "exploration",
+        "100 ms",
+        "mean time between Interests that explore paths",
+        "files: mircc-consumer.cpp",
+    ),
     span(
         "path_memory",
         "2 s",
-        "how long a path is kept that is not heard of",
-        "assumed: routes change; as long as hICN's paths count as in use",
+        "how long a path is kept without Data",
+        "assumed: routes change; as long as hICN counts a path as in use",
     ),
     Parameter::integer(
         "data_size",
         (1, 8800),
         "1087",
-        "size of Data before any was seen, bytes",
+        "size of Data until one was seen, bytes",
         "files: mircc-strategy.cpp, 8696 bits",
     ),
     Parameter {
         key: "unknown_capacity",
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
-        meaning: "capacity of a face without a given rate",
+        meaning: "capacity of a face whose rate is not given",
         from: "files: QSCCP's authors' NFD, default bandwidth",
     },
 ];
@@ -201,7 +209,7 @@ impl Settings {
         }
     }
 
-    /// C: what Data may use of a link; a bit a second at least, that its clock goes on.
+    /// C: the part of a link that Data may use; at least 1 bit/s, so that the shaper's clock never stops.
     fn capacity(&self, rate: Option<Rate>) -> Rate {
         rate.unwrap_or(self.unknown_capacity).scale(self.eta).max(Rate::from_bps(1))
     }

@@ -1,16 +1,16 @@
-//! The rates that a link offers: every period T, one for each flow's primary Interests and one for
-//! its secondary ones, from what was asked for in the period before.
+//! The rates that a link offers. Every period T it computes one rate for each flow's primary Interests and one for its
+//! secondary Interests, from the demand of the previous period.
 //!
-//! Equations numbered as on the page of the scheme. C is what Data may use, y what was asked for in
-//! the period, y′ in the one before, q what waits in the shaper, d the round-trip time; all in bits
-//! of Data and seconds. A rate is R = R_base + R_ex: a fair share, and what others leave of theirs.
+//! The numbers of the equations are those of the scheme's page. C is the rate available for Data, y the demand of the
+//! period, y′ that of the previous one, q the queue of the shaper, d the round-trip time; all in bits of Data and
+//! seconds. A rate is R = R_base + R_ex: a fair share, and what others leave of theirs.
 //!
 //! > (1) N = max(1, max(C, y)/R)
 //! > (2) β = max(0.1, (y − y′)/y)
 //! > (3) R_base ← 0.8·R_base + 0.2·min(max(0, (C − β·q/d)/N), C/N)
 //! > (4) R_ex ← 0.8·R_ex + 0.2·min(max(0, R − y/N), C − R_base), with R_base of (3) before it is smoothed
 //!
-//! The secondary class has the same on what the primary one leaves, C_s = max(0, C − y_p).
+//! The same holds for the secondary class, with what the primary class leaves: C_s = max(0, C − y_p).
 
 use weir_core::units::Span;
 

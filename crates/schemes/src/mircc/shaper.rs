@@ -1,4 +1,4 @@
-//! The Interest shaper of a face, and what the face tells Data.
+//! The Interest shaper of a face, and the rates that the face writes into Data.
 //!
 //! ```text
 //!   Interests --> primary   [#####] --+
@@ -6,8 +6,8 @@
 //!   Data, Nacks -> drop-tail ---------------------------^ while none is due
 //! ```
 //!
-//! An Interest leaves when the Data it brings fits the link. Both classes have one room: a primary one that finds
-//! it full pushes out the newest secondary one.
+//! An Interest leaves when its Data fits the link. Both classes share one queue: if it is full, a primary Interest
+//! pushes out the newest secondary one.
 
 use weir_core::ids::FaceId;
 use weir_core::packet::{Packet, PacketId, PacketPool};

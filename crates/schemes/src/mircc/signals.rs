@@ -1,4 +1,4 @@
-//! MIRCC's header fields; the path of an Interest goes in the common [`PATH_LABEL`].
+//! MIRCC's header fields. The path of an Interest is in the common [`PATH_LABEL`].
 
 use weir_packet::Signal;
 

@@ -1,5 +1,5 @@
-//! Path steering: an Interest takes the next hop that its label says (`../path_label.rs`). The label of
-//! a Data is the affair of the face by which it arrives (`shaper.rs`).
+//! Path steering: an Interest takes the next hop that its label selects (`../path_label.rs`). The face on which a Data
+//! arrives updates the label of the Data (`shaper.rs`).
 
 use weir_core::seam::best_route::is_suppressed;
 use weir_core::seam::{Decision, InterestEvent, Strategy};

@@ -1,12 +1,11 @@
-//! What lets a consumer's Interests go while no Data says a rate: its own node has the content, or no
-//! router on the way knows MIRCC. Then only what comes back tells that more may go, so it is a window
-//! W of pending Interests:
+//! The window that limits a consumer while no Data carries a rate: its own node has the content, or no router on the
+//! way runs MIRCC. Then arriving Data are the only feedback, so the limit is a window W of pending Interests:
 //!
-//! > W ← W + 1/W at each Data, while W·S_D/RTT is less than a face is taken for whose rate nobody says
+//! > W ← W + 1/W at each Data, while W·S_D/RTT is less than the assumed rate of a face of unknown rate
 //! > W ← max(1, W/2) at a loss, once a round trip
 //!
-//! The bound is for content stores: they answer at once, as much as is asked, and what W had grown to
-//! would go into the network when they end.
+//! The bound is needed for content stores. They answer every Interest at once, and W grows. When the stored content
+//! ends, all W Interests would go into the network.
 
 use weir_core::seam::{DataReceived, LossEvent};
 use weir_core::units::{Bytes, Rate};

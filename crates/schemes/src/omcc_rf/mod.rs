@@ -1,38 +1,42 @@
-//! OMCC-RF: G. Carofiglio, M. Gallo, L. Muscariello, M. Papalini, S. Wang, "Optimal Multipath Congestion
-//! Control and Request Forwarding in Information-Centric Networks" (ICNP 2013).
+//! OMCC-RF: G. Carofiglio, M. Gallo, L. Muscariello, M. Papalini, S. Wang, "Optimal Multipath Congestion Control and
+//! Request Forwarding in Information-Centric Networks" (ICNP 2013).
 //!
-//! Consumers hold a window and lower it with a probability that follows the queueing delay of each
-//! route (RAAQM, `raaqm.rs`); routers send Interests where fewest are pending (RFA, `../rfa`), and
-//! each face adds itself to the label of the Data that come by it (`../path_label.rs`).
+//! Consumers have a window, and decrease it with a probability that follows the queueing delay of each route (RAAQM,
+//! `raaqm.rs`). Routers send Interests to the next hops with the fewest pending Interests (RFA, `../rfa`). Each face
+//! adds itself to the label of the Data that arrive on it (`../path_label.rs`).
 //!
 //! # Deviations from the paper
-//! 1. Only the article's abstract could be had. The window's law is that of hICN's libtransport, which its authors' group
-//!    has published later; p_max and β are those of the configuration that the library is shipped with (consumer.conf). CCN-PLsim,
-//!    their simulator of the year before, has the same law, p_min and number of samples; there p_max and β are options.
-//!    Forwarding, and where hICN leaves something open, are the code of QSCCP's authors, whose constants are the variants.
-//! 2. Slow start is theirs, and in their variants only (`slow_start`): neither hICN nor CCN-PLsim has one.
-//! 3. A Data raises the window or lowers it, as in their code; in hICN and CCN-PLsim it always raises it, and may lower it
-//!    then.
-//! 4. A next hop with less than one pending Interest on the mean has the weight 1, as in their code; in
-//!    CCN-PLsim it is 1/avgPI, down to avgPI = 0.1.
-//! 5. Route labels are hashes, and not decimal digits, which end at ten faces.
-//! 6. A route has no sample of an Interest that was sent more than once: which of the sendings was answered is not
-//!    known. Its Data raises the window, as in CCN-PLsim; in hICN it does not, and in the code of QSCCP's
-//!    authors it is a sample.
-//! 7. A Data takes its Interest off PI at every next hop that it was sent to, as in the simulator of HbHCM's
-//!    authors; in the code of QSCCP's authors the others keep it for ever (`unanswered_stays`). So does a Nack at its next hop.
-//!    An Interest that is sent again to the same next hop is not counted again.
-//! 8. p of PI is the prefix of the FIB entry, and not the first component of the name. Interests of applications on the
-//!    node are distributed like others; in the code they all go to its first next hop.
-//! 9. A repeated Interest is absorbed for its prefix's round trip after its last sending, 100 ms at most, and another
-//!    downstream's always, and neither for a time that doubles from 10 ms to 250 ms (`reforward_after` of a node).
-//! 10. A Nack lowers the window as a timeout does. hICN has no Nacks, and the code ignores them.
-//! 11. p_r counts from the 30th sample, as in hICN and CCN-PLsim; in the code from the 31st.
-//! 12. The variant `hbhcm` is a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp: it tolerates 5 ms of
-//!     queueing, spaces decreases by a window, and a timeout leaves a window of one. There, p_r counts from the first sample.
-//!     Whether their figures are of it is not known. DPCCP's authors wrote theirs from the article, and have not published it.
-//! 13. The round-trip times of a route that was silent for 2 s are forgotten, and 64 routes are told apart;
-//!     what is beyond shares the last one: labels come from strangers.
+//! 1. **The window's law is that of hICN's libtransport, published later by the authors' group.** Only the article's
+//!    abstract was available. p_max and β are those of the configuration that is shipped with the library
+//!    (consumer.conf). CCN-PLsim, the group's simulator of the year before, has the same law, p_min and number of
+//!    samples; there p_max and β are options. Forwarding, and what hICN leaves open, follow the code of QSCCP's
+//!    authors, whose constants are the variants.
+//! 2. **Slow start is that of QSCCP's authors, and only in their variants (`slow_start`).** Neither hICN nor CCN-PLsim
+//!    has one.
+//! 3. **A Data either raises the window or lowers it, as in the code of QSCCP's authors.** In hICN and CCN-PLsim it
+//!    always raises the window, and may lower it afterwards.
+//! 4. **A next hop with a mean of less than one pending Interest has the weight 1, as in the code of QSCCP's authors.**
+//!    In CCN-PLsim the weight is 1/avgPI, down to avgPI = 0.1.
+//! 5. **Route labels are hashes.** The code has decimal digits, which are not enough for more than ten faces.
+//! 6. **An Interest that was sent more than once gives no round-trip time.** It is not known which transmission was
+//!    answered. Its Data raises the window, as in CCN-PLsim. In hICN it does not, and in the code of QSCCP's authors it
+//!    gives a sample.
+//! 7. **A Data removes its Interest from PI at every next hop to which the Interest was sent, as in the simulator of
+//!    HbHCM's authors.** In the code of QSCCP's authors the other next hops keep it for ever (`unanswered_stays`). A
+//!    Nack removes it at its next hop. A retransmission to the same next hop is not counted again.
+//! 8. **The prefix p of PI is that of the FIB entry, not the first component of the name.** Interests of applications
+//!    on the node are distributed like others. In the code they all go to the first next hop.
+//! 9. **A retransmission is absorbed for the round-trip time of its prefix after the last transmission, at most 100
+//!    ms.** An Interest of another downstream face is always aggregated. In the code both hold for a time that doubles
+//!    from 10 ms to 250 ms (`reforward_after` of a node).
+//! 10. **A Nack lowers the window as a timeout does.** hICN has no Nacks, and the code ignores them.
+//! 11. **p_r counts from the 30th sample, as in hICN and CCN-PLsim.** In the code it counts from the 31st.
+//! 12. **The variant `hbhcm` is a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.** It tolerates 5
+//!     ms of queueing, spaces decreases by a window, and a timeout leaves a window of one. In the program p_r counts
+//!     from the first sample. It is not known whether their figures were made with it. DPCCP's authors wrote their
+//!     program from the article, and have not published it.
+//! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64 routes.**
+//!     Further routes share the last one, because labels come from strangers.
 
 pub(crate) mod raaqm;
 
@@ -49,7 +53,7 @@ use raaqm::{Law, Raaqm};
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "omcc-rf",
-    title: "a window lowered by chance as a route's delay grows, Interests where fewest are pending",
+    title: "a window that decreases at random with a route's delay; Interests go where fewest are pending",
     citation: "G. Carofiglio et al., Optimal Multipath Congestion Control and Request Forwarding in Information-Centric Networks, ICNP 2013",
     parameters: PARAMETERS,
     signals: &[PATH_LABEL],
@@ -107,35 +111,35 @@ const PARAMETERS: &[Parameter] = &[
             },
         ]),
         default: "article",
-        meaning: "the source of the other defaults: the article; the code of QSCCP's authors, their scenario 3, or their scenarios 6 and 7, and these two with the errors of that code; the code of HbHCM's and DPCCP's authors",
+        meaning: "the source of the other defaults: the article; the code of QSCCP's authors (`qsccp`), with the constants of their scenario 3 (`-diamond`) or of their scenarios 6 and 7 (`-backbone`), and the same with the faults of that code (`as-published-`); the code of HbHCM's and DPCCP's authors (`hbhcm`)",
         from: "assumed: the article where they differ",
     },
     Parameter::integer(
         "samples",
         (2, 4096),
         "30",
-        "round-trip times in the window of a route",
+        "number of round-trip times kept for a route",
         "files: hICN, libtransport; the code of QSCCP's authors",
     ),
     Parameter::number(
         "p_min",
         PROBABILITY,
         "0.00001",
-        "p_min, least probability of a decrease",
+        "p_min, smallest probability of a decrease",
         "files: hICN, libtransport",
     ),
     Parameter::number(
         "p_max",
         PROBABILITY,
         "0.00301",
-        "p_max, greatest probability of a decrease; p_min if it is less",
+        "p_max, largest probability of a decrease; p_min if p_max is smaller",
         "files: hICN, consumer.conf, p_min and a drop factor of 0.003",
     ),
     Parameter::number(
         "decrease",
         (0.01, 1.0),
         "0.99",
-        "β, what is left of the window after a decrease",
+        "β, the part of the window that a decrease leaves",
         "files: hICN, consumer.conf",
     ),
     Parameter::number(
@@ -149,46 +153,46 @@ const PARAMETERS: &[Parameter] = &[
         "initial_window",
         WINDOW,
         "1",
-        "window at the start, Interests",
+        "initial window, Interests",
         "files: hICN, libtransport; ndnSIM, ConsumerWindow",
     ),
     Parameter::number(
         "least_window",
         WINDOW,
         "1",
-        "what a decrease leaves of the window at the least, Interests",
+        "smallest window after a decrease, Interests",
         "files: hICN, libtransport",
     ),
     Parameter::number(
         "most_window",
         WINDOW,
         "512",
-        "upper bound of the window, Interests; `least_window` if it is less",
+        "largest window, Interests; `least_window` if this is smaller",
         "files: hICN, libtransport",
     ),
     Parameter::switch(
         "slow_start",
         "false",
-        "whether the window grows by 1 with each Data until it first falls, and then up to where it fell to",
+        "whether the window grows by 1 with each Data until the first decrease, and later up to its value after the last decrease",
         "files: hICN, libtransport",
     ),
     Parameter::span(
         "tolerance",
         (Span::ZERO, Span::from_secs(10)),
         "0 ms",
-        "queueing up to it is noise: it never lowers the window, and p_r counts from it on",
+        "queueing delay up to this is noise: it never lowers the window, and p_r starts above it",
         "files: hICN, libtransport has none; ndn-consumer-raaqm.cpp, 5 ms",
     ),
     Parameter::switch(
         "spaced",
         "false",
-        "whether after a decrease the route has no other for as many Data as the window had Interests",
+        "whether a decrease blocks further ones of the route for as many Data as the window had Interests",
         "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
     ),
     Parameter::switch(
         "restart",
         "false",
-        "whether a timeout leaves the initial window, and not what a decrease leaves",
+        "whether a timeout sets the initial window; if not, it decreases the window",
         "files: hICN, libtransport; ndn-consumer-raaqm.cpp has it",
     ),
     Parameter {

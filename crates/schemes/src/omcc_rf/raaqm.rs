@@ -1,17 +1,17 @@
-//! RAAQM, remote adaptive active queue management: a consumer lowers its window with a probability
-//! that follows the queueing delay of each route.
+//! RAAQM, remote adaptive active queue management: a consumer lowers its window with a probability that follows the
+//! queueing delay of each route.
 //!
-//! For each route r, told by the path label of the Data, the last samples of the round-trip time:
+//! For each route r, identified by the path label of the Data, it keeps the latest samples of the round-trip time:
 //!
 //! > p_r = p_min + (p_max − p_min)·(R − R_min)/(R_max − R_min)
 //!
-//! R is the newest, R_min and R_max the least and greatest of the window. At each Data the
-//! window W falls to β·W with probability p_r, and else grows by γ/W; with slow start, by 1 until
-//! it first falls, and then up to where it fell to last.
+//! R is the newest sample, R_min and R_max the smallest and largest of them. At each Data the window W falls to β·W with
+//! probability p_r, and otherwise grows by γ/W. With slow start it grows by 1 until the first decrease, and later up to
+//! the value after the last decrease.
 //!
-//! The simulator of HbHCM's and DPCCP's authors has three rules more, each a field of [`Law`]: with a tolerance θ, R_min + θ
-//! is in the place of R_min, and below it the window never falls; after a decrease the next W Data of the route lower nothing; a
-//! timeout leaves the initial window.
+//! The simulator of HbHCM's and DPCCP's authors has three more rules, each a field of [`Law`]. With a tolerance θ,
+//! R_min + θ replaces R_min, and below it the window never falls. After a decrease the next W Data of the route lower
+//! nothing. A timeout leaves the initial window.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,9 @@
 //! Forwarding percentages by prefix, moved by marks.
 //!
-//! Each next hop of a prefix has its part fp of the traffic; they sum up to 1. The cheapest one begins
-//! with all. A Data that comes from next hop j with a mark, or a Nack for congestion: Δ =
-//! `change_per_mark`·fp_j goes from it to all others, evenly. A timeout does the same with a Δ of
-//! `change_per_mark` itself. The mark on this node's own Interest goes downstream with its Data, and moves
-//! nothing here. No rule moves traffic back to shorter paths.
+//! Each next hop of a prefix has a part fp of the traffic; the parts sum up to 1. At first the cheapest next hop has
+//! all of it. A marked Data from next hop j, or a Nack for congestion, moves Δ = `change_per_mark`·fp_j from j to all
+//! others, in equal parts. A timeout does the same with Δ = `change_per_mark`. The mark on this node's own Interest
+//! goes downstream with its Data, and moves nothing here. No rule moves traffic back to shorter paths.
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};

@@ -1,14 +1,14 @@
-//! When a queue marks what leaves by it.
+//! When a queue marks the packets that leave.
 //!
-//! - `codel`: PCON's CoDel (`codel-queue2`). A packet that waited longer than the target, as all before it did
-//!   for an interval, is marked; the next is due interval·1.1/√n after the n-th mark was made, until one
-//!   waited for less. Then it counts anew, but no mark comes before the next was due.
-//! - `rfc8289`: CoDel as K. Nichols et al. have it, RFC 8289, section 5, with a mark in place of a drop. The
-//!   next is due interval/√n after the n-th *was due*. A queue that holds no more than its longest packet is
-//!   no congestion; and who comes back within 16 intervals goes on with nearly the count of before.
+//! - `codel`: PCON's CoDel (`codel-queue2`). A packet is marked if it waited longer than the target, and so did all
+//!   packets before it for an interval. The next mark is due interval·1.1/√n after the n-th mark was made, until a
+//!   packet waited for less. Then the count starts again, but no mark comes before the next was due.
+//! - `rfc8289`: CoDel of K. Nichols et al., RFC 8289, section 5, with a mark in place of a drop. The next mark is due
+//!   interval/√n after the n-th *was due*. A queue that holds no more than its longest packet is no congestion. If
+//!   congestion returns within 16 intervals, it continues with nearly the previous count.
 //! - `bytes`: NFD's rule ([`weir_core::link::marking`]).
 //!
-//! Nothing is dropped but what does not fit.
+//! Packets are dropped only if they do not fit.
 
 use weir_core::link::marking::{Marker, Marking};
 use weir_core::packet::PacketId;

@@ -1,9 +1,9 @@
-//! PCON: K. Schneider, C. Yi, B. Zhang, L. Zhang, "A Practical Congestion Control Scheme for Named Data
-//! Networking", ACM ICN 2016.
+//! PCON: K. Schneider, C. Yi, B. Zhang, L. Zhang, "A Practical Congestion Control Scheme for Named Data Networking",
+//! ACM ICN 2016.
 //!
-//! Each queue marks packets while packets wait in it for too long (`marking.rs`); marks on an Interest
-//! come back on its Data. Routers move traffic away from the next hops that marks come from
-//! (`forwarding.rs`); consumers answer them by their window (laws and machinery in `window`).
+//! Each queue marks packets while packets wait too long in it (`marking.rs`). The mark of an Interest comes back on its
+//! Data. Routers move traffic away from the next hops from which marks come (`forwarding.rs`). Consumers respond to
+//! marks with their window (laws and machinery in `window`).
 //!
 //! ```text
 //!   consumer --Interest--> [queue, marks] --> router: remembers the mark --> producer
@@ -11,39 +11,37 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! The article's text was not at hand but for its abstract; what is called `article` is its author's code of
-//! 2016 (`pcon-strategy`, `codel-queue2`, `ndn-consumer-pcon` with its class ConsumerCC). DPCCP's article
-//! says that PCON moves traffic back to shorter paths from time to time; that code does not.
-//! 1. The queue marks the packet whose turn it is when a mark is due. The code sets a flag that the next
-//!    packet takes that is sent to the face, so that its marks wait in the queue once more.
-//! 2. A mark on an Interest is for the node that sent it. The next node takes it off, since it would be
-//!    remembered there, too, and by all nodes upstream, as congestion of theirs.
-//! 3. Copies of a probe have the Interest's nonce; the code gives them new ones. So where copies meet
-//!    again one of them is refused as a duplicate, and its Data does not come twice.
-//! 4. The next hop that begins with all of the traffic is the cheapest one; the code takes that with the
-//!    smallest number of its face. A next hop whose face goes down leaves its part to the others.
-//! 5. Every Nack for congestion counts, at most one in 110 ms for a prefix; the code counts those that
-//!    carry a mark, one in 110 ms for all prefixes. An Interest that came back goes to a next hop that was
-//!    not tried, if there is one.
-//! 6. An Interest that expires moves traffic away from each next hop that it was sent to; the code from the
-//!    first one as often.
-//! 7. A consumer has at most ⌊W⌋ Interests pending. ConsumerCC has ⌊W⌋ + 1, the later ConsumerPcon and
-//!    pcon-client ⌈W⌉.
-//! 8. The RTO is doubled with each timeout before `min_rto` bounds it; the code doubles min_rto as well, up
-//!    to eight times.
+//! Only the abstract of the article was available. `article` means the code of the article's author from 2016
+//! (`pcon-strategy`, `codel-queue2`, `ndn-consumer-pcon` with its class ConsumerCC). DPCCP's article says that PCON
+//! sometimes moves traffic back to shorter paths; that code does not.
+//! 1. **The queue marks the packet that is leaving when a mark is due.** The code sets a flag, and marks the next
+//!    packet that is sent to the face. So its marks wait in the queue once more.
+//! 2. **The next node removes the mark of an Interest.** The mark is for the node that sent the Interest. Otherwise
+//!    this node and all nodes upstream would remember it as their own congestion.
+//! 3. **Copies of a probe have the Interest's nonce.** The code gives them new nonces. So where copies meet again, one
+//!    of them is refused as a duplicate, and its Data does not come twice.
+//! 4. **At first the cheapest next hop has all of the traffic.** In the code it is the one with the smallest face
+//!    number. A next hop whose face goes down leaves its part to the others.
+//! 5. **Every Nack for congestion counts, at most one in 110 ms for a prefix.** The code counts those with a mark, one
+//!    in 110 ms for all prefixes. An Interest that came back as a Nack goes to a next hop that was not tried, if there
+//!    is one.
+//! 6. **An Interest that expires moves traffic away from each next hop to which it was sent.** The code moves it away
+//!    from the first one as often.
+//! 7. **A consumer has at most ⌊W⌋ Interests pending.** ConsumerCC has ⌊W⌋ + 1, the later ConsumerPcon and pcon-client
+//!    ⌈W⌉.
+//! 8. **Each timeout doubles the RTO before `min_rto` limits it.** The code doubles min_rto as well, up to eight times.
 //!
-//! Variants: `qsccp` has the rules of what the QSCCP authors compare with (`qsccp/pcon`, whose consumer is ConsumerPcon), and
-//! not its faults; `as-published` is the same with the fault of its consumer:
-//! their marks tell of 10 000 waiting bytes, Interests' marks do not come back, there are no probes, neither
-//! timeouts nor Nacks move traffic, a mark moves five times as much, and each decrease of the window is
-//! guarded, for one and a half windows. `nfd` is the same with the threshold that NFD has by itself, 65 536
-//! bytes. That program's nodes also repeat Interests of other downstreams after 10 to 250 ms (`reforward_after` of a
-//! node), send those of applications to the first next hop whatever its part, and give Nacks back; here the second are
-//! drawn, and the third tried elsewhere.
+//! There are four variants. `qsccp` has the rules of the program with which the QSCCP authors compare (`qsccp/pcon`,
+//! whose consumer is ConsumerPcon), without its faults. `as-published` adds the fault of that program's consumer. In
+//! both, more than 10 000 waiting bytes cause a mark, Interests' marks do not come back, and there are no probes.
+//! Timeouts and Nacks move no traffic, and a mark moves five times as much. Each decrease of the window is guarded, for
+//! one and a half windows. `nfd` is the same as `qsccp` with the default threshold of NFD, 65 536 bytes. The nodes of
+//! the authors' program also repeat Interests of other downstream faces after 10 to 250 ms (`reforward_after` of a
+//! node), send those of applications to the first next hop whatever its part, and return Nacks. Here the next hop of an
+//! application's Interest is drawn, and a Nack is tried elsewhere.
 //!
-//! Of law and β, the article has `bic` and 0.5, the two variants `bic` and 0.8; ConsumerPcon has `reno` with
-//! 0.5 and `cubic` with 0.8 as well. `cubic` is here what it is there, without W_est. `bbr` is no part of
-//! either; it takes no mark for a sign.
+//! The article has the law `bic` with β = 0.5; the variants have `bic` with 0.8. ConsumerPcon also has `reno` with 0.5
+//! and `cubic` with 0.8. `cubic` is here as it is there, without W_est. `bbr` is in neither program; it ignores marks.
 
 mod forwarding;
 mod marking;
@@ -99,15 +97,15 @@ pub const ENTRY: Entry = Entry {
             key: "marking",
             kind: ParameterKind::Choice(&["codel", "rfc8289", "bytes"]),
             default: "codel",
-            meaning: "the reason for marks: the packet's queueing delay, with PCON's CoDel or that of RFC 8289; or \
-                      the bytes that wait, as NFD does",
+            meaning: "what causes marks: the packet's queueing delay, by PCON's CoDel or that of RFC 8289; or the \
+                      waiting bytes, as in NFD",
             from: "paper: Schneider et al., abstract, CoDel by queuing time; files: codel-queue2.cc",
         },
         Parameter::span(
             "target",
             (Span::from_micros(1), Span::from_secs(10)),
             "5 ms",
-            "`codel`, `rfc8289`: waiting longer is congestion, if it lasts an interval",
+            "`codel`, `rfc8289`: a longer queueing delay is congestion, if it lasts an interval",
             "files: codel-queue2.cc, Target",
         ),
         Parameter {
@@ -128,7 +126,7 @@ pub const ENTRY: Entry = Entry {
             "spacing",
             (0.1, 10.0),
             "1.1",
-            "`codel`: the n-th mark is followed by the next after interval·spacing/√n",
+            "`codel`: the next mark follows interval·spacing/√n after the n-th",
             "files: codel-queue2.cc, 1.1",
         ),
         Parameter::switch(
@@ -148,13 +146,13 @@ pub const ENTRY: Entry = Entry {
             "probing",
             (0.0, 1.0),
             "0.001",
-            "part of the Interests that go to all next hops; what these learn changes no part that is 0",
+            "part of the Interests that go to all next hops, as probes; marks on a probe move nothing from a next hop without traffic",
             "files: pcon-strategy",
         ),
         Parameter::switch(
             "adapt_to_losses",
             "true",
-            "whether timeouts and Nacks move traffic: a timeout `change_per_mark` of all of it, a Nack as a mark",
+            "whether timeouts and Nacks move traffic: a timeout moves `change_per_mark` of all of it, a Nack as much as a mark",
             "files: pcon-strategy",
         ),
         Parameter {
@@ -162,14 +160,14 @@ pub const ENTRY: Entry = Entry {
             kind: ParameterKind::Choice(&["bic", "reno", "cubic", "bbr"]),
             default: "bic",
             meaning: "the consumer's window law",
-            from: "files: ndn-consumer-pcon of 2016, BIC alone; that of ndnSIM 2.3 on has the first three; assumed: bbr, \
-                   which takes no mark for a sign, to compare with",
+            from: "files: ndn-consumer-pcon of 2016 has bic alone, that of ndnSIM 2.3 on the first three; assumed: bbr, for \
+                   comparison, which ignores marks",
         },
         Parameter::number(
             "beta",
             (0.1, 0.99),
             "0.5",
-            "what is left of W, but for bbr",
+            "the part of W that a decrease leaves, except with bbr",
             "files: ndn-consumer-pcon of 2016, BETA; that of ndnSIM 2.3 on: 0.5 for reno, 0.8 for bic and cubic",
         ),
         Parameter::switch(
@@ -186,12 +184,12 @@ pub const ENTRY: Entry = Entry {
             "files: ndn-consumer-pcon of 2016, none; that of ndnSIM 2.3 on, AddRttSuppress: 0.5",
         ),
         initial_window("1", "files: ndn-consumer-window, Window"),
-        min_window("1", "files: ndn-consumer-pcon, the initial window; bbr has 4 at least"),
+        min_window("1", "files: ndn-consumer-pcon, the initial window; bbr has at least 4"),
         Parameter::span(
             "min_rto",
             (Span::ZERO, Span::from_secs(200)),
             "1100 ms",
-            "the least RTO; the Interest lifetime is the most",
+            "smallest RTO; the largest is the Interest lifetime",
             "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
         ),
         LATE_DATA_TWICE,

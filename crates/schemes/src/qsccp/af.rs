@@ -1,5 +1,5 @@
-//! AF, adaptive forwarding (section IV-E), and PECN's part of a node (section IV-D 2): which next
-//! hop an Interest takes, and what the rates in passing packets become.
+//! AF, adaptive forwarding (section IV-E), and PECN's part of a node (section IV-D 2): chooses the next hop of each
+//! Interest, and updates the rates in passing packets.
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};

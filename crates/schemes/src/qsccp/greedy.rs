@@ -1,9 +1,9 @@
-//! The greedy status (sections IV-C 3 and IV-D): who goes on asking for more than it is told.
+//! The greedy status (sections IV-C 3 and IV-D): flows that keep asking for more than they are told.
 //!
-//! A router finds a flow greedy at one of its faces. It marks the flow's Interests there, since routers
-//! upstream see only what is let through and would give it an equal share. And it marks the flow's Data
-//! on their way to the node's tables, which mark the flow's Interests towards every face: else it
-//! would have by the others what it lost by the one.
+//! A router detects a greedy flow at one of its faces. The face marks the flow's Interests, because routers upstream
+//! see only those that are let through, and would give the flow an equal share. The face also marks the flow's Data on
+//! their way to the node's tables. The tables then mark the flow's Interests towards every face. Otherwise the flow
+//! would gain at the other faces what it lost at this one.
 //!
 //! ```text
 //!            Data marked                     Interests marked

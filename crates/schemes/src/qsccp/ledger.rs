@@ -1,9 +1,9 @@
-//! What Interests on their way were charged. Their Data settle the account: what they bring more is charged then, and what
-//! they bring less is given back.
+//! The charges of Interests whose Data have not come yet. Each Data settles its charge: the total limiter is charged
+//! the excess of a larger Data, and gets back the rest of a smaller one.
 //!
-//! A router knows the size of a Data when it has come. Until then it charges what the flow's Data had on average: too little
-//! while the first segments follow metadata of a tenth of their size. What comes too much waits at the other end of the
-//! link, in one queue for all classes, and there it stays, for the part 1 − η of the link is all that is left to drain it.
+//! A router knows the size of a Data only when it has come. Until then it charges the average size of the flow's Data.
+//! This is too little while the first segments follow metadata of a tenth of their size. The surplus waits at the other
+//! end of the link, in one queue for all classes, and drains slowly: only the part 1 − η of the link is left for it.
 
 use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span};

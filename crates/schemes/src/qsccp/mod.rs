@@ -1,12 +1,11 @@
-//! QSCCP: H. Bai, H. Li, J. Que, A. Smahi, M. Zhang, P. H. J. Chong, S.-Y. R. Li, X. Wang, P. Lu,
-//! "QSCCP: A QoS-Aware Congestion Control Protocol for Information-Centric Networking".
+//! QSCCP: H. Bai, H. Li, J. Que, A. Smahi, M. Zhang, P. H. J. Chong, S.-Y. R. Li, X. Wang, P. Lu, "QSCCP: A QoS-Aware
+//! Congestion Control Protocol for Information-Centric Networking".
 //!
-//! Routers schedule Interests by class and flow so that the Data they bring back fits the link
-//! (CDS, `cds/`, section IV-C), compute each flow's suggested target rate (PECN, `pecn.rs`,
-//! section IV-D 1), keep tables of what is to be had downstream and upstream (`tables.rs`, section
-//! IV-D 2), judge who is greedy (`greedy.rs`, section IV-C 3), choose next hops by them and write
-//! rates into packets (AF, `af.rs`, section IV-E);
-//! consumers send at the rate that they are told (CRA, `cra.rs`, section IV-F).
+//! Routers schedule Interests by class and flow, so that their Data fit the link (CDS, `cds/`, section IV-C). They
+//! compute each flow's suggested target rate (PECN, `pecn.rs`, section IV-D 1), keep tables of the rates available
+//! downstream and upstream (`tables.rs`, section IV-D 2), and detect greedy flows (`greedy.rs`, section IV-C 3). They
+//! choose next hops by these rates and write rates into packets (AF, `af.rs`, section IV-E). Consumers send at the rate
+//! that they are told (CRA, `cra.rs`, section IV-F).
 //!
 //! ```text
 //!   consumer --Interest: ServiceClass, DownstreamRate--> routers --> producer
@@ -14,121 +13,105 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! 1. The page with equations (4) to (9) is missing from every copy that could be had. They are
-//!    reconstructed from the authors' published code, with the one threshold γ for flows and classes
-//!    where the code has three; the threshold for idle classes, 0.05, is the code's. What is spare is
-//!    divided until all is taken: who is offered more than it takes for half a second is limited
-//!    elsewhere, and leaves the rest to others. So that this is found out of one that takes γ of its share
-//!    or more, too, more is offered than there is while anything is left of shares, and rates come to be
-//!    the weighted max-min share but for 0.1 % of what is shared. Who is new is
-//!    high-demand until it has taken what it was told, or had half a second to: else what it has not
-//!    asked for yet is told to others, who fill their queues with it.
-//! 2. The total limiter's rate is η·B − B_I, not η·B: Data and the Interests of the other direction
-//!    share that link, and with η = 0.99 the paper's rate overloads it as soon as Interests are
-//!    more than 1 % of it. It is half of η·B at least, since Interests leave half to Data that wait
-//!    (14).
-//! 3. total_rate_DS counts each delay-sensitive class at most at its limit δ_c·B': its token bucket
-//!    lets no more through.
-//! 4. r_f is measured from Interest to Interest, smoothed over a few measures where a period has
-//!    less than eight Interests, and zero after four usual gaps without one; r_c is their sum. A count
-//!    over T comes in steps of one Data per T, 86 kb/s, coarser than the
-//!    thresholds of flows below a megabit per second (the authors' code allows them 0.5 Mb/s).
-//! 5. The size of a flow's Data is learned from the Data that come back. The paper does not say how
-//!    routers know it. Until one has come it is what the flow's first Interest declares
-//!    (ExpectedSize), but not less than the usual size: to ask for Data that never come is no way
-//!    past the limiters. What a Data brings more than its Interest was charged the total
-//!    limiter is charged when it comes, and what it brings less it gets back (`ledger.rs`): what leaves too fast
-//!    while metadata are the only Data seen would wait in the next router's queue for seconds. An Interest whose Data
-//!    does not come keeps what it was charged; and where the last 32 Data of a flow had one size, each does.
-//!    A Data without TargetRate is longer where its consumer counts it: the router that gives it one tells a
-//!    rate of the longer Data.
-//! 6. Limiters wake the scheduler when there are tokens; the authors' pacer delays the first Interest on
-//!    an idle link, and can stall. The total bucket lets an Interest go when it has tokens for the largest
-//!    Data, whatever that Interest brings: who waits after a long Data, and not before it, does not send for
-//!    short ones that come while it leaves. It holds half of `burst` more, which makes up for Interests
-//!    that come late, and what comes while the link sends its own largest Data. Buckets begin full.
-//! 7. A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period: a
-//!    flow of less than ten Data a second would otherwise come and go ten times a second. The R_f of
-//!    a class's flows shrinks as soon as a flow joins and sends a second Interest, not at the next
-//!    period.
-//! 8. The discount for a filled virtual queue is the authors' code's; the surviving text has none.
-//!    It counts what a flow has waiting as a part of its virtual queue, one Interest less where its
-//!    class's waiting flows have more on average; or, if that is more, what it has beyond one Interest as
-//!    a part of its equal share of a delay-tolerant class's room among the flows with something
-//!    waiting, or of what its rate serves in a second; and it is that of the moment, not of the last
-//!    period. What comes of a flow while one of its class's largest Data leaves does not count. A flow may fill its class's room
-//!    while the others leave it, and only a punished one is held to its virtual queue: an Interest
-//!    that waits can still be of use, one that is dropped costs its consumer a lifetime. A full class
-//!    still takes Interests of flows that have less than their share waiting. Queues of fast classes
-//!    hold what B_c brings in 20 ms, in the class's largest Data, if that is more than 20 and 200
-//!    Interests: they would overflow within a period.
-//! 9. The WDRR quantum is at least the class's largest Data, so that a turn serves a packet and the
-//!    cost per packet stays O(1).
-//! 10. The consumer's wait follows its rate as it changes, and ends a lifetime after the latest
-//!     feedback, since a rate near zero would never hear of a better one. (13) smooths the rate of
-//!     Data, not of Interests; it is the same while Data have one size.
-//! 11. An Interest that has waited for so long that its Data would come after its lifetime is dropped,
-//!     not sent; class and flow are not charged for it. For the way back two of the shortest recent
-//!     round trips are allowed, waiting at this face included, half the lifetime at most.
-//! 12. A consumer whose Interest times out after a whole lifetime without feedback halves its rate.
-//!     The paper
-//!     never lowers it without feedback; then a flow whose first rate is far above its share fills
-//!     its queue with Interests that all wait for too long, and never hears of it.
-//! 13. Where no class is high-demand, the code promises each class its base rate and all that is
-//!     spare, together more than the link has. Ours promises no more than the others leave.
-//! 14. Interests leave before the Data that wait for the same link, up to half of it: they are small
-//!     and
-//!     scheduled, and one that waits behind Data would leave the other direction idle. The authors'
-//!     code
-//!     has one queue for both.
-//! 15. A flow is judged greedy when it asks for 1.2 times its R_f in λ periods more than not; a period
-//!     does not count in which no Data told it so, or it was on its way down. It is released when it
-//!     has
-//!     kept to its rate for as many; the paper does not say when, and the authors' code never does. The
-//!     mark by which routers upstream learn of it (ServiceClass + 8) is the code's: they see only what
-//!     is let through, and would give a greedy flow an equal share. Ours tells the node's other
-//!     faces too.
-//! 16. Interests are dealt out by turns in the ratio of f_j, as in the authors' code, and not drawn at
-//!     random: at 99 % use bunches would fill queues. 1 % are drawn at random, but go as probes only to
-//!     next hops not heard from for a second: on a slow way they would be more than its part. A
-//!     next hop that nothing is known of counts as the mean of the others. An Interest that is
-//!     repeated, or came back as a Nack, goes to a next hop that it was not sent to, if there is one.
-//! 17. Tables age by what they hold, without a timer: a downstream face is left out after four of its
-//!     usual gaps without an Interest; a next hop that has lost three Interests, with nothing else
-//!     from it
-//!     since, counts as zero until a probe brings Data. The authors' code resets rates after 100 ms of
-//!     silence.
-//! 18. Shared retrieval (ours; `shared_retrieval = false` turns it off and leaves (11) as it stands).
-//!     (11)
-//!     divides Σu among downstream faces as though each asked for other Data, so that two consumers of
-//!     the same Data would get half each. An Interest of face k costs only q_k there: nothing if the
-//!     content store answers it, 1/m if it is one of m that are aggregated. So the rate is
-//!     d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k is believed at once, a
-//!     fall by
-//!     half in each tenth of a second, so that consumers who pass each other do not overload the link.
-//!     Who finds its Data in the content store is told more, the more the older the Data, and falls in
-//!     with the others in four round trips; but not more than Σu and what a class's room takes in two.
-//! 19. A face whose downstream nobody limits, an application of this node for one, counts in (11) with
-//!     Σu, as any that could have more than that.
-//! 20. A Data without TargetRate (MAX_RATE) counts as twice the rate of what comes; with no TargetRate
-//!     for a lifetime, timeouts halve it.
-//! 21. As in the authors' code, no Nack tells of a dropped Interest: what is dropped was too much, and
-//!     would come back into the same full queue. One that is repeated within 100 ms of when it was sent on
-//!     is absorbed.
-//!     Delay-sensitive classes have a bounded room too.
-//! 22. The weight and limit of a flow (`flow_weights`, `flow_limits`) go by the name of the Interest
-//!     that
-//!     began it.
-//! 23. On a shared medium the rate that a face may count on follows what it uses, so that δ_c of it
-//!     would keep a delay-sensitive class at what it has. There a class's limit is δ_c of what the face
-//!     could have if it asked for all, but no more than B' less what more urgent classes use.
-//! 24. Only with `urgent_data`: Data of delay-sensitive classes leave before other Data, up to Σδ of the link
-//!     (`outgoing.rs`). The paper has one queue for all Data, which stays short while every router is always on time; on hosts
-//!     that are not, what waits there is gone only at the rate (1 − η)·B.
+//! 1. **Equations (4) to (9) are reconstructed from the authors' published code.** The page with them is missing from
+//!    every available copy. One threshold γ serves flows and classes; the code has three. The threshold for idle
+//!    classes, 0.05, is the code's. Spare capacity is divided until all of it is taken: a flow or class that does not
+//!    take its offer for half a second is limited elsewhere, and the rest goes to others. To detect this also for one
+//!    that takes γ of its share or more, more is offered than available while parts of shares are unused. The rates
+//!    then reach the weighted max-min share, except for 0.1 % of what is shared. A new flow or class is high-demand
+//!    until it has taken what it was told, or had half a second for it. Otherwise others would be told the part for
+//!    which it has not asked yet, and would fill their queues with it.
+//! 2. **The total limiter's rate is η·B − B_I, not η·B.** Data share the link with the Interests of the other
+//!    direction. With η = 0.99 the paper's rate overloads it as soon as Interests are more than 1 % of it. The rate is
+//!    at least half of η·B, because Interests leave half of the link to waiting Data (14).
+//! 3. **total_rate_DS counts each delay-sensitive class with at most its limit δ_c·B'.** The class's token bucket lets
+//!    no more through.
+//! 4. **r_f is measured from Interest to Interest, and r_c is the sum of the r_f.** r_f is smoothed over a few
+//!    measurements if a period has less than eight Interests, and zero after four usual gaps without one. A count over
+//!    T has steps of one Data per T, 86 kb/s: coarser than the thresholds of flows below 1 Mb/s (the authors' code
+//!    allows them 0.5 Mb/s).
+//! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
+//!    it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
+//!    usual size: a flow that asks for Data that never come cannot pass the limiters. If a Data is larger than the
+//!    charge of its Interest, the total limiter is charged the difference when it comes. If it is smaller, the limiter
+//!    gets the difference back (`ledger.rs`). Without this, Interests leave too fast while metadata are the only Data
+//!    seen, and the surplus waits in the next router's queue for seconds. An Interest keeps its charge if its Data does
+//!    not come, or if the flow's last 32 Data had one size. TargetRate makes a Data longer, and its consumer counts the
+//!    longer Data. So the router that adds TargetRate writes a rate of the longer Data.
+//! 6. **Limiters wake the scheduler when there are tokens.** The authors' pacer delays the first Interest on an idle
+//!    link, and can stall. The total bucket lets an Interest leave when it has tokens for the largest Data, whatever
+//!    the size of this Interest's Data. So the wait comes after a long Data, not before it, and no Interest asks for a
+//!    short Data that would come while the long one is being sent. The bucket is deeper by half of `burst`, for
+//!    Interests that come late, and by the tokens that come while the link sends its own largest Data. Buckets begin
+//!    full.
+//! 7. **A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period.** Otherwise a flow
+//!    of less than ten Data a second would come and go ten times a second. The R_f of a class's flows decreases as soon
+//!    as a flow joins and sends a second Interest, not at the next period.
+//! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The surviving text has none. Its
+//!    argument is the larger of two ratios. The first is the flow's waiting Interests to the size of its virtual queue;
+//!    one Interest less counts if the class's waiting flows have more on average. The second is the waiting Interests
+//!    beyond the first to the smaller of two numbers: the flow's equal share of a delay-tolerant class's room among the
+//!    waiting flows, and what its rate serves in a second. The ratios are those of the moment, not of the last period.
+//!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill its class's
+//!    room while the others leave it free, and only a punished flow is limited to its virtual queue: a waiting Interest
+//!    can still be useful, but a dropped one costs its consumer a lifetime. A full class still accepts Interests of
+//!    flows that have less than their share waiting. Queues of fast classes hold what B_c brings in 20 ms, in the
+//!    class's largest Data, if that is more than 20 and 200 Interests. Otherwise they would overflow within a period.
+//! 9. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
+//!    stays O(1).
+//! 10. **The consumer's wait follows its rate as it changes, and ends a lifetime after the latest feedback.** A
+//!     consumer with a rate near zero would otherwise never hear of a better one. (13) smooths the rate of Data, not of
+//!     Interests; the two are the same while Data have one size.
+//! 11. **An Interest is dropped, not sent, if it waited so long that its Data would come after its lifetime.** Class
+//!     and flow are not charged for it. The way back is estimated as two of the shortest recent round trips, waiting at
+//!     this face included, and at most half the lifetime.
+//! 12. **A consumer halves its rate if its Interest times out after a whole lifetime without feedback.** The paper
+//!     never lowers the rate without feedback. Then a flow whose first rate is far above its share fills its queue with
+//!     Interests that all wait too long, and never gets feedback.
+//! 13. **If no class is high-demand, a class is promised no more than the others leave.** The code promises each class
+//!     its base rate and all the spare capacity, together more than the link has.
+//! 14. **Interests leave before the Data that wait for the same link, up to half of it.** They are small and scheduled.
+//!     An Interest that waits behind Data would leave the other direction idle. The authors' code has one queue for
+//!     both.
+//! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f outnumber the others by
+//!     λ.** Such a period does not count if no Data told the flow its rate, or if its demand was falling. The flow is
+//!     released when it has kept to its rate for as many periods. The paper does not say when, and the authors' code
+//!     never releases it. The mark that tells routers upstream (ServiceClass + 8) is the code's: they see only the
+//!     Interests that are let through, and would give a greedy flow an equal share. Our mark also tells the node's
+//!     other faces.
+//! 16. **Interests take next hops by turns in the ratio of f_j, as in the authors' code, not at random.** At 99 %
+//!     utilisation bunches would fill queues. 1 % are drawn at random, but go as probes only to next hops from which
+//!     nothing came for a second: a slow next hop would get more than its part. A next hop of unknown rate counts as
+//!     the mean of the others. An Interest that is retransmitted, or came back as a Nack, goes to a next hop that was
+//!     not tried, if there is one.
+//! 17. **Tables age without a timer.** A downstream face is ignored after four of its usual gaps without an Interest. A
+//!     next hop that lost three Interests, and from which nothing came since, counts as zero until a probe brings Data.
+//!     The authors' code resets rates after 100 ms of silence.
+//! 18. **Shared retrieval is our addition; `shared_retrieval = false` restores (11).** (11) divides Σu among downstream
+//!     faces as if each asked for different Data, so two consumers of the same Data would get half each. An Interest of
+//!     face k costs only q_k upstream: nothing if the content store answers it, 1/m if it is one of m that are
+//!     aggregated. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k counts at once,
+//!     a fall by half in each tenth of a second. So consumers that pass each other do not overload the link. A consumer
+//!     that finds its Data in the content store is told more, the older the Data, and catches up with the others in
+//!     four round trips. But it is told at most Σu plus what fills a class's room in two round trips.
+//! 19. **A downstream face that nobody limits, such as an application of this node, counts in (11) with Σu.** So does
+//!     any face that could have more than that.
+//! 20. **A Data without TargetRate (MAX_RATE) counts as twice the rate of arriving Data.** After a lifetime without
+//!     TargetRate, timeouts halve the rate.
+//! 21. **No Nack reports a dropped Interest, as in the authors' code.** A dropped Interest was too much, and would come
+//!     back into the same full queue. A retransmission is absorbed within 100 ms of the time when the Interest was
+//!     forwarded. Delay-sensitive classes have a bounded room too.
+//! 22. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
+//! 23. **On a shared medium a class's limit is δ_c of the rate that the face could have if it asked for all.** The rate
+//!     on which a face may count follows its use, so δ_c of it would keep a delay-sensitive class at its present rate.
+//!     The limit is at most B' less what more urgent classes use.
+//! 24. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link
+//!     (`outgoing.rs`).** The paper has one queue for all Data. It stays short while every router is always on time. On
+//!     hosts that are not, waiting Data leave only at the rate (1 − η)·B.
 //!
 //! # Valid where
-//! A flow's fair share should be two Interests a second or more: with less, Interests wait
-//! for too long to be of use, and its Data come by chance.
+//! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
+//! the flow's Data come at random.
 
 mod af;
 mod cds;
@@ -222,7 +205,7 @@ const PARAMETERS: &[Parameter] = &[
         "flow_prefix",
         (0, 127),
         "0",
-        "components of the prefix that tells flows apart, a name's last not counted; 0: the FIB entry's prefix",
+        "a flow is the names with the same first components, this many; the last component never counts; 0: the FIB entry's prefix",
         "paper: section IV-B, the prefix",
     ),
     Parameter::number(
@@ -237,7 +220,7 @@ const PARAMETERS: &[Parameter] = &[
         kind: ParameterKind::Rate(Rate::from_bps(1000), MAX_RATE),
         default: "1 Tb/s",
         meaning: "rate of the token bucket of each flow of a prefix",
-        from: "assumed: none; paper: section IV-C 3, if operators want it",
+        from: "assumed: no limit; paper: section IV-C 3, optional",
     },
     Parameter::integer(
         "bucket",
@@ -258,89 +241,83 @@ const PARAMETERS: &[Parameter] = &[
         "virtual_queue",
         (1, 1 << 20),
         "20",
-        "Interests that a flow may have waiting",
+        "Interests of a flow that may wait",
         "files: queues.cpp, setVqSize",
     ),
     Parameter::integer(
         "class_queue",
         (1, 1 << 24),
         "200",
-        "Interests that a delay-tolerant class may have waiting before flows with more than an equal part are refused",
+        "Interests of a delay-tolerant class that may wait; beyond it, flows with more than an equal part are refused",
         "files: queues.cpp",
     ),
     Parameter::number(
         "gamma",
         (0.01, 0.999),
         "0.95",
-        "γ, share of its base rate from which a flow is high-demand",
+        "γ: a flow is high-demand if it asks for this part of its base rate or more",
         "paper: section V-A",
     ),
     Parameter::integer(
         "lambda",
         (1, 1 << 20),
         "10",
-        "λ, periods over its rate after which a flow is judged greedy",
+        "λ: after this many periods above its rate a flow is greedy",
         "paper: section V-A",
     ),
     Parameter::number(
         "greedy_ratio",
         (1.0, 1000.0),
         "1.2",
-        "how far above its rate a flow must ask to be over it",
+        "a flow is above its rate if it asks for more than this multiple of it",
         "files: queues.cpp",
     ),
-    Parameter::number(
-        "phi",
-        (0.1, 1.0),
-        "0.5",
-        "φ, discount of a greedy flow's weight",
-        "paper: section V-C",
-    ),
+    Parameter::number("phi", (0.1, 1.0), "0.5", "φ, factor of a greedy flow's weight", "paper: section V-C"),
     Parameter::number(
         "probing",
         (0.0, 1.0),
         "0.01",
-        "part of the Interests that take a next hop at random, to probe it",
+        "part of the Interests that take a random next hop, as probes",
         "paper: section IV-E",
     ),
     Parameter::switch(
         "shared_retrieval",
         "true",
-        "whether (11) counts that Data for several consumers, or from a cache, load the link upstream once, or not at all",
+        "whether (11) counts Data for several consumers once upstream, and Data from a cache not at all",
         "assumed: the paper's scenario 4 needs it",
     ),
     Parameter::switch(
         "urgent_data",
         "false",
-        "whether Data of delay-sensitive classes leave before other Data: for hosts that are not always on time",
+        "whether Data of delay-sensitive classes leave before other Data; for hosts that are not always on time",
         "assumed: the paper has one queue for all Data",
     ),
     Parameter::number(
         "beta",
         (0.0, 0.9999),
         "0.8",
-        "β, smooth factor of the consumer's rate",
+        "β, smoothing factor of the consumer's rate",
         "paper: section V-A",
     ),
     Parameter {
         key: "initial_rate",
         kind: ParameterKind::Rate(Rate::ZERO, MAX_RATE),
         default: "100 kb/s",
-        meaning: "rate of Data that a consumer asks for before it has feedback; 0 for a single Interest",
+        meaning: "rate of Data that a consumer asks for before it has feedback; 0: a single Interest",
         from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
     },
     Parameter::integer(
         "data_size",
         (1, 8800),
         "1125",
-        "size of Data before any was seen or declared, bytes",
+        "size of Data until one was seen or declared, bytes",
         "files: queues.cpp, 9000 bits",
     ),
     Parameter {
         key: "unknown_capacity",
         kind: ParameterKind::Rate(Rate::from_bps(1), MAX_RATE),
         default: "100 Mb/s",
-        meaning: "capacity of a face without a given rate",
+        meaning: "capacity of a face whose rate is not given",
         from: "files: the authors' NFD, default bandwidth",
     },
 ];

@@ -1,10 +1,10 @@
-//! Data and Nacks on their way out. They are not scheduled, since their Interests were; so none waits long, while
-//! Interests leave when they should.
+//! Data and Nacks on their way out. They are not scheduled, because their Interests were. So none waits long, if
+//! Interests leave on time.
 //!
-//! A router that stands still for a moment lets many of them go at once, and so do several neighbours by chance.
-//! Then their Data wait here, and the part 1 − η that is left of the link takes a hundred times as long to be rid of
-//! them. So Data of delay-sensitive classes go before others: as much of them as their Interests' limits let in, that
-//! nobody gets more by what it calls its Interests.
+//! A router that pauses for a moment then sends many of them at once, and so do several neighbours at random. Their
+//! Data wait here, and the part 1 − η that is left of the link drains them a hundred times more slowly. So Data of
+//! delay-sensitive classes leave before others, but only as many as the limits of their Interests allow. Otherwise a
+//! flow could gain by the class of its Interests alone.
 
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::seam::DropTail;

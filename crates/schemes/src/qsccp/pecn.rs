@@ -1,13 +1,13 @@
-//! PECN's flow rate computation (section IV-D 1): how the capacity that Data may use is divided
-//! between classes and flows, once per period T at each face.
+//! PECN's flow rate computation (section IV-D 1): divides the capacity for Data between classes and flows, once per
+//! period T at each face.
 //!
-//! Equations (1) to (3) are the paper's. The page that bears (4) to (9) is missing from every copy
-//! that could be had; they are reconstructed from the authors' published code, the numbers being
-//! our assignment. All rates are bit/s of returned Data.
+//! Equations (1) to (3) are the paper's. The page with (4) to (9) is missing from every available copy. We
+//! reconstructed them from the authors' published code, and assigned the numbers ourselves. All rates are bit/s of
+//! returned Data.
 //!
-//! What is measured over T comes in steps of one Data per T, coarser than most thresholds: a paced
-//! flow whose share is five Data per period would be seen at four, five or six. So r_f is measured
-//! between Interests ([`RateMeasure`]), and r_c is the sum of the r_f of a class.
+//! A count over T has steps of one Data per T, coarser than most thresholds: a paced flow with a share of five Data per
+//! period would be counted with four, five or six. So r_f is measured between Interests ([`RateMeasure`]), and r_c is
+//! the sum of the r_f of a class.
 
 use weir_core::units::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! What an operator says of single flows: weights and limits by name prefix.
+//! The operator's settings for single flows: weights and limits by name prefix.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! QSCCP's header fields (section IV-D); classes and sizes go in the common ones.
+//! QSCCP's header fields (section IV-D). Classes and sizes are in the common fields.
 
 use weir_packet::Signal;
 

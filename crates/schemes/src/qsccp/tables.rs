@@ -1,14 +1,13 @@
-//! PECN's tables of a node, DRT and TRT, and what is computed from them: equations (10) to (12)
-//! (sections IV-D 2 and IV-E).
+//! PECN's tables of a node, DRT and TRT, and equations (10) to (12), which use them (sections IV-D 2 and IV-E).
 //!
 //! ```text
 //!   consumers        DRT                  TRT        producers
 //!   --- face i --> d_i, q_i  [ node ]  u_j, f_j --> face j ---
 //! ```
 //!
-//! A flow has a row in both: for each face that its Interests come from the rate d_i that is to be
-//! had downstream, for each next hop the rate u_j that is to be had upstream. Nothing ages by a
-//! timer: what is silent is left out when it is looked at.
+//! A flow has a row in both. The DRT has the rate d_i that is available downstream, for each face from which its
+//! Interests come. The TRT has the rate u_j that is available upstream, for each next hop. There is no timer: silent
+//! entries are skipped when the tables are read.
 
 use smallvec::SmallVec;
 use weir_core::ids::FaceId;

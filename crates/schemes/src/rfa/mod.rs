@@ -1,13 +1,13 @@
-//! RFA, the request forwarding algorithm of OMCC-RF: Interests go where fewest are pending. HbHCM forwards by it too.
+//! RFA, the request forwarding algorithm of OMCC-RF: next hops with fewer pending Interests get more Interests. HbHCM
+//! uses it too.
 //!
 //! For each prefix p and next hop j: PI, the pending Interests of p that were sent to j, and
 //!
 //! > avgPI ← 0.9·avgPI + 0.1·PI at each change of PI; weight = 1/max(1, avgPI)
 //!
-//! PI says something only if each Interest that is counted is taken off once: with its Data, by whatever next hop
-//! it comes; with the Nack of that next hop; or with the end of its PIT entry. Faces that are removed and
-//! prefixes that are forgotten end in the last two. What an entry is counted at is in the entry itself
-//! ([`Counted`]), so nothing has to be guessed.
+//! PI is right only if each counted Interest is removed exactly once: with its Data, from any next hop; with the Nack of
+//! its next hop; or with the end of its PIT entry. The last two also cover removed faces and forgotten prefixes. Each
+//! entry stores the next hops at which it is counted ([`Counted`]).
 
 use smallvec::SmallVec;
 use weir_core::ids::{FaceId, PrefixId};
@@ -33,9 +33,9 @@ pub(crate) const GAIN: Parameter = Parameter::number(
 pub(crate) const UNANSWERED_STAYS: Parameter = Parameter::switch(
     "unanswered_stays",
     "false",
-    "whether an Interest that was sent more than once, and answered, stays in PI for ever but for one sending at the next hop \
-     of its Data",
-    "files: OMCCRFStrategy.cpp, where it is so: a fault",
+    "whether only one transmission of an answered Interest, at the next hop of its Data, is removed from PI, so that the \
+     others stay counted for ever",
+    "files: a fault of OMCCRFStrategy.cpp",
 );
 
 /// An Interest that is counted at more next hops of its prefix than this is not counted at the others.

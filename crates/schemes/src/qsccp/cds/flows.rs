@@ -1,4 +1,4 @@
-//! The state of flows and classes at a face: what comes of Interests and Data that pass, and how long it is kept.
+//! The state of flows and classes at a face: how passing Interests and Data change it, and how long it is kept.
 
 use weir_core::ids::PitId;
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList};

@@ -1,5 +1,4 @@
-//! CDS, class-based differentiated scheduling (section IV-C), and the rate estimation of PECN that
-//! lives beside it: what stands in front of each link.
+//! CDS, class-based differentiated scheduling (section IV-C), in front of each link, with the rate estimation of PECN.
 //!
 //! ```text
 //!  Interests                 bottom: WDRR       middle              top           total TBRL
@@ -13,14 +12,13 @@
 //!  Data ------------------------------------- drop-tail, C_DS first ------------------------> link
 //! ```
 //!
-//! A flow with a limit of its own has a TBRL before its class's ring, and stays out of it while it lacks
-//! tokens.
+//! A flow with its own limit has a TBRL before its class's ring. It is out of the ring while it has no tokens.
 //!
-//! An Interest is accounted at the size of the Data that it brings back, since it is the Data that
-//! loads the link, in the other direction. O(1) per packet: a class keeps its backlogged flows in a
-//! ring, a flow's queue is a list through the packets themselves, and flows are found by index.
+//! An Interest counts with the size of the Data that it will bring, because the Data load the link, in the other
+//! direction. Each packet costs O(1): a class keeps its backlogged flows in a ring, a flow's queue is a list through
+//! the packets themselves, and flows are found by index.
 //!
-//! `schedule.rs` is the scheduler, `flows.rs` what is known of flows and classes, `period.rs` the calculation every T.
+//! `schedule.rs` has the scheduler, `flows.rs` the state of flows and classes, `period.rs` the computation every T.
 
 mod flows;
 mod period;

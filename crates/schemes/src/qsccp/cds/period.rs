@@ -1,4 +1,4 @@
-//! The calculation at the end of each period, and when a rate changes: equations (1) to (9), with what was measured.
+//! The computation at the end of each period, and when a rate changes: equations (1) to (9) with the measured values.
 
 use weir_core::units::{Rate, Span, Time};
 

@@ -1,7 +1,7 @@
-//! The scheduler: which Interest leaves next, and which there is no room for.
+//! The scheduler: chooses the Interest that leaves next, and refuses Interests without room.
 //!
-//! Bottom level, WDRR between the flows of a class; middle level, WFQ between the delay-tolerant classes; top level,
-//! strict priority; and before each level's result may leave, its token bucket.
+//! The bottom level is WDRR between the flows of a class, the middle level WFQ between the delay-tolerant classes, the
+//! top level strict priority. The result of each level passes a token bucket before it leaves.
 
 use core::cmp::Reverse;
 
