@@ -2,7 +2,7 @@
 
 use weir_core::units::Span;
 use weir_measure::to_json;
-use weir_optimum::{Bottleneck, Held, Objective, Optimum, Options, Theory};
+use weir_optimum::{Bottleneck, Copies, Held, Objective, Optimum, Options, Theory};
 use weir_results::{
     BestFlowRow, BestLinkRow, BottleneckRow, GainRow, HeldRow, OptimumCompletionRow, OptimumDocument,
     OptimumWindowRow, ShareRow, terminal_width,
@@ -63,7 +63,7 @@ fn own_windows(scenario: &Scenario) -> Vec<(Span, Span)> {
 }
 
 fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Result<OptimumDocument, Failure> {
-    let options = Options { objective: args.objective, utilisation: args.utilisation };
+    let options = Options { objective: args.objective, utilisation: args.utilisation, ..Options::default() };
     let policy = policy::of(scenario)?;
     let theory = Theory::new(scenario, &policy, &options)?;
     let mut notes = Vec::new();
@@ -86,11 +86,15 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
         }
         _ => None,
     };
+    let apart = Options { copies: Copies::Apart, ..options };
+    let apart = theory.may_share().then(|| Theory::new(scenario, &policy, &apart)).transpose()?;
+    let unshared = apart.as_ref().map(|theory| theory.windows(windows)).transpose()?;
     let mut rows = Vec::new();
     for (at, optimum) in theory.windows(windows)?.iter().enumerate() {
         let bottlenecks = theory.bottlenecks(optimum, with_gains)?;
-        let beside = max_min.as_ref().and_then(|optima| optima.get(at));
-        rows.push(window_row(scenario, optimum, beside, &bottlenecks));
+        let of = |optima: &Option<Vec<Optimum>>| optima.as_ref().and_then(|optima| optima.get(at).cloned());
+        let beside = Beside { max_min: of(&max_min), unshared: of(&unshared) };
+        rows.push(window_row(scenario, optimum, &beside, &bottlenecks));
     }
     Ok(OptimumDocument {
         scenario: scenario.name.clone(),
@@ -99,15 +103,22 @@ fn document(scenario: &Scenario, args: &Args, windows: &[(Span, Span)]) -> Resul
         objective: args.objective.to_string(),
         utilisation: theory.utilisation(),
         windows: rows,
-        completions: completion_rows(scenario, &theory)?,
+        completions: completion_rows(scenario, &theory, apart.as_ref())?,
         notes,
     })
+}
+
+/// Other optima of the same window.
+struct Beside {
+    max_min: Option<Optimum>,
+    /// Where each consumer's Data are carried by themselves.
+    unshared: Option<Optimum>,
 }
 
 fn window_row(
     scenario: &Scenario,
     optimum: &Optimum,
-    max_min: Option<&Optimum>,
+    beside: &Beside,
     bottlenecks: &[Bottleneck],
 ) -> OptimumWindowRow {
     let ends = |link: DirectedLink| {
@@ -120,14 +131,17 @@ fn window_row(
     };
     let flow = |(at, flow): (usize, &weir_scenario::Flow)| {
         let best = &optimum.flows[at];
+        let unshared = beside.unshared.as_ref().map(|unshared| &unshared.flows[at]);
         BestFlowRow {
             consumer: scenario.nodes[flow.consumer.index()].name.clone(),
             prefix: flow.prefix.clone(),
             class: flow.class.name().to_owned(),
             rate_bps: best.rate_bps,
             goodput_bps: best.goodput_bps,
-            max_min_bps: max_min.map(|max_min| max_min.flows[at].rate_bps),
+            max_min_bps: beside.max_min.as_ref().map(|max_min| max_min.flows[at].rate_bps),
             alone_bps: best.alone_bps,
+            unshared_bps: unshared.map(|flow| flow.rate_bps),
+            unshared_goodput_bps: unshared.map(|flow| flow.goodput_bps),
             held: best.held.iter().map(|&(held, part)| HeldRow { by: name(held), part }).collect(),
         }
     };
@@ -170,16 +184,23 @@ fn window_row(
 }
 
 /// A row for each flow that has an amount.
-fn completion_rows(scenario: &Scenario, theory: &Theory<'_>) -> Result<Vec<OptimumCompletionRow>, Failure> {
+fn completion_rows(
+    scenario: &Scenario,
+    theory: &Theory<'_>,
+    apart: Option<&Theory<'_>>,
+) -> Result<Vec<OptimumCompletionRow>, Failure> {
     if scenario.flows.iter().all(|flow| flow.amount.is_none()) {
         return Ok(Vec::new());
     }
-    let flows = scenario.flows.iter().zip(theory.completions()?);
-    let row = |(flow, completion): (&weir_scenario::Flow, Option<Span>)| OptimumCompletionRow {
-        consumer: scenario.nodes[flow.consumer.index()].name.clone(),
-        prefix: flow.prefix.clone(),
-        class: flow.class.name().to_owned(),
-        completion_s: completion.map(Span::as_secs_f64),
-    };
-    Ok(flows.filter(|(flow, _)| flow.amount.is_some()).map(row).collect())
+    let unshared = apart.map(Theory::completions).transpose()?;
+    let flows = scenario.flows.iter().zip(theory.completions()?).enumerate();
+    let row =
+        |(at, (flow, completion)): (usize, (&weir_scenario::Flow, Option<Span>))| OptimumCompletionRow {
+            consumer: scenario.nodes[flow.consumer.index()].name.clone(),
+            prefix: flow.prefix.clone(),
+            class: flow.class.name().to_owned(),
+            completion_s: completion.map(Span::as_secs_f64),
+            unshared_s: unshared.as_ref().and_then(|times| times[at]).map(Span::as_secs_f64),
+        };
+    Ok(flows.filter(|(_, (flow, _))| flow.amount.is_some()).map(row).collect())
 }

@@ -22,7 +22,8 @@
 //!   more than its share.
 //! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or
 //!   several: a link carries one copy, as much as the one that takes most takes. It is the best that could
-//!   be; out of step, only caches keep it from being more.
+//!   be; out of step, only caches keep it from being more. With [`Copies::Apart`] nothing is shared: each
+//!   consumer counts as one that fetches names of its own.
 //! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of it.
 //! - Not modelled: round trips, queues, random loss (but on a medium, where frames are sent again), and caches that serve one consumer what another has
 //!   fetched before.
@@ -56,6 +57,8 @@ mod solve;
 mod theory;
 mod timeline;
 
-pub use optimum::{Bottleneck, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share};
+pub use optimum::{
+    Bottleneck, Copies, FlowOptimum, Held, LinkOptimum, Optimum, OptimumError, Options, Share,
+};
 pub use solve::Objective;
 pub use theory::{Theory, steady};

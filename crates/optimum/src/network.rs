@@ -12,6 +12,8 @@ use weir_medium::{Saturation, phy};
 use weir_packet::{Name, PitToken, ServiceClass, Signal};
 use weir_scenario::{DirectedLink, Event, Flow, MediumId, Scenario, SourceRate};
 
+use crate::optimum::Copies;
+
 /// One direction of a link: its place in [`Network::channels`].
 pub(crate) type Channel = usize;
 
@@ -75,6 +77,24 @@ impl Stream {
     /// The arcs that end at a node.
     pub fn arcs_into(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.into[self.first_into[node]..self.first_into[node + 1]].iter().copied()
+    }
+
+    /// Whether the routes of two of its consumers have an arc in common.
+    pub fn may_share(&self) -> bool {
+        // Of each node the consumer whose Interests may come to it; several of them where there is no one.
+        let mut from: Vec<Option<Option<usize>>> = vec![None; self.nodes.len()];
+        let merge = |known: Option<Option<usize>>, other: Option<usize>| match known {
+            Some(known) if known != other => Some(None),
+            _ => Some(other),
+        };
+        for (flow, node) in &self.consumers {
+            from[*node] = merge(from[*node], Some(*flow));
+        }
+        self.arcs.iter().any(|arc| {
+            let Some(of) = from[arc.from] else { return false };
+            from[arc.to] = merge(from[arc.to], of);
+            of.is_none()
+        })
     }
 
     /// Makes the lists of arcs by node, from the arcs; these are ordered by where they begin.
@@ -143,16 +163,17 @@ impl Conditions {
 }
 
 impl Network {
-    pub fn new(scenario: &Scenario, policy: &SharingPolicy) -> Network {
+    pub fn new(scenario: &Scenario, policy: &SharingPolicy, copies: Copies) -> Network {
         let routes = Routes::new(scenario);
         let channel = |link| [0, 1].map(|direction| DirectedLink { link, direction });
         let links = (0..scenario.links.len()).map(weir_scenario::LinkId);
         let mut streams: Vec<Stream> = Vec::new();
-        let mut known: BTreeMap<(&str, ServiceClass), usize> = BTreeMap::new();
+        let mut known: BTreeMap<(&str, ServiceClass, usize), usize> = BTreeMap::new();
         let mut members: Vec<Vec<usize>> = Vec::new();
         let mut stream_of = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let stream = *known.entry((&flow.prefix, flow.class)).or_insert(members.len());
+            let own = if copies == Copies::Apart { index } else { 0 };
+            let stream = *known.entry((&flow.prefix, flow.class, own)).or_insert(members.len());
             if stream == members.len() {
                 members.push(Vec::new());
             }

@@ -8,6 +8,17 @@ use weir_scenario::{DirectedLink, FlowId, ScenarioError};
 
 use crate::solve::Objective;
 
+/// Whether consumers that fetch the same names share a Data on the links that their routes have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Copies {
+    /// Consumers of a prefix and class keep in step: a link carries one copy for all of them.
+    #[default]
+    Shared,
+    /// A link carries a copy for each consumer, and is divided as if each fetched a prefix of its own: no Interest
+    /// is aggregated, no content store answers.
+    Apart,
+}
+
 /// What to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
@@ -15,6 +26,8 @@ pub struct Options {
     pub objective: Objective,
     /// η, the part of a link's rate that may be used, above 0 to 1. `None`: the policy's, or else 1.
     pub utilisation: Option<f64>,
+    /// Whether consumers of the same names share copies.
+    pub copies: Copies,
 }
 
 /// Why there is no optimum.

@@ -62,9 +62,15 @@ impl<'s> Theory<'s> {
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             return Err(OptimumError::Utilisation(utilisation));
         }
-        let network = Network::new(scenario, &policy);
+        let network = Network::new(scenario, &policy, options.copies);
         refuse_unsupported(scenario, &network).map_err(OptimumError::Scenario)?;
         Ok(Theory { scenario, network, policy, objective: options.objective, utilisation })
+    }
+
+    /// Whether consumers of the same names have links in common: else [`Copies`](crate::Copies) make no difference.
+    /// Only of a theory in which copies are shared.
+    pub fn may_share(&self) -> bool {
+        self.network.streams.iter().any(Stream::may_share)
     }
 
     /// η.

@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates};
+use common::{apart, assert_near, built_in, flow, interest_ratio, mbps, network, optimum, policy, rates};
 use weir_core::seam::SharingPolicy;
 use weir_core::{Bytes, Rate, Span};
 use weir_medium::{Saturation, phy};
-use weir_optimum::{Held, Objective, Options, Theory, steady};
+use weir_optimum::{Copies, Held, Objective, Options, Theory, steady};
 use weir_scenario::{FlowId, NodeId, Scenario};
 
 const LINK_FAIR: Objective = Objective::LinkFair;
@@ -96,6 +96,59 @@ fn consumers_of_one_prefix_share_each_copy() {
     }
     let found = optimum(&scenario, LINK_FAIR, 0, 10);
     assert_near(&[found.links[5].data_bps], &[10e6], 1e-9);
+}
+
+#[test]
+fn where_no_copy_is_shared_each_consumer_has_its_own_part_of_a_link() {
+    // A and B fetch /a and C fetches /b by the same 12 Mb/s: halves if A and B share, else thirds.
+    let flows = |more: &str| {
+        flow("A", "P", "/a", "BE", more)
+            + &flow("B", "P", "/a", "BE", more)
+            + &flow("C", "P", "/b", "BE", more)
+    };
+    let links = |b: &'static str| ["A-R 20", b, "C-R 20", "R-P 12"];
+    let scenario = network(&links("B-R 20"), &flows(""));
+    let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
+    assert!(theory.may_share());
+    for objective in [LINK_FAIR, Objective::MaxMin, Objective::Proportional] {
+        assert_near(&mbps(&apart(&scenario, objective, 0, 10)), &[4.0; 3], 10.0 * SOLVER);
+    }
+    assert_near(&rates(&scenario, LINK_FAIR), &[6.0; 3], 1e-9);
+    let found = apart(&scenario, LINK_FAIR, 0, 10);
+    let link = scenario.link_between(scenario.node("P").unwrap(), scenario.node("R").unwrap()).unwrap();
+    let data = found.links.iter().find(|known| known.link == link).unwrap().data_bps;
+    assert_near(&[data / 1e6], &[12.0], 1e-9);
+    // What B's own link of 2 Mb/s leaves goes to the others, but to nobody if A fetches B's Data too.
+    let scenario = network(&links("B-R 2"), &flows(""));
+    assert_near(&rates(&scenario, LINK_FAIR), &[6.0, 2.0, 6.0], 1e-9);
+    assert_near(&mbps(&apart(&scenario, LINK_FAIR, 0, 10)), &[5.0, 2.0, 5.0], 1e-9);
+    // Downloads of the same length take as much longer.
+    let scenario = network(&links("B-R 20"), &flows("amount = 1000"));
+    let times = |copies| {
+        let options = Options { copies, ..Options::default() };
+        let theory = Theory::new(&scenario, &policy(&scenario), &options).unwrap();
+        let times = theory.completions().unwrap();
+        times.into_iter().map(|time| time.unwrap().as_secs_f64()).collect::<Vec<_>>()
+    };
+    let shared = times(Copies::Shared);
+    assert_near(&times(Copies::Apart), &shared.iter().map(|time| 1.5 * time).collect::<Vec<_>>(), 1e-6);
+}
+
+#[test]
+fn where_consumers_have_nothing_to_share_both_bounds_are_equal() {
+    let flows =
+        flow("A", "P", "/a", "BE", "") + &flow("B", "P", "/a", "BE", "") + &flow("B", "P", "/b", "BE", "");
+    // Their links are their own, or the common one is wide enough for both.
+    for (links, may_share) in [(&["A-P 6", "B-P 4"][..], false), (&["A-R 6", "B-R 4", "R-P 20"], true)] {
+        let scenario = network(links, &flows);
+        let theory = Theory::new(&scenario, &policy(&scenario), &Options::default()).unwrap();
+        assert_eq!(theory.may_share(), may_share);
+        for objective in [LINK_FAIR, Objective::MaxMin] {
+            let shared = optimum(&scenario, objective, 0, 10);
+            assert_near(&mbps(&shared), &[6.0, 2.0, 2.0], SOLVER);
+            assert_near(&mbps(&apart(&scenario, objective, 0, 10)), &mbps(&shared), SOLVER);
+        }
+    }
 }
 
 #[test]

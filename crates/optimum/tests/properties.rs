@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{flow, network, optimum};
+use common::{apart, flow, network, optimum};
 use proptest::prelude::*;
 use weir_core::Span;
 use weir_optimum::{Held, Objective, Optimum, Options, steady};
@@ -281,6 +281,12 @@ fn consumers_of_the_same_names_are_served_within_what_links_carry() {
         let scenario = common::built_in(name, &["flow.*.amount=100000000"]);
         let all = Objective::ALL.map(|(objective, _)| optimum(&scenario, objective, 0, 10));
         let [_, max_min, proportional, max_flow] = &all;
+        // What links carry for each consumer by itself they carry for all that share it.
+        let [flow_apart, min_apart] =
+            [Objective::MaxFlow, Objective::MaxMin].map(|objective| apart(&scenario, objective, 0, 10));
+        is_feasible(&flow_apart).unwrap();
+        assert!(total(max_flow) >= total(&flow_apart) * (1.0 - 1e-3), "{name}");
+        assert!(least(max_min) >= least(&min_apart) * (1.0 - 5e-3), "{name}");
         for other in &all {
             is_feasible(other).unwrap();
             let slack = 1.0 - 2.0 * tolerance(other) - tolerance(max_flow);

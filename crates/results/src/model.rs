@@ -493,6 +493,11 @@ pub struct BestFlowRow {
     pub max_min_bps: Option<f64>,
     /// Its rate if it were the only flow: the maximum flow over its routes, all bits.
     pub alone_bps: f64,
+    /// Its rate if no consumers shared Data, all bits; `None` where no two of a prefix have a link in common, so that
+    /// it is the same.
+    pub unshared_bps: Option<f64>,
+    /// The content of `unshared_bps`.
+    pub unshared_goodput_bps: Option<f64>,
     /// Its bottlenecks, longest first.
     pub held: Vec<HeldRow>,
 }
@@ -569,4 +574,6 @@ pub struct OptimumCompletionRow {
     pub class: String,
     /// Time after its own start, s; `None` if not within the run.
     pub completion_s: Option<f64>,
+    /// The same if no consumers shared Data; also `None` where that makes no difference.
+    pub unshared_s: Option<f64>,
 }

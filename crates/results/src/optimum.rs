@@ -89,6 +89,7 @@ impl OptimumWindowRow {
             title += &format!(": means over {} pieces", self.pieces);
         }
         let mut notes = Vec::new();
+        notes.extend(self.both_goodputs());
         if !self.exact {
             notes.push("Routes fork and join: rates may be off by a thousandth or so.".to_owned());
         }
@@ -97,17 +98,35 @@ impl OptimumWindowRow {
         Section { title, grids, notes, ..Section::default() }
     }
 
+    /// Of all flows together, where sharing makes a difference.
+    fn both_goodputs(&self) -> Option<String> {
+        let shared: f64 = self.flows.iter().map(|flow| flow.goodput_bps).sum();
+        let unshared: f64 = self.flows.iter().map(|flow| flow.unshared_goodput_bps).sum::<Option<f64>>()?;
+        (!self.flows.is_empty()).then(|| {
+            format!(
+                "Goodput of all flows: {} if consumers of a prefix keep in step and links carry one Data for all of them, {} if each consumer's Data are carried by themselves.",
+                rate(shared),
+                rate(unshared)
+            )
+        })
+    }
+
     fn flows(&self) -> Grid {
         let with_max_min = self.flows.iter().any(|flow| flow.max_min_bps.is_some());
         let mut columns = vec![words("consumer"), words("prefix"), words("class"), numbers("rate")];
         columns.extend(with_max_min.then_some(numbers("max-min")));
-        columns.extend([numbers("alone"), numbers("goodput"), words("bottlenecks")]);
+        let with_unshared = self.flows.iter().any(|flow| flow.unshared_bps.is_some());
+        columns.push(numbers("alone"));
+        columns.extend(with_unshared.then_some(numbers("unshared")));
+        columns.extend([numbers("goodput"), words("bottlenecks")]);
         let row = |flow: &BestFlowRow| -> Vec<Cell> {
             let mut cells: Vec<Cell> =
                 [&flow.consumer, &flow.prefix, &flow.class].map(|t| t.as_str().into()).into();
             cells.push(rate(flow.rate_bps).into());
             cells.extend(with_max_min.then(|| flow.max_min_bps.map_or(NONE.to_owned(), rate).into()));
-            cells.extend([rate(flow.alone_bps).into(), rate(flow.goodput_bps).into(), held(flow).into()]);
+            cells.push(rate(flow.alone_bps).into());
+            cells.extend(with_unshared.then(|| flow.unshared_bps.map_or(NONE.to_owned(), rate).into()));
+            cells.extend([rate(flow.goodput_bps).into(), held(flow).into()]);
             cells
         };
         let rows: Vec<Vec<Cell>> = self.flows.iter().map(row).collect();
@@ -198,31 +217,44 @@ fn held(flow: &BestFlowRow) -> String {
 }
 
 fn completions(rows: &[OptimumCompletionRow]) -> Section {
-    let columns = vec![words("consumer"), words("prefix"), words("class"), numbers("completion")];
+    let with_unshared = rows.iter().any(|row| row.unshared_s.is_some());
+    let mut columns = vec![words("consumer"), words("prefix"), words("class"), numbers("completion")];
+    columns.extend(with_unshared.then_some(numbers("unshared")));
+    let time = |time: Option<f64>| time.map_or(NONE.to_owned(), |time| Quantity::Seconds.format(time));
     let row = |row: &OptimumCompletionRow| -> Vec<Cell> {
-        let time = row.completion_s.map_or(NONE.to_owned(), |time| Quantity::Seconds.format(time));
         let mut cells: Vec<Cell> = [&row.consumer, &row.prefix, &row.class].map(|t| t.as_str().into()).into();
-        cells.push(time.into());
+        cells.push(time(row.completion_s).into());
+        cells.extend(with_unshared.then(|| time(row.unshared_s).into()));
         cells
     };
-    let known: Vec<f64> = rows.iter().filter_map(|row| row.completion_s).collect();
-    let mut notes = vec!["Round trips do not count: an Interest and its Data take no time here.".to_owned()];
-    if !known.is_empty() {
-        let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let last = known.iter().copied().fold(0.0, f64::max);
-        notes.insert(
-            0,
-            format!(
-                "{} of {} flows complete, in {} on the mean and {} at the most.",
-                known.len(),
-                rows.len(),
-                Quantity::Seconds.format(mean),
-                Quantity::Seconds.format(last)
-            ),
-        );
-    }
+    let mut notes = Vec::new();
+    notes.extend(completed(rows, |row| row.completion_s, "."));
+    notes.extend(completed(
+        rows,
+        |row| row.unshared_s,
+        ", if each consumer's Data are carried by themselves.",
+    ));
+    notes.push("Round trips do not count: an Interest and its Data take no time here.".to_owned());
     let grid = grid("Flows", columns, rows.iter().map(row).collect(), FLOWS_IN_TEXT, "first");
     Section { title: "Completion".to_owned(), grids: vec![grid], notes, ..Section::default() }
+}
+
+/// How many flows complete and when, with the end of the sentence.
+fn completed(
+    rows: &[OptimumCompletionRow],
+    of: impl Fn(&OptimumCompletionRow) -> Option<f64>,
+    end: &str,
+) -> Option<String> {
+    let known: Vec<f64> = rows.iter().filter_map(of).collect();
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    let last = known.iter().copied().reduce(f64::max)?;
+    Some(format!(
+        "{} of {} flows complete, in {} on the mean and {} at the most{end}",
+        known.len(),
+        rows.len(),
+        Quantity::Seconds.format(mean),
+        Quantity::Seconds.format(last)
+    ))
 }
 
 /// A table of which a terminal shows so many rows.
@@ -276,6 +308,8 @@ mod tests {
             rate_bps: 4e6,
             max_min_bps: Some(5e6),
             alone_bps: 9e6,
+            unshared_bps: (prefix == "/a").then_some(2e6),
+            unshared_goodput_bps: Some(1.5e6),
             goodput_bps: 3e6,
             held: vec![HeldRow { by: held.to_owned(), part: 1.0 }],
         };
@@ -301,8 +335,11 @@ mod tests {
             bottlenecks: vec![bottleneck],
             ..OptimumWindowRow::default()
         };
-        let completions =
-            vec![OptimumCompletionRow { completion_s: Some(2.5), ..OptimumCompletionRow::default() }];
+        let completions = vec![OptimumCompletionRow {
+            completion_s: Some(2.5),
+            unshared_s: Some(4.0),
+            ..OptimumCompletionRow::default()
+        }];
         let document = OptimumDocument {
             title: "A title".to_owned(),
             windows: vec![window],
@@ -315,11 +352,13 @@ mod tests {
         for part in [
             "A title",
             "0 s to 9 s: means over 3 pieces",
-            "C /a BE 4 Mb/s 5 Mb/s 9 Mb/s 3 Mb/s P->C",
-            "C /b BE 4 Mb/s 5 Mb/s 9 Mb/s 3 Mb/s source",
+            "C /a BE 4 Mb/s 5 Mb/s 9 Mb/s 2 Mb/s 3 Mb/s P->C",
+            "C /b BE 4 Mb/s 5 Mb/s 9 Mb/s – 3 Mb/s source",
+            "Goodput of all flows: 6 Mb/s if consumers of a prefix keep in step and links carry one Data for all of them, 3 Mb/s if each",
             "P → C 10 Mb/s 8 Mb/s 0 b/s 50 % of the time BE 4 Mb/s",
             "P → C 4 Mb/s 2 C /a +0.20, C /b +0.20, +0.20, 2 others +0.40",
             "1 of 1 flows complete, in 2.50 s on the mean and 2.50 s at the most.",
+            "1 of 1 flows complete, in 4.00 s on the mean and 4.00 s at the most, if each consumer's Data are",
             "left out",
             "off by a thousandth",
         ] {

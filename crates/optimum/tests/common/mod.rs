@@ -4,7 +4,7 @@
 use weir_core::Span;
 use weir_core::seam::SharingPolicy;
 use weir_core::seam::params::Value;
-use weir_optimum::{Objective, Optimum, Options, Theory};
+use weir_optimum::{Copies, Objective, Optimum, Options, Theory, steady};
 use weir_scenario::{Override, Scenario, builtin};
 
 /// A scenario of 10 s with these links, `"A-B 10"` for 10 Mb/s or `"A-B 10/1"` for 10 there and 1 back, and
@@ -55,10 +55,17 @@ pub fn policy(scenario: &Scenario) -> SharingPolicy {
 }
 
 pub fn optimum(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
-    let options = Options { objective, utilisation: None };
+    let options = Options { objective, ..Options::default() };
     let theory = Theory::new(scenario, &policy(scenario), &options).unwrap();
     let window = (Span::from_secs(from), Span::from_secs(to));
     theory.windows(&[window]).unwrap().pop().unwrap()
+}
+
+/// The same where each consumer's Data are carried by themselves.
+pub fn apart(scenario: &Scenario, objective: Objective, from: u64, to: u64) -> Optimum {
+    let options = Options { objective, copies: Copies::Apart, ..Options::default() };
+    let window = (Span::from_secs(from), Span::from_secs(to));
+    steady(scenario, &policy(scenario), window, &options).unwrap()
 }
 
 /// The rates of flows over the first 10 s, Mb/s of Data.
