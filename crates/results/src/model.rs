@@ -502,7 +502,7 @@ pub struct BestFlowRow {
     pub held: Vec<HeldRow>,
 }
 
-/// What keeps a flow from more.
+/// A bottleneck of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldRow {
     /// A full link with its direction, such as `R3->R2`, or `source`: the flow asks for no more.

@@ -207,7 +207,7 @@ impl OptimumWindowRow {
     }
 }
 
-/// What keeps a flow from more, in words.
+/// The bottlenecks of a flow, in words.
 fn held(flow: &BestFlowRow) -> String {
     let one = |held: &crate::HeldRow| match held.part {
         part if part > 0.9995 => held.by.clone(),

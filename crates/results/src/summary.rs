@@ -148,12 +148,11 @@ fn mean(values: &[f64]) -> Option<f64> {
 const INDEX: &str = "compare.html";
 
 /// What the columns are, in words.
-const COLUMNS: &str = "Figures are of all flows together. Utilisation is that of the links that keep flows from \
-     more in the optimum, and Jain's index is over the flows' goodputs as parts of those in the optimum; a row \
-     of the optimum has the goodput in it. The 99th percentile of the delay is that of the class where it is \
-     largest. Lost are Data, sent again are Interests. Settled says after what time, from the last change that the \
-     scenario makes, the last of the goodputs that it names stays within 5 % of its final value; where that is the \
-     length of the window or more, it never does.";
+const COLUMNS: &str = "Figures are for all flows together. Utilisation is that of the bottleneck links in the optimum. \
+     Jain's index is over each flow's goodput as a part of its goodput in the optimum; a row of the optimum has this \
+     goodput. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
+     counts Interests. Settled is the time from the scenario's last change until all goodputs that the scenario names \
+     stay within 5 % of their final values; if it is as long as the window or longer, they never settle.";
 
 /// A figure of a scheme.
 type Figure<'a> = (&'a str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
