@@ -1,6 +1,5 @@
 //! Runs in parallel, for all commands that simulate.
 
-use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,12 +7,13 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar};
 use weir_core::units::{Span, Time};
 use weir_experiment::{Experiment, Setup};
-use weir_measure::Report;
+use weir_measure::{Report, Series};
 use weir_results::grouped;
 use weir_scenario::Scenario;
 use weir_sim::{Progress, World};
 
 use crate::provenance::{self, CommandLine};
+use crate::run_queue::RunQueue;
 use crate::{Failure, terminal};
 
 /// How many seeds: of commands that give means over them.
@@ -52,6 +52,26 @@ pub fn by_duration(scenario: &Scenario) -> u64 {
 }
 
 impl Job<'_> {
+    /// Whether it is another one with a change of the seed alone, and with no figures over time that the other lacks.
+    fn differs_in_seed(&self, other: &Job<'_>) -> bool {
+        let (own, others) = (&self.setup, &other.setup);
+        std::ptr::eq(self.scenario, other.scenario)
+            && self.set == other.set
+            && self.check_wire == other.check_wire
+            && own.scheme == others.scheme
+            && own.windows == others.windows
+            && (others.with_series || !own.with_series)
+    }
+
+    /// Its report, if its seed decides as little as that of the run that this report is of.
+    fn same_as(&self, report: &Report) -> Report {
+        let series = if self.setup.with_series { report.series.clone() } else { Series::default() };
+        let mut document = report.document.clone();
+        document.seed = self.setup.seed;
+        self.command().sign(&mut document);
+        Report { document, series, ..report.clone() }
+    }
+
     /// The command that makes this run alone.
     fn command(&self) -> CommandLine {
         CommandLine::new("run", &self.scenario.name)
@@ -66,6 +86,9 @@ impl Job<'_> {
 /// Makes all runs, as many at a time as there are processors, and shows on a terminal how far they
 /// are. `keep` makes of each report, as soon as it is there, what is wanted of it; it also gets the
 /// place of the job among all, whose order the results have.
+///
+/// Jobs that differ in the seed alone follow each other. Where the seed decides nothing, one of them is made, and its
+/// report counts for all.
 ///
 /// # Errors
 /// The first of a run or of `keep`.
@@ -87,20 +110,29 @@ pub fn simulate_after<T: Send>(
 ) -> Result<Vec<T>, Failure> {
     let shown = Shown::new(before, jobs);
     let kept: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    // Long runs first, so that all processors end together.
-    let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|&at| Reverse(jobs[at].cost));
-    let next = AtomicUsize::new(0);
+    let queue = Mutex::new(RunQueue::new(jobs.iter().map(|job| job.cost).collect(), firsts(jobs)));
     let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let keep_one = |at: usize, report: Report| -> Result<(), Failure> {
+        *locked(&kept[at]) = Some(keep(at, report)?);
+        Ok(())
+    };
+    let make = |at: usize| -> Result<(), Failure> {
+        let report = simulate_one(&jobs[at], &shown)?;
+        let alike = locked(&queue).end(at, report.document.seed_matters);
+        for &other in &alike {
+            keep_one(other, jobs[other].same_as(&report))?;
+        }
+        keep_one(at, report)?;
+        shown.end(&alike, jobs);
+        Ok(())
+    };
     let work = |_: rayon::BroadcastContext<'_>| {
-        while let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match simulate_one(&jobs[at], &shown).and_then(|report| keep(at, report)) {
-                Ok(one) => *locked(&kept[at]) = Some(one),
-                Err(error) => {
-                    locked(&failure).get_or_insert(error);
-                    // Nobody begins another one.
-                    next.fetch_max(order.len(), Ordering::Relaxed);
-                }
+        loop {
+            let next = locked(&queue).begin();
+            let Some(at) = next else { break };
+            if let Err(error) = make(at) {
+                locked(&failure).get_or_insert(error);
+                locked(&queue).close();
             }
         }
     };
@@ -108,7 +140,20 @@ pub fn simulate_after<T: Send>(
     if let Some(error) = locked(&failure).take() {
         return Err(error);
     }
+    shown.note_not_made();
     Ok(kept.iter().filter_map(|one| locked(one).take()).collect())
+}
+
+/// For each job the first of those that follow each other and differ in the seed alone.
+fn firsts(jobs: &[Job<'_>]) -> Vec<usize> {
+    let mut first = 0;
+    let of_job = |at: usize| {
+        if !jobs[at].differs_in_seed(&jobs[first]) {
+            first = at;
+        }
+        first
+    };
+    (0..jobs.len()).map(of_job).collect()
 }
 
 /// A thread that panicked has ended the program.
@@ -121,6 +166,7 @@ struct Shown {
     bar: ProgressBar,
     log: Log,
     done: AtomicUsize,
+    not_made: AtomicUsize,
     all: usize,
 }
 
@@ -128,13 +174,29 @@ impl Shown {
     fn new(before: usize, jobs: &[Job<'_>]) -> Shown {
         let cost = jobs.iter().map(|job| job.cost).sum();
         let all = before + jobs.len();
-        let shown = Shown { bar: progress_bar(cost), log: Log::new(), done: AtomicUsize::new(before), all };
+        let (done, not_made) = (AtomicUsize::new(before), AtomicUsize::new(0));
+        let shown = Shown { bar: progress_bar(cost), log: Log::new(), done, not_made, all };
         shown.say_done(before);
         shown
     }
 
-    fn end_one(&self) {
-        self.say_done(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    /// A run has ended, and with it others that are alike.
+    fn end(&self, alike: &[usize], jobs: &[Job<'_>]) {
+        alike.iter().for_each(|at| self.bar.inc(jobs[*at].cost));
+        self.not_made.fetch_add(alike.len(), Ordering::Relaxed);
+        let ended = 1 + alike.len();
+        self.say_done(self.done.fetch_add(ended, Ordering::Relaxed) + ended);
+    }
+
+    /// Says how many runs were not made.
+    fn note_not_made(&self) {
+        let not_made = self.not_made.load(Ordering::Relaxed);
+        if not_made > 0 {
+            let runs = if not_made == 1 { "1 run was" } else { &format!("{not_made} runs were") };
+            self.bar.suspend(|| {
+                eprintln!("note: {runs} not repeated with another seed: nothing in them is random, so every seed gives the same figures");
+            });
+        }
     }
 
     fn say_done(&self, done: usize) {
@@ -172,7 +234,6 @@ fn simulate_one(job: &Job<'_>, shown: &Shown) -> Result<Report, Failure> {
     };
     world.run(&mut show)?;
     shown.bar.inc(job.cost.saturating_sub(counted));
-    shown.end_one();
     let outcome = world.finish();
     let mut report = outcome.report;
     report.document.wall_s = begun.elapsed().as_secs_f64();

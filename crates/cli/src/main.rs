@@ -27,6 +27,7 @@ mod replay;
 mod reproduce;
 mod route;
 mod run;
+mod run_queue;
 mod scenario_optimum;
 mod status;
 mod strategy;

@@ -1,11 +1,35 @@
 //! Named random streams: a new component does not change the random numbers of others.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rand_core::RngCore;
 use rand_pcg::Pcg32;
 
+/// Whether anything in a run has depended on its seed. If nothing has, every seed gives the same run.
+#[derive(Clone, Debug, Default)]
+pub struct SeedUse(Arc<AtomicBool>);
+
+impl SeedUse {
+    /// Notes that the seed has decided something.
+    #[inline]
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the seed has decided anything so far.
+    pub fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// A stream of random numbers that belongs to one component.
 #[derive(Clone, Debug)]
-pub struct Random(Pcg32);
+pub struct Random {
+    generator: Pcg32,
+    /// Where a draw is noted, if anybody asks.
+    seed_use: Option<SeedUse>,
+}
 
 impl Random {
     /// The stream of the component `name` in a run with this seed. Equal names give equal streams.
@@ -14,19 +38,41 @@ impl Random {
         let stream = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });
-        Random(Pcg32::new(seed ^ stream.rotate_left(32), stream))
+        Random { generator: Pcg32::new(seed ^ stream.rotate_left(32), stream), seed_use: None }
+    }
+
+    /// The same stream, each draw from which is noted as a use of the seed.
+    #[must_use]
+    pub fn noting(self, seed_use: &SeedUse) -> Random {
+        Random { seed_use: Some(seed_use.clone()), ..self }
     }
 
     /// A uniform 32-bit number.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
-        self.0.next_u32()
+        self.note();
+        self.generator.next_u32()
     }
 
     /// A uniform 64-bit number.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.note();
+        self.generator.next_u64()
+    }
+
+    /// A nonce. It decides nothing, because nonces are only tested for equality: it is not noted as a use of the seed.
+    /// Two equal nonces of the same name would, once in 2³² pairs.
+    #[inline]
+    pub fn nonce(&mut self) -> u32 {
+        self.generator.next_u32()
+    }
+
+    #[inline]
+    fn note(&self) {
+        if let Some(seed_use) = &self.seed_use {
+            seed_use.note();
+        }
     }
 
     /// A uniform number in 0 to 1, 1 excluded.
@@ -58,6 +104,20 @@ mod tests {
         assert_eq!(draw(1, "R1"), draw(1, "R1"));
         assert_ne!(draw(1, "R1"), draw(1, "R2"));
         assert_ne!(draw(1, "R1"), draw(2, "R1"));
+    }
+
+    #[test]
+    fn a_draw_is_noted_as_a_use_of_the_seed_and_a_nonce_is_not() {
+        let seed_use = SeedUse::default();
+        let mut random = Random::named(1, "R1").noting(&seed_use);
+        random.nonce();
+        assert!(!seed_use.is_noted());
+        assert_eq!(random.next_u32(), {
+            let mut same = Random::named(1, "R1");
+            same.nonce();
+            same.next_u32()
+        });
+        assert!(seed_use.is_noted());
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Experiment<'_> {
             scheme: scheme.to_owned(),
             variant: scenario.variant_of(scheme).map(str::to_owned),
             seed: self.seed(),
+            seed_matters: true,
             simulated_s: whole.seconds(),
             events: measured.events,
             packet_hops: measured.packet_hops,

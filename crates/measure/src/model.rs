@@ -26,6 +26,9 @@ pub struct RunDocument {
     pub variant: Option<String>,
     /// The seed all random streams come from.
     pub seed: u64,
+    /// Whether the seed decided anything: if not, every seed gives the same figures.
+    #[serde(default = "unknown_is_yes")]
+    pub seed_matters: bool,
     /// The `--set` arguments, as given and in that order.
     #[serde(default)]
     pub set: Vec<String>,
@@ -53,6 +56,11 @@ pub struct RunDocument {
     pub optimum: Option<OptimumRow>,
     /// The scenario's expectations, with the measured values.
     pub expectations: Vec<ExpectationRow>,
+}
+
+/// Whether the seed matters in a run that does not say.
+fn unknown_is_yes() -> bool {
+    true
 }
 
 /// One flow: one consumer fetching under one prefix.

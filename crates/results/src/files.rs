@@ -413,6 +413,7 @@ mod tests {
             "scenario",
             "scheme",
             "seed",
+            "seed_matters",
             "set",
             "simulated_s",
             "wall_s",
@@ -467,7 +468,7 @@ mod tests {
             at += found.unwrap_or_else(|| panic!("no {key} after byte {at}"));
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), 18);
+        assert_eq!(value.as_object().unwrap().len(), 19);
         assert_eq!(value["flows"][0].as_object().unwrap().len(), 10);
         assert_eq!(value["classes"][0].as_object().unwrap().len(), 8);
         assert_eq!(value["groups"][0].as_object().unwrap().len(), 8);

@@ -7,7 +7,7 @@ use weir_core::ids::FaceId;
 use weir_core::link::Link;
 use weir_core::name::HashedName;
 use weir_core::node::{Forwarder, TableLimits};
-use weir_core::random::Random;
+use weir_core::random::{Random, SeedUse};
 use weir_core::seam::{FaceConfig, NodeConfig, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::tables::simulated_cache::SimulatedCache;
@@ -38,6 +38,7 @@ struct Builder<'e> {
     scenario: &'e Scenario,
     scheme: Box<dyn Scheme>,
     inactive: Box<dyn Scheme>,
+    seed_use: SeedUse,
     nodes: Vec<Node>,
     channels: Vec<Channel>,
     media: Vec<SharedMedium>,
@@ -52,6 +53,7 @@ impl<'e> Builder<'e> {
             scenario: experiment.scenario(),
             scheme: experiment.scheme().build(),
             inactive: experiment.inactive_scheme().build(),
+            seed_use: SeedUse::default(),
             nodes: Vec::new(),
             channels: Vec::new(),
             media: Vec::new(),
@@ -66,11 +68,12 @@ impl<'e> Builder<'e> {
         self.add_producers();
         let flows = self.add_consumers();
         self.add_routes();
-        Parts { nodes: self.nodes, channels: self.channels, media: self.media, flows, measure }
+        let Builder { nodes, channels, media, seed_use, .. } = self;
+        Parts { nodes, channels, media, flows, measure, seed_use }
     }
 
     fn random(&self, name: &str) -> Random {
-        Random::named(self.experiment.seed(), name)
+        Random::named(self.experiment.seed(), name).noting(&self.seed_use)
     }
 
     /// The stream of the `number`th flow of this consumer and prefix.
@@ -97,7 +100,13 @@ impl<'e> Builder<'e> {
             if let Some(cache) = self.experiment.simulated_cache(NodeId(index)) {
                 forwarder.simulate_cache(self.simulated_cache(&node.name, &cache));
             }
-            self.nodes.push(Node { forwarder, keeps_to_one, faces: Vec::new(), scheduled: Time::NEVER });
+            self.nodes.push(Node {
+                forwarder,
+                keeps_to_one,
+                faces: Vec::new(),
+                scheduled: Time::NEVER,
+                last_turn: (Time::NEVER, 0),
+            });
         }
     }
 
@@ -234,9 +243,9 @@ impl<'e> Builder<'e> {
         flows
     }
 
-    /// Who is first among flows that do something at the same instant.
+    /// Who is first among flows that do something at the same instant. The world notes where that decides something.
     fn shuffled(&self, n: usize) -> Vec<u32> {
-        let mut random = self.random("order of flows");
+        let mut random = Random::named(self.experiment.seed(), "order of flows");
         let mut order: Vec<u32> = (0..n as u32).collect();
         for last in (1..n).rev() {
             order.swap(last, random.below(last as u32 + 1) as usize);

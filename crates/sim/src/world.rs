@@ -1,6 +1,7 @@
 //! Nodes, links and applications, and the loop that runs them.
 
 use std::collections::VecDeque;
+use std::mem::replace;
 
 use weir_core::consumer::Consumer;
 use weir_core::deadline::Deadlines;
@@ -9,7 +10,7 @@ use weir_core::node::{Action, Forwarder, Input};
 use weir_core::packet::wire::{self, WireError};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer::Producer;
-use weir_core::random::Random;
+use weir_core::random::{Random, SeedUse};
 use weir_core::seam::DropReason;
 use weir_core::units::{Rate, Span, Time};
 use weir_experiment::{Change, Experiment, HASHER};
@@ -51,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) faces: Vec<FaceKind>,
     /// When its event is.
     pub(crate) scheduled: Time,
+    /// When one of its flows had an event last, and which one.
+    pub(crate) last_turn: (Time, u32),
 }
 
 /// A consumer flow and the face it is behind.
@@ -128,6 +131,7 @@ pub struct World<'e> {
     pub(crate) events: Deadlines,
     pub(crate) measure: Measurements,
     pub(crate) event_count: u64,
+    seed_use: SeedUse,
     pub(crate) wire_check: Option<WireCheck>,
     actions: Vec<Action>,
     pub(crate) medium_actions: Vec<MediumAction>,
@@ -148,11 +152,12 @@ pub(crate) struct Parts {
     pub(crate) media: Vec<SharedMedium>,
     pub(crate) flows: Vec<FlowApp>,
     pub(crate) measure: Measurements,
+    pub(crate) seed_use: SeedUse,
 }
 
 impl<'e> World<'e> {
     pub(crate) fn new(experiment: &'e Experiment<'e>, parts: Parts) -> World<'e> {
-        let Parts { nodes, channels, media, flows, measure } = parts;
+        let Parts { nodes, channels, media, flows, measure, seed_use } = parts;
         let count = FIRST_CHANNEL_EVENT as usize + channels.len() + media.len() + flows.len() + nodes.len();
         let mut flow_of_event = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
@@ -172,6 +177,7 @@ impl<'e> World<'e> {
             events: Deadlines::new(count),
             measure,
             event_count: 0,
+            seed_use,
             wire_check: None,
             actions: Vec::new(),
             medium_actions: Vec::new(),
@@ -272,7 +278,9 @@ impl<'e> World<'e> {
     pub fn finish(mut self) -> Outcome {
         self.measure.finish(self.until, &self.flows);
         let wire_checks = self.wire_check.map_or(0, |check| check.checked);
-        Outcome { report: self.measure.report(self.experiment, self.event_count), wire_checks }
+        let mut report = self.measure.report(self.experiment, self.event_count);
+        report.document.seed_matters = self.seed_use.is_noted();
+        Outcome { report, wire_checks }
     }
 
     // ---- Events
@@ -290,9 +298,20 @@ impl<'e> World<'e> {
     }
 
     fn flow_deadline(&mut self, index: u32) {
+        let node = self.flows[index as usize].node;
+        self.note_turn(node, index);
         self.flows[index as usize].consumer.handle_deadline(self.now);
         self.send_interests(index);
-        self.settle(self.flows[index as usize].node);
+        self.settle(node);
+    }
+
+    /// The seed decides who is first among flows of one node at the same instant. Those of other nodes do not meet then:
+    /// a packet needs time to cross a link.
+    fn note_turn(&mut self, node: u32, flow: u32) {
+        let (last, other) = replace(&mut self.nodes[node as usize].last_turn, (self.now, flow));
+        if last == self.now && other != flow {
+            self.seed_use.note();
+        }
     }
 
     fn scripted(&mut self) {

@@ -257,6 +257,7 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
         "scenario",
         "scheme",
         "seed",
+        "seed_matters",
         "set",
         "simulated_s",
         "wall_s",
@@ -524,6 +525,30 @@ fn several_seeds_are_an_array_in_the_order_given() {
     let documents: Value = serde_json::from_str(&printed(&output)).unwrap();
     let seeds: Vec<_> = documents.as_array().unwrap().iter().map(|d| d["seed"].as_u64().unwrap()).collect();
     assert_eq!(seeds, [5, 3]);
+}
+
+/// In `examples/minimal` under CUBIC nothing is random; under MIRCC each consumer draws labels of paths.
+#[test]
+fn a_run_in_which_nothing_is_random_is_made_for_all_seeds_at_once() {
+    let of_scheme = |scheme: &str| {
+        let seeds = ["--seed", "5", "--seed", "3", "--seed", "4", "--json"];
+        let output = weir(
+            &[&["run", "examples/minimal", "--set", "duration=2 s", "--scheme", scheme], &seeds[..]].concat(),
+        );
+        let note = String::from_utf8(output.stderr.clone()).unwrap();
+        let documents: Value = serde_json::from_str(&printed(&output)).unwrap();
+        (note, documents)
+    };
+    let (note, documents) = of_scheme("cubic");
+    assert!(note.contains("2 runs were not repeated with another seed: nothing in them is random"), "{note}");
+    for (document, seed) in documents.as_array().unwrap().iter().zip([5, 3, 4]) {
+        assert_eq!((document["seed"].as_u64(), &document["seed_matters"]), (Some(seed), &Value::Bool(false)));
+        assert_eq!(document["flows"], documents[0]["flows"]);
+        assert!(document["command"].as_str().unwrap().contains(&format!("--seed {seed}")), "{document}");
+    }
+    let (note, documents) = of_scheme("mircc");
+    assert!(!note.contains("not repeated"), "{note}");
+    assert!(documents.as_array().unwrap().iter().all(|document| document["seed_matters"] == true));
 }
 
 #[test]

@@ -358,7 +358,7 @@ impl Consumer {
             .name
             .assign_segment(&self.config.hasher, &self.config.prefix, segment)
             .expect("a prefix leaves room for a segment");
-        interest.nonce = self.random.next_u32();
+        interest.nonce = self.random.nonce();
         interest.lifetime = self.config.lifetime;
         interest.must_be_fresh = self.config.must_be_fresh;
         if self.config.class != ServiceClass::Be {

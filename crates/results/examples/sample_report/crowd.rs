@@ -107,6 +107,7 @@ pub fn crowd(nodes: usize, flows: usize, samples: usize) -> Report {
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,
+            seed_matters: true,
             set: vec![format!("generate.nodes={nodes}"), format!("generate.flows.count={flows}")],
             simulated_s,
             wall_s: 2.4,

@@ -215,6 +215,7 @@ pub fn dumbbell(flows: usize, samples: usize) -> Report {
             scheme: "qsccp".to_owned(),
             variant: None,
             seed: 1,
+            seed_matters: true,
             set: Vec::new(),
             simulated_s,
             wall_s: 0.92,

@@ -5,6 +5,8 @@ use crate::common::{in_parallel, run, scenario};
 use weir_experiment::Setup;
 use weir_measure::Report;
 use weir_measure::to_json;
+use weir_scenario::builtins;
+use weir_schemes::SCHEMES;
 
 fn with_seed(seed: u64) -> Setup {
     Setup { seed, ..Setup::default() }
@@ -47,4 +49,32 @@ fn another_seed_gives_another_trace_and_every_claim_of_the_dumbbell_holds() {
             assert!(format!("{:?}", report.series) != format!("{:?}", other.series), "the seed matters");
         }
     }
+}
+
+/// How many schemes each scenario is run under; the next scenario has the next ones.
+const SCHEMES_EACH: usize = 4;
+
+#[test]
+fn where_the_seed_decides_nothing_another_one_gives_the_same_figures() {
+    let names: Vec<&str> = builtins().into_iter().map(|(name, _)| name).collect();
+    let turns = names.iter().enumerate().flat_map(|(at, name)| {
+        (0..SCHEMES_EACH).map(move |turn| (*name, SCHEMES[(at * SCHEMES_EACH + turn) % SCHEMES.len()].name))
+    });
+    let decided = in_parallel(&turns.collect::<Vec<_>>(), |(name, scheme)| {
+        let scenario = scenario(name, &["duration=1 s", "flow.*.start=0 s"]);
+        let of_seed = |seed: u64| {
+            let scheme = Some((*scheme).to_owned());
+            let mut report = run(&scenario, &Setup { scheme, ..with_seed(seed) });
+            let matters = report.document.seed_matters;
+            report.document.seed = 0;
+            (matters, everything(&report))
+        };
+        let (matters, first) = of_seed(1);
+        let (also, second) = of_seed(2);
+        assert_eq!(matters, also, "{name} under {scheme}: whether the seed matters depends on the seed");
+        assert!(matters || first == second, "{name} under {scheme}: the seed matters");
+        (matters, first != second)
+    });
+    let count = |wanted: (bool, bool)| decided.iter().filter(|one| **one == wanted).count();
+    assert!(count((false, false)) > 20 && count((true, true)) > 20, "both kinds are there: {decided:?}");
 }
