@@ -79,11 +79,14 @@ lint:
 # Every scheme on every experiment of every paper, into the page that shows it; about half an hour on two processors. What was
 # stopped goes on where it was.
 COMPARISON = docs/schemes/comparison.md
+MATRIX = docs/schemes/matrix.md
 COMPARED_SEEDS = 3
 comparison:
 	cargo run --release -- compare --all --seeds $(COMPARED_SEEDS) --out target/comparison > target/comparison.txt
 	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
 	  -e '/comparison: begin/r target/comparison/compare.md' $(COMPARISON)
+	sed -e '/^### /,$$d' target/comparison/compare.md > target/comparison/matrix.md
+	sed -i -e '/matrix: begin/,/matrix: end/{//!d}' -e '/matrix: begin/r target/comparison/matrix.md' $(MATRIX)
 	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs::the_comparison
 
 bench:
