@@ -192,9 +192,10 @@ impl Shown {
     fn note_not_made(&self) {
         let not_made = self.not_made.load(Ordering::Relaxed);
         if not_made > 0 {
-            let runs = if not_made == 1 { "1 run was" } else { &format!("{not_made} runs were") };
+            let (runs, them) =
+                if not_made == 1 { ("1 run was", "it") } else { (&*format!("{not_made} runs were"), "them") };
             self.bar.suspend(|| {
-                eprintln!("note: {runs} not repeated with another seed: nothing in them is random, so every seed gives the same figures");
+                eprintln!("note: {runs} not repeated with another seed: nothing in {them} is random, so every seed gives the same figures");
             });
         }
     }
