@@ -324,25 +324,27 @@ fn deviations(code: &str) -> String {
     text
 }
 
-/// The page of the comparison, whose tables `make comparison` makes.
+/// The pages whose tables `make comparison` makes: the whole matrix, and the experiments of QSCCP's paper in detail.
+const MATRIX: &str = "docs/schemes/matrix.md";
 const COMPARISON: &str = "docs/schemes/comparison.md";
 
-fn tables_of_comparison() -> String {
-    let page = read(&root().join(COMPARISON));
-    let (_, rest) = page.split_once(&begin("comparison")).expect("the page has tables");
-    let (tables, _) = rest.split_once(&end("comparison")).expect("the tables have an end");
-    tables.to_owned()
+/// What stands between the marks of a part of a page.
+fn part_of(page: &str, part: &str) -> String {
+    let text = read(&root().join(page));
+    let (_, rest) = text.split_once(&begin(part)).unwrap_or_else(|| panic!("{page} has no {part}"));
+    let (part, _) = rest.split_once(&end(part)).expect("the part has an end");
+    part.to_owned()
 }
 
-/// With how many seeds the tables were made, and whether of all papers or of QSCCP's alone.
-fn made_of(tables: &str) -> (u64, bool) {
-    let seeds_after = |args: &str| {
-        let rest = tables.strip_prefix(&format!("Made by `weir compare {args} --seeds "))?;
-        rest.split('`').next()?.parse().ok()
-    };
-    let of_all = seeds_after("--all");
-    let seeds = of_all.or(seeds_after("qsccp --schemes all"));
-    (seeds.expect("`make comparison` makes the tables"), of_all.is_some())
+fn tables_of_comparison() -> String {
+    part_of(COMPARISON, "comparison")
+}
+
+/// With how many seeds tables were made.
+fn seeds_of(tables: &str) -> u64 {
+    let made = tables.trim_start().strip_prefix("Made by `weir compare --all --seeds ");
+    let seeds = made.and_then(|rest| rest.split('`').next()?.parse().ok());
+    seeds.expect("`make comparison` makes the tables")
 }
 
 /// The tables below the heading of a scenario.
@@ -359,12 +361,41 @@ fn listed(word: &str, names: &[&str]) -> Option<String> {
 }
 
 /// The tables take half an hour, so they may be older than the newest scheme or experiment, or than a change of a scheme:
-/// the page then says what is missing or older. What is in the tables is there in full, and exists.
+/// the page then says what is missing or older.
+fn say_what_is_missing(
+    page: &str,
+    meant: &BTreeSet<&'static str>,
+    experiments: &BTreeSet<&str>,
+    schemes: &BTreeSet<&str>,
+) {
+    let missing_schemes: Vec<&str> =
+        SCHEMES.iter().map(|scheme| scheme.name).filter(|name| !schemes.contains(name)).collect();
+    let missing: Vec<&str> = meant.iter().copied().filter(|name| !experiments.contains(name)).collect();
+    let missing = [listed("schemes", &missing_schemes), listed("experiments", &missing)];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    let text = if missing.is_empty() {
+        "The tables have every scheme and every experiment.".to_owned()
+    } else {
+        format!("Not in the tables yet: {}. `make comparison` makes them anew.", missing.join("; "))
+    };
+    let older = older_than_the_code(experiments, schemes);
+    let text = if older.is_empty() {
+        text
+    } else {
+        format!("{text}\n\nOlder than the code: {}. `make comparison` makes all anew.", older.join("; "))
+    };
+    generated(page, "missing", &text);
+}
+
+fn experiments_of_papers() -> BTreeSet<&'static str> {
+    builtins().into_iter().map(|(name, _)| name).filter(|name| !name.starts_with("examples/")).collect()
+}
+
+/// What is in the tables is there in full, and exists.
 #[test]
-fn the_comparison_has_each_of_its_schemes_on_each_of_its_experiments() {
+fn the_tables_of_the_comparison_have_each_scheme_on_each_experiment() {
     let tables = tables_of_comparison();
-    let (seeds, is_of_all) = made_of(&tables);
-    assert!(seeds >= 3, "{COMPARISON}: {seeds} seeds");
+    assert!(seeds_of(&tables) >= 3, "{COMPARISON}: too few seeds");
     let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
     // A row begins with the scheme, or with the window and the scheme.
     let cells = tables.lines().filter(|line| line.starts_with('|')).flat_map(|row| row.split('|').take(3));
@@ -385,28 +416,38 @@ fn the_comparison_has_each_of_its_schemes_on_each_of_its_experiments() {
             assert!(section.contains(&format!(" | {value} |")), "{COMPARISON}: {value} in {name}");
         }
     }
-    let missing_schemes: Vec<&str> = known.iter().copied().filter(|name| !schemes.contains(name)).collect();
-    let is_meant =
-        |name: &&str| if is_of_all { !name.starts_with("examples/") } else { name.starts_with("qsccp/") };
-    let meant = builtins().into_iter().map(|(name, _)| name).filter(is_meant);
-    let missing: Vec<&str> = meant.filter(|name| !experiments.contains(name)).collect();
-    let missing = [listed("schemes", &missing_schemes), listed("experiments", &missing)];
-    let missing: Vec<String> = missing.into_iter().flatten().collect();
-    let text = if missing.is_empty() {
-        "The tables have every scheme and every experiment.".to_owned()
-    } else {
-        format!("Not in the tables yet: {}. `make comparison` makes them anew.", missing.join("; "))
-    };
-    let older = older_than_the_code(&experiments, &schemes);
-    let text = if older.is_empty() {
-        text
-    } else {
-        format!("{text}\n\nOlder than the code: {}. `make comparison` makes all anew.", older.join("; "))
-    };
-    generated(COMPARISON, "missing", &text);
+    let meant = experiments_of_papers().into_iter().filter(|name| name.starts_with("qsccp/")).collect();
+    say_what_is_missing(COMPARISON, &meant, &experiments, &schemes);
 }
 
-/// Which golden figures the code had when the tables of the comparison were made: a digest for each experiment and scheme.
+/// Each of the matrix' tables has the same schemes and experiments.
+#[test]
+fn the_tables_of_the_matrix_have_each_scheme_on_each_experiment() {
+    let tables = part_of(MATRIX, "matrix");
+    assert_eq!(seeds_of(&tables), seeds_of(&tables_of_comparison()), "both pages are of the same runs");
+    let (mut schemes, mut experiments) = (BTreeSet::new(), BTreeSet::new());
+    let mut columns = 0;
+    for row in tables.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        if cells[0] == "scenario" {
+            columns = cells.len();
+            schemes.extend(&cells[1..]);
+        } else {
+            assert_eq!(cells.len(), columns, "{MATRIX}: {row}");
+            experiments.insert(cells[0]);
+        }
+    }
+    assert_eq!(columns, schemes.len() + 1, "{MATRIX}: all tables have the same schemes");
+    let count = |name: &str| tables.lines().filter(|line| line.starts_with(&format!("| {name} |"))).count();
+    let tables_there = count("scenario");
+    assert!(
+        experiments.iter().all(|name| count(name) == tables_there),
+        "{MATRIX}: all tables have all experiments"
+    );
+    say_what_is_missing(MATRIX, &experiments_of_papers(), &experiments, &schemes);
+}
+
+/// Which golden figures the code had when the tables of both pages were made: a digest for each experiment and scheme.
 const COMPARED: &str = "tests/golden/comparison.tsv";
 
 /// `make comparison` sets it: the tables are of this version.
@@ -422,30 +463,32 @@ fn older_than_the_code(experiments: &BTreeSet<&str>, schemes: &BTreeSet<&str>) -
         let hash = golden.entry(of).or_insert(0xcbf2_9ce4_8422_2325);
         *hash = row.bytes().fold(*hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     }
-    let mut now = "# Made by `make comparison`, and read by crates/cli/tests/suite/docs.rs: digests of the rows of figures.tsv that the\n\
-                   # tables of docs/schemes/comparison.md are of.\n"
-        .to_owned();
-    let mut older = Vec::new();
+    let line = |experiment: &str, scheme: &str| {
+        let hash = golden.get(&[experiment, scheme].map(str::to_owned)).copied().unwrap_or_default();
+        format!("{experiment}\t{scheme}\t{hash:016x}")
+    };
     let path = root().join(COMPARED);
+    if std::env::var_os(COMPARED_NOW).is_some() {
+        let mut now = "# Made by `make comparison`, and read by crates/cli/tests/suite/docs.rs: digests of the rows of \
+                       figures.tsv that\n# the tables of docs/schemes/matrix.md and comparison.md are of.\n"
+            .to_owned();
+        for (experiment, scheme) in
+            experiments_of_papers().iter().flat_map(|e| SCHEMES.iter().map(move |s| (e, s)))
+        {
+            now += &format!("{}\n", line(experiment, scheme.name));
+        }
+        fs::write(path, now).expect("the digests are written");
+        return Vec::new();
+    }
     let made_of = fs::read_to_string(&path).unwrap_or_default();
     let made_of: BTreeSet<&str> = made_of.lines().collect();
+    let mut older = Vec::new();
     for scheme in schemes {
-        let mut moved = Vec::new();
-        for experiment in experiments {
-            let hash = golden.get(&[*experiment, *scheme].map(str::to_owned)).copied().unwrap_or_default();
-            let line = format!("{experiment}\t{scheme}\t{hash:016x}");
-            now += &format!("{line}\n");
-            if !made_of.contains(line.as_str()) {
-                moved.push(*experiment);
-            }
-        }
-        older.extend(listed(&format!("`{scheme}` on"), &moved));
+        let moved =
+            experiments.iter().copied().filter(|experiment| !made_of.contains(&*line(experiment, scheme)));
+        older.extend(listed(&format!("`{scheme}` on"), &moved.collect::<Vec<_>>()));
     }
-    if std::env::var_os(COMPARED_NOW).is_none() {
-        return older;
-    }
-    fs::write(path, now).expect("the digests are written");
-    Vec::new()
+    older
 }
 
 /// If a change of the code moves them: `make comparison`, and look at what the page says of them.
@@ -453,7 +496,7 @@ fn older_than_the_code(experiments: &BTreeSet<&str>, schemes: &BTreeSet<&str>) -
 fn figures_of_the_comparison_are_those_of_the_runs() {
     let out = std::env::temp_dir().join(format!("weir-comparison-{}", std::process::id()));
     let schemes = ["compare", "qsccp/cache", "examples/minimal", "--schemes", "qsccp,pcon,bic,bbr"];
-    let seeds = made_of(&tables_of_comparison()).0.to_string();
+    let seeds = seeds_of(&tables_of_comparison()).to_string();
     let output =
         weir().args(schemes).args(["--seeds", &seeds, "--out"]).arg(&out).output().expect("weir runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -11,6 +11,7 @@ mod docs;
 mod golden;
 mod key;
 mod many;
+mod matrix;
 mod qsccp_optimum;
 mod records;
 mod workspace;

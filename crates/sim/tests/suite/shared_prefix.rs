@@ -29,7 +29,7 @@ fn the_rate_of_data_is_that_of_a_prefix_whoever_fetches_it() {
 #[test]
 fn the_rate_of_data_of_one_of_several_consumers_of_a_prefix_is_refused() {
     let words = refused(&shared("flow = \"again\"")).unwrap().to_string();
-    assert!(words.contains("under /video cannot be told by consumer"), "{words}");
+    assert!(words.contains("under /video cannot be attributed to one consumer"), "{words}");
 }
 
 #[test]
