@@ -76,20 +76,21 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 
-# Every scheme on every experiment of every paper, into the two pages that show it; about half an hour on two processors. What
-# was stopped goes on where it was. The page of the comparison has the sections of QSCCP's paper, that of the matrix what is
-# above the sections.
+# Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
+# show it; about half an hour on two processors. What was stopped goes on where it was. The page of the comparison has the
+# sections of the experiments, that of the matrix what is above them.
 COMPARISON = docs/schemes/comparison.md
 MATRIX = docs/schemes/matrix.md
-COMPARED_SEEDS = 3
+MATRIX_SEEDS = 3
 comparison:
-	cargo run --release -- compare --all --seeds $(COMPARED_SEEDS) --out target/comparison > target/comparison.txt
-	awk '/^### / { section = 1; kept = /^### qsccp\// } section ? kept : /^(Made by|Figures are|$$)/' \
+	cargo run --release -- compare qsccp --schemes all --seeds $(SEEDS) --out target/comparison > target/comparison.txt
+	cargo run --release -- compare --all --seeds $(MATRIX_SEEDS) --out target/matrix > target/matrix.txt
+	awk '/^### / { section = 1 } section || /^(Made by|Figures are|$$)/' \
 	  target/comparison/compare.md | cat -s > target/comparison/sections.md
 	sed -i -e '/comparison: begin/,/comparison: end/{//!d}' \
 	  -e '/comparison: begin/r target/comparison/sections.md' $(COMPARISON)
-	sed -e '/^### /,$$d' -e '/^Figures are /d' target/comparison/compare.md | cat -s > target/comparison/matrix.md
-	sed -i -e '/matrix: begin/,/matrix: end/{//!d}' -e '/matrix: begin/r target/comparison/matrix.md' $(MATRIX)
+	sed -e '/^### /,$$d' -e '/^Figures are /d' target/matrix/compare.md | cat -s > target/matrix/matrix.md
+	sed -i -e '/matrix: begin/,/matrix: end/{//!d}' -e '/matrix: begin/r target/matrix/matrix.md' $(MATRIX)
 	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs::the_tables
 
 bench:
