@@ -64,9 +64,20 @@ pub(crate) fn missing(typ: u32, container: &Element<'_>) -> Malformed {
     DecodeErrorKind::Missing(typ).at(container.end()).into()
 }
 
+/// The text in an element. Whoever answers writes it, and people read it on a terminal: characters that cannot be printed,
+/// such as those that begin a terminal's control sequences or turn the direction of writing, become escapes.
 pub(crate) fn text(element: &Element<'_>) -> Result<String, Malformed> {
     let text = core::str::from_utf8(element.value).map_err(|_| Malformed::NotText(element.typ))?;
-    Ok(text.to_owned())
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        // These are escaped in source code, and harmless on a terminal.
+        if matches!(c, '"' | '\'' | '\\') {
+            printable.push(c);
+        } else {
+            printable.extend(c.escape_debug());
+        }
+    }
+    Ok(printable)
 }
 
 /// The value of a field that is one of a few.

@@ -15,12 +15,12 @@ use weir_management::status::{
 };
 use weir_management::{ControlParameters, ControlResponse};
 
-use values::{control_parameters, encoded, face_status, filter, name, number, rib_entry};
+use values::{control_parameters, encoded, face_status, filter, name, number, rib_entry, text};
 
 proptest! {
     #[test]
     fn parameters_and_responses_come_back(
-        parameters in control_parameters(), code in number(), words in any::<String>(), has_body in any::<bool>(),
+        parameters in control_parameters(), code in number(), words in text(), has_body in any::<bool>(),
     ) {
         let wire = encoded(std::slice::from_ref(&parameters), ControlParameters::encode);
         prop_assert_eq!(ControlParameters::decode(&wire), Ok(parameters.clone()));
@@ -28,6 +28,16 @@ proptest! {
         response.body = has_body.then_some(parameters);
         let wire = encoded(std::slice::from_ref(&response), ControlResponse::encode);
         prop_assert_eq!(ControlResponse::decode(&wire), Ok(response));
+    }
+
+    /// Such as the escape that begins a terminal's control sequences, and what turns the direction of writing.
+    #[test]
+    fn a_text_that_is_read_can_be_printed(words in any::<String>(), place in 0..9_usize) {
+        let words = format!("{words}{}{words}", ["\u{1b}]0;title\u{7}", "\u{202e}", "\r\n\u{9b}2J"][place % 3]);
+        let response = ControlResponse::new(200, words);
+        let wire = encoded(std::slice::from_ref(&response), ControlResponse::encode);
+        let text = ControlResponse::decode(&wire).unwrap().text;
+        prop_assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
     }
 
     #[test]
@@ -56,7 +66,7 @@ proptest! {
         fib in vec((name(), vec((number(), number()), 0..4)), 0..5),
         choices in vec((name(), name()), 0..5),
         (admit, serve) in any::<(bool, bool)>(),
-        version in any::<String>(),
+        version in text(),
         n in vec(number(), 13),
     ) {
         prop_assert_eq!(decode_rib(&encoded(&rib, encode_rib_entry)), Ok(rib));

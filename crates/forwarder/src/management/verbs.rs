@@ -8,7 +8,7 @@ use weir_management::{Module, origin};
 
 use super::authority::Trust;
 use super::rib::Route;
-use super::{Management, Request};
+use super::{LOCALHOP, LOCALHOST, Management, NFD, Request};
 use crate::control::{Control, ControlError};
 use weir_management::dataset::{
     FaceQueryFilter, RouteFlags, cs_flags, cs_options, encode_channel, encode_cs_info, encode_face,
@@ -107,6 +107,21 @@ fn short_prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
     }
 }
 
+/// A prefix whose Interests a request may lead to a face, or away from it. Those of the forwarder's own management are
+/// reserved: who answered them would answer the commands of others. An application may lead `/localhop/nfd` to a neighbour
+/// whose management it looks for; names under `/localhost` do not leave the host, so a neighbour has no say over either.
+fn free_prefix(request: &Request<'_>, prefix: Name) -> Result<Name, Refused> {
+    let first = prefix.view().component(0);
+    let is_management = first == Some(LOCALHOST) && prefix.view().component(1) == Some(NFD);
+    let is_of_host = [Some(LOCALHOST), Some(LOCALHOP)].contains(&first);
+    match is_management || (is_of_host && !request.is_local) {
+        true => {
+            Err(refused(403, format!("{prefix} is reserved: no route may be registered or removed there")))
+        }
+        false => Ok(prefix),
+    }
+}
+
 /// Flags mean something only with the mask that says which.
 fn with_mask(parameters: &ControlParameters) -> Result<(), Refused> {
     match parameters.flags.is_some() == parameters.mask.is_some() {
@@ -138,7 +153,7 @@ fn register(
     control: &mut dyn Control,
 ) -> Answer {
     let route = Route {
-        prefix: short_prefix(&parameters)?,
+        prefix: free_prefix(request, short_prefix(&parameters)?)?,
         face: request.face(&parameters)?,
         origin: parameters.origin.unwrap_or(origin::APP),
         cost: parameters.cost.unwrap_or(0),
@@ -204,10 +219,13 @@ pub(super) fn announce(
     }
     let period = Some(announcement.expiration_period_ms);
     let route = Route {
-        prefix: short_prefix(&ControlParameters {
-            name: Some(announcement.prefix),
-            ..ControlParameters::default()
-        })?,
+        prefix: free_prefix(
+            request,
+            short_prefix(&ControlParameters {
+                name: Some(announcement.prefix),
+                ..ControlParameters::default()
+            })?,
+        )?,
         face: request.incoming.number,
         origin: origin::PREFIX_ANNOUNCEMENT,
         cost: ANNOUNCED_COST,
@@ -352,7 +370,8 @@ fn add_next_hop(
     parameters: ControlParameters,
     control: &mut dyn Control,
 ) -> Answer {
-    let (prefix, face) = (short_prefix(&parameters)?, request.face(&parameters)?);
+    let prefix = free_prefix(request, short_prefix(&parameters)?)?;
+    let face = request.face(&parameters)?;
     let cost = parameters.cost.unwrap_or(0);
     control.add_next_hop(&prefix, face, cost).map_err(no_such_face)?;
     Ok(ControlParameters {
@@ -369,7 +388,8 @@ fn remove_next_hop(
     parameters: ControlParameters,
     control: &mut dyn Control,
 ) -> Answer {
-    let (prefix, face) = (prefix(&parameters)?, request.face(&parameters)?);
+    let prefix = free_prefix(request, prefix(&parameters)?)?;
+    let face = request.face(&parameters)?;
     control.remove_next_hop(&prefix, face);
     Ok(ControlParameters { name: Some(prefix), face: Some(face), ..ControlParameters::default() })
 }

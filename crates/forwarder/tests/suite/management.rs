@@ -864,6 +864,27 @@ fn an_application_may_register_its_own_face_under_localhop_too() {
     assert_eq!(world.mock.next_hops("/a"), [(1, 0)]);
 }
 
+/// Who had a route for them would answer the commands of others.
+#[test]
+fn nobody_registers_the_names_of_management() {
+    let mut world = World::with_policy(Policy { localhop: Some(Trust::AnySignature), ..Policy::default() });
+    for prefix in ["/localhost/nfd", "/localhost/nfd/rib/register"] {
+        for verb in ["rib/register", "fib/add-nexthop", "fib/remove-nexthop"] {
+            assert_eq!(world.command(verb, &parameters(prefix)).code, 403, "{verb} {prefix}");
+        }
+    }
+    for prefix in ["/localhop/nfd", "/localhop/x", "/localhost/x"] {
+        let wire =
+            signed("/localhop/nfd/rib/register", &parameters(prefix), &Signer::digest(), None, WALL_MS, 1);
+        assert_eq!(response(&wire, &world.ask_on(2, &wire).unwrap()).code, 403, "a neighbour: {prefix}");
+    }
+    assert!(world.mock.fib.is_empty());
+    // A host may look for a neighbour's management, and its applications may talk to each other.
+    for prefix in ["/localhop/nfd", "/localhost/x"] {
+        assert_eq!(world.command("rib/register", &parameters(prefix)).code, 200, "{prefix}");
+    }
+}
+
 #[test]
 fn neighbours_register_themselves_where_that_is_open_and_nothing_else() {
     let mut world = World::with_policy(Policy { localhop: Some(Trust::AnySignature), ..Policy::default() });

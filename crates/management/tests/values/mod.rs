@@ -18,7 +18,7 @@ pub fn name() -> impl Strategy<Value = Name> {
 }
 
 pub fn text() -> impl Strategy<Value = String> {
-    prop_oneof!["udp4://[0-9.]{1,15}:6363", any::<String>()]
+    prop_oneof!["udp4://[0-9.]{1,15}:6363", "[ -~äßλ字]{0,40}"]
 }
 
 pub fn number() -> impl Strategy<Value = u64> {
