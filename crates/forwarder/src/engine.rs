@@ -45,6 +45,7 @@ pub(crate) use inbox::ManagementInterest;
 pub(crate) use sockets::FIRST_TOKEN;
 
 use admission::Admission;
+pub(crate) use admission::Origin;
 use inbox::Inbox;
 use observation::Observation;
 use packets::Buffers;

@@ -16,6 +16,8 @@ use weir_net::link_service::LinkService;
 use weir_net::transport::Transport;
 use weir_net::transport::udp::Batch;
 
+use crate::engine::Origin;
+
 /// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
 pub type FaceSlot = u32;
 
@@ -89,6 +91,8 @@ pub struct Face {
     pub send_rate: Option<Rate>,
     /// Largest frame where nothing else is asked for, bytes; `None`: any.
     pub own_mtu: Option<usize>,
+    /// Where it comes from, if nobody asked for it and no application of this host is behind it.
+    pub(crate) origin: Option<Origin>,
     /// Whether packets can be sent by it.
     pub up: bool,
     /// On-demand: it is closed when nothing has come for so long.

@@ -17,6 +17,7 @@ use weir_net::uri::FaceUri;
 use weir_schemes::Resolved;
 
 use super::Engine;
+use super::admission::Origin;
 use super::sockets::{EventSource, udp_uri};
 use crate::config::{FaceKind, FaceOptions, RouteFace};
 use crate::control::ControlError;
@@ -40,6 +41,8 @@ struct NewFace<'a> {
     link_type: LinkType,
     /// Whether an application of this host is behind it.
     is_application: bool,
+    /// Of a stranger.
+    origin: Option<Origin>,
     options: FaceOptions,
     idle_timeout: Option<Span>,
     local_fields: bool,
@@ -89,6 +92,7 @@ impl Engine {
             local_fields: false,
             send_rate: options.rate,
             own_mtu: None,
+            origin: None,
             up: true,
             idle_timeout: None,
             last_used: self.now,
@@ -99,10 +103,20 @@ impl Engine {
         }
     }
 
-    /// Makes room for a stranger: the one on UDP that has been silent longest has to go. Says whether there is
-    /// such a one.
-    fn replace_idle(&mut self) -> bool {
-        let Some(slot) = self.admission.longest_idle(self.now, &self.faces) else { return false };
+    /// Whether a stranger of an origin, or somebody else, may have one more face. A stranger's face that has been silent
+    /// for long may have to go for it: of the same origin if that has its share.
+    fn admit(&mut self, origin: Option<Origin>) -> bool {
+        match origin {
+            None => self.has_room(false),
+            Some(origin) if self.admission.is_at_limit(origin) => self.replace_idle(Some(origin)),
+            Some(_) => self.has_room(true) || self.replace_idle(None),
+        }
+    }
+
+    /// Makes room for a stranger: the one, of an origin or of any, that has been silent longest has to go. Says whether
+    /// there is such a one.
+    fn replace_idle(&mut self, of: Option<Origin>) -> bool {
+        let Some(slot) = self.admission.longest_idle(self.now, &self.faces, of) else { return false };
         // What is under way to it is not for the one that comes.
         self.perform();
         self.close(slot);
@@ -148,8 +162,12 @@ impl Engine {
             idle_timeout: new.idle_timeout,
             own_mtu: new.mtu,
             up,
+            origin: new.origin,
             ..face
         });
+        if let Some(origin) = new.origin {
+            self.admission.add(origin, self.now);
+        }
         self.notify(FaceEventKind::Created, slot);
         Some(slot)
     }
@@ -172,8 +190,9 @@ impl Engine {
         let kind = FaceKind::of_uri(&remote).unwrap_or(FaceKind::Unix);
         let (is_application, link_type) = (transport.scope() == FaceScope::Local, transport.link_type());
         let mtu = transport.mtu();
-        if !self.has_room(!is_application) {
-            return info!(%remote, "refused a connection: there are {} faces", self.faces.len());
+        let origin = (!is_application).then(|| Origin::of_uri(&remote));
+        if !self.admit(origin) {
+            return info!(%remote, "refused a connection: there are {} faces, or too many of its origin", self.faces.len());
         }
         let slot = self.faces.next_slot();
         if let Err(error) = self.sockets.watch(&mut *transport, slot) {
@@ -186,6 +205,7 @@ impl Engine {
             persistency: FacePersistency::OnDemand,
             link_type,
             is_application,
+            origin,
             options: self.config.options(kind),
             idle_timeout: None,
             local_fields: false,
@@ -206,7 +226,8 @@ impl Engine {
         let Source { from: peer, to } = source;
         // As ndnd has it: applications of this host may speak UDP.
         let is_application = peer.ip().is_loopback();
-        if !self.has_room(!is_application) && (is_application || !self.replace_idle()) {
+        let origin = (!is_application).then(|| Origin::from(peer.ip()));
+        if !self.admit(origin) {
             return None;
         }
         let from = to.filter(|_| local.ip().is_unspecified());
@@ -219,6 +240,7 @@ impl Engine {
             persistency: FacePersistency::OnDemand,
             link_type: LinkType::PointToPoint,
             is_application,
+            origin,
             options: self.config.options(FaceKind::Udp),
             idle_timeout: Some(self.config.udp.idle_timeout),
             local_fields: false,
@@ -279,6 +301,7 @@ impl Engine {
             link_type,
             // What we connect to is a neighbour, wherever it runs.
             is_application: false,
+            origin: None,
             options,
             idle_timeout: None,
             local_fields,
@@ -341,6 +364,9 @@ impl Engine {
     pub(crate) fn close(&mut self, slot: FaceSlot) {
         self.notify(FaceEventKind::Destroyed, slot);
         let Some(face) = self.faces.remove(slot) else { return };
+        if let Some(origin) = face.origin {
+            self.admission.remove(origin);
+        }
         // The next face may be put there.
         self.timers.forget_face(slot);
         self.round.forget(slot);

@@ -11,7 +11,7 @@ use weir_packet::{Data, Interest, LpHeader, LpPacket, NackReason, Name, Signatur
 use super::*;
 use crate::config::Config;
 use crate::control::{Control, ControlError};
-use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceScope, LinkType};
+use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
 use weir_net::transport::{Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 
@@ -225,6 +225,29 @@ fn strangers_neither_lock_others_out_nor_each_other() {
     assert_eq!(new, 13 - 1);
     assert_eq!(engine.faces.of_number(number), Some(first));
     assert!(engine.faces.len() <= 15);
+}
+
+#[test]
+fn connections_of_one_address_that_say_nothing_shut_nobody_out() {
+    let mut engine = engine("[tables]\nfaces = 16\n");
+    let none = engine.faces.len();
+    let connect = |engine: &mut Engine| drop(add(engine, Script::default()));
+    (0..20).for_each(|_| connect(&mut engine));
+    assert_eq!(engine.faces.len(), none + 4, "a quarter is for one origin");
+    let made = (1..=8).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
+    assert_eq!(made, 8, "others have theirs");
+    // Who comes later from that address takes the place of one that came before.
+    engine.now = Time::ZERO + Span::from_secs(100);
+    let numbers =
+        |engine: &Engine| -> Vec<FaceNumber> { engine.faces.iter().map(|(_, face)| face.number).collect() };
+    let before = numbers(&engine);
+    connect(&mut engine);
+    let mut after = numbers(&engine);
+    assert_eq!(after.len(), none + 12);
+    after.retain(|number| !before.contains(number));
+    assert_eq!(after.len(), 1, "it has a face");
+    let on_udp = engine.faces.iter().filter(|(_, face)| matches!(face.channel, Channel::Udp(_))).count();
+    assert_eq!(on_udp, 8, "nobody else had to go");
 }
 
 #[test]

@@ -41,8 +41,8 @@ use crate::uri::{Endpoint, FaceUri};
 
 /// Bytes of the longest header of a message of ours: 2, a length of 2, a mask of 4.
 const MESSAGE_HEADER: usize = 8;
-/// Peers that may be in their handshake at once; one more, and the oldest has to go. Assumed: all pages of
-/// a host that load at once; who opens connections and says nothing holds no more than that.
+/// Peers that may be in their handshake at once; one more, and the oldest of the address with most of them has to go.
+/// Assumed: all pages of a host that load at once; who opens connections and says nothing holds no more than that.
 const MAX_HANDSHAKES: usize = 64;
 /// Room for what is read at once, bytes. Assumed: a few frames; each connection has it.
 const READ_SIZE: usize = 16 << 10;
@@ -339,6 +339,7 @@ fn greet<S: Read + Write>(socket: S, limit: usize, is_foreign: &Rc<Cell<bool>>) 
 /// A peer that has connected and not yet said that it speaks WebSocket.
 struct Handshake {
     token: Token,
+    from: IpAddr,
     state: MidHandshake<ServerHandshake<Wire<TcpStream>, NoteOrigin>>,
     addresses: FaceAddresses,
     is_foreign: Rc<Cell<bool>>,
@@ -426,23 +427,23 @@ impl WebSocketListener {
         };
         let is_foreign = Rc::new(Cell::new(false));
         let handshake = greet(socket, self.options.buffer_for(addresses.scope), &is_foreign);
-        self.went_on(token, addresses, is_foreign, handshake);
+        self.went_on((token, remote.ip()), addresses, is_foreign, handshake);
     }
 
     fn shake_hands(&mut self, token: Token) {
         let Some(index) = self.handshakes.iter().position(|handshake| handshake.token == token) else {
             return;
         };
-        let Some(Handshake { state, addresses, is_foreign, .. }) = self.handshakes.remove(index) else {
+        let Some(Handshake { from, state, addresses, is_foreign, .. }) = self.handshakes.remove(index) else {
             return;
         };
-        self.went_on(token, addresses, is_foreign, state.handshake());
+        self.went_on((token, from), addresses, is_foreign, state.handshake());
     }
 
     /// A handshake is done, goes on, or has failed: then the connection is closed.
     fn went_on(
         &mut self,
-        token: Token,
+        (token, from): (Token, IpAddr),
         mut addresses: FaceAddresses,
         is_foreign: Rc<Cell<bool>>,
         handshake: Greeted<TcpStream>,
@@ -461,11 +462,22 @@ impl WebSocketListener {
             }
             Err(HandshakeError::Interrupted(state)) => {
                 if self.handshakes.len() == MAX_HANDSHAKES {
-                    self.handshakes.pop_front();
+                    self.give_up_one();
                 }
-                self.handshakes.push_back(Handshake { token, state, addresses, is_foreign });
+                self.handshakes.push_back(Handshake { token, from, state, addresses, is_foreign });
             }
             Err(HandshakeError::Failure(_)) => {}
+        }
+    }
+
+    /// Closes the oldest connection of the address that has most of those in their handshake: who opens many and says
+    /// nothing loses its own.
+    fn give_up_one(&mut self) {
+        let of_address = |from: IpAddr| self.handshakes.iter().filter(|one| one.from == from).count();
+        // Of equals the last is taken, which is the oldest.
+        let most = (0..self.handshakes.len()).rev().max_by_key(|at| of_address(self.handshakes[*at].from));
+        if let Some(at) = most {
+            self.handshakes.remove(at);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! WebSocket, with a client of ours and with strangers written byte by byte after RFC 6455.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use socket2::{Domain, Socket, Type};
 use weir_net::FaceScope;
 use weir_net::transport::Options;
 use weir_net::transport::Sent;
@@ -301,6 +302,27 @@ fn peers_that_say_nothing_have_to_go_when_there_are_many() {
     // Those that wait still may speak.
     silent[99].set_nonblocking(false).expect("set");
     silent[99].write_all(REQUEST.as_bytes()).expect("written");
+    door.accept();
+}
+
+/// A connection from another address of this host.
+fn connect_from(door: &Door, from: &str) -> TcpStream {
+    let FaceUri::WebSocket(end) = uri(door.listener.uri()) else { panic!("WebSocket") };
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let from: SocketAddr = from.parse().expect("an address");
+    socket.bind(&from.into()).expect("an address of this host");
+    socket.connect(&end.socket_addr().expect("no zone").into()).expect("it listens");
+    socket.into()
+}
+
+#[test]
+fn who_opens_many_connections_loses_its_own() {
+    let mut door = door();
+    let mut slow = connect_from(&door, "127.0.0.2:0");
+    slow.write_all(&REQUEST.as_bytes()[..20]).expect("written");
+    let _silent: Vec<TcpStream> = (0..200).map(|_| connect(&door)).collect();
+    assert!(door.listener.accept().expect("accepted").is_none());
+    slow.write_all(&REQUEST.as_bytes()[20..]).expect("its connection is still open");
     door.accept();
 }
 
