@@ -36,7 +36,11 @@ export interface Optimum {
   objective: string;
   utilisation: number;
   /** Beside the rows of flows. */
-  flows: { goodput_bps: number | null }[];
+  flows: {
+    goodput_bps: number | null;
+    /** The same if no consumers shared Data; null where that makes no difference. */
+    unshared_goodput_bps: number | null;
+  }[];
 }
 
 export interface Rows {

@@ -170,8 +170,8 @@ function classTable(rows: Rows): HTMLElement {
   );
 }
 
-/** A flow, and its goodput in the optimum. */
-type BestFlowRow = FlowRow & { best: number | null };
+/** A flow, and its goodput in the optimum: where consumers of a prefix share each copy, and where they share none. */
+type BestFlowRow = FlowRow & { best: number | null; unshared: number | null };
 
 /** The part of the optimum that a flow has; none where it should get nothing. */
 function reached({ goodput_bps, best }: BestFlowRow): number | null {
@@ -179,12 +179,18 @@ function reached({ goodput_bps, best }: BestFlowRow): number | null {
 }
 
 function flowTable(rows: Rows): HTMLElement {
-  const flows = rows.flows.map((row, i): BestFlowRow => ({ ...row, best: rows.optimum?.flows[i]?.goodput_bps ?? null }));
+  const flows = rows.flows.map((row, i): BestFlowRow => {
+    const best = rows.optimum?.flows[i];
+    return { ...row, best: best?.goodput_bps ?? null, unshared: best?.unshared_goodput_bps ?? null };
+  });
   const [goodput, ...others] = measured(flows);
   const optimum: Column<BestFlowRow>[] = [
     { title: "optimum", text: (row) => rate(row.best), key: (row) => row.best, number: true },
     { title: "of optimum", unit: "%", text: (row) => percent(reached(row)), key: reached, number: true },
   ];
+  if (flows.some((row) => row.unshared !== null)) {
+    optimum.push({ title: "unshared", text: (row) => rate(row.unshared), key: (row) => row.unshared, number: true });
+  }
   return table<BestFlowRow>(
     rows.optimum ? `Each flow, beside the ${rows.optimum.objective} optimum` : "Each flow",
     [

@@ -2,7 +2,7 @@
 
 use weir_core::units::Span;
 use weir_measure::{FlowRow, OptimumFlowRow, OptimumRow, RunDocument, jain, unfairness};
-use weir_optimum::{FlowOptimum, Objective, Optimum, Options, Theory};
+use weir_optimum::{Copies, FlowOptimum, Objective, Optimum, Options, Theory};
 use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };
@@ -67,8 +67,17 @@ impl ScenarioOptimum {
             }
         }
         let options = Options::default();
-        let theory = Theory::new(scenario, &policy::of(scenario)?, &options)?;
+        let policy = policy::of(scenario)?;
+        let theory = Theory::new(scenario, &policy, &options)?;
         let optima = theory.windows(&windows)?;
+        let unshared = if theory.may_share() {
+            let apart = Options { copies: Copies::Apart, ..options };
+            Some(Theory::new(scenario, &policy, &apart)?.windows(&windows[..shown.max(1)])?)
+        } else {
+            None
+        };
+        let rows =
+            |at: usize| flow_rows(scenario, &optima[at], unshared.as_ref().map(|unshared| &unshared[at]));
         let is_asked_for_ends = expectations.iter().any(|expectation| expectation.metric.needs_amount());
         let completions = if is_asked_for_ends { theory.completions()? } else { Vec::new() };
         let figure = |expectation: &Expectation| match expectation.metric {
@@ -81,8 +90,8 @@ impl ScenarioOptimum {
         Ok(ScenarioOptimum {
             objective: options.objective,
             utilisation: theory.utilisation(),
-            windows: optima[..shown].iter().map(|optimum| flow_rows(scenario, optimum)).collect(),
-            whole: (shown == 0).then(|| flow_rows(scenario, &optima[0])),
+            windows: (0..shown).map(rows).collect(),
+            whole: (shown == 0).then(|| rows(0)),
             limits: optima[..shown.max(1)].iter().map(limits).collect(),
             note: has_greedy_flows(scenario).then_some(NOTHING_OF_GREED),
             figures: expectations.iter().map(figure).collect(),
@@ -167,14 +176,16 @@ fn limits(optimum: &Optimum) -> Vec<usize> {
     binding.map(|(at, _)| at).collect()
 }
 
-fn flow_rows(scenario: &Scenario, optimum: &Optimum) -> Vec<OptimumFlowRow> {
-    let row = |(flow, best): (&Flow, &FlowOptimum)| OptimumFlowRow {
+/// The flows of an optimum, and of that in which no Data are shared.
+fn flow_rows(scenario: &Scenario, optimum: &Optimum, unshared: Option<&Optimum>) -> Vec<OptimumFlowRow> {
+    let row = |(at, (flow, best)): (usize, (&Flow, &FlowOptimum))| OptimumFlowRow {
         consumer: scenario.nodes[flow.consumer.index()].name.clone(),
         prefix: flow.prefix.clone(),
         class: flow.class.name().to_owned(),
         goodput_bps: best.goodput_bps,
+        unshared_goodput_bps: unshared.map(|unshared| unshared.flows[at].goodput_bps),
     };
-    scenario.flows.iter().zip(&optimum.flows).map(row).collect()
+    scenario.flows.iter().zip(&optimum.flows).enumerate().map(row).collect()
 }
 
 // ---- What an expectation would be

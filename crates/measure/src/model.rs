@@ -213,6 +213,10 @@ pub struct OptimumFlowRow {
     pub class: String,
     /// Data content delivered to the application, bit/s.
     pub goodput_bps: f64,
+    /// The same if no consumers shared Data; `None` if no two consumers of a prefix have links in common, so that it is the
+    /// same.
+    #[serde(default)]
+    pub unshared_goodput_bps: Option<f64>,
 }
 
 /// How far the goodputs of flows are from those of the optimum, each as a part of the latter; `None` where no

@@ -270,6 +270,10 @@ pub struct SummaryPeriod {
     pub to_s: f64,
     /// The sum of the goodputs in the optimum, bit/s; `None` if the optimum is not known.
     pub optimum_bps: Option<f64>,
+    /// The same if no consumers shared Data, bit/s; `None` if no two consumers of a prefix have links in common, so that it is
+    /// the same.
+    #[serde(default)]
+    pub unshared_optimum_bps: Option<f64>,
     /// One row for each scheme.
     pub rows: Vec<SummaryRow>,
 }

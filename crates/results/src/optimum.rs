@@ -7,7 +7,7 @@ use crate::model::{
     OptimumWindowRow,
 };
 use crate::sheet::{Cell, Form, Grid, Section, Sheet, numbers, words};
-use weir_measure::{DistanceRow, Estimate, OptimumRow};
+use weir_measure::{DistanceRow, Estimate, OptimumFlowRow, OptimumRow};
 
 /// Rows of flows, links and bottlenecks that a terminal shows.
 const FLOWS_IN_TEXT: usize = 40;
@@ -44,7 +44,7 @@ pub(crate) fn sentence(row: &OptimumRow) -> String {
         format!("{} {side}", percent(value.map(f64::abs)))
     };
     let DistanceRow { mean, lowest, highest, within_5_percent, .. } = row.distance;
-    format!(
+    let distance = format!(
         "Distance from the optimum ({}, {} of links): mean {}, flows from {} to {}; {} of them within 5 %",
         row.objective,
         Quantity::Percent.format(row.utilisation),
@@ -52,6 +52,26 @@ pub(crate) fn sentence(row: &OptimumRow) -> String {
         signed(lowest),
         signed(highest),
         percent(within_5_percent),
+    );
+    match unshared_bps(&row.flows) {
+        Some(unshared) => format!("{distance}; {}", two_bounds(&row.flows, unshared)),
+        None => distance,
+    }
+}
+
+/// What all flows together would have if no Data were shared, bit/s.
+pub(crate) fn unshared_bps(flows: &[OptimumFlowRow]) -> Option<f64> {
+    flows.iter().map(|flow| flow.unshared_goodput_bps).sum()
+}
+
+/// The optimum assumes that consumers of a prefix share each copy, which is a bound that they reach only if they fetch it at
+/// the same time.
+fn two_bounds(flows: &[OptimumFlowRow], unshared_bps: f64) -> String {
+    let shared = flows.iter().map(|flow| flow.goodput_bps).sum();
+    format!(
+        "it is {} for all flows if consumers of a prefix share all Data, {} if they share none",
+        rate(shared),
+        rate(unshared_bps)
     )
 }
 
@@ -297,6 +317,17 @@ mod tests {
              above; 66.67 % of them within 5 %"
         );
         assert_eq!(OptimumRow::new("link-fair", 1.0, Vec::new(), &[]).distance, DistanceRow::default());
+    }
+
+    #[test]
+    fn where_data_may_be_shared_both_bounds_are_said() {
+        let (mut best, measured) = flows(&[0.5e6, 0.5e6]);
+        assert!(!sentence(&OptimumRow::new("link-fair", 0.99, best.clone(), &measured)).contains("share"));
+        best.iter_mut().for_each(|flow| flow.unshared_goodput_bps = Some(0.5e6));
+        let said = sentence(&OptimumRow::new("link-fair", 0.99, best, &measured));
+        let bounds =
+            "; it is 2 Mb/s for all flows if consumers of a prefix share all Data, 1 Mb/s if they share none";
+        assert!(said.ends_with(bounds), "{said}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::matrix;
 use crate::model::{
     DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
 };
+use crate::optimum::unshared_bps;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
 use weir_measure::jain;
 use weir_measure::{Estimate, RunDocument};
@@ -89,6 +90,9 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
         optimum_bps: first
             .and_then(|part| part.optimum)
             .map(|optimum| optimum.flows.iter().map(|flow| flow.goodput_bps).sum()),
+        unshared_optimum_bps: first
+            .and_then(|part| part.optimum)
+            .and_then(|optimum| unshared_bps(&optimum.flows)),
         rows: schemes.iter().map(row).collect(),
     }
 }
@@ -149,8 +153,8 @@ const INDEX: &str = "compare.html";
 
 /// What the columns are, in words.
 const COLUMNS: &str = "Figures are for all flows together. Utilisation is that of the bottleneck links in the optimum. \
-     Jain's index is over each flow's goodput as a part of its goodput in the optimum; a row of the optimum has this \
-     goodput. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
+     Jain's index is over each flow's goodput as a part of its goodput in the optimum. A row optimum has the goodput of the \
+     optimum, in which consumers of a prefix share each copy of Data; a row unshared has it if they share none. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
      counts Interests. Settled is the time from the scenario's last change until all goodputs that the scenario names \
      stay within 5 % of their final values; if it is as long as the window or longer, they never settle.";
 
@@ -316,7 +320,8 @@ impl SummaryDocument {
         let mut cells: Vec<Vec<Cell>> = Vec::new();
         for period in &point.periods {
             let begin = cells.len();
-            cells.extend(period.optimum_bps.map(|best| optimum(best, shown.len())));
+            let bounds = [("optimum", period.optimum_bps), ("unshared", period.unshared_optimum_bps)];
+            cells.extend(bounds.iter().filter_map(|(name, best)| Some(optimum(name, (*best)?, shown.len()))));
             cells.extend(self.schemes.iter().map(|scheme| {
                 let row = period.rows.iter().find(|row| row.scheme == *scheme);
                 let figures = shown.iter().map(|(_, quantity, of)| self.cell(*quantity, row.and_then(of)));
@@ -367,9 +372,9 @@ impl SummaryDocument {
     }
 }
 
-/// The row of the optimum, of which only the goodput is said.
-fn optimum(best_bps: f64, figures: usize) -> Vec<Cell> {
-    let heads = [Cell::default(), "optimum".into(), Quantity::Rate.format(best_bps).into()];
+/// The row of an optimum, of which only the goodput is said.
+fn optimum(name: &str, best_bps: f64, figures: usize) -> Vec<Cell> {
+    let heads = [Cell::default(), name.into(), Quantity::Rate.format(best_bps).into()];
     heads.into_iter().chain((1..figures).map(|_| Cell::default())).collect()
 }
 

@@ -295,7 +295,10 @@ fn json_is_one_document_with_the_stated_keys_and_nothing_else() {
     );
     let optimum = &document["windows"][0]["optimum"];
     assert_eq!(keys(optimum), ["distance", "flows", "objective", "utilisation"]);
-    assert_eq!(keys(&optimum["flows"][0]), ["class", "consumer", "goodput_bps", "prefix"]);
+    assert_eq!(
+        keys(&optimum["flows"][0]),
+        ["class", "consumer", "goodput_bps", "prefix", "unshared_goodput_bps"]
+    );
     assert_eq!(keys(&optimum["distance"]), ["highest", "largest", "lowest", "mean", "within_5_percent"]);
     let row = ["what", "source", "unit", "stated", "measured", "tolerance", "bound", "holds"];
     assert_eq!(keys(&document["expectations"][0]), sorted(row));

@@ -66,7 +66,11 @@ impl Page {
     }
 
     fn schemes(&self) -> BTreeSet<&str> {
-        self.figures.keys().map(|[_, _, scheme, _]| scheme.as_str()).filter(|s| *s != "optimum").collect()
+        self.figures
+            .keys()
+            .map(|[_, _, scheme, _]| scheme.as_str())
+            .filter(|s| !["optimum", "unshared"].contains(s))
+            .collect()
     }
 
     fn others(&self, but: &[&str]) -> BTreeSet<&str> {

@@ -274,6 +274,7 @@ fn optimum(flows: &[FlowRow]) -> OptimumRow {
             prefix: flow.prefix.clone(),
             class: flow.class.clone(),
             goodput_bps: rate / members,
+            unshared_goodput_bps: None,
         }
     };
     OptimumRow::new("link-fair", 0.99, flows.iter().map(best).collect(), flows)
