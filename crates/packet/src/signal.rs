@@ -52,11 +52,11 @@ pub struct Signal {
 impl Signal {
     /// Service class of an Interest or Data: a value of [`ServiceClass`].
     pub const SERVICE_CLASS: Signal =
-        Signal::new(900, "ServiceClass", 8, "service class, on Interests; what has none is best effort");
+        Signal::new(900, "ServiceClass", 8, "service class, on Interests; without it, best effort");
 
     /// Size of the Data that an Interest will bring back, bytes on the wire.
     pub const EXPECTED_SIZE: Signal =
-        Signal::new(912, "ExpectedSize", 64, "bytes of the Data that is expected, on Interests");
+        Signal::new(912, "ExpectedSize", 64, "expected size of the Data, bytes, on Interests");
 
     /// The signals that belong to no scheme: the core reads or writes them.
     pub const COMMON: &[Signal] = &[Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE];

@@ -9,9 +9,9 @@
 //!          a packet waited for less, or no more than one packet waits
 //! ```
 //!
-//! [`Codel`] says which packets are due, [`CodelQueue`] drops them as they come to the head of the queue. A queue that
-//! holds no more than its longest packet is no congestion. A queue that is back in the dropping state within 16 intervals
-//! goes on with the count of drops that it had come to meanwhile (5.6).
+//! [`Codel`] decides which packets are due. [`CodelQueue`] drops them at the head of the queue. A queue that holds no more
+//! than its longest packet is not congested. A queue that returns to the dropping state within 16 intervals continues
+//! with its count of drops (5.6).
 
 use weir_core::packet::PacketId;
 use weir_core::seam::{
@@ -19,7 +19,7 @@ use weir_core::seam::{
 };
 use weir_core::units::{Span, Time};
 
-/// A queue is "soon" back in the dropping state within so many intervals (5.6).
+/// The number of intervals within which a return to the dropping state is "soon" (5.6).
 const SOON: u64 = 16;
 
 /// A packet at the head of the queue when the link is free.
@@ -48,7 +48,7 @@ pub(crate) struct Codel {
     count: u32,
     lastcount: u32,
     dropping: bool,
-    /// A packet was due in the dropping state, and `drop_next` is still that of this packet.
+    /// A packet was due in the dropping state, and `drop_next` is still the time of its drop.
     is_behind: bool,
     maxpacket: u64,
 }
@@ -68,7 +68,7 @@ impl Codel {
         }
     }
 
-    /// deque(): whether this packet is to be dropped, or marked. A queue that drops it asks about the next one at once.
+    /// deque(): whether to drop, or mark, this packet. A queue that drops it calls this for the next one at once.
     pub(crate) fn is_due(&mut self, departure: Departure) -> bool {
         let is_ok = self.is_ok_to_drop(departure);
         let is_behind = core::mem::take(&mut self.is_behind);
@@ -112,7 +112,8 @@ impl Codel {
     }
 }
 
-/// A first-in first-out queue that drops at its head by CoDel, and what does not fit. It knows no kinds of packets.
+/// A first-in first-out queue that drops packets at its head by CoDel, and packets that do not fit. It treats all kinds of
+/// packets alike.
 #[derive(Debug)]
 pub(crate) struct CodelQueue {
     packets: DropTail,

@@ -1,5 +1,5 @@
-//! `fixed`: no congestion control. A fixed window or a fixed rate, the cheapest next hop, drop-tail
-//! queues: the yardstick, and the smallest example of a scheme.
+//! `fixed`: no congestion control. Consumers have a fixed window or a fixed rate, nodes use the cheapest next hop, and
+//! queues are drop-tail. It is the baseline for the other schemes, and the smallest example of one.
 
 use weir_core::seam::params::{Parameter, ParameterKind, Params};
 use weir_core::seam::{
@@ -19,14 +19,14 @@ pub const ENTRY: Entry = Entry {
             "window",
             (1, 1 << 20),
             "32",
-            "pending Interests of a flow, if no rate is given",
+            "number of pending Interests of a flow, if `rate` is 0",
             "assumed: fills 10 Mb/s over 25 ms with 1 kB segments",
         ),
         Parameter {
             key: "rate",
             kind: ParameterKind::Rate(Rate::ZERO, Rate::from_bps(1_000_000_000_000)),
             default: "0 b/s",
-            meaning: "rate of Data that a flow asks for; 0: a fixed window instead",
+            meaning: "rate of Data that a flow requests; 0: the fixed window limits it instead",
             from: "assumed: off",
         },
     ],

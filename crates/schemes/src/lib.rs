@@ -1,7 +1,7 @@
-//! Congestion-control schemes for NDN, a file or folder each, and the list of them.
+//! Congestion-control schemes for NDN, and the list of them. Each scheme has a file or a folder.
 //!
-//! A scheme is made of up to three state machines (see `weir_core::seam`); what it does not
-//! make it takes from the core. Its file reads beside its paper.
+//! A scheme has up to three state machines: a queue, a strategy and a flow control (see `weir_core::seam`). The core has a
+//! default for each. A scheme's code is to be read beside its paper.
 
 #[cfg(test)]
 mod bench;

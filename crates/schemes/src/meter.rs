@@ -1,8 +1,8 @@
 //! Token buckets (the paper's TBRLs), as the generic cell rate algorithm.
 //!
-//! A bucket of depth D that fills at rate r is one time stamp, the *theoretical arrival time*: the
-//! bucket is full from then on, and before that it lacks r times the difference. No timer fills
-//! it, and no rounding is lost: what is less than a nanosecond is carried over.
+//! A bucket of depth D that fills at rate r is one timestamp, the *theoretical arrival time*. From that time on the bucket
+//! is full. Before, it lacks r times the remaining time. No timer fills it. Rounding loses nothing, because fractions of a
+//! nanosecond are carried over.
 
 use weir_core::units::{Rate, Span, Time};
 

@@ -1,5 +1,5 @@
-//! Pacing of consumers that send over several paths: the time of the next Interest on each path, and turns for greedy
-//! sources.
+//! Pacing for consumers that send over several paths: the time of the next Interest on each path, and the order of paths
+//! for greedy sources.
 
 use weir_core::units::{Span, Time};
 
@@ -20,7 +20,7 @@ impl Pacer {
         self.due
     }
 
-    /// An Interest leaves: the next one is due an interval later. Who is called late makes up for one interval.
+    /// An Interest leaves: the next one is due an interval later. A late call makes up for at most one interval.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time, interval: Span) {
         self.due = self.due.max(now - interval) + interval;
@@ -37,8 +37,8 @@ impl Pacer {
     }
 }
 
-/// Whose turn it is, in proportion to weights: each earns its part of a turn, and who has earned most takes
-/// it. Of none the first.
+/// Selects the next path in proportion to weights: each path earns its part of a turn, and the path with the largest credit
+/// takes the turn. Without weights it is the first path.
 pub(crate) fn deal<T>(
     all: &mut [T],
     weight: impl Fn(&T) -> f64,

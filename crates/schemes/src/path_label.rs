@@ -26,13 +26,9 @@ use weir_core::seam::{
 };
 use weir_packet::Signal;
 
-/// Path label: which next hops an Interest takes, or which faces a Data came by.
-pub(crate) const PATH_LABEL: Signal = Signal::new(
-    916,
-    "PathLabel",
-    32,
-    "path: next hops that an Interest is to take, or faces that a Data came by",
-);
+/// Path label: the next hops of an Interest, or the faces by which a Data arrived.
+pub(crate) const PATH_LABEL: Signal =
+    Signal::new(916, "PathLabel", 32, "path: next hops of an Interest, or faces by which a Data arrived");
 
 /// Which way a Data came: equal for the same faces in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,26 +9,26 @@ use crate::resolve::Resolved;
 /// A scheme as users see it.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Its name on the command line and in files.
+    /// The name on the command line and in files.
     pub name: &'static str,
-    /// The title, one line.
+    /// The title, in one line.
     pub title: &'static str,
-    /// The citation.
+    /// The citation of the paper.
     pub citation: &'static str,
-    /// Its parameters.
+    /// The parameters.
     pub parameters: &'static [Parameter],
-    /// The header fields that it reads or writes, besides [`Signal::COMMON`].
+    /// The header fields that the scheme reads or writes, besides [`Signal::COMMON`].
     pub signals: &'static [Signal],
     /// The sharing policy of the scheme in the steady state, if theory can compute it.
     pub sharing: Option<Sharing>,
-    /// Makes it with these parameters.
+    /// Builds the scheme with these parameters.
     pub build: fn(&Params) -> Box<dyn Scheme>,
 }
 
 /// How a scheme shares links in the steady state.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharing {
-    /// The parameters that say so; `weights.*` is any that begins with `weights.`.
+    /// The parameters that determine the policy; `weights.*` is any that begins with `weights.`.
     pub parameters: &'static [&'static str],
     /// The policy of the scheme with its parameters.
     pub policy: fn(&Resolved) -> SharingPolicy,
@@ -90,7 +90,8 @@ pub fn reference_policy(own: &str) -> Option<(&'static Entry, Sharing)> {
     find(own).and_then(of).or_else(|| SCHEMES.iter().find_map(of))
 }
 
-/// Every header field, in the order of type numbers, with the schemes that use it; the common ones come with none.
+/// Every header field, in the order of type numbers, with the schemes that use it. The list of schemes is empty for the
+/// common fields.
 pub fn signals() -> Vec<(Signal, Vec<&'static str>)> {
     let mut all: Vec<_> = Signal::COMMON.iter().map(|signal| (*signal, Vec::new())).collect();
     for entry in SCHEMES {

@@ -1,5 +1,5 @@
-//! A scheme by its name, with parameters that are checked: for files, command lines and recordings alike. The errors
-//! know no file; a reader of one adds the place.
+//! Finds a scheme by its name and checks its parameters, for files, command lines and recordings. The errors contain no
+//! file name; the reader of a file adds the position.
 
 use core::fmt;
 
@@ -14,14 +14,14 @@ use crate::registry::{Entry, SCHEMES, find};
 pub struct Resolved {
     /// Its entry in the list of schemes.
     pub entry: &'static Entry,
-    /// The parameters that were given, in their order.
+    /// The given parameters, in their order.
     pub given: Vec<(String, Value)>,
-    /// Every parameter: as given, or else its default.
+    /// All parameters: the given values, and the defaults of the others.
     pub params: Params,
 }
 
 impl Resolved {
-    /// Makes the scheme.
+    /// Builds the scheme.
     pub fn build(&self) -> Box<dyn Scheme> {
         (self.entry.build)(&self.params)
     }
@@ -39,10 +39,10 @@ impl PartialEq for Resolved {
     }
 }
 
-/// Why there is no such scheme, or not with these parameters.
+/// An unknown scheme, or an invalid parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemeError {
-    /// No scheme is called so.
+    /// No scheme has this name.
     Unknown(UnknownScheme),
     /// A parameter that the scheme does not have, or an invalid value.
     Parameter(WrongParameter),
@@ -61,19 +61,19 @@ pub struct WrongParameter {
     pub key: String,
     /// The error, without the key.
     pub message: String,
-    /// The scheme's parameter that was probably meant, if the key is none.
+    /// The parameter that was probably meant, if the scheme has no parameter with this key.
     pub meant: Option<&'static str>,
 }
 
 impl UnknownScheme {
-    /// All schemes, in a line.
+    /// The names of all schemes, in one line.
     pub fn help(&self) -> String {
         format!("schemes: {}", names().collect::<Vec<_>>().join(", "))
     }
 }
 
 impl WrongParameter {
-    /// Which parameter was probably meant; empty if none was.
+    /// A question with the parameter that was probably meant; empty if there is none.
     pub fn help(&self) -> String {
         self.meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"))
     }
@@ -92,7 +92,7 @@ impl fmt::Display for WrongParameter {
 }
 
 impl fmt::Display for SchemeError {
-    /// With the help in a line of its own.
+    /// The error, and the help in a line of its own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (error, help): (&dyn fmt::Display, _) = match self {
             SchemeError::Unknown(unknown) => (unknown, unknown.help()),
@@ -122,7 +122,7 @@ impl From<WrongParameter> for SchemeError {
 /// The scheme of this name, with these parameters.
 ///
 /// # Errors
-/// An unknown scheme, or a parameter that it does not have or that is wrong.
+/// An unknown scheme, an unknown parameter, or an invalid value.
 pub fn resolve(
     name: &str,
     given: impl IntoIterator<Item = (String, Value)>,
@@ -133,7 +133,7 @@ pub fn resolve(
 /// The entry of a scheme in the list of schemes.
 ///
 /// # Errors
-/// No scheme has it.
+/// An unknown scheme.
 pub fn known(name: &str) -> Result<&'static Entry, UnknownScheme> {
     find(name).ok_or_else(|| UnknownScheme(name.to_owned()))
 }
@@ -142,7 +142,7 @@ impl Entry {
     /// The scheme with these parameters.
     ///
     /// # Errors
-    /// A parameter that it does not have or that is wrong.
+    /// An unknown parameter, or an invalid value.
     pub fn resolve(
         &'static self,
         given: impl IntoIterator<Item = (String, Value)>,
@@ -158,7 +158,7 @@ impl Entry {
         }
     }
 
-    /// The parameter that was probably meant by a key that is none.
+    /// The parameter that was probably meant by an unknown key.
     fn meant_by(&self, key: &str) -> Option<&'static str> {
         let keys = || self.parameters.iter().map(|declared| declared.key);
         nearest(key, keys()).filter(|_| keys().all(|known| known != key))

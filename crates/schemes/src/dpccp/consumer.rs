@@ -6,10 +6,10 @@
 //!   fairness (16): α_r = α_s·x_r/y_s
 //! ```
 //!
-//! A Data belongs to the sub-flow of its Interest if its label is that path's, or the path's end nearest to
-//! here: then a cache on it answered. If not, the Interest went another way, by name or drawn, or for another's, and
-//! the Data belongs to the sub-flow of that way. Of no known way it makes one known. Who has a label for a part of
-//! the way alone, since a cache answered first, has it completed.
+//! A Data belongs to the sub-flow of its Interest if its label is the label of that path, or of the consumer's end of it:
+//! then a cache on the path answered. Otherwise the Interest took another path, by name, by a random choice, or because it
+//! was aggregated. Then the Data belongs to the sub-flow of that path. If the path is unknown, it becomes a new sub-flow. If
+//! the known label covers only the consumer's end of the path, because a cache answered first, the Data completes it.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};

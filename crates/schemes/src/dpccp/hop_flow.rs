@@ -1,13 +1,13 @@
-//! Congestion estimation (section VI.C): how many packets of a sub-flow wait in queues.
+//! Congestion estimation (section VI.C): the number of packets of a sub-flow in queues.
 //!
-//! A hop-flow h is what one source on the path answers; the hop count of its Data tells it from the others. At the end of
-//! each control cycle, with n_h Data of mean round-trip time d̄_h, and d⁰_h the least that was seen:
+//! A hop-flow h is the Data of one source on the path, identified by their hop count. At the end of each control cycle it has
+//! n_h Data with a mean round-trip time d̄_h. d⁰_h is the smallest round-trip time so far:
 //!
 //! > Δ_h = x_h·(d̄_h − d⁰_h)   (14)
 //! > Δ_r = Σ_h Δ_h           (13)
 //!
-//! x_h is n_h over the time from the sub-flow's last Data before the cycle to its last one in it: a count of so many arrivals spans as
-//! many gaps, so that at low rates the place of the cycle's ends is no error.
+//! x_h is n_h divided by the time from the sub-flow's last Data before the cycle to its last Data in the cycle. So n arrivals
+//! span n gaps, and at low rates the position of the cycle's ends causes no error.
 
 use weir_core::units::{Span, Time};
 

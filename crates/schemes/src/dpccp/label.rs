@@ -1,4 +1,4 @@
-//! Labels of path switching: the faces that a Data came by are the faces that an Interest is to take.
+//! Labels of path switching: a label lists the faces by which a Data arrived. An Interest with this label takes them back.
 //!
 //! ```text
 //!   consumer's node A          B                  C          producer's node D
@@ -6,9 +6,9 @@
 //!   Interest  (a, b, c)  --   (b, c)  -------->  (c)  ---->  ()
 //! ```
 //!
-//! a is A's name for its face to B, b is B's for that to C: six bits each, of which 0 is none, the next hop's lowest. A
-//! node appends itself to a Data at the low end and takes itself off an Interest there. Ten hops have room. Of a longer
-//! path the far end is cut off, and routers there forward by name.
+//! a is A's name for its face to B, and b is B's name for its face to C. Each has six bits; 0 means none. The next hop is in
+//! the lowest bits. A node appends its face to a Data there, and removes it from an Interest there. A label has room for ten
+//! hops. The far end of a longer path is cut off, and routers there forward by name.
 
 use weir_core::ids::FaceId;
 use weir_core::packet::Packet;

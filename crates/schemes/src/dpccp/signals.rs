@@ -3,8 +3,8 @@
 //! | octet | on Data | on Interests |
 //! |---|---|---|
 //! | bits 0 to 5 | links from the source to here, 63 for more | none |
-//! | bit 6 | drain: the queue it passed is to be emptied | RTT probing |
-//! | bit 7 | its Interest joined another's on the way, so that its time tells of no round trip | exploration: each router draws a next hop |
+//! | bit 6 | drain: the sub-flow is to empty the queue that the Data has passed | RTT probing |
+//! | bit 7 | aggregated: its Interest was aggregated, so its time is no round-trip time | exploration: each router draws a next hop |
 
 use weir_core::packet::Packet;
 use weir_packet::Signal;
@@ -14,7 +14,7 @@ pub(super) const SWITCH_LABEL: Signal = Signal::new(
     944,
     "SwitchLabel",
     64,
-    "path switching: faces that a Data came by, or that an Interest is to take, 6 bits a hop, next hop last",
+    "path switching: faces by which a Data arrived, or next hops of an Interest, 6 bits a hop, next hop last",
 );
 
 /// Hop count and flags.

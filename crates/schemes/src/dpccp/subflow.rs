@@ -8,7 +8,7 @@
 //!                            +------ queue empty: ζ·u* -------------------------+
 //! ```
 //!
-//! A control cycle lasts for the longest round trip of the cycle before, and until a Data or a loss came in it.
+//! A control cycle lasts for the longest round trip of the previous cycle, and at least until a Data or a loss.
 
 use weir_core::units::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! CoDel at the consumer, section 4: when a queue that a consumer hears of is congested.
+//! CoDel at the consumer, section 4: decides when a reported queue is congested.
 //!
 //! Algorithm 2 and Fig. 3:
 //!
@@ -12,9 +12,9 @@
 //!      +--------------------------------------------- else ----------------------+
 //! ```
 //!
-//! Here intervals compound: of a queue that stays long the marks come after 100, 100, 70.7, 40.8, 20.4 ms, and soon with
-//! every other Data. The authors' program has NFD's form instead, whose n-th spacing is 100 ms/√n from when the last mark
-//! was due.
+//! Here the intervals compound: for a queue that stays long the marks come after 100, 100, 70.7, 40.8 and 20.4 ms, and soon
+//! with every other Data. The authors' program has NFD's form instead. There the n-th interval is 100 ms/√n, counted from
+//! the time at which the last mark was due.
 
 use weir_core::link::marking::{Marker, Marking};
 use weir_core::units::{Span, Time};
@@ -64,8 +64,8 @@ impl Codel {
         }
     }
 
-    /// A Data came that tells of this queue, whose latest δ is `delay`: whether the router would mark it, if it were the only
-    /// consumer's.
+    /// A Data arrived that reports this queue, whose latest δ is `delay`. Returns whether a router would mark it if all packets
+    /// of the queue were this consumer's.
     pub(super) fn update(&mut self, settings: &Settings, now: Time, delay: Span) -> bool {
         match self {
             Codel::Article { state, interval, total } => {

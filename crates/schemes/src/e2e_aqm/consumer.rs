@@ -1,4 +1,4 @@
-//! The consumer, section 4 and Algorithm 3: the state of each reported queue, and a window as Reno's.
+//! The consumer, section 4 and Algorithm 3: the state of each reported queue, and Reno's window.
 //!
 //! ```text
 //!   a Data with a mark of queue i:  Q_i[δ] or Q_i[r] = its value
@@ -6,11 +6,11 @@
 //!                                   Mark, and with probability P_m = own rate / Q_i[r]: congestion
 //! ```
 //!
-//! A router with CoDel would mark one packet of all that pass it. Each consumer counts as if all of them were its own, and so
-//! takes its part of the signals only: (3).
+//! A router with CoDel would mark one of all packets that pass it. Each consumer runs CoDel as if all packets were its own.
+//! So it accepts only its share of the signals: (3).
 //!
-//! CoDel in a router sees every packet of its queue. A consumer sees a queue only while Data come to it. So after a pause in
-//! which no Data came it does not know whether the delay was above the target all the time: CoDel begins anew.
+//! CoDel in a router sees every packet of its queue. A consumer sees a queue only while it receives Data. After a pause
+//! without Data it does not know whether the delay was above the target all the time. So CoDel starts again.
 
 use weir_core::seam::DataReceived;
 use weir_core::units::{Span, Time};

@@ -7,8 +7,8 @@
 //!  +----------------+--------+---+--------------+---------+     R = 1: rate, bit/s;  R = 0: queueing delay, ps
 //! ```
 //!
-//! It is the value of NDNLPv2's CongestionMark. Count is 1 at the first queue, so the field is never 0, which would be no
-//! mark. A mark with a Count of 0 is none of this scheme's: NFD's 1, for one.
+//! It is the value of NDNLPv2's CongestionMark. A field of 0 would mean no mark; Count is 1 at the first queue, so the field is
+//! never 0. A mark with a Count of 0 comes from another scheme, such as NFD's 1.
 
 use weir_core::units::Span;
 
@@ -18,7 +18,7 @@ const SIGNIFICAND_BITS: u32 = 15;
 const SIGNIFICAND_SHIFT: u32 = 8;
 const PS_PER_NS: u64 = 1000;
 
-/// What a queue says of itself.
+/// The value that a queue reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reading {
     /// Queueing delay δ.

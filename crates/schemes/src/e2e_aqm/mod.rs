@@ -59,7 +59,7 @@ const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "e2e-aqm",
-    title: "marks of 64 bits that tell of one queue of the path at a time, CoDel at the consumer, a window as Reno's",
+    title: "64-bit marks that report one queue of the path at a time; CoDel and Reno's window at the consumer",
     citation: "M. Rodríguez-Pérez, S. Herrería-Alonso, J. C. López-Ardao, R. F. Rodríguez-Rubio, End-to-end active \
                queue management with Named-Data Networking, Journal of Network and Computer Applications, 2024",
     parameters: &[
@@ -81,21 +81,21 @@ pub const ENTRY: Entry = Entry {
             "target",
             TIME,
             "5 ms",
-            "TARGET: more queueing delay is congestion, if it lasts",
+            "TARGET: a queueing delay above it is congestion, if it lasts for `interval`",
             "paper: section 5",
         ),
         Parameter::span(
             "interval",
             TIME,
             "100 ms",
-            "interval: how long it lasts before the first signal",
+            "interval: how long the delay exceeds `target` before the first signal",
             "paper: Algorithm 2",
         ),
         Parameter::number(
             "slow_start_limit",
             (0.0, 1e6),
             "0",
-            "in slow start more packets than these in a queue, by δ·r, are congestion at once; 0: no such rule",
+            "in slow start, a queue of more packets than this (δ·r) is congestion at once; 0: no such rule",
             "paper: none; files: consumer-src.cpp, 100",
         ),
         Parameter {
@@ -117,7 +117,7 @@ pub const ENTRY: Entry = Entry {
         Parameter::switch(
             "cwa",
             "false",
-            "whether timeouts and Nacks halve W once a window of Data at most",
+            "whether timeouts and Nacks halve W at most once a window of Data",
             "files: consumer-src.cpp, where it is commented out",
         ),
     ],

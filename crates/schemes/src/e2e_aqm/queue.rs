@@ -1,4 +1,4 @@
-//! The router, section 3 and Algorithm 1: a drop-tail queue that puts its delay or its rate into Data that leave.
+//! The router, section 3 and Algorithm 1: a drop-tail queue that writes its delay or its rate into leaving Data.
 //!
 //! ```text
 //!   a Data leaves:  i = Count + 1, 1 without a mark
@@ -6,7 +6,7 @@
 //!                   Count = i
 //! ```
 //!
-//! So of N queues each has its mark arrive with probability 1/N (Lemma 1).
+//! So the mark of each of N queues arrives with probability 1/N (Lemma 1).
 
 use weir_core::packet::PacketId;
 use weir_core::random::Random;

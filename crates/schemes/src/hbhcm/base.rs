@@ -1,34 +1,37 @@
-//! The base RTT of a hop, section III-C: the least that Interest and Data take, by the size of the Data.
+//! The base RTT of a hop, section III-C: the smallest time of an Interest and its Data over the hop, by the size of the
+//! Data.
 //!
 //! > b = p·W + c
 //!
-//! with p the size of the Data, W the sum of 1/w_u over the links u below the hop, and c what does not depend on the
-//! size. W and c are fitted by linear regression to the least round-trip time of each size. A size weighs as often as
-//! it came lately. Of one size the base is that least time alone.
+//! p is the size of the Data. W is the sum of 1/w_u over the links u below the hop. c is the part that does not depend
+//! on the size. W and c are fitted by linear regression to the minimum round-trip time of each size. The weight of a
+//! size is its recent frequency. With a single size the base RTT is its minimum.
 //!
-//! A least time is what [`REACHED_BY`] Data of a run of [`RECENT`] of the size reached: one wrong sample, by mistake or by a
-//! lie of a neighbour, does not set it. Within a window, if there is one, else for ever.
+//! A time becomes the minimum of a size when [`REACHED_BY`] Data of a run of [`RECENT`] have reached it. So one wrong
+//! sample, by mistake or by a false value of a neighbour, does not set it. The minimum is taken over a window if there
+//! is one, and over all time otherwise.
 //!
-//! A least time has its queueing too until a Data came that met none. So W is not below zero, nor so large that c
-//! would be; and where the line is above the least time of a size, that is the base: no Data takes less.
+//! A minimum includes queueing until a Data comes that met no queue. So W and c are never negative. Where the line is
+//! above the minimum of a size, the minimum is the base RTT, because some Data took no longer.
 
 use smallvec::SmallVec;
 use weir_core::units::{Bytes, Span, Time};
 
-/// Sizes that differ by no more are one, bytes: lengths of header fields vary by that much.
+/// Sizes that differ by no more than this count as one, bytes: lengths of header fields vary by that much.
 const SAME_SIZE: f64 = 64.0;
 
-/// So many sizes are told apart. They come from strangers; what is beyond counts as the one next to it, unless a size is
-/// out of use.
+/// The number of sizes that are kept, because sizes come from strangers. A further size replaces an unused one, or counts as
+/// its neighbour.
 const SIZES: usize = 16;
 
-/// Assumed: so many Data have to reach a time until it counts as the least. A mistake seldom comes three times in a run.
+/// Assumed: the number of Data that have to reach a time before it counts as the minimum. A mistake seldom occurs three times
+/// in a run.
 const REACHED_BY: usize = 3;
 
-/// Assumed: so many Data of a size are a run.
+/// Assumed: the number of Data of a size in a run.
 const RECENT: u32 = 32;
 
-/// Assumed: after so many Data the counts of all sizes are halved, and the line is fitted to them.
+/// Assumed: after this number of Data the counts of all sizes are halved, and the line is fitted to them.
 const FIT_EVERY: u32 = 1024;
 
 /// Its parameters.

@@ -1,4 +1,4 @@
-//! The consumer: AIMD, as the authors' ConsumerAimdBasic has it.
+//! The consumer: AIMD, as in the authors' ConsumerAimdBasic.
 //!
 //! ```text
 //!   each Data:   hold_off = max(0, hold_off - 1)
@@ -8,14 +8,15 @@
 //!   each timeout or Nack, hold_off = 0:   as marked
 //! ```
 //!
-//! W grows only while half of it is in use. That, and what a timeout does, is not theirs (deviations 9 and 10).
+//! W grows only while at least half of it is used. This rule, and the reaction to timeouts, are not the authors'
+//! (deviations 9 and 10).
 //!
-//! A Data that is marked while it holds off lets W grow like any other. So if every Data is marked, W falls by an eighth
-//! in the time in which it grows by 4: it comes to 32.
+//! While `hold_off` is above 0, a marked Data lets W grow like any other. So if every Data is marked, W falls by an
+//! eighth in the time in which it grows by 4, and converges to 32.
 //!
-//! An application may stand where no face measures: behind the socket of a forwarder, or at a node that does not take
-//! part. So the consumer measures its own hop as well. In a node that measures that hop takes no time, and no
-//! sample is left of it.
+//! An application may be at a place where no face measures: behind the socket of a forwarder, or on a node without the
+//! scheme. So the consumer also measures its own hop. On a node that measures, this hop takes no time and gives no
+//! sample.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 use weir_core::units::Bytes;

@@ -1,4 +1,4 @@
-//! The face: measures the hop that Data arrive by, and marks them.
+//! The face: measures the hop by which Data arrive, and marks these Data.
 
 use weir_core::packet::PacketId;
 use weir_core::seam::DropTail;

@@ -1,9 +1,9 @@
-//! The node: forwards by RFA, and tells each downstream how long its Interest was here.
+//! The node: forwards by RFA, and reports to each downstream how long its Interest waited for the Data at this node.
 //!
-//! What a Data carries to a downstream is the time since *that* downstream's Interest came. For the Interest that was
-//! forwarded it is the round-trip time from here, as the paper has it. For one that was aggregated it is less, since the
-//! Data was on its way already; for one that the content store answers it is zero, as for a source. So each downstream is
-//! left with the time that its own hop took.
+//! A Data carries to a downstream the time since *that* downstream's Interest arrived. For the forwarded Interest this is
+//! the round-trip time from here, as in the paper. For an aggregated Interest it is shorter, because the Data was already
+//! on its way. For an Interest that the content store answers it is zero, as at a source. So each downstream can compute
+//! the time of its own hop.
 
 use weir_core::ids::{FaceId, PrefixId};
 use weir_core::seam::{DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};

@@ -1,20 +1,19 @@
-//! HbHCM: how long Data spend in the queues of a hop, measured where they arrive.
+//! HbHCM: the queueing delay of a hop, measured where its Data arrive.
 //!
-//! A hop reaches from here to the next node upstream that measures as well; what lies between, be it switches or NDN
-//! nodes that do not take part, is measured with it. With r the round-trip time from here and r' what the Data carries,
-//! [`RTT_MEASURE`]:
+//! A hop extends to the next node upstream that also measures. Switches and NDN nodes without the scheme in between are
+//! part of the hop. r is the round-trip time from here, and r' is the field of the Data, [`RTT_MEASURE`]:
 //!
 //! > r_hop = r − r'   (3)
 //! >
 //! > d = r_hop − b   (4)
 //!
-//! b is the hop's base RTT (`base.rs`). A Data without the field has r' = 0: a source that says nothing sent it, or a cache at a
-//! node that does not take part, or such nodes took the field off. Then the hop reaches to where the Data is from. That is another
-//! hop than the one of Data with the field, so it has a base and a state of its own. It is one hop only if all such Data are from
-//! one place: from several, the nearest sets the base, and the others look delayed.
+//! b is the hop's base RTT (`base.rs`). A Data without the field has r' = 0. Its source or cache does not run the scheme, or
+//! nodes without the scheme removed the field. Then the hop extends to the source of the Data. This is another hop than
+//! that of Data with the field, so it has a separate base and state. It is one hop only if all such Data come from one
+//! place. If they come from several, the nearest sets the base, and the others look delayed.
 //!
-//! No sample is a Data whose Interest was sent more than once, and one that says that the way from the next node on
-//! takes as long as that from here: a loop, a clock that is wrong, or a lie.
+//! A Data gives no sample if its Interest was sent more than once, or if the field is at least r: that is a loop, a wrong
+//! clock or a false value.
 
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};

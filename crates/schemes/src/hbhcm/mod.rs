@@ -69,7 +69,7 @@ use forwarding::MeasuringForwarding;
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "hbhcm",
-    title: "queueing delay of each hop from round-trip times that Data carry, marks where it lasts, AIMD",
+    title: "queueing delay of each hop from round-trip times in Data; marks while it lasts; an AIMD window",
     citation: "Y. Ye, B. Lee, Y. Qiao, Hop-by-Hop Congestion Measurement and Practical Active Queue Management in NDN, 2020",
     parameters: PARAMETERS,
     signals: &[signals::RTT_MEASURE],
@@ -98,7 +98,7 @@ const PARAMETERS: &[Parameter] = &[
         "target",
         TIME,
         "5 ms",
-        "a queueing delay of a hop below it is healthy",
+        "a hop whose queueing delay is below it is Healthy",
         "paper: section IV-B",
     ),
     Parameter::span(
@@ -119,21 +119,21 @@ const PARAMETERS: &[Parameter] = &[
         "immediate",
         TIME_OR_NEVER,
         "0 ns",
-        "a queueing delay from which on each Data is marked at once; 0: none",
+        "from this queueing delay on each Data is marked at once; 0: no such rule",
         "paper: section IV-B has none; files: codel-mp-route-strategy.cpp, 100 ms",
     ),
     Parameter::switch(
         "size_compensation",
         "true",
-        "whether the base RTT of a hop depends on the size of the Data, by linear regression; else it is one for all",
+        "whether the base RTT of a hop depends on the size of the Data, by linear regression; if not, it is the same for all sizes",
         "paper: section III-C; files: the code has none",
     ),
     Parameter::span(
         "base_window",
         TIME_OR_NEVER,
         "0 ns",
-        "over how long back, and over half of it at least, the least RTT of a hop is taken; 0: over all",
-        "paper: section III-B, the least that has been measured so far",
+        "the time over which the minimum RTT of a hop is taken, or at least half of it; 0: all time",
+        "paper: section III-B, the minimum so far",
     ),
     Parameter {
         key: "forwarding",
@@ -152,28 +152,28 @@ const PARAMETERS: &[Parameter] = &[
         "slow_start",
         (0.0, 1.0),
         "0.5",
-        "growth of W with each Data before it first falls, packets",
+        "growth of W with each Data before the first decrease, packets",
         "files: ConsumerAimdBasic",
     ),
     Parameter::number(
         "increase",
         (0.0, 1000.0),
         "2",
-        "growth of W in a window of Data after that, packets",
+        "growth of W in a window of Data after the first decrease, packets",
         "files: ConsumerAimdBasic",
     ),
     Parameter::number(
         "decrease",
         (0.1, 0.999),
         "0.875",
-        "what a decrease leaves of W",
+        "the part of W that a decrease leaves",
         "files: ConsumerAimdBasic",
     ),
     Parameter::number(
         "hold_off",
         (0.0, 100.0),
         "2",
-        "windows of Data from one decrease to the next, at least",
+        "smallest distance of two decreases, windows of Data",
         "files: ConsumerAimdBasic",
     ),
     Parameter {
@@ -181,8 +181,8 @@ const PARAMETERS: &[Parameter] = &[
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
         default: "both",
         meaning: "the signals that lower W: marked Data, timeouts and Nacks, or both",
-        from: "paper: section V, AIMD, which says no more; files: ConsumerAimdBasic, `marks`; \
-               assumed: RFC 3168, a mark is answered as a loss is",
+        from: "paper: section V, AIMD, without details; files: ConsumerAimdBasic, `marks`; \
+               assumed: RFC 3168, a mark has the effect of a loss",
     },
 ];
 

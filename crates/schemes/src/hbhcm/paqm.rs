@@ -1,4 +1,4 @@
-//! PAQM-CoDel, section IV-B: when a queueing delay that lasts is answered with a mark.
+//! PAQM-CoDel, section IV-B: when a lasting queueing delay causes a mark.
 //!
 //! ```text
 //!             d >= target                    d >= target for longer than Δ: mark, N += 1, Δ := Δ/√N  (6)
@@ -8,8 +8,8 @@
 //!      +--------------------+   +-------------------------------------------------+
 //! ```
 //!
-//! (6) divides the Δ of now. So of a delay that stays the first mark comes after 100 ms in Alert, and the others 100, 70.7,
-//! 40.8, 20.4, 9.1 ms after the one before, and soon with every Data. Healthy begins anew, with N = 0.
+//! (6) divides the current Δ. So with a permanent delay the first mark comes after 100 ms in Alert, the next ones 100, 70.7,
+//! 40.8, 20.4 and 9.1 ms after the previous one, and soon every Data is marked. A return to Healthy resets N to 0.
 
 use weir_core::units::{Span, Time};
 

@@ -7,5 +7,5 @@ pub(super) const RTT_MEASURE: Signal = Signal::new(
     924,
     "RttMeasure",
     64,
-    "time from the Interest's arrival at the sending node to the Data, from there to the source and back, ns, on Data",
+    "time from the arrival of the downstream's Interest at the sending node to the Data, ns, on Data",
 );

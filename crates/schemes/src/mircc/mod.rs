@@ -66,7 +66,7 @@ use rates::SecondaryFlows;
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "mircc",
-    title: "explicit rates of two classes, Interests steered over known paths",
+    title: "explicit rates in two classes; Interests are steered over known paths",
     citation: "M. Mahdian et al., MIRCC: Multipath-aware ICN Rate-based Congestion Control, ICN 2016",
     parameters: PARAMETERS,
     signals: signals::SIGNALS,
@@ -115,7 +115,7 @@ const PARAMETERS: &[Parameter] = &[
         "gain",
         (0.001, 1.0),
         "0.2",
-        "part of the new value in (3) and (4)",
+        "weight of the new value in (3) and (4)",
         "files: mircc-strategy.cpp",
     ),
     Parameter {
@@ -136,13 +136,13 @@ const PARAMETERS: &[Parameter] = &[
         "shaper",
         (1, 1 << 16),
         "10",
-        "Interests of both classes that may wait for a link",
+        "number of Interests of both classes that may wait for a link",
         "files: mircc-strategy.cpp",
     ),
     Parameter::switch(
         "primary_first",
         "false",
-        "whether primary Interests leave before secondary ones; if not, the older leaves first",
+        "whether primary Interests leave before secondary ones; if not, the older Interest leaves first",
         "files: mircc-strategy.cpp",
     ),
     span(
@@ -161,7 +161,7 @@ const PARAMETERS: &[Parameter] = &[
         "data_size",
         (1, 8800),
         "1087",
-        "size of Data until one was seen, bytes",
+        "assumed size of Data until one arrives, bytes",
         "files: mircc-strategy.cpp, 8696 bits",
     ),
     Parameter {

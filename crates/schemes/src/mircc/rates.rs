@@ -3,14 +3,14 @@
 //!
 //! The numbers of the equations are those of the scheme's page. C is the rate available for Data, y the demand of the
 //! period, y′ that of the previous one, q the queue of the shaper, d the round-trip time; all in bits of Data and
-//! seconds. A rate is R = R_base + R_ex: a fair share, and what others leave of theirs.
+//! seconds. A rate is R = R_base + R_ex: a fair share, and the unused part of the other flows' shares.
 //!
 //! > (1) N = max(1, max(C, y)/R)
 //! > (2) β = max(0.1, (y − y′)/y)
 //! > (3) R_base ← 0.8·R_base + 0.2·min(max(0, (C − β·q/d)/N), C/N)
 //! > (4) R_ex ← 0.8·R_ex + 0.2·min(max(0, R − y/N), C − R_base), with R_base of (3) before it is smoothed
 //!
-//! The same holds for the secondary class, with what the primary class leaves: C_s = max(0, C − y_p).
+//! The same holds for the secondary class, with the capacity that the primary class does not use: C_s = max(0, C − y_p).
 
 use weir_core::units::Span;
 

@@ -1,4 +1,4 @@
-//! The naive consumer (section 4.4): keeps a large queue at the first forwarder, by the queue size that its Data carry.
+//! The naive consumer (section 4.4): keeps a large queue at the first forwarder. Data carry the size of this queue.
 //!
 //! ```text
 //!   QueueSize < queue_low    W ← W + min(1, (queue_low − QueueSize)/W) with each Data, if W is in use
@@ -6,12 +6,12 @@
 //!   a lost Interest          W ← W/2, once in a window
 //! ```
 //!
-//! So in a window of Data W changes by what the queue lacks or has too much. Until the queue is there for the first time W
-//! grows by one with each Data. The feedback is as old as the way to the first forwarder and back is long: with steps of one
-//! with each Data the queue would swing by what comes in that time.
+//! So in a window of Data W changes by the difference of the queue from its bounds. Until the queue first exists, W grows by
+//! one with each Data. The feedback is one round trip to the first forwarder old. With steps of one with each Data the queue
+//! would oscillate by the Data of that time.
 //!
-//! The first forwarder may not run the scheme: Data without the field let W grow by one Interest a window, and a mark
-//! halves it as a loss does.
+//! If the first forwarder does not run the scheme, a Data lets W grow by one Interest a window, and a mark halves W as a
+//! loss does.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent};
 

@@ -1,8 +1,9 @@
-//! The face: Data of each prefix in a queue of their own, served in turn by deficit round robin (section 6.6), and the
-//! part of the feedback that only the face knows (section 4.1): the Data of the prefix that wait for this downstream.
+//! The face: the Data of each prefix have a queue, and deficit round robin serves the queues (section 6.6). The face also
+//! gives the part of the feedback that only it knows (section 4.1): the number of Data of the prefix that wait for this
+//! downstream.
 //!
-//! All prefixes have the same weight, and so has what is not Data: Interests and Nacks are one more queue. Where the face is
-//! full, the longest queue gives up its oldest packet, so that no prefix fills the place of others.
+//! Interests and Nacks have one more queue. All queues have the same weight. If the face is full, the longest queue drops its
+//! oldest packet, so no prefix uses the space of others.
 
 use std::collections::VecDeque;
 

@@ -4,13 +4,13 @@
 //! > (1) if queue size > QUEUE_THRESHOLD: bandwidth ← data arrival rate
 //! > (2) if data arrival rate > bandwidth: bandwidth ← data arrival rate
 //!
-//! The arrival rate is the number of gaps between arrivals over the time that they take, in a sliding window (Fig. 6). The
-//! window is a time, so that a burst is no rate: a rate is known once half of the window is covered. It is kept as points
-//! that are a part of the window apart, so its memory is bounded at any speed.
+//! The arrival rate is the number of gaps between arrivals in a sliding window, divided by their time (Fig. 6). The window is a
+//! time, so that a burst gives no rate. The rate is known when half of the window is covered. The window is stored as points
+//! at a fraction of its length, so its memory is bounded at any speed.
 //!
-//! On a slow link Data are further apart than the window is long. Then the window reaches back for the round-trip time of the
-//! Data: so long ago its Interest left, and what came since is what the upstream could answer. Without that no rate would be
-//! known there, and the bandwidth would stay what it was at first, far too high.
+//! On a slow link the gap between Data is longer than the window. Then the window covers the round-trip time of the Data:
+//! its Interest left at that time, and the Data since then are those that the upstream could answer. Otherwise no rate would
+//! be known there, and the bandwidth would keep its initial value, which is far too high.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The node: Interests wait in the queue of their prefix until the limiter of an upstream takes them (Fig. 5, section 5.2), and
-//! each Data tells its downstream how many wait (section 4.1).
+//! The node: Interests wait in the queue of their prefix until the limiter of an upstream takes them (Fig. 5, section 5.2).
+//! Each Data reports the length of this queue to its downstream (section 4.1).
 //!
 //! ```text
 //!   Interest --> content store, PIT --> queue of the prefix --> limiter of upstream 1 --> link
@@ -7,8 +7,8 @@
 //!   Data <-- QueueSize = length, or 0 where the queue played no part <-- estimates of the upstream <-- Data
 //! ```
 //!
-//! The other queue of section 4.1, of Data towards the downstream, is the face's: where it is longer, the face says so
-//! (`data_queue.rs`).
+//! The other queue of section 4.1 holds Data for the downstream and belongs to the face. If it is longer, the face writes its
+//! length instead (`data_queue.rs`).
 
 use weir_core::deadline::Deadlines;
 use weir_core::ids::{FaceId, PitId, PrefixId};

@@ -1,7 +1,7 @@
 //! Rate limits of the upstreams of a prefix, once a round (Algorithms 1 and 2), in Interests a second.
 //!
-//! Algorithm 2, several upstreams, with q the smoothed queue size of an upstream, Q the Interests of the prefix that wait here
-//! and v the upstream that is probed:
+//! Algorithm 2 is for several upstreams. q is the smoothed queue size of an upstream, Q is the number of Interests of the
+//! prefix that wait here, and v is the upstream that is being probed:
 //!
 //! ```text
 //!   each u:  limit ← max(q > 2·QUEUE_THRESHOLD ? bandwidth·MD_FACTOR : bandwidth, MIN_RATE)
@@ -10,11 +10,11 @@
 //!       each u with q > QUEUE_THRESHOLD:  limit(u) ← limit(u) − STEP,  limit(v) ← limit(v) + STEP
 //! ```
 //!
-//! Algorithm 1, one upstream, is lost from the text that was at hand. It is made again of section 4.3: the threshold counts
-//! once, and each round with a short queue probes.
+//! Algorithm 1 is for one upstream. It is missing from the available text, and reconstructed from section 4.3: the threshold
+//! counts once, and each round with a short queue probes.
 //!
-//! A limit is made of the bandwidth anew in each round, yet probing and STEP last: rule (2) of the bandwidth takes up what comes
-//! from v beyond it, and rule (1) what comes less from u, whose queue is long.
+//! Each round computes a limit from the bandwidth again. The effects of probing and STEP remain nevertheless: rule (2) raises the
+//! bandwidth of v if more comes from it, and rule (1) lowers the bandwidth of u, whose queue is long, if less comes from it.
 
 use weir_core::random::Random;
 

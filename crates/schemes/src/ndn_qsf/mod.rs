@@ -21,8 +21,8 @@
 //! 3. **The arrival rate is known only when half of its window is covered.** With a few Data that came at once, rule
 //!    (2) would compute a bandwidth that nothing lowers while no queue builds up. If a round has less than one Data,
 //!    the window covers a round-trip time.
-//! 4. **ROUND_LENGTH is the smallest round-trip time that the node has measured, or a parameter.** The paper uses the
-//!    network's round-trip time.
+//! 4. **ROUND_LENGTH is the longest of the upstreams' smallest round-trip times, from 10 ms to 1 s, or a parameter.**
+//!    The paper uses the network's round-trip time.
 //! 5. **A free limiter takes an Interest at once, and several free ones take turns in proportion to their limits.** The
 //!    paper's limiters dequeue at a rate. A timer that runs while nothing waits would delay each Interest for no
 //!    reason.
@@ -71,7 +71,7 @@ use swing::Swing;
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "ndn-qsf",
-    title: "Interests wait for rate limits hop by hop, Data tell how many wait; several paths by their bandwidths",
+    title: "hop-by-hop rate limits for Interests from queue sizes in Data; several paths by their bandwidths",
     citation: "S. Song, L. Zhang, Effective NDN Congestion Control Based on Queue Size Feedback, ICN 2022",
     parameters: PARAMETERS,
     signals: &[signals::QUEUE_SIZE],
@@ -99,24 +99,30 @@ const PARAMETERS: &[Parameter] = &[
         "md_factor",
         (0.1, 1.0),
         "0.9",
-        "MD_FACTOR: part of the bandwidth that is left while an upstream's queue is drained",
+        "MD_FACTOR: the part of the bandwidth that is used while an upstream's queue drains",
         "paper: section 4.3.1, by threshold and round; assumed: at 60 Mb/s of 4500 B and 40 ms a round drains 6.7 Data",
     ),
-    Parameter::number("probe", (1.0, 2.0), "1.05", "by what probing raises a limit", "paper: Algorithm 2"),
+    Parameter::number(
+        "probe",
+        (1.0, 2.0),
+        "1.05",
+        "factor by which probing raises a limit",
+        "paper: Algorithm 2",
+    ),
     Parameter::number(
         "step",
         (0.0, 1.0),
         "0.02",
-        "STEP: what leaves a congested upstream in a round while nobody waits here, part of its bandwidth",
+        "STEP: the part of a congested upstream's bandwidth that moves to another one in a round, while the queue here is short",
         "assumed: less than probing adds",
     ),
     Parameter::number(
         "min_rate",
         (0.01, 10_000.0),
         "1",
-        "MIN_RATE, Interests in a round, or in the upstream's round-trip time while that is longer",
-        "paper: section 4.1, to keep the view of the upstream's queue up to date; assumed: one value for each round's limit. \
-         More would fill slow links: a round trip may be no longer than one Data takes",
+        "MIN_RATE, Interests in a round, or in the upstream's round-trip time if this is longer",
+        "paper: section 4.1, to keep the known queue size of the upstream up to date; assumed: one value for each round's limit. \
+         More would fill slow links, on which a round trip may be as short as the transmission of one Data",
     ),
     Parameter::number(
         "initial_rate",
@@ -129,22 +135,22 @@ const PARAMETERS: &[Parameter] = &[
         "round",
         (Span::ZERO, Span::from_secs(60)),
         "0 ns",
-        "ROUND_LENGTH; 0: the longest of the least round-trip times to the upstreams, 10 ms to 1 s",
+        "ROUND_LENGTH; 0: the longest of the upstreams' smallest round-trip times, 10 ms to 1 s",
         "paper: section 4.3, network RTT",
     ),
     Parameter::number(
         "jitter",
         (0.0, 1.0),
         "0.1",
-        "a round is longer by up to this part of it, at random",
+        "each round is longer by a random part of its length, at most this",
         "paper: section 4.3, small; assumed: how small",
     ),
     Parameter::integer(
         "feedback_window",
         (1, 1000),
         "8",
-        "values of the feedback that the queue size of an upstream is the mean of",
-        "assumed: fewer than come in a round",
+        "number of feedback values whose mean is the queue size of an upstream",
+        "assumed: fewer than arrive in a round",
     ),
     Parameter::number(
         "rate_window",
@@ -164,35 +170,35 @@ const PARAMETERS: &[Parameter] = &[
         "queue_low",
         (0, 60_000),
         "15",
-        "the consumer's window grows while fewer wait at the first forwarder, packets",
+        "the consumer's window grows while the queue at the first forwarder is shorter, packets",
         "paper: section 6.4, around 5 ms at forwarder 1, which at 120 Mb/s are 17 Data of 4500 B",
     ),
     Parameter::integer(
         "queue_high",
         (0, 60_000),
         "20",
-        "the consumer's window shrinks while more wait there, packets",
-        "paper: section 6.4, as `queue_low`; assumed: above it, so that the window rests in between",
+        "the consumer's window shrinks while the queue at the first forwarder is longer, packets",
+        "paper: section 6.4, as `queue_low`; assumed: above it, so that the window does not change in between",
     ),
     Parameter::number(
         "initial_window",
         (1.0, 1000.0),
         "10",
-        "the consumer's window at first, packets",
+        "initial window of the consumer, packets",
         "assumed: RFC 6928",
     ),
     Parameter::switch(
         "fair_queueing",
         "true",
-        "whether prefixes have queues of their own at a face, served in turn; else all share one",
+        "whether each prefix has its own queue at a face, and the queues are served in turn; if not, all share one",
         "paper: section 6.6, at the bottleneck",
     ),
     Parameter {
         key: "forwarding",
         kind: ParameterKind::Choice(&["limits", "swing"]),
         default: "limits",
-        meaning: "how nodes forward: by rate limits, or by the time of day as in section 3.1, which shows what this makes \
-                  consumers measure",
+        meaning: "how nodes forward: by rate limits; or by the time of day as in section 3.1, which shows the effect on the \
+                  measurements of consumers",
         from: "paper: section 5; `swing`: section 3.1",
     },
 ];

@@ -3,7 +3,7 @@
 //!
 //! > r = 1/2 − 0.2·sin(4t)
 //!
-//! goes to the first next hop, the rest to the second. Nothing is limited, and nothing measured.
+//! is the part of the Interests for the first next hop. The rest go to the second. Nothing is limited or measured.
 
 use weir_core::seam::best_route::is_suppressed;
 use weir_core::seam::{Decision, InterestEvent, Strategy};

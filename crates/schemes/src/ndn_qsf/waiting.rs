@@ -1,8 +1,8 @@
 //! The Interest queues: one for each prefix, all in one slab.
 //!
-//! An entry of the PIT whose Interest waits has its place in its scratch word. So it leaves the queue at once when it ends,
-//! and the length of a queue is the number of Interests that somebody waits for. Each Interest has a set of upstreams that
-//! may take it: not the one that it came from, nor one that refused it.
+//! The PIT entry of a waiting Interest has its position in the queue in its scratch word. So an Interest leaves the queue as soon
+//! as its entry ends, and the length of a queue is the number of Interests that are still pending. Each Interest has a set of
+//! upstreams that may take it: not the one from which it came, and none that refused it.
 
 use weir_core::ids::PitId;
 use weir_core::tables::pit::PitEntry;

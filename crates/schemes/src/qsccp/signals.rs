@@ -3,12 +3,16 @@
 use weir_packet::Signal;
 
 /// Bottleneck rate between this node and the consumer, on Interests.
-pub(crate) const DOWNSTREAM_RATE: Signal =
-    Signal::new(904, "DownstreamRate", 64, "rate that the way to the consumer bears, bit/s, on Interests");
+pub(crate) const DOWNSTREAM_RATE: Signal = Signal::new(
+    904,
+    "DownstreamRate",
+    64,
+    "rate that the path to the consumer supports, bit/s, on Interests",
+);
 
 /// Suggested rate of the flow, on Data.
 pub(crate) const TARGET_RATE: Signal =
-    Signal::new(908, "TargetRate", 64, "rate that the consumer shall ask for, bit/s, on Data");
+    Signal::new(908, "TargetRate", 64, "rate that the consumer is to request, bit/s, on Data");
 
 /// All of them.
 pub(crate) const SIGNALS: &[Signal] = &[DOWNSTREAM_RATE, TARGET_RATE];

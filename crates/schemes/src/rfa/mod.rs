@@ -25,7 +25,7 @@ pub(crate) const GAIN: Parameter = Parameter::number(
     "gain",
     (0.0001, 1.0),
     "0.1",
-    "part of the new value in avgPI",
+    "weight of the new value in avgPI",
     "files: OMCCRFStrategy.cpp",
 );
 

@@ -64,31 +64,31 @@ const TIME: (Span, Span) = (Span::from_micros(1), Span::from_secs(10));
 /// Its place in the list of schemes.
 pub const ENTRY: Entry = Entry {
     name: "tcp-newreno",
-    title: "TCP NewReno, its sender's state at the consumer, over CoDel that drops in the routers",
+    title: "TCP NewReno with the sender's state at the consumer, and CoDel in the routers",
     citation: "T. Henderson, S. Floyd, A. Gurtov, Y. Nishida, The NewReno Modification to TCP's Fast Recovery Algorithm, \
                RFC 6582, 2012; K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, Controlled Delay Active Queue \
                Management, RFC 8289, 2018",
     parameters: &[
-        initial_window("2", "paper: RFC 5681, section 3.1, what it allows for segments of any size"),
+        initial_window("2", "paper: RFC 5681, section 3.1, which allows it for segments of any size"),
         Parameter::span(
             "min_rto",
             (Span::from_millis(1), Span::from_secs(60)),
             "1 s",
-            "the least retransmission timeout",
+            "the smallest retransmission timeout",
             "paper: RFC 6298, (2.4); ns-3 has the same",
         ),
         Parameter::span(
             "target",
             TIME,
             "5 ms",
-            "TARGET of CoDel: the sojourn time that may last",
+            "TARGET of CoDel: the sojourn time that a queue may have permanently",
             "paper: RFC 8289, section 4.2",
         ),
         Parameter::span(
             "interval",
             TIME,
             "100 ms",
-            "INTERVAL of CoDel: how long packets wait for more than the target before it drops one",
+            "INTERVAL of CoDel: how long the sojourn time exceeds the target before CoDel drops a packet",
             "paper: RFC 8289, section 4.3",
         ),
     ],
@@ -132,7 +132,7 @@ impl Scheme for TcpNewReno {
     }
 }
 
-/// Each Interest by the cheapest next hop, whether one like it is pending or not.
+/// Forwards each Interest by the cheapest next hop, even if the same Interest is pending.
 #[derive(Debug)]
 struct IpForwarding {}
 

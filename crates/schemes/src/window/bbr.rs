@@ -14,34 +14,38 @@
 //!   Interests paced at gain·bandwidth, pending ≤ gain·bandwidth·min_rtt + 3 quanta
 //! ```
 //!
-//! - bandwidth: the largest of the last ten rounds' delivery rates. A delivery rate is what came since the
-//!   Interest was sent, by the time that took, or that it took to send it, whichever is longer.
+//! - bandwidth: the largest delivery rate of the last ten rounds. A delivery rate is the bytes received since the
+//!   Interest was sent, divided by that time, or by the time in which they were requested if that is longer.
 //! - min_rtt: the shortest round trip of the last 10 s.
-//! - A quantum is a Data, from 1.2 Mb/s on two, from 24 Mb/s on what comes in 1 ms, two Data at least and 64 kB
-//!   at most: what hosts and links have come at once, or late.
+//! - A quantum is one Data below 1.2 Mb/s and two Data below 24 Mb/s. Above that it is the Data of 1 ms: at least two
+//!   Data, at most 64 kB. Hosts and links may deliver this much at once, or late.
 //!
 //! # Deviations from the article
-//! 1. Rates are those of Data on the wire; W counts Interests, of Data of the expected size. The send
-//!    quantum makes the window, as in the draft, but Interests leave one by one.
-//! 2. A loss makes W fall to what is pending and one, once a window, and W grows by one with each Data
-//!    back to its target: the draft's recovery without its first round, in which W only keeps what is
-//!    pending. Nothing tells a loss but its own timeout, and by then that round is over.
-//! 3. An Interest leaves late by more than its pace if the application has nothing to ask for. That is how
-//!    the law knows that a sample tells of the application, not of the network.
-//! 4. A mark is no sign: version 1 knows none.
-//! 5. Before the first round trip is known there is no pace: the first W leaves at once. The draft paces it
-//!    as for a round trip of 1 ms, which is nearly that.
-//! 6. An Interest counts as lost when RTO is over and a window's worth of Data could have come at the bandwidth. Where
-//!    a Data takes 64 ms (8 kB at 1 Mb/s) the queue of a phase of gain 1.25 is longer than what RTO leaves for
-//!    variance, and with RTO alone each such phase would have Interests sent again whose Data were on their way.
+//! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size. The send quantum affects the
+//!    window, as in the draft, but Interests leave one by one.
+//! 2. After a loss W is the pending Interests and one, once a window. Then W grows by one with each Data, up to its
+//!    target. This is the draft's recovery without its first round, in which W stays at the pending Interests. Only a
+//!    timeout detects a loss, and by then that round is over.
+//! 3. An Interest that leaves later than its pace means that the application was idle. So its sample is one of the
+//!    application, not of the network.
+//! 4. A mark is not a congestion signal, because version 1 does not know marks.
+//! 5. There is no pace before the first round trip: the first W leaves at once. The draft paces it as for a round trip
+//!    of 1 ms, which is nearly the same.
+//! 6. An Interest counts as lost when RTO is over and a window of Data could have come at the bandwidth. If a Data
+//!    takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in RTO. With RTO
+//!    alone each such phase would retransmit Interests whose Data are on their way.
 //!
-//! The variant `port` is what the QSCCP authors made of it for NDN (ndn-tools, bbr-client): bandwidth and
-//! min_rtt never expire, only Interests that were sent once are samples, STARTUP ends with the first
-//! sample that is not above all before, W is 2.885·BDP throughout, a phase lasts a min_rtt and 3/4 is the
-//! first, and 10 s after DRAIN and after each such probe the round trip is probed for the longer of
-//! min_rtt and 200 ms, with an Interest each 250 ms. Three of its faults are mended: it compares pending
-//! Interests with a BDP in bytes, so that its window limits nothing; its PROBE_RTT takes the shorter of the
-//! two times, against its own comment; and its phases run on meanwhile, here they begin anew.
+//! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
+//!
+//! - Bandwidth and min_rtt never expire. Only Interests that were sent once give samples.
+//! - STARTUP ends with the first sample that is not larger than all earlier ones.
+//! - W is 2.885·BDP in all states. A phase lasts one min_rtt, and the first phase has gain 3/4.
+//! - The round trip is probed 10 s after DRAIN and 10 s after each probe, for the longer of min_rtt and 200 ms, with an
+//!   Interest each 250 ms.
+//!
+//! Three of its faults are corrected. The program compares pending Interests with a BDP in bytes, so its window limits
+//! nothing. Its PROBE_RTT takes the shorter of the two times, contrary to its own comment. Its phases continue during
+//! PROBE_RTT; here they start again.
 
 use std::collections::VecDeque;
 

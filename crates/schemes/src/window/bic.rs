@@ -3,23 +3,22 @@
 //! L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance
 //! Networks", INFOCOM 2004, section III, over NDN.
 //!
-//! Between the window at which there was congestion (W_max) and that after the decrease (W_min) the law
-//! searches by halves; far from the middle it grows by S_max a round trip. Beyond W_max it looks for
-//! a new one, by 1, 2, 4, … a round trip (*max probing*). Below `low_window` it is Reno.
+//! W_max is the window at the last congestion, W_min the window after the decrease. Between them the law makes a binary
+//! search. Far from the middle W grows by S_max a round trip. Above W_max the law searches for a new maximum, by 1, 2,
+//! 4, … a round trip (*max probing*). Below `low_window` it is Reno.
 //!
 //! # Deviations from the article
 //! 1. to 3. Those of `reno`.
-//! 4. The middle is found anew at each Data, as in the article's pseudo-code, not once a round trip as in
-//!    its text; so a round trip closes 1 − e^(−1/2) = 39 % of the gap, not half of it.
-//! 5. Before there was any congestion W_max is infinite. The codes begin with a target of 0, and take
-//!    1 from the first window above `low_window`; ours begins with an infinite one.
-//! 6. A decrease ends max probing; in the codes it goes on with its old target, above what there was
-//!    congestion at.
-//! 7. S_min is the least growth throughout; where the search ends W is as near to W_max as makes no
-//!    difference.
+//! 4. The middle is computed at each Data, as in the article's pseudo-code, not once a round trip as in its text. So a
+//!    round trip closes 1 − e^(−1/2) = 39 % of the gap, not half of it.
+//! 5. Before the first congestion W_max and the target are infinite. The programs begin with a target of 0, and take 1
+//!    from the first window above `low_window`.
+//! 6. A decrease ends max probing. In the programs it continues with its old target, above the window at which there
+//!    was congestion.
+//! 7. S_min is the smallest growth in all phases. When the search ends, W and W_max differ too little to matter.
 //!
-//! Variants: `pcon`, the consumer of the original PCON (its β is 0.5), and `pcon-client`, that of the
-//! QSCCP authors (β 0.8). Both grow by 16 at most, and slow start ends at `low_window`.
+//! Variants: `pcon` is the consumer of the original PCON (β 0.5). `pcon-client` is the consumer of the QSCCP authors
+//! (β 0.8). Both grow by at most 16 a round trip, and their slow start ends at `low_window`.
 
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, ParameterKind, Params, Variant};
@@ -76,45 +75,45 @@ pub const ENTRY: Entry = Entry {
                 "beta",
                 (0.1, 0.99),
                 "0.875",
-                "what is left of W",
+                "the part of W that a decrease leaves",
                 "paper: Xu et al., 1 − β with β = 0.125",
             ),
             Parameter::number(
                 "low_beta",
                 (0.1, 0.99),
                 "0.5",
-                "what is left of W below `low_window`",
+                "the part of W that a decrease leaves below `low_window`",
                 "paper: Xu et al., as TCP",
             ),
             Parameter::number(
                 "low_window",
                 (1.0, 1e6),
                 "14",
-                "W from which on the law is BIC",
+                "the smallest W for which the law is BIC, not Reno",
                 "paper: Xu et al., low_window",
             ),
             Parameter::number(
                 "max_increment",
                 (1.0, 1e6),
                 "32",
-                "S_max, most growth in a round trip",
+                "S_max, the largest growth in a round trip",
                 "paper: Xu et al.",
             ),
             Parameter::number(
                 "min_increment",
                 (0.0, 1.0),
                 "0.01",
-                "S_min, least growth in a round trip",
+                "S_min, the smallest growth in a round trip",
                 "paper: Xu et al.",
             ),
             Parameter {
                 key: "slow_start",
                 kind: ParameterKind::Choice(&["ssthresh", "low_window"]),
                 default: "ssthresh",
-                meaning: "how far W doubles: to ssthresh; or only below `low_window` as well, and then only decreases \
-                      there set ssthresh",
-                from: "paper: RFC 5681, section 3.1, whose slow start BIC leaves as it is; \
-                   files: ndn-consumer-pcon, pcon-client: `low_window`",
+                meaning: "where slow start ends: at ssthresh; or also at `low_window`, and then only decreases below \
+                          `low_window` set ssthresh",
+                from: "paper: RFC 5681, section 3.1, whose slow start BIC does not change; \
+                       files: ndn-consumer-pcon, pcon-client: `low_window`",
             },
             initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
             min_window("2", "paper: RFC 5681, (4)"),
@@ -259,7 +258,7 @@ impl WindowLaw for Bic {
             self.ssthresh = self.window;
         }
         if earlier > self.highest {
-            // Fast convergence: who had more before, or looked for it, leaves the others something.
+            // Fast convergence: a flow whose W_max was higher, or that was probing, leaves room for others.
             self.highest = (self.highest + self.window) / 2.0;
         }
         self.target = (self.highest + self.window) / 2.0;

@@ -15,17 +15,16 @@
 //!   W_max = cwnd·(1 + β)/2 if cwnd < W_max, else cwnd              section 4.7
 //! ```
 //!
-//! t is the time since congestion avoidance began, with the first Data of what was sent after the
-//! decrease, less the time in which the application did not use cwnd (sections 4.2 and 5.8).
+//! t is the time since congestion avoidance began, without the time in which the application did not use cwnd (sections
+//! 4.2 and 5.8). Congestion avoidance begins with the first Data whose Interest was sent after the decrease.
 //!
 //! # Deviations from the article
-//! 1. to 4. Those of `reno`, but for the least W.
+//! 1. to 4. Those of `reno`, except for the smallest W.
 //! 5. Slow start is Reno's; HyStart++ (section 4.10, SHOULD) is left out.
 //!
-//! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`):
-//! β is 0.8, K is ∛(W_max·(1 − β)/C), the target is W_cubic(t), t runs from the decrease whatever the
-//! application does, and there is no W_est. Who has less than W_max aims lower, as in the article; that
-//! code compares with 0.99 of the last W_max.
+//! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`): β is 0.8, K is
+//! ∛(W_max·(1 − β)/C), the target is W_cubic(t), t counts all time since the decrease, and there is no W_est. A flow
+//! below W_max lowers its target, as in the article; the program compares with 0.99 of the last W_max.
 
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, Params, Variant};
@@ -61,27 +60,27 @@ pub const ENTRY: Entry = Entry {
                 "beta",
                 (0.1, 0.99),
                 "0.7",
-                "β, what is left of W",
+                "β, the part of W that a decrease leaves",
                 "paper: RFC 9438, section 4.6",
             ),
             Parameter::switch(
                 "fast_convergence",
                 "true",
-                "whether who had more before leaves the others something",
+                "fast convergence: whether a flow that has lost window lowers its W_max, which leaves room for new flows",
                 "paper: RFC 9438, section 4.7",
             ),
             Parameter::switch(
                 "reno_friendly",
                 "true",
-                "whether W is W_est at least",
+                "whether W is at least W_est",
                 "paper: RFC 9438, section 4.3",
             ),
             Parameter::switch(
                 "ahead",
                 "true",
-                "whether the target is that of a round trip later, 1.5·W at most, K that of W after the decrease, and t \
-             as it says; if not, the target is that of now, K is ∛(W_max·(1 − β)/C), and t all the time since the \
-             decrease",
+                "whether the target is W_cubic(t + RTT), at most 1.5·W, with K from the W after the decrease, and t without \
+             times in which W was not used; if not, the target is W_cubic(t), K is ∛(W_max·(1 − β)/C), and t counts \
+             all time since the decrease",
                 "paper: RFC 9438, section 4.2",
             ),
             initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
@@ -89,7 +88,7 @@ pub const ENTRY: Entry = Entry {
                 "min_window",
                 (1.0, 1000.0),
                 "2",
-                "the least W after a loss, and the least ssthresh, packets; marks may decrease W to 1",
+                "the smallest W after a loss, and the smallest ssthresh, packets; marks may decrease W to 1",
                 "paper: RFC 9438, section 4.6",
             ),
         ],

@@ -1,23 +1,23 @@
-//! Window schemes: what they share. A consumer keeps fewer Interests pending than its window W allows;
-//! marked Data, lost Interests or both say that there is congestion; a *law* says what becomes of W.
+//! The parts that all window schemes share. A consumer has at most W Interests pending. Marked Data, lost Interests
+//! or both are congestion signals. A *law* computes W.
 //!
 //! ```text
-//!   Data, unmarked ---------------> not in recovery -> law.increase
-//!   Data, marked  \                  at most once
-//!   timeout, Nack  > what it reacts to > a window ----> law.decrease
+//!   Data, unmarked ----------> if not in recovery ---------------------> law.increase
+//!   Data, marked   \
+//!   timeout, Nack   > if the scheme reacts to it, at most once a window -> law.decrease
 //! ```
 //!
-//! *Conservative window adaptation*: what was sent before a decrease met the congestion that it answers.
-//! So neither its loss nor a mark on its Data is another sign, and its Data do not let W grow: recovery,
-//! as RFC 9002, section 7.3.2, has it for marks and losses alike, and RFC 6582 and RFC 3168, 6.1.2, by
-//! numbers of segments. Sendings are counted, so a retransmission that is lost in its turn is a sign.
-//! PCON's consumers and catchunks do it otherwise: after a decrease nothing is a sign before a Data
-//! beyond the newest segment of then came. A loss is known an RTO after its sending, later than such a
-//! Data, so there one overflow of a queue makes W decrease more than once ([`Recovery::Segment`]).
+//! *Conservative window adaptation*: an Interest that was sent before a decrease met the congestion that caused the
+//! decrease. So its loss, or a mark on its Data, is not a new signal, and its Data do not let W grow. This is the
+//! recovery of RFC 9002, section 7.3.2, for marks and losses; RFC 6582 and RFC 3168, 6.1.2, define it by segment
+//! numbers. Transmissions are counted, so the loss of a retransmission is a new signal. PCON's consumers and catchunks
+//! go by segments ([`Recovery::Segment`]): after a decrease they ignore signals until a Data comes whose segment is
+//! newer than all segments sent before the decrease. A loss is detected an RTO after its transmission, which is later
+//! than such a Data. So there one overflow of a queue decreases W more than once.
 //!
-//! The laws stand in files of their own, each beside its article: `reno.rs`, `bic.rs`, `cubic.rs`,
-//! `bbr.rs`. In NDN a consumer knows of a loss only by a timeout or a Nack: Data come from several
-//! places, by several ways, and out of order, so there are no duplicate acknowledgements.
+//! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`. In NDN a consumer detects a loss only by a
+//! timeout or a Nack. There are no duplicate acknowledgements, because Data come from several places, over several
+//! paths, and out of order.
 
 pub(crate) mod bbr;
 pub(crate) mod bic;
@@ -91,14 +91,14 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     fn decrease(&mut self, congestion: &Congestion);
 }
 
-/// What tells of congestion.
+/// The kind of a congestion signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     Mark,
     Loss,
 }
 
-/// A sign of congestion that is believed.
+/// A congestion signal that counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Congestion {
     pub(crate) sign: Sign,
@@ -107,14 +107,14 @@ pub(crate) struct Congestion {
     pub(crate) pending: u32,
 }
 
-/// What a consumer takes for a sign of congestion.
+/// The congestion signals to which a consumer reacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signs {
     pub(crate) marks: bool,
     pub(crate) losses: bool,
 }
 
-/// Conservative window adaptation: which signs are believed once a window only.
+/// Conservative window adaptation: the signals that count at most once a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Guard {
     pub(crate) marks: bool,
@@ -163,7 +163,7 @@ pub(crate) const REACTION: [Parameter; 4] = [
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
         default: "both",
         meaning: "the signals of congestion: marked Data, lost Interests, or both",
-        from: "assumed: RFC 3168, a mark is answered as a loss is",
+        from: "assumed: RFC 3168, a mark has the effect of a loss",
     },
     Parameter::switch(
         "cwa",
@@ -175,17 +175,17 @@ pub(crate) const REACTION: [Parameter; 4] = [
         key: "recovery",
         kind: ParameterKind::Choice(&["sending", "segment"]),
         default: "sending",
-        meaning: "`cwa`: what is no other sign of the congestion of the last decrease: Interests that were sent before \
-                  it; or anything until a Data came of a segment beyond the newest one of then",
-        from: "paper: RFC 9002, section 7.3.2, RFC 6582's rule where segments come in any order; \
+        meaning: "`cwa`: the signals that belong to the last decrease: `sending`: those of Interests sent before it; \
+                  `segment`: all, until a Data comes whose segment is newer than all segments sent before it",
+        from: "paper: RFC 9002, section 7.3.2, which is RFC 6582's rule for segments in any order; \
                files: catchunks, pcon-client: `segment`",
     },
     Parameter::number(
         "add_rtt_suppress",
         (0.0, 10.0),
         "0",
-        "`cwa`: windows beyond one between two decreases",
-        "paper: RFC 6582, none; pcon-client has 0.5, without effect while its `cwa` is off",
+        "`cwa`: how much longer than one window of Data two decreases are apart, windows",
+        "paper: RFC 6582 has none; pcon-client has 0.5, which has no effect while its `cwa` is off",
     ),
 ];
 

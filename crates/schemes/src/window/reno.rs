@@ -8,18 +8,17 @@
 //! - congestion: ssthresh = max(β·W, 2), W = ssthresh (RFC 5681, (4), and section 3.2)
 //!
 //! # Deviations from the article
-//! 1. A loss is known by a timeout of its Interest or by a Nack, never by duplicate acknowledgements:
-//!    Data need not come in order. So a timeout halves W as fast retransmit does, and does not set it to
-//!    1; other Data still come, and keep the clock going.
-//! 2. ssthresh is a part of W, not of what is pending. W grows only while half of it is in use, as in
-//!    RFC 7661, so the two differ little.
-//! 3. A mark is answered as a loss is (RFC 3168), but W does not fall below 2 by marks either; there
-//!    section 6.1.2 lets it fall to 1.
-//! 4. Segments come in any order, so recovery goes by sendings, as in RFC 9002, not by a highest segment.
+//! 1. A timeout or a Nack detects a loss, never duplicate acknowledgements, because Data need not come in order. So a
+//!    timeout halves W as fast retransmit does, and does not set it to 1. Other Data still arrive and clock Interests.
+//! 2. ssthresh is a part of W, not of the pending Interests. W grows only while at least half of it is used (RFC 7661),
+//!    so the two differ little.
+//! 3. A mark has the effect of a loss (RFC 3168), but W does not fall below 2 by marks either. Section 6.1.2 lets it
+//!    fall to 1.
+//! 4. Segments come in any order. So recovery depends on transmissions, as in RFC 9002, not on a highest segment.
 //!
-//! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`): W begins at 1, is
-//! at least 1, and reacts to losses only, to each of them; with `cwa` its recovery goes by segments. Its RTO
-//! is not bounded by the lifetime, and a Nack is no sign to it; here both are as in the article.
+//! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`). W begins at 1 and is at least
+//! 1. Every loss decreases it, and marks do not. With `cwa` its recovery goes by segments. In the client the lifetime
+//! does not bound the RTO, and a Nack is no signal; here both are as in the article.
 
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, Variant};
@@ -44,7 +43,13 @@ pub const ENTRY: Entry = Entry {
                 ],
                 "paper: RFC 5681; files: ndn-tools, pcon-client",
             ),
-            Parameter::number("beta", (0.1, 0.99), "0.5", "β, what is left of W", "paper: RFC 5681, (4)"),
+            Parameter::number(
+                "beta",
+                (0.1, 0.99),
+                "0.5",
+                "β, the part of W that a decrease leaves",
+                "paper: RFC 5681, (4)",
+            ),
             initial_window("4", "paper: RFC 5681, section 3.1, for segments up to 1095 B"),
             min_window("2", "paper: RFC 5681, (4)"),
         ],
