@@ -208,7 +208,9 @@ fn who_loses_nothing_is_as_the_page_says() {
         let said = match scheme {
             "qsccp" => all_but(&ABILENE),
             "mircc" => all_but(&[CACHE, ABILENE[0], ABILENE[1]]),
-            "ndn-qsf" => mild.iter().copied().chain([GEANT, CACHE]).collect(),
+            "ndn-qsf" => {
+                mild.iter().copied().filter(|e| *e != FRIENDLINESS[0]).chain([GEANT, CACHE]).collect()
+            }
             "pcon" | "hbhcm" | "e2e-aqm" => mild.iter().copied().collect(),
             "dpccp" => FAIRNESS.into(),
             "fixed" => FAIRNESS.into_iter().chain([CACHE]).collect(),
@@ -216,6 +218,7 @@ fn who_loses_nothing_is_as_the_page_says() {
         };
         assert_eq!(lossless, said, "{PAGE}: where {scheme} loses nothing");
     }
+    assert!(page.lost(FRIENDLINESS[0], "ndn-qsf") < 1.5, "NDN-QSF loses about 1 in friendliness");
     for experiment in all_but(&[&mild[..], &[GEANT, CACHE]].concat()) {
         assert!(page.lost(experiment, "ndn-qsf") >= 100.0, "NDN-QSF loses hundreds or more in {experiment}");
     }
@@ -285,7 +288,7 @@ fn who_is_done_first_in_abilene_is_as_the_page_says() {
     let first = ["qsccp", "ndn-qsf", "hbhcm", "bic"];
     let means = first.map(mean);
     page.says(&format!(
-        "QSCCP, NDN-QSF, HbHCM and BIC are as good on the mean, {:.1} s to {:.1} s,",
+        "NDN-QSF, QSCCP, HbHCM and BIC are close to each other on the mean, {:.1} s to {:.1} s,",
         least(&means),
         most(&means)
     ));
@@ -319,7 +322,11 @@ fn who_is_done_first_on_geant_is_as_the_page_says() {
         seconds(qsccp)
     ));
     let [first, second] = ["ndn-qsf", "qsccp"].map(|scheme| done(scheme, "last").expect("all flows end"));
-    assert!((first.mean - second.mean).abs() < first.half, "about the same time");
+    page.says(&format!(
+        "QSCCP has the earliest last download, after {} beside {}.",
+        seconds(second),
+        seconds(first)
+    ));
     let mean = |scheme: &str| done(scheme, "done, mean").map_or(f64::INFINITY, |figure| figure.mean);
     let mut sooner: Vec<&str> =
         page.others(&[]).into_iter().filter(|scheme| mean(scheme) < qsccp.mean).collect();
@@ -347,14 +354,17 @@ fn in_how_many_seeds_all_flows_end_is_as_the_page_says() {
     let who = |seeds: u32| -> Vec<&str> {
         page.schemes().into_iter().filter(|scheme| ended(scheme) == seeds).collect()
     };
-    assert_eq!(page.seeds, 3, "{PAGE}: of how many seeds the page speaks");
-    assert_eq!(who(3), ["hbhcm", "mircc", "ndn-qsf", "omcc-rf", "qsccp", "tcp-newreno"]);
-    assert_eq!(who(2), ["dpccp", "pcon"]);
-    assert_eq!(who(1), ["bic", "fixed"]);
-    assert_eq!(who(0), ["bbr", "cubic", "e2e-aqm", "reno"]);
+    assert_eq!(page.seeds, 10, "{PAGE}: of how many seeds the page speaks");
+    assert_eq!(who(10), ["hbhcm", "mircc", "ndn-qsf", "qsccp", "tcp-newreno"]);
+    assert_eq!(who(8), ["omcc-rf"]);
+    assert_eq!(who(4), ["dpccp"]);
+    assert_eq!(who(3), ["fixed", "pcon"]);
+    assert_eq!(who(2), ["bic"]);
+    assert_eq!(who(1), ["reno"]);
+    assert_eq!(who(0), ["bbr", "cubic", "e2e-aqm"]);
     page.says(
-        "All flows end in every seed under QSCCP, MIRCC, OMCC-RF, HbHCM, NDN-QSF and NewReno; in two of three under PCON \
-         and DPCCP, in one under BIC and `fixed`, and in none under end-to-end AQM, Reno, CUBIC and BBR.",
+        "All flows end in every seed under QSCCP, MIRCC, HbHCM, NDN-QSF and NewReno; in eight of ten under OMCC-RF, four under \
+         DPCCP, three under PCON and `fixed`, two under BIC, one under Reno, and in none under end-to-end AQM, CUBIC and BBR.",
     );
 }
 
