@@ -1,14 +1,24 @@
 //! QSCCP beside the optimum on networks drawn at random: what its schedulers and rates come to is the
-//! hierarchical weighted max-min allocation, to which they know nothing of each other.
+//! hierarchical weighted max-min allocation, to which they know nothing of each other. Over several paths there is more
+//! than one such allocation; there it is also beside its own equations, as a fluid.
+#[path = "../../../optimum/tests/common/fluid.rs"]
+mod fluid;
+
+use fluid::Fluid;
 use rayon::prelude::*;
 use weir_core::seam::SharingPolicy;
 use weir_core::units::Span;
 use weir_experiment::{Experiment, Setup};
-use weir_optimum::{Options, steady};
+use weir_optimum::{LinkOptimum, Options, steady};
 use weir_scenario::{Override, Scenario, builtin};
 use weir_sim::World;
 
 const WINDOW: (Span, Span) = (Span::from_secs(10), Span::from_secs(20));
+const ETA: f64 = 0.99;
+/// Rounds of the fluid.
+const ROUNDS: usize = 100;
+const ONE_CLASS: &str = "AF2";
+const THREE_CLASSES: &str = r#"["AF2", "AF1", "BE"]"#;
 
 /// Flows between random nodes of a random network, and how near its optimum each comes.
 fn network(seed: u64, nodes: u32, flows: u32, classes: &str, policy: &str) -> Scenario {
@@ -36,7 +46,10 @@ fn policy() -> SharingPolicy {
 struct Outcome {
     /// Goodput of each flow as a part of its optimum.
     ratios: Vec<f64>,
-    /// The same of all together.
+    /// Goodput of each flow as a part of that in the fluid, and of that as a part of the optimum.
+    of_fluid: Vec<f64>,
+    fluid: Vec<f64>,
+    /// Goodput of all together as a part of the optimum.
     total: f64,
     lost: u64,
 }
@@ -48,22 +61,38 @@ fn outcome(scenario: &Scenario) -> Outcome {
     world.run(&mut |_| ()).unwrap();
     let document = world.finish().report.document;
     let measured: Vec<f64> = document.windows.last().unwrap().flows.iter().map(|f| f.goodput_bps).collect();
-    let options = Options { utilisation: Some(0.99), ..Options::default() };
+    let options = Options { utilisation: Some(ETA), ..Options::default() };
     let optimum = steady(scenario, &policy(), WINDOW, &options).unwrap_or_else(|error| panic!("{error}"));
     let best: Vec<f64> = optimum.flows.iter().map(|flow| flow.goodput_bps).collect();
-    let ratios = measured.iter().zip(&best).map(|(m, b)| m / b).collect();
+    let ratios: Vec<f64> = measured.iter().zip(&best).map(|(m, b)| m / b).collect();
+    let sum = |of: fn(&LinkOptimum) -> f64| optimum.links.iter().map(of).sum::<f64>();
+    let interest_ratio = sum(|link| link.interest_bps) / sum(|link| link.data_bps);
+    let rates = Fluid::new(scenario, policy().omega, ETA, interest_ratio, fluid::PAPER).run(ROUNDS);
+    let fluid: Vec<f64> = rates.iter().zip(&optimum.flows).map(|(rate, flow)| rate / flow.rate_bps).collect();
+    let of_fluid = ratios.iter().zip(&fluid).map(|(measured, fluid)| measured / fluid).collect();
     let total = measured.iter().sum::<f64>() / best.iter().sum::<f64>();
-    Outcome { ratios, total, lost: document.flows.iter().map(|flow| flow.lost).sum() }
+    Outcome { ratios, of_fluid, fluid, total, lost: document.flows.iter().map(|flow| flow.lost).sum() }
 }
 
 /// The scheme's own fields, which the optimum does not count: the rate and the expected size in an
 /// Interest and the rate in a Data are some 30 of 1170 bytes on both ways, half of them on a link's.
 const FIELDS: f64 = 0.985;
 
-/// How many of all flows are within 5 % of their optimum, less the fields.
-fn near(outcomes: &[Outcome]) -> f64 {
-    let ratios = || outcomes.iter().flat_map(|outcome| &outcome.ratios);
-    ratios().filter(|ratio| (*ratio / FIELDS - 1.0).abs() < 0.05).count() as f64 / ratios().count() as f64
+/// How many of all flows are within 5 % of this, less the fields.
+fn near(outcomes: &[Outcome], of: fn(&Outcome) -> &[f64]) -> f64 {
+    part_near(outcomes.iter().flat_map(of).map(|ratio| ratio / FIELDS))
+}
+
+fn part_near(ratios: impl Iterator<Item = f64> + Clone) -> f64 {
+    ratios.clone().filter(|ratio| (*ratio - 1.0).abs() < 0.05).count() as f64 / ratios.count() as f64
+}
+
+fn of_optimum(outcome: &Outcome) -> &[f64] {
+    &outcome.ratios
+}
+
+fn of_fluid(outcome: &Outcome) -> &[f64] {
+    &outcome.of_fluid
 }
 
 fn outcomes(classes: &str, policy: &str) -> Vec<Outcome> {
@@ -76,9 +105,9 @@ fn outcomes(classes: &str, policy: &str) -> Vec<Outcome> {
 
 #[test]
 fn over_single_paths_95_of_100_flows_are_within_5_percent_of_the_optimum_and_nothing_is_lost() {
-    for classes in ["AF2", r#"["AF2", "AF1", "BE"]"#] {
+    for classes in [ONE_CLASS, THREE_CLASSES] {
         let outcomes = outcomes(classes, "shortest-path");
-        let part = near(&outcomes);
+        let part = near(&outcomes, of_optimum);
         assert!(part >= 0.95, "{classes}: {part}");
         assert!(outcomes.iter().all(|outcome| outcome.lost == 0), "{classes}");
     }
@@ -86,26 +115,61 @@ fn over_single_paths_95_of_100_flows_are_within_5_percent_of_the_optimum_and_not
 
 /// Over several paths each node divides rates by what it hears of its neighbours, and the optimum by what
 /// a consumer could have in all: flows that share several links on the way differ more, but together
-/// they have as much.
+/// they have as much. Its equations come to the same distance from the optimum.
 #[test]
 fn over_several_paths_the_network_is_used_as_well_as_in_the_optimum_and_nothing_is_lost() {
-    let outcomes = outcomes("AF2", "multipath");
-    for outcome in &outcomes {
-        assert_eq!(outcome.lost, 0);
-        assert!((outcome.total / FIELDS - 1.0).abs() < 0.05, "{}", outcome.total);
-        let starved = outcome.ratios.iter().filter(|ratio| **ratio < 0.5).count();
-        assert_eq!(starved, 0, "{:?}", outcome.ratios);
+    let runs = [ONE_CLASS, THREE_CLASSES].map(|classes| outcomes(classes, "multipath"));
+    for outcomes in &runs {
+        for outcome in outcomes {
+            assert_eq!(outcome.lost, 0);
+            assert!((outcome.total / FIELDS - 1.0).abs() < 0.05, "{}", outcome.total);
+            let starved = outcome.ratios.iter().filter(|ratio| **ratio < 0.5).count();
+            assert_eq!(starved, 0, "{:?}", outcome.ratios);
+        }
+        let of_equations = part_near(outcomes.iter().flat_map(|outcome| outcome.fluid.iter().copied()));
+        let part = near(outcomes, of_optimum);
+        assert!((part - of_equations).abs() < 0.05, "{part}, and {of_equations} of the flows of the fluid");
+        assert!(near(outcomes, of_fluid) > part, "runs are nearer to the fluid");
     }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemes/qsccp.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = rows(&runs);
+    let missing: Vec<&String> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "the page should have\n{}", rows.join("\n"));
+}
+
+/// What the page says of these runs.
+fn rows(runs: &[Vec<Outcome>; 2]) -> Vec<String> {
+    let row = |name: &str, of: &dyn Fn(&[Outcome]) -> String| {
+        format!("| {name} | {} | {} |", of(&runs[0]), of(&runs[1]))
+    };
+    let range = |values: Vec<f64>| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        format!("{least:.2} to {most:.2}")
+    };
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    vec![
+        row("flows within 5 % of the optimum", &|outcomes| percent(near(outcomes, of_optimum))),
+        row("flows within 5 % of the fluid", &|outcomes| percent(near(outcomes, of_fluid))),
+        row("a flow, as a part of the optimum", &|outcomes| {
+            range(outcomes.iter().flat_map(|outcome| &outcome.ratios).map(|ratio| ratio / FIELDS).collect())
+        }),
+        row("all flows of a network, as a part of the optimum", &|outcomes| {
+            range(outcomes.iter().map(|outcome| outcome.total / FIELDS).collect())
+        }),
+        row("packets lost", &|outcomes| outcomes.iter().map(|outcome| outcome.lost).sum::<u64>().to_string()),
+    ]
 }
 
 /// Prints how near each network comes, for the page of the scheme.
 #[test]
 #[ignore = "prints a table: cargo test -p weir --test suite qsccp_optimum -- --ignored --nocapture"]
 fn table() {
-    for classes in ["AF2", r#"["AF2", "AF1", "BE"]"#] {
+    for classes in [ONE_CLASS, THREE_CLASSES] {
         for policy in ["shortest-path", "multipath"] {
             let outcomes = outcomes(classes, policy);
-            println!("{classes} {policy}: {:.3} within 5 %", near(&outcomes));
+            println!("{classes} {policy}: {:.3} within 5 %", near(&outcomes, of_optimum));
             for outcome in &outcomes {
                 let mut off: Vec<f64> = outcome.ratios.iter().map(|r| r / FIELDS).collect();
                 off.sort_by(f64::total_cmp);

@@ -1,6 +1,8 @@
 //! Small networks as text.
 #![allow(clippy::unwrap_used, dead_code, reason = "a test fails by panicking, and does not use all of this")]
 
+pub mod fluid;
+
 use weir_core::Span;
 use weir_core::seam::SharingPolicy;
 use weir_core::seam::params::Value;
