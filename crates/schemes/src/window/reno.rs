@@ -16,9 +16,9 @@
 //!    fall to 1.
 //! 4. Segments come in any order. So recovery depends on transmissions, as in RFC 9002, not on a highest segment.
 //!
-//! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`). W begins at 1 and is at least
-//! 1. Every loss decreases it, and marks do not. With `cwa` its recovery goes by segments. In the client the lifetime
-//! does not bound the RTO, and a Nack is no signal; here both are as in the article.
+//! The variant `pcon-client` has the values of that client (ndn-tools, `tools/cc/pcon`). W begins at 1, which is also its
+//! smallest value. Every loss decreases it, and marks do not. With `cwa` its recovery goes by segments. In the client the
+//! lifetime does not bound the RTO, and a Nack is no signal; here both are as in the article.
 
 use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, Variant};
