@@ -9,6 +9,7 @@ use weir_forwarder::config::Config;
 use weir_forwarder::node::{LinkConfig, Node};
 use weir_net::codec::{net_packet, trusted};
 use weir_net::link_service::{LinkOptions, LinkService, Marking};
+use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpPacket, Name};
 
 const PIT_ENTRIES: usize = 20;
@@ -69,7 +70,7 @@ impl Forwarder {
              content_store_packets = {STORE_PACKETS}\n"
         );
         let config = Config::parse(&text, "fuzz").expect("the file is right");
-        let node = Node::new(&config, 7);
+        let node = Node::new(&config, 7, Secrets::fixed(7));
         let mut forwarder = Forwarder { node, faces: Vec::new(), now: Time::from_nanos(1) };
         for at in 0..FACES {
             let core = forwarder.add(at);

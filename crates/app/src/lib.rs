@@ -37,7 +37,8 @@ use weir_core::random::Random;
 use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
 use weir_management::client::{ClientError, Connection, Endpoint, accepted};
-use weir_net::clock::{Clock, Timer, random_seed};
+use weir_net::clock::{Clock, Timer};
+use weir_net::secrets::{Secrets, random_seed};
 use weir_packet::{LpHeader, NackReason, Name, ServiceClass, Signal};
 
 pub use error::AppError;
@@ -148,8 +149,8 @@ impl App {
     pub fn connect(endpoint: &Endpoint) -> Result<App, AppError> {
         let mut poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
-        let seed = random_seed();
-        let hasher = NameHasher::new(seed);
+        let (seed, secrets) = (random_seed()?, Secrets::draw()?);
+        let hasher = secrets.names;
         let connection = Connection::connect(endpoint, &mut poll, CONNECTION, CONNECT_TIMEOUT)
             .map_err(|error| ClientError::Unreachable(endpoint.clone(), error))?;
         Ok(App {
@@ -161,7 +162,7 @@ impl App {
             seed,
             random: Random::named(seed, "single Interests"),
             endpoint: endpoint.clone(),
-            io: PacketIo::new(connection, hasher, seed),
+            io: PacketIo::new(connection, secrets),
             more: true,
             link: Link::Up,
             flows: Flows::new(),

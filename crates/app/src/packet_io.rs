@@ -2,14 +2,13 @@
 
 use std::io;
 
-use weir_core::name::NameHasher;
 use weir_core::packet::wire;
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::producer;
-use weir_core::random::Random;
 use weir_core::units::Time;
 use weir_management::client::Connection;
 use weir_net::codec::Decoder;
+use weir_net::secrets::Secrets;
 
 use super::Answer;
 
@@ -24,8 +23,8 @@ pub(super) struct PacketIo {
 }
 
 impl PacketIo {
-    pub(super) fn new(connection: Connection, hasher: NameHasher, seed: u64) -> PacketIo {
-        let decoder = Decoder::new(hasher, Random::named(seed, "nonces"), weir_packet::SignalSet::ALL);
+    pub(super) fn new(connection: Connection, secrets: Secrets) -> PacketIo {
+        let decoder = Decoder::new(secrets, weir_packet::SignalSet::ALL);
         PacketIo { connection, decoder, pool: PacketPool::new(), packet: Vec::new() }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
-//!    [`words`]: which word was meant; `prefetch`: memory is fetched ahead of its use.
+//!    [`words`]: which word was meant; `siphash`: a keyed hash; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
 //! 3. [`tables`]: FIB, PIT, content store, dead nonces, and which prefix makes a flow.
 //! 4. [`seam`]: what a congestion-control scheme is, with its parameters and its defaults.
@@ -23,6 +23,7 @@ pub mod producer;
 pub mod random;
 pub mod rtt;
 pub mod seam;
+mod siphash;
 pub mod tables;
 pub mod units;
 pub mod words;

@@ -4,9 +4,15 @@
 //! packet enters, and the hash of each of its prefixes goes along with it. The hash of a prefix is
 //! that of the shorter prefix folded with one more component: all of them cost one pass.
 //!
-//! The hash is keyed. A node that talks to strangers draws its seed at random, so that nobody can
-//! prepare names that collide; the simulator fixes it, so that runs repeat.
+//! The hash H of a name without components is 0. The hash of a prefix p with one more component c is
+//! SipHash-1-3 of H(p) and the TLV of c, with a key of 128 bits. Names come from strangers. SipHash is
+//! built as a pseudorandom function: without its key, names collide by chance only. Among n prefixes,
+//! two have the same hash with a probability of n²/2⁶⁵, whoever chooses them.
+//!
+//! A node that talks to strangers draws its key at random and shows it to nobody. The simulator has a
+//! fixed key, so that runs repeat.
 
+use crate::siphash::Key;
 use core::fmt;
 use weir_packet::tlv::{nni_len, var_len};
 
@@ -31,67 +37,39 @@ pub const TYPE_SEGMENT: u32 = 50;
 const EMPTY_HASH: u64 = 0;
 
 /// The keyed hash of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NameHasher {
-    seed: u64,
-    keys: [u64; 3],
-}
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NameHasher(Key);
 
 impl NameHasher {
-    /// The hash with this seed: random in the forwarder, fixed in the simulator.
+    /// The hash with a key that is no secret: of a simulated node, a replay or a test.
     pub const fn new(seed: u64) -> NameHasher {
-        let keys = [scramble(seed, 1), scramble(seed, 2), scramble(seed, 3) | 1];
-        NameHasher { seed, keys }
+        NameHasher(Key::new(seed, 0))
     }
 
-    /// The seed it was made with.
-    pub const fn seed(&self) -> u64 {
-        self.seed
+    /// The hash with this key, drawn at random: of a node that talks to strangers.
+    pub const fn with_key(key: [u64; 2]) -> NameHasher {
+        NameHasher(Key::new(key[0], key[1]))
     }
 
     /// The hash of a prefix that is one component longer than the prefix with hash `prefix`;
     /// `tlv` is that component, with its TYPE and LENGTH.
     #[inline]
     pub fn extend(&self, prefix: u64, tlv: &[u8]) -> u64 {
-        let [k0, k1, k2] = self.keys;
-        let mut state = prefix ^ k0;
-        let (blocks, tail) = tlv.as_chunks::<16>();
-        for block in blocks {
-            let (words, _) = block.as_chunks::<8>();
-            state = fold(state ^ u64::from_le_bytes(words[0]), k1 ^ u64::from_le_bytes(words[1]));
-        }
-        // The first and last bytes of the tail, overlapping when it is short: no two tails of one
-        // length share both words, and the length is folded in below.
-        let (a, b) = if let (Some(first), Some(last)) = (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
-            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-        } else if let (Some(first), Some(last)) = (tail.first_chunk::<4>(), tail.last_chunk::<4>()) {
-            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-        } else {
-            match *tail {
-                [x] => (u64::from(x), 0),
-                [x, y] => (u64::from(x), u64::from(y)),
-                [x, y, z] => (u64::from(x), u64::from(y) | u64::from(z) << 8),
-                _ => (0, 0),
-            }
-        };
-        state = fold(state ^ a, k1 ^ b);
-        fold(state ^ tlv.len() as u64, k2)
+        self.0.hash(prefix, tlv)
+    }
+
+    /// The hash of a nonce of the name with hash `name`.
+    #[inline]
+    pub(crate) fn with_nonce(&self, name: u64, nonce: u32) -> u64 {
+        self.0.hash(name, &nonce.to_le_bytes())
     }
 }
 
-/// Multiplies to 128 bits and folds the halves together.
-#[inline]
-const fn fold(a: u64, b: u64) -> u64 {
-    let product = a as u128 * b as u128;
-    product as u64 ^ (product >> 64) as u64
-}
-
-/// Key number `index` of a seed: a bijective scrambling of the seed for each index.
-const fn scramble(seed: u64, index: u64) -> u64 {
-    let mut x = seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    x ^ x >> 32
+/// Without the key.
+impl fmt::Debug for NameHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NameHasher").finish_non_exhaustive()
+    }
 }
 
 /// Why bytes are no name.
@@ -761,7 +739,14 @@ mod tests {
     fn the_seed_changes_the_hash() {
         let other = HashedName::parse(&NameHasher::new(8), name("/a").wire()).unwrap();
         assert_ne!(other.hash(), name("/a").hash());
-        assert_eq!(NameHasher::new(8).seed(), 8);
+        let drawn = |key| HashedName::parse(&NameHasher::with_key(key), name("/a").wire()).unwrap().hash();
+        assert_ne!(drawn([7, 1]), name("/a").hash(), "and the other half of the key too");
+        assert_eq!(drawn([7, 0]), name("/a").hash());
+    }
+
+    #[test]
+    fn the_key_is_not_shown() {
+        assert_eq!(format!("{HASHER:?}"), "NameHasher { .. }");
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn hostile_names_break_no_table() {
     }
     let (mut pit, mut fib) = (Pit::new(HASHER, 50), Fib::new());
     let mut cs: ContentStore<usize> = ContentStore::new(CsPolicy::Lru, 40, 40_000);
-    let mut nonces = DeadNonceList::new(30, DEAD_NONCE_LIFETIME);
+    let mut nonces = DeadNonceList::new(HASHER, 30, DEAD_NONCE_LIFETIME);
     let (mut evicted, mut found, mut known) = (Vec::new(), SmallVec::new(), Vec::<PitId>::new());
     let (mut now, mut inserted, mut returned) = (Time::ZERO, 0, 0);
     for step in 0..60_000_usize {
@@ -140,4 +140,63 @@ fn hostile_names_break_no_table() {
         assert_eq!(inserted, cs.len() + returned);
     }
     assert!(inserted > 1_000 && cs.hits() > 100);
+}
+
+/// With the key, one finds names that fall into one place of a table. Under another key, which differs by one bit, the
+/// same names fall where chance puts them.
+#[test]
+fn names_that_collide_under_one_key_are_spread_under_another() {
+    let known = NameHasher::with_key([1, 2]);
+    let bucket = |name: &HashedName| name.hash() & 0xFF;
+    let numbered = |hasher: &NameHasher, number: u64| {
+        let mut name = HashedName::new();
+        name.push(hasher, 8, &number.to_be_bytes()).unwrap();
+        name
+    };
+    let crowd: Vec<u64> = (0..400_000).filter(|&n| bucket(&numbered(&known, n)) == 0).collect();
+    assert!(crowd.len() > 1_300, "{} of 400 000 in one of 256 buckets", crowd.len());
+    for key in [[1, 3], [0, 2], [1 | 1 << 63, 2], [1, 2 | 1 << 63]] {
+        let other = NameHasher::with_key(key);
+        let mut buckets = [0_u32; 256];
+        crowd.iter().for_each(|&n| buckets[bucket(&numbered(&other, n)) as usize] += 1);
+        // About 6 each.
+        assert!(buckets.iter().all(|&count| count < 30), "{key:?}: {buckets:?}");
+    }
+}
+
+/// Names that differ as strangers would have them differ: in single bits, in both words of a block, in complements, in
+/// where components end. Under a key that they do not know, the places of a table are filled as by chance.
+#[test]
+fn chosen_differences_crowd_no_place_of_a_table() {
+    let hasher = NameHasher::with_key([0x5EC2_E700_1122_3344, 0x9999_0000_8888_1111]);
+    let mut names: Vec<HashedName> = Vec::new();
+    let mut add = |parts: &[&[u8]]| {
+        let mut name = HashedName::new();
+        parts.iter().for_each(|part| name.push(&hasher, 8, part).unwrap());
+        names.push(name);
+    };
+    for at in 0..128 {
+        for flip in 0..256_u32 {
+            // A block of sixteen bytes with two flips, and its complement.
+            let mut block = [0x5A_u8; 16];
+            block[at / 8] ^= 1 << (at % 8);
+            block[flip as usize / 16] ^= flip as u8;
+            add(&[&block]);
+            add(&[&block.map(|byte| !byte)]);
+            add(&[&block[..at / 8], &block[at / 8..], &flip.to_le_bytes()]);
+        }
+    }
+    names.sort_unstable_by(|a, b| a.wire().cmp(b.wire()));
+    names.dedup_by(|a, b| a.wire() == b.wire());
+    for shift in [0, 16, 32, 48] {
+        let mut places = vec![0_u32; 1 << 16];
+        names.iter().for_each(|name| places[(name.hash() >> shift & 0xFFFF) as usize] += 1);
+        let most = places.iter().max().unwrap();
+        // About 1.5 a place: by chance one has 20 or more in fewer than one of 10¹⁰ tables.
+        assert!(*most < 20, "{most} of {} names in one of 65536 places", names.len());
+    }
+    let mut hashes: Vec<u64> = names.iter().map(HashedName::hash).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), names.len());
 }

@@ -28,7 +28,8 @@ use crate::node::Node;
 use crate::record::{Header, Recorder};
 use weir_management::RouteFlags;
 use weir_management::status::{FaceNumber, FacePersistency, FaceScope};
-use weir_net::clock::{Clock, Timer, random_seed, wall_ms};
+use weir_net::clock::{Clock, Timer, wall_ms};
+use weir_net::secrets::{Secrets, random_seed};
 use weir_net::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
@@ -102,8 +103,8 @@ impl Daemon {
         let signals = Signals::watch(poll.registry())?;
         let waker = Arc::new(Waker::new(poll.registry(), LOOKUP)?);
         let clock = Clock::start();
-        let seed = random_seed();
-        let node = Node::new(&config, seed);
+        let seed = random_seed()?;
+        let node = Node::new(&config, seed, Secrets::draw()?);
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
 use weir_core::ids::FaceId;
 use weir_core::units::{Rate, Span, Time};
@@ -163,7 +163,8 @@ pub struct FaceTable {
     by_core: Vec<FaceSlot>,
     by_number: Numbers,
     by_peer: HashTable<FaceSlot>,
-    hasher: foldhash::quality::RandomState,
+    /// SipHash with a key from the operating system: strangers choose their addresses.
+    hasher: RandomState,
     next_number: FaceNumber,
 }
 
@@ -189,7 +190,7 @@ impl FaceTable {
             by_core: Vec::new(),
             by_number: Numbers::default(),
             by_peer: HashTable::new(),
-            hasher: foldhash::quality::RandomState::default(),
+            hasher: RandomState::new(),
             next_number: FIRST_NUMBER,
         }
     }
@@ -309,7 +310,7 @@ impl Default for FaceTable {
     }
 }
 
-fn peer_hash(hasher: &foldhash::quality::RandomState, faces: &[Option<Face>], slot: FaceSlot) -> u64 {
+fn peer_hash(hasher: &RandomState, faces: &[Option<Face>], slot: FaceSlot) -> u64 {
     match faces[slot as usize].as_ref().map(|face| &face.channel) {
         Some(Channel::Udp(UdpPeer { socket, peer, .. })) => hasher.hash_one((socket, peer)),
         _ => 0,

@@ -20,6 +20,7 @@ use weir_schemes::Resolved;
 use crate::config::{Config, Tables};
 use crate::record::{Entry, RecordCounters, Recorder};
 use weir_net::codec::Decoder;
+use weir_net::secrets::Secrets;
 
 /// How much of what it was not run for a node makes up for. Assumed: what busy hosts and virtual machines are
 /// late by now and then, measured 2 ms to 12 ms at the worst of a thousand times.
@@ -62,11 +63,11 @@ pub struct LinkConfig {
 }
 
 impl Node {
-    /// A node with the strategies, tables and scheme of a configuration. `seed` keys the hashes of names
-    /// and everything random.
-    pub fn new(config: &Config, seed: u64) -> Node {
+    /// A node with the strategies, tables and scheme of a configuration. Its random choices follow from `seed`, which
+    /// its recordings contain. No recording contains its secrets.
+    pub fn new(config: &Config, seed: u64, secrets: Secrets) -> Node {
         let scheme = config.scheme.build();
-        let hasher = NameHasher::new(seed);
+        let hasher = secrets.names;
         let Tables { pit_entries, dead_nonces, .. } = config.tables;
         let limits = TableLimits { pit_entries, dead_nonces };
         let random = Random::named(seed, "node");
@@ -87,7 +88,7 @@ impl Node {
         Node {
             core,
             pool: PacketPool::new(),
-            decoder: Decoder::new(hasher, Random::named(seed, "nonces"), known_signals()),
+            decoder: Decoder::new(secrets, known_signals()),
             hasher,
             scheme,
             strategies,
@@ -178,7 +179,8 @@ impl Node {
         let packet = self.decoder.decode(header, wire, &mut self.pool)?;
         let kind = self.pool[packet].kind;
         if let Some(recorder) = &mut self.recorder {
-            recorder.packet(now, face, header, wire);
+            // With the nonce that an Interest was given if it came without one: a replay has no key to make it.
+            recorder.packet(now, face, header, &self.pool[packet].wire);
         }
         let input = Input::Packet { face, packet };
         self.core.handle(now, input, &mut self.pool, &mut self.actions);

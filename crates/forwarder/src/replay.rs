@@ -11,6 +11,7 @@ use weir_core::node::{Action, CsUse};
 use weir_core::seam::DropReason;
 use weir_core::seam::params::Value;
 use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_net::secrets::Secrets;
 use weir_packet::{LpPacket, NameRef};
 use weir_schemes::{Resolved, SchemeError};
 
@@ -140,7 +141,8 @@ fn seconds(at: Time) -> String {
 /// # Errors
 /// The node that it is of cannot be made.
 pub fn replay(recording: Recording<'_>) -> Result<Replayed, ReplayError> {
-    let node = Node::new(&config(&recording.header)?, recording.header.seed);
+    let seed = recording.header.seed;
+    let node = Node::new(&config(&recording.header)?, seed, Secrets::fixed(seed));
     let mut replay = Replay {
         node,
         hash: ActionsHash::default(),

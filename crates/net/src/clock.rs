@@ -49,13 +49,6 @@ pub fn wall_us() -> u64 {
     now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What keys the hashes of names: a stranger must not know it.
-pub fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let random = foldhash::quality::RandomState::default().build_hasher().finish();
-    random ^ wall_ms().rotate_left(32) ^ u64::from(std::process::id())
-}
-
 /// Wakes the event loop to the microsecond, where its own timeout counts in milliseconds.
 #[derive(Debug)]
 pub struct Timer {

@@ -3,11 +3,11 @@
 //! A packet keeps the bytes that it came in, so what was signed leaves as it arrived. Only what hops
 //! may change is changed: the link header around it, and in an Interest the hop limit and the nonce.
 
+use crate::secrets::{Nonces, Secrets};
 use bytes::{Bytes, BytesMut};
 use weir_core::Span;
 use weir_core::name::NameHasher;
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
-use weir_core::random::Random;
 use weir_packet::tlv::{MAX_PACKET_SIZE, types};
 use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket, SignalSet};
 
@@ -36,14 +36,14 @@ pub struct Decoder {
     hasher: NameHasher,
     arena: Arena,
     /// Nonces for Interests that came without one.
-    nonces: Random,
+    nonces: Nonces,
     known: SignalSet,
     scratch: Vec<u8>,
 }
 
 impl Decoder {
     /// One whose names are hashed like those of the node, and which takes no signals but those `known`.
-    pub fn new(hasher: NameHasher, nonces: Random, known: SignalSet) -> Decoder {
+    pub fn new(Secrets { names: hasher, nonces }: Secrets, known: SignalSet) -> Decoder {
         let scratch = Vec::with_capacity(MAX_PACKET_SIZE);
         Decoder { hasher, arena: Arena::default(), nonces, known, scratch }
     }
@@ -51,7 +51,7 @@ impl Decoder {
     /// Takes a bare Interest or Data, with the link header that it came with, into the pool.
     ///
     /// # Errors
-    /// It is malformed, or too large.
+    /// It is malformed, or too large, be it with the nonce that it needs.
     pub fn decode(
         &mut self,
         header: &LpHeader,
@@ -76,6 +76,18 @@ impl Decoder {
         pool: &mut PacketPool,
     ) -> Result<PacketId, DecodeError> {
         let (interest, layout) = Interest::decode_with_layout(wire)?;
+        let (nonce, wire) = match interest.nonce {
+            Some(nonce) => (nonce, wire),
+            None => {
+                let nonce = self.nonces.next_nonce();
+                self.scratch.clear();
+                layout.encode_with_nonce(wire, nonce, &mut self.scratch);
+                if self.scratch.len() > MAX_PACKET_SIZE {
+                    return Err(DecodeErrorKind::TooLarge.at(0));
+                }
+                (nonce, &self.scratch[..])
+            }
+        };
         let id = pool.take();
         let packet = &mut pool[id];
         if packet.name.assign_wire(&self.hasher, interest.name.value()).is_err() {
@@ -87,18 +99,8 @@ impl Decoder {
         packet.must_be_fresh = interest.must_be_fresh;
         packet.hop_limit = interest.hop_limit;
         packet.lifetime = millis(interest.lifetime_ms());
-        packet.wire = match interest.nonce {
-            Some(nonce) => {
-                packet.nonce = nonce;
-                self.arena.copy(wire)
-            }
-            None => {
-                packet.nonce = self.nonces.next_u32();
-                self.scratch.clear();
-                layout.encode_with_nonce(wire, packet.nonce, &mut self.scratch);
-                self.arena.copy(&self.scratch)
-            }
-        };
+        packet.nonce = nonce;
+        packet.wire = self.arena.copy(wire);
         packet.net_len = packet.wire.len() as u32;
         *packet.header_mut() = *header;
         Ok(id)
@@ -171,4 +173,40 @@ pub fn trusted(mut header: LpHeader, local_fields: bool) -> LpHeader {
 /// The frame around a bare packet, appended to `out`.
 pub fn frame(header: &LpHeader, net: &[u8], out: &mut Vec<u8>) {
     LpPacket::new(*header, net).encode(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_packet::{Component, Name};
+
+    fn decode(wire: &[u8]) -> Result<Packet, DecodeError> {
+        let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
+        let id = decoder.decode(&LpHeader::NONE, wire, &mut pool)?;
+        Ok(pool[id].clone())
+    }
+
+    #[test]
+    fn an_interest_without_a_nonce_is_given_one() {
+        let name: Name = "/a/b".parse().unwrap();
+        let bare = Interest::new(name.view()).to_vec();
+        let packet = decode(&bare).unwrap();
+        assert_eq!(Interest::decode(&packet.wire).unwrap().nonce, Some(packet.nonce));
+        assert_eq!(packet.net_len as usize, bare.len() + 6);
+        let again = decode(&packet.wire).unwrap();
+        assert_eq!((again.nonce, &again.wire), (packet.nonce, &packet.wire));
+    }
+
+    #[test]
+    fn an_interest_for_whose_nonce_there_is_no_room_is_too_large() {
+        // Of this length with the TYPE and LENGTH of the Interest, the Name and the component.
+        let bare = |len: usize| {
+            let name = Name::new().with(Component::generic(&vec![7; len - 12]));
+            let bare = Interest::new(name.view()).to_vec();
+            assert_eq!(bare.len(), len);
+            bare
+        };
+        assert_eq!(decode(&bare(MAX_PACKET_SIZE - 6)).unwrap().wire.len(), MAX_PACKET_SIZE);
+        assert_eq!(decode(&bare(MAX_PACKET_SIZE - 5)).unwrap_err(), DecodeErrorKind::TooLarge.at(0));
+    }
 }

@@ -9,7 +9,7 @@
 //! - [`link_service`]: NDNLPv2 between frames and packets, with marks; [`reassembly`] of fragments; [`reliability`]:
 //!   what is lost is sent again.
 //! - [`codec`]: between packets in bytes and those of the core.
-//! - [`clock`]: the time, and a timer to wake up by.
+//! - [`clock`]: the time, and a timer to wake up by; [`secrets`]: keys from the operating system.
 
 pub mod clock;
 pub mod codec;
@@ -17,6 +17,7 @@ pub mod link_service;
 pub mod reassembly;
 pub mod reliability;
 pub mod scope;
+pub mod secrets;
 pub mod transport;
 pub mod uri;
 

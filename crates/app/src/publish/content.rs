@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use nix::fcntl::OFlag;
 use weir_core::units::Span;
-use weir_net::clock::random_seed;
+use weir_net::secrets::random_seed;
 
 use super::object::Packing;
 
@@ -160,7 +160,7 @@ pub(super) fn open(path: &PathBuf) -> io::Result<File> {
 
 /// Copies all that a reader gives to a file without a name, which is gone with this process.
 pub(super) fn spool(reader: &mut dyn Read) -> io::Result<File> {
-    let path = std::env::temp_dir().join(format!("weir-{}-{:016x}", std::process::id(), random_seed()));
+    let path = std::env::temp_dir().join(format!("weir-{}-{:016x}", std::process::id(), random_seed()?));
     let mut file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     std::fs::remove_file(&path)?;
     io::copy(reader, &mut file)?;

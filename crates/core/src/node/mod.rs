@@ -259,6 +259,7 @@ impl Forwarder {
             simulated_cache: None,
             reforward_after: None,
             dead_nonces: DeadNonceList::new(
+                hasher,
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),

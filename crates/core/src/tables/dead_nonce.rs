@@ -2,11 +2,13 @@
 //!
 //! A PIT entry knows the nonces of its own Interest. Once it is gone, an Interest that comes back
 //! around a loop would look new, so the forwarder remembers (name, nonce) for a while: six
-//! seconds by default, as NFD does. What is kept is a 64-bit hash of the pair, so an Interest is
-//! taken for a loop by mistake once in about 2^64 / capacity.
+//! seconds by default, as NFD does. What is kept is a keyed 64-bit hash of the pair, so an Interest is
+//! taken for a loop by mistake once in about 2^64 / capacity, and nobody without the key finds nonces of one
+//! name whose pairs collide.
 //!
 //! A ring in order of expiry, and a hash table from the pair to its place in the ring.
 
+use crate::name::NameHasher;
 use crate::units::{Span, Time};
 use hashbrown::HashTable;
 use std::collections::VecDeque;
@@ -17,6 +19,7 @@ pub const DEAD_NONCE_LIFETIME: Span = Span::from_secs(6);
 /// Nonces of Interests that have left the PIT.
 #[derive(Clone, Debug)]
 pub struct DeadNonceList {
+    hasher: NameHasher,
     lifetime: Span,
     capacity: usize,
     /// Oldest first.
@@ -36,8 +39,9 @@ struct Dead {
 impl DeadNonceList {
     /// A list of at most `capacity` nonces (at most 2^31), each remembered for `lifetime`; 0 turns
     /// it off.
-    pub fn new(capacity: usize, lifetime: Span) -> DeadNonceList {
+    pub fn new(hasher: NameHasher, capacity: usize, lifetime: Span) -> DeadNonceList {
         DeadNonceList {
+            hasher,
             lifetime,
             capacity: capacity.min(1 << 31),
             ring: VecDeque::new(),
@@ -66,14 +70,14 @@ impl DeadNonceList {
         {
             self.drop_oldest();
         }
-        let key = key(name_hash, nonce);
+        let key = self.hasher.with_nonce(name_hash, nonce);
         let sequence = self.front.wrapping_add(self.ring.len() as u32);
         let (ring, front) = (&self.ring, self.front);
-        match self.index.find_mut(spread(key), |&s| key_at(ring, front, s) == Some(key)) {
+        match self.index.find_mut(key, |&s| key_at(ring, front, s) == Some(key)) {
             Some(newest) => *newest = sequence,
             None => {
-                let rehash = |&s: &u32| spread(key_at(ring, front, s).unwrap_or(0));
-                self.index.insert_unique(spread(key), sequence, rehash);
+                let rehash = |&s: &u32| key_at(ring, front, s).unwrap_or(0);
+                self.index.insert_unique(key, sequence, rehash);
             }
         }
         self.ring.push_back(Dead { key, expires: now + self.lifetime });
@@ -86,8 +90,8 @@ impl DeadNonceList {
         if self.ring.back().is_none_or(|newest| newest.expires <= now) {
             return false;
         }
-        let key = key(name_hash, nonce);
-        let found = self.index.find(spread(key), |&s| key_at(&self.ring, self.front, s) == Some(key));
+        let key = self.hasher.with_nonce(name_hash, nonce);
+        let found = self.index.find(key, |&s| key_at(&self.ring, self.front, s) == Some(key));
         found
             .and_then(|&s| self.ring.get(s.wrapping_sub(self.front) as usize))
             .is_some_and(|dead| dead.expires > now)
@@ -98,19 +102,10 @@ impl DeadNonceList {
         let sequence = self.front;
         self.front = sequence.wrapping_add(1);
         // A pair that was mentioned again has a later number and stays.
-        if let Ok(place) = self.index.find_entry(spread(oldest.key), |&s| s == sequence) {
+        if let Ok(place) = self.index.find_entry(oldest.key, |&s| s == sequence) {
             place.remove();
         }
     }
-}
-
-fn key(name_hash: u64, nonce: u32) -> u64 {
-    name_hash ^ u64::from(nonce)
-}
-
-/// Spreads a key over the hash table: nonces differ in the low half only. Bijective.
-fn spread(key: u64) -> u64 {
-    (key ^ key >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 fn key_at(ring: &VecDeque<Dead>, front: u32, sequence: u32) -> Option<u64> {
@@ -120,6 +115,7 @@ fn key_at(ring: &VecDeque<Dead>, front: u32, sequence: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::testing::HASHER;
     use proptest::prelude::*;
 
     fn ms(ms: u64) -> Time {
@@ -128,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_nonce_is_remembered_for_six_seconds_with_its_name() {
-        let mut list = DeadNonceList::new(10, DEAD_NONCE_LIFETIME);
+        let mut list = DeadNonceList::new(HASHER, 10, DEAD_NONCE_LIFETIME);
         list.add(1, 42, ms(0));
         assert!(list.contains(1, 42, ms(5_999)));
         assert!(!list.contains(1, 42, ms(6_000)));
@@ -138,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_oldest_goes_when_the_list_is_full() {
-        let mut list = DeadNonceList::new(2, DEAD_NONCE_LIFETIME);
+        let mut list = DeadNonceList::new(HASHER, 2, DEAD_NONCE_LIFETIME);
         for nonce in 0..3 {
             list.add(1, nonce, ms(0));
         }
@@ -148,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_second_mention_is_remembered_anew() {
-        let mut list = DeadNonceList::new(10, DEAD_NONCE_LIFETIME);
+        let mut list = DeadNonceList::new(HASHER, 10, DEAD_NONCE_LIFETIME);
         list.add(1, 42, ms(0));
         list.add(1, 42, ms(4_000));
         list.add(2, 7, ms(7_000));
@@ -158,14 +154,27 @@ mod tests {
 
     #[test]
     fn a_list_of_capacity_zero_remembers_nothing() {
-        let mut list = DeadNonceList::new(0, DEAD_NONCE_LIFETIME);
+        let mut list = DeadNonceList::new(HASHER, 0, DEAD_NONCE_LIFETIME);
         list.add(1, 42, ms(0));
         assert!(list.is_empty() && !list.contains(1, 42, ms(0)));
     }
 
+    /// A stranger chooses nonces, of one name and with equal low halves. The hash table takes a place by the low bits of the
+    /// key, and tells entries there by the high ones.
+    #[test]
+    fn chosen_nonces_of_one_name_crowd_no_place_of_the_table() {
+        let list = DeadNonceList::new(HASHER, 1 << 16, DEAD_NONCE_LIFETIME);
+        let mut places = vec![0_u32; 1 << 16];
+        for nonce in 0..1 << 16 {
+            places[(list.hasher.with_nonce(1, nonce << 16) & 0xFFFF) as usize] += 1;
+        }
+        // About 1 a place: by chance one has 16 or more in fewer than one of 10⁸ tables.
+        assert!(places.iter().all(|&count| count < 16), "{:?}", places.iter().max());
+    }
+
     #[test]
     fn sequence_numbers_may_wrap() {
-        let mut list = DeadNonceList::new(3, DEAD_NONCE_LIFETIME);
+        let mut list = DeadNonceList::new(HASHER, 3, DEAD_NONCE_LIFETIME);
         list.front = u32::MAX - 1;
         for nonce in 0..10 {
             list.add(9, nonce, ms(0));
@@ -181,7 +190,7 @@ mod tests {
             capacity in 1usize..12,
             ops in prop::collection::vec((0u64..3, 0u32..4, 0u64..3_000, any::<bool>()), 0..200),
         ) {
-            let mut list = DeadNonceList::new(capacity, DEAD_NONCE_LIFETIME);
+            let mut list = DeadNonceList::new(HASHER, capacity, DEAD_NONCE_LIFETIME);
             let mut model: Vec<(u64, u32, Time)> = Vec::new();
             let mut now = Time::ZERO;
             for (name, nonce, later, add) in ops {

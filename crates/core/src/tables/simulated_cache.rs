@@ -55,12 +55,53 @@ impl SimulatedCache {
     /// A number in 0 to 1, 1 excluded, that belongs to a name.
     fn place_of(&self, name: &HashedName) -> f64 {
         // The finalizer of SplitMix64: every bit of the key and of the name's hash moves all others.
-        let mut mixed = self.key ^ name.hash();
+        let mut mixed = self.key ^ number_of(name);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^= mixed >> 31;
         (mixed >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
+}
+
+/// A number that follows from a name alone. It is not the hash of the tables: that one may change, and which names a
+/// cache has may not. It is fixed for ever, as random streams are.
+fn number_of(name: &HashedName) -> u64 {
+    const KEYS: [u64; 3] = [0x54CB_BC18_61F1_1450, 0x3866_EEDC_4E7E_9442, 0x118E_C48B_C1F8_F379];
+    let [k0, k1, k2] = KEYS;
+    let (wire, mut start, mut number) = (name.wire(), 0, 0);
+    for len in 1..=name.len() {
+        let end = name.prefix_wire(len).len();
+        let component = &wire[start..end];
+        start = end;
+        number ^= k0;
+        let (blocks, rest) = component.as_chunks::<16>();
+        for block in blocks {
+            let (words, _) = block.as_chunks::<8>();
+            number = fold(number ^ u64::from_le_bytes(words[0]), k1 ^ u64::from_le_bytes(words[1]));
+        }
+        // The first and the last bytes of the rest, which may overlap.
+        let (a, b) = if let (Some(first), Some(last)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
+        } else {
+            match *rest {
+                [x] => (u64::from(x), 0),
+                [x, y] => (u64::from(x), u64::from(y)),
+                [x, y, z] => (u64::from(x), u64::from(y) | u64::from(z) << 8),
+                _ => (0, 0),
+            }
+        };
+        number = fold(number ^ a, k1 ^ b);
+        number = fold(number ^ component.len() as u64, k2);
+    }
+    number
+}
+
+/// Multiplies to 128 bits and folds the halves together.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

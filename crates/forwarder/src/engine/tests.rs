@@ -12,6 +12,7 @@ use super::*;
 use crate::config::Config;
 use crate::control::{Control, ControlError};
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
+use weir_net::secrets::Secrets;
 use weir_net::transport::{Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 
@@ -92,11 +93,15 @@ impl Transport for Scripted {
 }
 
 fn engine(text: &str) -> Engine {
+    engine_with(text, Secrets::fixed(1))
+}
+
+fn engine_with(text: &str, secrets: Secrets) -> Engine {
     let config = Config::parse(text, "test").unwrap();
     let poll = Poll::new().unwrap();
     let limits = Limits { faces: config.tables.faces, fib_entries: 100, reassembly_bytes: 10_000 };
     let registry = poll.registry().try_clone().unwrap();
-    Engine::new(registry, Node::new(&config, 1), config.faces, limits, Clock::start())
+    Engine::new(registry, Node::new(&config, 1, secrets), config.faces, limits, Clock::start())
 }
 
 /// Adds a face on a scripted socket.
@@ -381,4 +386,30 @@ fn only_faces_that_wait_for_something_are_looked_at() {
     }
     engine.close(*hop);
     assert_eq!(engine.timers.faces(), []);
+}
+
+/// A stranger sees the nonces that the forwarder makes, in the Nacks of Interests that came without one. They do not
+/// follow from the seed of the node's random choices.
+#[test]
+fn what_a_stranger_sees_does_not_follow_from_the_seed() {
+    let nonces = |secrets: Secrets| {
+        let mut engine = engine_with("", secrets);
+        let (slot, script) = add(&mut engine, Script::default());
+        let frames = (0..3).map(|n| Interest::new(name(&format!("/nowhere/{n}")).view()).to_vec());
+        frames.for_each(|frame| come(&mut engine, slot, &script, frame));
+        let sent = core::mem::take(&mut script.borrow_mut().sent);
+        let nonce = |frame: &Vec<u8>| {
+            assert!(is_nack(frame));
+            Interest::decode(LpPacket::decode(frame).unwrap().fragment.unwrap()).unwrap().nonce.unwrap()
+        };
+        sent.iter().map(nonce).collect::<Vec<u32>>()
+    };
+    let [one, other] = [nonces(Secrets::draw().unwrap()), nonces(Secrets::draw().unwrap())];
+    assert_eq!((one.len(), other.len()), (3, 3));
+    assert_ne!(one, other, "two forwarders with one seed");
+    assert_eq!(
+        nonces(Secrets::fixed(1)),
+        nonces(Secrets::fixed(1)),
+        "what is seen follows from the secrets alone"
+    );
 }

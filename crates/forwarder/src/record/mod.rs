@@ -12,7 +12,8 @@
 //! cut, or zeros that a crash of the machine left, is the end of a recording: what stands before is good.
 //!
 //! Names stand as the value of a Name element, a packet as the NDNLPv2 packet that would carry what entered
-//! the core: its header and the whole bare packet.
+//! the core: its header and the whole bare packet. An Interest that came without a nonce stands with the one
+//! that it was given.
 
 mod decode;
 mod encode;
@@ -41,7 +42,7 @@ use crate::output::Output;
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// How the node was made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,7 +51,7 @@ pub struct Header {
     pub software: String,
     /// When its clock was 0, ns since 1970.
     pub started_unix_ns: u64,
-    /// Seed of its random streams and of its names' hashes.
+    /// Seed of its random streams. Neither the key of its names' hashes nor that of its nonces follows from it.
     pub seed: u64,
     /// The scheme that runs.
     pub scheme: String,
@@ -324,7 +325,7 @@ impl Drop for Recorder {
     }
 }
 
-/// A running hash of actions: equal for equal actions on nodes with the same seed of names' hashes.
+/// A running hash of actions: equal for equal actions, whatever key a node has for its names' hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionsHash(u64);
 
@@ -361,7 +362,9 @@ impl ActionsHash {
     /// The packet: what came, and all that the core may write into it.
     fn packet(&mut self, packet: &Packet) {
         let header = packet.header();
-        self.words([packet.kind as u64, packet.name.hash(), u64::from(packet.nonce)]);
+        self.words([packet.kind as u64, u64::from(packet.nonce)]);
+        // Not the hash of the name, which depends on a key.
+        self.bytes(packet.name.wire());
         self.words([u64::from(packet.net_len), packet.hop_limit.map_or(256, u64::from)]);
         self.words([header.congestion_mark, u64::from(header.non_discovery)]);
         self.optional(header.nack().map(|reason| reason.value()));

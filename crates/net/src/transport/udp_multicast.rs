@@ -3,15 +3,14 @@
 //! One socket receives from the group, one sends to it. Who sends from the latter is this face, and nobody
 //! else: so what comes back of its own is known by its address, and other programs on this host hear it.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 
-use foldhash::fast::FixedState;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use socket2::{Domain, InterfaceIndexOrAddress, Socket, Type};
-use std::hash::BuildHasher;
 use weir_packet::MAX_PACKET_SIZE;
 
 use super::device::{Device, invalid};
@@ -35,6 +34,8 @@ struct MulticastFace {
     mtu: usize,
     buffer: Box<[u8]>,
     malformed: u64,
+    /// Makes peers of addresses, with a secret key: nobody chooses an address that is taken for another.
+    peers: RandomState,
     addresses: FaceAddresses,
 }
 
@@ -75,6 +76,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
         // One byte more, to know what is too long.
         buffer: vec![0; MAX_PACKET_SIZE + 1].into(),
         malformed: 0,
+        peers: RandomState::new(),
         addresses: FaceAddresses {
             remote: FaceUri::Udp(group).to_string(),
             local: device.uri(),
@@ -140,7 +142,7 @@ impl Transport for MulticastFace {
             match self.receiver.recv_from(&mut self.buffer) {
                 Ok((_, from)) if from == self.own => {}
                 Ok((len, _)) if len > MAX_PACKET_SIZE => self.malformed += 1,
-                Ok((len, from)) => each(FixedState::with_seed(0).hash_one(from), &self.buffer[..len]),
+                Ok((len, from)) => each(self.peers.hash_one(from), &self.buffer[..len]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
