@@ -113,13 +113,14 @@ fn schemes(given: &[String]) -> Result<Vec<String>, String> {
     Ok(given.to_vec())
 }
 
-/// One scenario is compared as it stands, though its paper runs it at several points.
+/// Prints that only one point of the scenario's axes is compared.
 fn note_axes(scenario: &Scenario) {
     for axis in &scenario.axes {
+        let known = axis.current.and_then(|at| axis.values.get(at));
         let here =
-            axis.current.and_then(|at| axis.values.get(at)).map_or("a value of its own", String::as_str);
+            known.map_or("a value that is not listed".to_owned(), |value| format!("the value {value}"));
         eprintln!(
-            "note: axis {} is at {here} of {}; to compare all points, name several scenarios or the paper",
+            "note: axis {} has {here}; its values are {}; to compare all points, name several scenarios or the paper",
             axis.name,
             axis.values.join(", ")
         );

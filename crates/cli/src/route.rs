@@ -88,7 +88,7 @@ impl FromStr for Origin {
         let named = ORIGINS.iter().find(|(_, name)| *name == text).map(|(number, _)| *number);
         named.or_else(|| text.parse().ok()).map(Origin).ok_or_else(|| {
             let names = ORIGINS.map(|(_, name)| name).join(", ");
-            format!("{text:?} is no origin: wanted a number or one of {names}")
+            format!("{text:?} is not an origin: wanted a number or one of {names}")
         })
     }
 }

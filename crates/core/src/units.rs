@@ -358,8 +358,8 @@ impl fmt::Display for UnitError {
         let (given, Wanted { right, most, .. }) = (&self.given, self.wanted);
         match self.why {
             Why::NoQuantity => write!(f, "`{given}` is not {right}"),
-            Why::Negative => write!(f, "`{given}` is negative, and not {right}"),
-            Why::TooLarge => write!(f, "`{given}` is too large: the most is {most}"),
+            Why::Negative => write!(f, "`{given}` is negative: wanted {right}"),
+            Why::TooLarge => write!(f, "`{given}` is too large: the largest value is {most}"),
             Why::Exponent => write!(f, "`{given}` has an exponent: write all digits, with a larger unit"),
             Why::TooFine => write!(f, "`{given}` has more than 12 decimals: write it with a smaller unit"),
         }
@@ -573,12 +573,8 @@ mod tests {
     #[test]
     fn a_number_that_cannot_be_says_why() {
         let span = |text: &str| text.parse::<Span>().unwrap_err().to_string();
-        assert_eq!(span("9999999999min"), "`9999999999min` is too large: the most is 18446744073 s");
-        assert!(
-            span("-1s").starts_with("`-1s` is negative, and not a time with its unit"),
-            "{}",
-            span("-1s")
-        );
+        assert_eq!(span("9999999999min"), "`9999999999min` is too large: the largest value is 18446744073 s");
+        assert!(span("-1s").starts_with("`-1s` is negative: wanted a time with its unit"), "{}", span("-1s"));
         assert!(span("-1 ms").contains("is negative"));
         assert!(span("1e3 ms").contains("has an exponent"));
         assert!(span("0.0000000000001 s").contains("12 decimals"));
@@ -586,9 +582,9 @@ mod tests {
             assert!(span(text).contains(part), "{text}: {}", span(text));
         }
         let rate = "1e9Tb/s".parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(rate, "`1e9Tb/s` is too large: the most is 18446744 Tb/s");
+        assert_eq!(rate, "`1e9Tb/s` is too large: the largest value is 18446744 Tb/s");
         let size = "99999999999 GB".parse::<Bytes>().unwrap_err().to_string();
-        assert_eq!(size, "`99999999999 GB` is too large: the most is 18446744073 GB");
+        assert_eq!(size, "`99999999999 GB` is too large: the largest value is 18446744073 GB");
         // What is said to be the most can be written.
         for wanted in [SPAN, RATE, BYTES] {
             assert!(quantity(wanted.most, wanted).is_ok());

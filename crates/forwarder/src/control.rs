@@ -35,7 +35,7 @@ impl core::fmt::Display for ControlError {
             ControlError::BadUri(why) | ControlError::Unsupported(why) => f.write_str(why),
             ControlError::BadProperties(why) | ControlError::Failed(why) => f.write_str(why),
             ControlError::NoSuchStrategy(known) => {
-                f.write_str("there is no such strategy; there are")?;
+                f.write_str("there is no such strategy: wanted one of")?;
                 known.iter().try_for_each(|name| write!(f, " {name}"))
             }
             ControlError::Full(table) => write!(f, "the {table} is full"),

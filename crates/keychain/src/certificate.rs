@@ -40,7 +40,7 @@ pub enum CertificateError {
 impl fmt::Display for CertificateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CertificateError::Decode(error) => write!(f, "it is no Data: {error}"),
+            CertificateError::Decode(error) => write!(f, "it is not a Data: {error}"),
             CertificateError::Name(name) => write!(
                 f,
                 "{name} is not the name of a certificate: wanted /<identity>/KEY/<key id>/<issuer>/<version>"
@@ -48,7 +48,7 @@ impl fmt::Display for CertificateError {
             CertificateError::ContentType(typ) => {
                 write!(
                     f,
-                    "its content type is {}, and that of a certificate {}",
+                    "its content type is {}, but a certificate has {}",
                     typ.value(),
                     ContentType::Key.value()
                 )
@@ -57,9 +57,9 @@ impl fmt::Display for CertificateError {
                 f.write_str("it has no validity period such as 20260101T000000 to 20270101T000000")
             }
             CertificateError::PublicKey => {
-                f.write_str("its content is no public key of Ed25519, ECDSA P-256 or RSA")
+                f.write_str("its content is not a public key of Ed25519, ECDSA P-256 or RSA")
             }
-            CertificateError::Hmac => f.write_str("a key of HMAC has no public key, and so no certificate"),
+            CertificateError::Hmac => f.write_str("an HMAC key has no public key, so it has no certificate"),
             CertificateError::Failed => f.write_str("it could not be signed"),
         }
     }

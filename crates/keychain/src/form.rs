@@ -66,17 +66,22 @@ impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FormError::Unknown => f.write_str(
-                "it holds neither a certificate nor a key: wanted base64, binary, or a block such as \
+                "it contains neither a certificate nor a key: wanted base64, binary, or a block such as \
                  -----BEGIN NDN CERT-----",
             ),
             FormError::Block(label) => {
-                write!(f, "a block {label} is not read: wanted {CERT}, {NDND_KEY}, {PKCS8}, {SEC1} or {HMAC}")
+                write!(
+                    f,
+                    "blocks {label} are not supported: wanted {CERT}, {NDND_KEY}, {PKCS8}, {SEC1} or {HMAC}"
+                )
             }
-            FormError::Broken => f.write_str("a block in it has no end, or is not in base64"),
-            FormError::Certificate(error) => write!(f, "it holds no certificate: {error}"),
+            FormError::Broken => f.write_str("it contains a block that has no end or is not base64"),
+            FormError::Certificate(error) => write!(f, "it contains no valid certificate: {error}"),
             FormError::SafeBag(error) => error.fmt(f),
             FormError::Key => f.write_str("its private key is neither Ed25519 nor ECDSA P-256"),
-            FormError::Forged => f.write_str("its private key is not signed by itself: the file was changed"),
+            FormError::Forged => {
+                f.write_str("its private key is not signed with itself, so the file was changed")
+            }
             FormError::Name => {
                 f.write_str("its private key has no name such as /<identity>/KEY/<key id>: give it one")
             }

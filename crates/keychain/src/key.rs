@@ -52,7 +52,7 @@ impl FromStr for Algorithm {
 
     fn from_str(text: &str) -> Result<Algorithm, String> {
         let named = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text);
-        named.ok_or_else(|| format!("{text:?} is no type of key: wanted ed25519, ecdsa or hmac"))
+        named.ok_or_else(|| format!("{text:?} is not a key type: wanted ed25519, ecdsa or hmac"))
     }
 }
 
@@ -91,7 +91,7 @@ pub enum KeyError {
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            KeyError::NotAKey => "no private key of Ed25519 or ECDSA P-256",
+            KeyError::NotAKey => "this is not a private key of Ed25519 or ECDSA P-256",
             KeyError::Failed => "the key could not be made or encoded",
         })
     }

@@ -66,21 +66,21 @@ pub enum SafeBagError {
 impl fmt::Display for SafeBagError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SafeBagError::Decode(error) => write!(f, "it is no SafeBag: {error}"),
-            SafeBagError::Certificate(error) => write!(f, "the certificate in it is none: {error}"),
+            SafeBagError::Decode(error) => write!(f, "it is not a SafeBag: {error}"),
+            SafeBagError::Certificate(error) => write!(f, "its certificate is not valid: {error}"),
             SafeBagError::NotEncryptedKey => f.write_str("its private key is not in encrypted PKCS #8"),
             SafeBagError::Unsupported => f.write_str(
                 "its private key is encrypted in a way that is not supported: wanted PBES2 with PBKDF2 and AES-CBC, \
-                 as ndn-cxx and OpenSSL have it by default",
+                 as in ndn-cxx and OpenSSL by default",
             ),
             SafeBagError::TooManyIterations(count) => {
-                write!(f, "its passphrase takes {count} iterations, and more than {MAX_ITERATIONS} are not done")
+                write!(f, "its passphrase needs {count} iterations: at most {MAX_ITERATIONS} are supported")
             }
             SafeBagError::WrongPassphrase => {
                 f.write_str("the passphrase is wrong, or the key is neither Ed25519 nor ECDSA P-256")
             }
-            SafeBagError::OtherKey => f.write_str("its private key is not that of its certificate"),
-            SafeBagError::Hmac => f.write_str("a key of HMAC has no certificate, and a SafeBag needs one"),
+            SafeBagError::OtherKey => f.write_str("its private key does not belong to its certificate"),
+            SafeBagError::Hmac => f.write_str("an HMAC key has no certificate, which a SafeBag needs"),
             SafeBagError::Failed => f.write_str("it could not be encrypted"),
         }
     }

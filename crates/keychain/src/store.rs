@@ -60,17 +60,17 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreError::NoFolder => {
-                write!(f, "there is no place for keys: set {FOLDER_VARIABLE} to a folder, or HOME")
+                write!(f, "no folder for keys is known: set {FOLDER_VARIABLE} or HOME")
             }
             StoreError::Io(path, error) => write!(f, "{}: {error}", path.display()),
             StoreError::Form(path, error) => write!(f, "{}: {error}", path.display()),
             StoreError::Exposed(path, mode) => write!(
                 f,
-                "{}: others may read this private key (its mode is {mode:04o}): wanted 0600",
+                "{}: other users can read this private key (mode {mode:04o}): wanted 0600",
                 path.display()
             ),
             StoreError::KeyExists(name) => {
-                write!(f, "there is a key {name} already, and it is not overwritten")
+                write!(f, "the key {name} exists and is not overwritten")
             }
             StoreError::NotFound(name) => {
                 write!(f, "there is no key and no certificate {name}: `weir key list` lists them")
@@ -79,7 +79,7 @@ impl fmt::Display for StoreError {
                 write!(f, "there is no key in {}: `weir key new` makes one", path.display())
             }
             StoreError::Several(names) => {
-                write!(f, "there are {} keys: say which, or make one the default", names.len())?;
+                write!(f, "there are {} keys: name one, or make one the default", names.len())?;
                 names.iter().try_for_each(|name| write!(f, "\n  {name}"))
             }
         }

@@ -135,16 +135,16 @@ impl fmt::Display for Reason {
             }
             Reason::Untimely(name, validity) => write!(
                 f,
-                "the certificate {name} is valid from {} to {} only",
+                "the certificate {name} is valid only from {} to {}",
                 validity.not_before, validity.not_after
             ),
             Reason::Identity { name, identity } => {
-                write!(f, "{name} is signed by {identity}, which may sign names under {identity} only")
+                write!(f, "{name} is signed by {identity}, which may sign only names under {identity}")
             }
             Reason::OtherAnchor(name) => {
-                write!(f, "the certificate {name} is signed by itself, and is not the trust anchor")
+                write!(f, "the certificate {name} is self-signed, but is not the trust anchor")
             }
-            Reason::TooDeep(depth) => write!(f, "after {depth} certificates there is still no trust anchor"),
+            Reason::TooDeep(depth) => write!(f, "no trust anchor was found after {depth} certificates"),
             Reason::Certificate(name, error) => write!(f, "the certificate {name}: {error}"),
         }
     }
@@ -165,7 +165,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Certificate(error) => error.fmt(f),
-            Refused::NotWanted(name) => write!(f, "{name} is not the certificate that was asked for"),
+            Refused::NotWanted(name) => write!(f, "{name} is not the requested certificate"),
         }
     }
 }

@@ -84,7 +84,7 @@ impl core::fmt::Display for ClientError {
                 write!(f, "the connection to the forwarder at {endpoint} broke: {error}")
             }
             ClientError::NoManagement(endpoint) => {
-                write!(f, "the forwarder at {endpoint} has no management that this client may use")
+                write!(f, "the forwarder at {endpoint} offers no management to this client")
             }
             ClientError::Refused(response) => {
                 write!(f, "the forwarder says: {} (code {})", response.text, response.code)
@@ -92,7 +92,7 @@ impl core::fmt::Display for ClientError {
             ClientError::TooLong => {
                 write!(f, "the command is longer than a packet of {MAX_PACKET_SIZE} bytes")
             }
-            ClientError::BadReply(why) => write!(f, "the forwarder's answer is not understood: {why}"),
+            ClientError::BadReply(why) => write!(f, "the forwarder's answer is not valid: {why}"),
         }
     }
 }
@@ -256,7 +256,7 @@ impl Client {
                 }
                 next += 1;
             } else if next != 0 || number == 0 {
-                return Err(bad("another segment was asked for"));
+                return Err(bad("it is not the requested segment"));
             }
             if next >= MAX_SEGMENTS || content.len() > MAX_DATASET {
                 return Err(bad("the dataset has no end"));

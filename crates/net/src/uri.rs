@@ -297,7 +297,7 @@ impl FaceUri {
     pub fn resolve(self) -> io::Result<FaceUri> {
         let FaceUri::Host(host) = self else { return Ok(self) };
         let found = (host.name.as_str(), host.port).to_socket_addrs().map_err(|error| {
-            io::Error::new(error.kind(), format!("the address of host `{}` is not known: {error}", host.name))
+            io::Error::new(error.kind(), format!("the host `{}` cannot be resolved: {error}", host.name))
         })?;
         let mut addresses = found.map(Endpoint::from);
         match addresses.find(|end| host.family.admits(end.ip)) {
@@ -330,7 +330,7 @@ impl fmt::Display for FaceUri {
 
 impl fmt::Display for FaceUriError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no face URI: {}", self.uri, self.why)
+        write!(f, "`{}` is not a face URI: {}", self.uri, self.why)
     }
 }
 
@@ -376,10 +376,10 @@ fn parse(text: &str) -> Result<FaceUri, String> {
         "dev" => parse_device(rest).map(FaceUri::Device),
         "fd" => match rest.parse() {
             Ok(number) if rest.bytes().all(|byte| byte.is_ascii_digit()) => Ok(FaceUri::Fd(number)),
-            _ => Err("behind fd:// stands the number of a file descriptor: fd://7".into()),
+            _ => Err("fd:// needs the number of a file descriptor: fd://7".into()),
         },
         "internal" if rest.is_empty() => Ok(FaceUri::Internal),
-        "internal" => Err("nothing stands behind internal://".into()),
+        "internal" => Err("internal:// has no address".into()),
         _ => Err(format!(
             "scheme `{}` is not known; there are udp4, udp6, udp, tcp4, tcp6, tcp, unix, ether, dev, ws, wsclient, fd \
              and internal",
@@ -390,7 +390,7 @@ fn parse(text: &str) -> Result<FaceUri, String> {
 
 fn parse_unix(path: &str) -> Result<FaceUri, String> {
     if !path.starts_with('/') || path.ends_with('/') {
-        return Err("the path of a Unix socket is absolute: unix:///run/nfd/nfd.sock".into());
+        return Err("the path of a Unix socket must be absolute: unix:///run/nfd/nfd.sock".into());
     }
     if path.len() > MAX_UNIX_PATH || path.contains(char::is_control) {
         return Err(format!("a path has at most {MAX_UNIX_PATH} bytes and no control characters"));
@@ -414,7 +414,7 @@ fn parse_mac(text: &str) -> Result<Mac, String> {
 fn parse_device(name: &str) -> Result<String, String> {
     let fits = |c: char| !(c.is_control() || c.is_whitespace() || matches!(c, '/' | ':' | '%' | '[' | ']'));
     if name.is_empty() || name.len() > MAX_DEVICE || !name.chars().all(fits) {
-        return Err(format!("a network interface has a name of 1 to {MAX_DEVICE} bytes, like eth0"));
+        return Err(format!("the name of a network interface has 1 to {MAX_DEVICE} bytes, such as eth0"));
     }
     Ok(name.to_owned())
 }
@@ -435,11 +435,13 @@ fn parse_host(kind: HostKind, family: Family, text: &str) -> Result<FaceUri, Str
         return Err(format!("this is an IPv4 address: write {}", kind.at(end)));
     }
     if ip.is_ipv6() != text.starts_with('[') {
-        return Err("an IPv6 address, and no other, stands in brackets: udp6://[2001:db8::1]:6363".into());
+        return Err(
+            "an IPv6 address needs brackets, and other addresses have none: udp6://[2001:db8::1]:6363".into(),
+        );
     }
     let port = port.unwrap_or(kind.default_port(Some(ip)));
     if !family.admits(ip) {
-        return Err(format!("the address is of the other family: {}://", kind.scheme(Family::of(ip))));
+        return Err(format!("the address needs the scheme {}://", kind.scheme(Family::of(ip))));
     }
     let zone = match zone {
         Some(_) if ip.is_ipv4() => return Err("an IPv4 address has no zone".into()),
@@ -459,11 +461,11 @@ fn split_port(kind: HostKind, text: &str) -> Result<(&str, Option<u16>), String>
             match behind.strip_prefix(':') {
                 Some(port) => (host, Some(port)),
                 None if behind.is_empty() => (host, None),
-                None => return Err("behind the bracket stands a port, or nothing: [2001:db8::1]:6363".into()),
+                None => return Err("only a port may follow the bracket: [2001:db8::1]:6363".into()),
             }
         }
         None if text.matches(':').count() > 1 => {
-            return Err("an IPv6 address stands in brackets: udp6://[2001:db8::1]:6363".into());
+            return Err("an IPv6 address needs brackets: udp6://[2001:db8::1]:6363".into());
         }
         None => match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -475,7 +477,7 @@ fn split_port(kind: HostKind, text: &str) -> Result<(&str, Option<u16>), String>
     match port.parse() {
         Ok(number @ 1..) if digits => Ok((host, Some(number))),
         _ => Err(format!(
-            "the port is a number from 1 to 65535, like {}; without one it is that",
+            "the port must be a number from 1 to 65535; without a port it is {}",
             kind.default_port(None)
         )),
     }
@@ -491,7 +493,7 @@ fn parse_host_name(kind: HostKind, family: Family, name: &str, port: Option<u16>
     let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
     if name.len() > 253 || !labels.clone().all(label) || labels.next_back().is_some_and(is_number) {
         return Err(format!(
-            "`{}` is neither an address nor a host's name; write for example {}://192.0.2.1:{}",
+            "`{}` is neither an address nor a host name; write for example {}://192.0.2.1:{}",
             quoted(name),
             kind.scheme(Family::V4),
             kind.default_port(None)

@@ -1,24 +1,23 @@
 //! The result of fair scheduling at every link: the allocation that schedulers can enforce hop by hop.
 //!
-//! Each link is divided by the [policy](crate::policy) among the streams that want Data by it; a stream
-//! counts once at a link, however many ways lead there. Of the shares that it has along its routes each
-//! consumer takes the most that they carry, split by what next hops offer. So a stream's share of a link
-//! depends on what the others want there, and what they want on their shares of other links: a fixed point,
+//! The [policy](crate::policy) divides each link among the streams that want Data over it. A stream counts once at a
+//! link, however many routes lead there. Each consumer takes as much as its shares along its routes carry, split in the
+//! ratio of what next hops offer. So a stream's share of a link depends on the demands of the others there, and these
+//! depend on their shares of other links. The result is a fixed point:
 //!
 //! ```text
 //!   share = policy(capacity − Interests, wants of the others)      wants, loads = paths(shares)
 //! ```
 //!
-//! at which no stream can have more of a link that keeps it from more but at the cost of one of its class
-//! that has no more than it, or of a class that has no more for its weight. Where all routes are single
-//! paths that is the hierarchical weighted max-min allocation (Bertsekas and Gallager, section 6.5.2, at
-//! each level).
+//! There, a stream could get more of a link that limits it only at the cost of a stream of its class that has no more, or
+//! of a class that has no more for its weight. If all routes are single paths, this is the hierarchical weighted max-min
+//! allocation (Bertsekas and Gallager, section 6.5.2, at each level).
 //!
-//! The rounds begin with nothing on the links: the first shares are too large, the wants that they lead to
-//! too, so the next shares are too small, and so on from both sides, nearer each time: every two rounds
-//! the links that bind next are settled. Over several paths, shares go half the way each round. Where ways
-//! fork and join in many places, the split of what a stream has to spare need not come to rest; rates then
-//! still move by a thousandth or so, and the mean of the second half of the rounds is taken.
+//! The rounds begin with empty links. So the first shares and the demands that follow are too large, the next shares are
+//! too small, and so on. The shares converge from both sides: every two rounds settle the links that bind next. Over
+//! several paths, shares go half the way in each round. If routes fork and join in many places, the split of a stream's
+//! spare rate may not converge. Rates then still change by about a thousandth, and the result is the mean of the second
+//! half of the rounds.
 
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
@@ -27,17 +26,17 @@ use crate::network::{Conditions, Network, Stream};
 use crate::paths::Paths;
 use crate::policy::Division;
 
-/// When loads change by no more than this, as a part of their stream's largest, they are settled.
+/// Loads are settled when they change by no more than this, relative to the largest load of their stream.
 const SETTLED: f64 = 1e-10;
-/// A share of which no more than this part is left is used up.
+/// A share is used up when no more than this part of it is left.
 const USED_UP: f64 = 1e-9;
-/// Rounds with whole steps, over single paths. Each two settle a link at least; a network of 200 nodes and
+/// Rounds with whole steps, over single paths. Every two rounds settle at least one link; a network of 200 nodes and
 /// 1000 flows takes 50.
 const WHOLE_STEPS: usize = 200;
-/// Rounds at the most, over single paths.
+/// The largest number of rounds over single paths.
 const ROUNDS: usize = 600;
-/// Rounds at the most, over several paths: after so many on a network of 200 nodes with three next hops a
-/// node, no rate is farther than 0.2 % from where ten times as many lead.
+/// The largest number of rounds over several paths. On a network of 200 nodes with three next hops at each node, all rates
+/// are then within 0.2 % of the result of ten times as many rounds.
 const ROUNDS_MULTIPATH: usize = 80;
 
 /// Shares, loads and rates, bit/s of Data.
@@ -45,9 +44,9 @@ const ROUNDS_MULTIPATH: usize = 80;
 pub(crate) struct Fair {
     /// For each arc in the list of all: what the link would give the stream if it wanted more.
     pub share: Vec<f64>,
-    /// For each arc: what is on it; of a stream with several consumers what the one that takes most takes.
+    /// For each arc: its load. If a stream has several consumers, this is the load of the one that takes most.
     pub load: Vec<f64>,
-    /// For each arc: whether its share is what the link's Interests leave room for, not its Data.
+    /// For each arc: whether the link's Interests limit its share, not its Data.
     pub by_interests: Vec<bool>,
     /// For each flow.
     pub rate: Vec<f64>,

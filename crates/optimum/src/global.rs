@@ -1,8 +1,8 @@
 //! The optimum of the whole network, by convex programs: the maximum flow, weighted max-min fairness and proportional
 //! fairness over all routes at once. No scheduler knows the whole network; this is a reference for comparison.
 //!
-//! Max-min fairness takes the Interests as given, and repeats with those that come out: a flow is not to
-//! be held down because its Interests cross a link that others fill with Data.
+//! Max-min fairness assumes the Interests, and repeats with the Interests that result. So a flow is not limited because its
+//! Interests cross a link that others fill with Data.
 //!
 //! Delay-sensitive classes come first, one after the other, each no more than δ of a link; each keeps the
 //! paths that it has found. The delay-tolerant ones then share what is left. There is no link at which to

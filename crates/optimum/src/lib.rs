@@ -2,31 +2,29 @@
 //!
 //! | objective | what it maximises | how |
 //! |---|---|---|
-//! | link-fair | each link divided by itself: classes by priority and weight, flows of a class equally | a fixed point ([`Objective::LinkFair`]) |
-//! | max-min | the smallest rate, then the next, for its weight, over all routes at once | a linear program a level |
+//! | link-fair | each link is divided separately: classes by priority and weight, flows of a class equally | a fixed point ([`Objective::LinkFair`]) |
+//! | max-min | the smallest weighted rate, then the next, over all routes at once | a linear program for each level |
 //! | proportional | the weighted sum of the logarithms of rates | one convex program with exponential cones |
 //! | max-flow | the sum of rates | one linear program |
 //!
-//! Link-fair is the yardstick: it is what schedulers can enforce hop by hop. The others see the whole
-//! network at once; they tell what that costs.
+//! Link-fair is the reference, because schedulers can enforce it hop by hop. The other objectives consider the whole
+//! network at once. They show the cost of link-fair.
 //!
 //! # What is modelled
-//! - Rates are bits of Data on the wire; goodput is their content. Packets are as long as they are under any
-//!   scheme: with a PIT token and their class, without a scheme's own fields, which are what the scheme costs.
-//! - A link carries Data up to η times its rate, less the Interests that go its way; those have half of it at
-//!   the most where Data want the rest.
-//! - On a shared medium a Data and its Interest take the air that they take when every station in use is
-//!   saturated (Bianchi 2000), idle slots, collisions and acknowledgements included. η of the air may be used; in
-//!   link-fair, directions have equal parts of it, and what others do not want.
-//! - A flow asks for as much as its source does. One that does not listen asks for its rate, and gets no
-//!   more than its share.
-//! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or
-//!   several: a link carries one copy, as much as the one that takes most takes. It is the best that could
-//!   be; out of step, only caches keep it from being more. With [`Copies::Apart`] nothing is shared: each
-//!   consumer counts as one that fetches names of its own.
-//! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of it.
-//! - Not modelled: round trips, queues, random loss (but on a medium, where frames are sent again), and caches that serve one consumer what another has
-//!   fetched before.
+//! - Rates count all bits of Data on the wire; goodput counts their content. Packets have the lengths that they have under
+//!   any scheme: with a PIT token and their class, without the header fields of a scheme, which are its overhead.
+//! - A link carries Data up to η times its rate, less the Interests in its direction. Interests get at most half of the
+//!   link if Data want the rest.
+//! - On a shared medium a Data and its Interest take the airtime that they take when every station in use is saturated
+//!   (Bianchi 2000), with idle slots, collisions and acknowledgements. η of the airtime can be used. In link-fair the
+//!   directions share it equally, and a direction can use the airtime that others leave.
+//! - A flow requests the rate of its source. An unresponsive flow requests its rate, and gets at most its share.
+//! - Consumers of one prefix and class fetch the same names in step, with or without caches, on one node or several: a
+//!   link carries one copy, at the rate of the fastest consumer. This is the upper bound. Consumers that are out of step
+//!   share only by caches. With [`Copies::Apart`] nothing is shared: each consumer counts as if it fetched its own names.
+//! - Behind a simulated cache that has a part k of a stream's names, links carry 1 − k of the stream.
+//! - Round trips, queues and random loss are not modelled (except that a medium retransmits frames). Neither are caches
+//!   that answer one consumer with content that another has fetched earlier.
 //!
 //! ```
 //! use weir_core::Span;

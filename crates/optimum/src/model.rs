@@ -1,15 +1,15 @@
 //! The convex program of a network: rates of flows, rates on each path, and the limits of links.
 //!
-//! Of a stream with several consumers an arc carries one copy: its load is the largest of theirs. On each
+//! If a stream has several consumers, an arc carries one copy: its load is the largest load of the consumers. On each
 //! channel
 //!
 //! ```text
 //!   Σ load of Data + Σ ratio · load of the Data whose Interests go here  ≤  η·C
 //! ```
 //!
-//! There may be many paths and most bounds are never met, so a program begins with a few of each. A bound
-//! that its solution exceeds is added, and so is a path that, by the prices of links, brings more than it
-//! costs; then it is solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
+//! There may be many paths, and most bounds are never reached. So a program begins with a few of each. Bounds that the
+//! solution exceeds are added, and so are paths that gain more than they cost by the prices of links. Then the program is
+//! solved again (column generation, Ford and Fulkerson 1958, and cutting planes).
 
 use weir_core::seam::SharingPolicy;
 use weir_packet::ServiceClass;
@@ -33,7 +33,7 @@ const EXCEEDED: f64 = 1e-6;
 const LEAST: f64 = 1e-7;
 /// A path that is cheaper than what it brings by this part is worth adding.
 const WORTH_ADDING: f64 = 1e-4;
-/// How many paths each flow begins with, at the most.
+/// The largest number of paths with which a flow begins.
 const FIRST_PATHS: usize = 4;
 
 /// Rates of flows, loads of arcs, and what holds each flow down.
@@ -43,7 +43,7 @@ pub(crate) struct Allocation {
     pub rate: Vec<f64>,
     /// For each arc in the list of all, bit/s of Data.
     pub load: Vec<f64>,
-    /// For each flow the channels that keep it from more; empty if it has all that it asks for.
+    /// For each flow the channels that limit it; empty if it has all that it requests.
     pub bound_by: Vec<Vec<Channel>>,
 }
 

@@ -63,7 +63,7 @@ impl fmt::Display for OptimumError {
             OptimumError::Scenario(error) => error.fmt(f),
             OptimumError::Policy(fault) => f.write_str(fault),
             OptimumError::Utilisation(value) => {
-                write!(f, "a utilisation of {value}: it is a number above 0, 1 at most")
+                write!(f, "the utilisation {value} is not a number above 0 and at most 1")
             }
             OptimumError::Window { from, to, duration } => write!(
                 f,
@@ -82,12 +82,12 @@ impl fmt::Display for OptimumError {
 
 impl std::error::Error for OptimumError {}
 
-/// What keeps a flow from more.
+/// The cause that limits a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Its own source.
+    /// The flow's own source.
     BySource,
-    /// A link, in the direction of Data; or, where its Interests fill a link, in that of Interests.
+    /// A link, in the direction of Data, or in the direction of Interests if these fill it.
     ByLink(DirectedLink),
 }
 
@@ -98,16 +98,16 @@ pub struct FlowOptimum {
     pub rate_bps: f64,
     /// Their content, bit/s.
     pub goodput_bps: f64,
-    /// What it could have if it were alone, over all its routes, bit/s of Data.
+    /// The flow's rate if it were the only flow, over all its routes, bit/s of Data.
     pub alone_bps: f64,
-    /// What keeps it from more, each with the part of the window in which it does, 0 to 1.
+    /// The causes that limit the flow, each with the part of the window in which it does, 0 to 1.
     pub held: Vec<(Held, f64)>,
 }
 
 /// A direction of a link in the optimum, means over the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOptimum {
-    /// Which.
+    /// The direction.
     pub link: DirectedLink,
     /// Its rate, bit/s.
     pub rate_bps: f64,
@@ -117,21 +117,20 @@ pub struct LinkOptimum {
     pub streams: Vec<(FlowId, f64)>,
     /// Interests on it, bit/s.
     pub interest_bps: f64,
-    /// The part of the window in which it keeps a flow from more, 0 to 1.
+    /// The part of the window in which the link limits a flow, 0 to 1.
     pub binding: f64,
-    /// What it grants a flow that wants more, for each class with flows there. Only of link-fair.
+    /// The share of a flow that wants more, for each class with flows there. Only under link-fair.
     pub shares: Vec<Share>,
 }
 
-/// What a link grants a flow of a class that wants more; a mean over the time in which the class has flows
-/// there.
+/// The share of a link for a flow of a class that wants more; a mean over the time in which the class has flows there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The class.
     pub class: ServiceClass,
     /// Bit/s of Data.
     pub bps: f64,
-    /// The part of the window that it is of, 0 to 1.
+    /// The part of the window over which it is a mean, 0 to 1.
     pub part: f64,
 }
 
@@ -143,23 +142,23 @@ impl Share {
     }
 }
 
-/// The best allocation over a window. Where flows, links or sources change in it, figures are means over its
-/// pieces, each for its time.
+/// The best allocation over a window. If flows, links or sources change in it, figures are means over its pieces, weighted by
+/// their lengths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
-    /// What is best.
+    /// The objective.
     pub objective: Objective,
     /// η.
     pub utilisation: f64,
     /// The window.
     pub window: (Span, Span),
-    /// In how many pieces the window falls.
+    /// The number of pieces of the window.
     pub pieces: usize,
     /// As [`Scenario::flows`](weir_scenario::Scenario::flows).
     pub flows: Vec<FlowOptimum>,
     /// Both directions of each of [`Scenario::links`](weir_scenario::Scenario::links).
     pub links: Vec<LinkOptimum>,
-    /// Whether rates are exact; if not, they may be off by a thousandth or so.
+    /// Whether rates are exact; if not, they may be wrong by about a thousandth.
     pub is_exact: bool,
 }
 

@@ -197,8 +197,8 @@ impl Paths {
         }
     }
 
-    /// The arcs that keep the consumer from more, once it has been found what it gets: a cut between it
-    /// and all producers, of shares that are used up. Empty if more could come.
+    /// The arcs that limit the consumer, after its rate has been computed: a cut between it and all producers, of shares that
+    /// are used up. Empty if nothing limits it.
     pub fn cut(&mut self, stream: &Stream, node: usize, share: &[f64], cut: &mut Vec<usize>) {
         cut.clear();
         let least = self.total * USED_UP;

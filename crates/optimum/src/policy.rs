@@ -24,9 +24,10 @@ pub(crate) fn fault(policy: &SharingPolicy) -> Option<String> {
     let weight = policy.omega.iter().copied().chain(flows).find(|weight| !is_weight(*weight));
     let limit =
         policy.flow_limits.iter().map(|(_, limit)| *limit).find(|limit| limit.is_nan() || *limit <= 0.0);
-    let delta = delta.map(|delta| format!("a class's part of {delta}: it is a number above 0, 1 at most"));
-    let weight = weight.map(|weight| format!("a weight of {weight}: it is a number above 0"));
-    delta.or(weight).or(limit.map(|limit| format!("a limit of {limit} bit/s: it is above 0")))
+    let delta =
+        delta.map(|delta| format!("the part {delta} of a class is not a number above 0 and at most 1"));
+    let weight = weight.map(|weight| format!("the weight {weight} is not a number above 0"));
+    delta.or(weight).or(limit.map(|limit| format!("the limit {limit} bit/s is not above 0")))
 }
 
 /// What each class could have of `capacity` if it wanted all it can get, while the others want

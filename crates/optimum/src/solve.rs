@@ -65,14 +65,14 @@ pub(crate) struct Solution {
     pub rate: Vec<f64>,
     /// For each arc in the list of all, bit/s of Data.
     pub load: Vec<f64>,
-    /// For each flow the channels that keep it from more; empty if it has all that it asks for.
+    /// For each flow the channels that limit it; empty if it has all that it requests.
     pub bound_by: Vec<Vec<Channel>>,
-    /// For each channel and class with a stream there: what the link grants a stream of weight 1 that wants
-    /// more. Only where links are divided by themselves.
+    /// For each channel and class with a stream there: the share of a stream of weight 1 that wants more. Only if links are
+    /// divided separately.
     pub shares: Vec<Vec<(ServiceClass, f64)>>,
-    /// What each flow could have if it were alone, bit/s.
+    /// Each flow's rate if it were the only flow, bit/s.
     pub alone: Vec<f64>,
-    /// Whether rates are exact; if not, they may be off by a thousandth or so.
+    /// Whether rates are exact; if not, they may be wrong by about a thousandth.
     pub is_exact: bool,
 }
 
@@ -132,7 +132,7 @@ fn add_share(shares: &mut Vec<(ServiceClass, f64)>, class: ServiceClass, share: 
     }
 }
 
-/// For each flow the channels of the shares that it uses up and that keep it from more.
+/// For each flow the channels that limit it: those of shares that it uses up.
 fn bound_by(network: &Network, conditions: &Conditions, fair: &Fair) -> Vec<Vec<Channel>> {
     let mut bound_by = vec![Vec::new(); network.stream_of.len()];
     let (mut paths, mut cut) = (Paths::default(), Vec::new());

@@ -299,13 +299,13 @@ fn refuse_unsupported(scenario: &Scenario, network: &Network) -> Result<(), Scen
     }
     for stream in &network.streams {
         if let Some(node) = meeting(stream, &most) {
-            let message =
-                "the optimum is not known where Interests meet of which some have passed this cache";
+            let message = "the optimum is not known if Interests that have passed this cache join Interests that have not";
             return Err(at_cache(scenario, node, message));
         }
         let of = |place: usize| if stream.may_cache[place] { most[stream.nodes[place]] } else { 0.0 };
         if let Some((_, place)) = stream.consumers.iter().find(|(_, place)| of(*place) == 1.0) {
-            let message = "there is no optimum where a consumer's own node has all that it asks for";
+            let message =
+                "there is no optimum if a consumer's own node has all content that the consumer requests";
             return Err(at_cache(scenario, stream.nodes[*place], message));
         }
     }

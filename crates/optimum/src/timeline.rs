@@ -1,8 +1,8 @@
-//! The run of a fluid: rates are those of the optimum at every moment, and change when a flow starts, stops
-//! or has fetched its amount, or when the scenario changes a link or a source.
+//! The run as a fluid: at every moment rates are those of the optimum. They change when a flow starts, stops or has fetched its
+//! amount, and when the scenario changes a link or a source.
 //!
-//! A fluid knows no round trips: what a flow asks for comes at once. So completion is that of the fastest
-//! scheme that could be, less the delays of a first Interest and its Data.
+//! A fluid has no round trips: a flow gets at once what it requests. So the completion times are those of the fastest possible
+//! scheme, without the delays of a first Interest and its Data.
 
 use weir_core::units::Span;
 use weir_scenario::Scenario;

@@ -28,7 +28,7 @@ impl fmt::Display for FragmentError {
         f.write_str(match self {
             FragmentError::HeaderTooLarge => "the header fields do not fit in a frame",
             FragmentError::TooManyFragments => "the packet needs too many frames",
-            FragmentError::Idle => "an idle frame has nothing to split",
+            FragmentError::Idle => "an idle frame cannot be fragmented",
         })
     }
 }

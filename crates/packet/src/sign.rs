@@ -135,7 +135,9 @@ impl fmt::Display for VerifyError {
         match self {
             VerifyError::Decode(error) => error.fmt(f),
             VerifyError::Unsigned => f.write_str("the packet is not signed"),
-            VerifyError::WrongType(typ) => write!(f, "the packet is signed by {typ:?}, the key is not"),
+            VerifyError::WrongType(typ) => {
+                write!(f, "the packet is signed with {typ:?}, but the key is of another type")
+            }
             VerifyError::BadSignature => f.write_str("the signature is wrong"),
             VerifyError::BadParametersDigest => f.write_str("the parameters digest is wrong"),
         }

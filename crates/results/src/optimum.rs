@@ -111,7 +111,7 @@ impl OptimumWindowRow {
         let mut notes = Vec::new();
         notes.extend(self.both_goodputs());
         if !self.exact {
-            notes.push("Routes fork and join: rates may be off by a thousandth or so.".to_owned());
+            notes.push("Routes fork and join, so rates may be wrong by about a thousandth.".to_owned());
         }
         let mut grids = vec![self.flows(), self.links(), self.bottlenecks()];
         grids.retain(|grid| !grid.rows.is_empty());
@@ -124,7 +124,7 @@ impl OptimumWindowRow {
         let unshared: f64 = self.flows.iter().map(|flow| flow.unshared_goodput_bps).sum::<Option<f64>>()?;
         (!self.flows.is_empty()).then(|| {
             format!(
-                "Goodput of all flows: {} if consumers of a prefix keep in step and links carry one Data for all of them, {} if each consumer's Data are carried by themselves.",
+                "Goodput of all flows: {} if consumers of a prefix keep in step and links carry one Data for all of them, {} if links carry a separate Data for each consumer.",
                 rate(shared),
                 rate(unshared)
             )
@@ -252,7 +252,7 @@ fn completions(rows: &[OptimumCompletionRow]) -> Section {
     notes.extend(completed(
         rows,
         |row| row.unshared_s,
-        ", if each consumer's Data are carried by themselves.",
+        ", if links carry a separate Data for each consumer.",
     ));
     notes.push("Round trips do not count: an Interest and its Data take no time here.".to_owned());
     let grid = grid("Flows", columns, rows.iter().map(row).collect(), FLOWS_IN_TEXT, "first");
@@ -269,7 +269,7 @@ fn completed(
     let mean = known.iter().sum::<f64>() / known.len() as f64;
     let last = known.iter().copied().reduce(f64::max)?;
     Some(format!(
-        "{} of {} flows complete, in {} on the mean and {} at the most{end}",
+        "{} of {} flows complete, in {} on average and {} at most{end}",
         known.len(),
         rows.len(),
         Quantity::Seconds.format(mean),
@@ -385,13 +385,13 @@ mod tests {
             "0 s to 9 s: means over 3 pieces",
             "C /a BE 4 Mb/s 5 Mb/s 9 Mb/s 2 Mb/s 3 Mb/s P->C",
             "C /b BE 4 Mb/s 5 Mb/s 9 Mb/s – 3 Mb/s source",
-            "Goodput of all flows: 6 Mb/s if consumers of a prefix keep in step and links carry one Data for all of them, 3 Mb/s if each",
+            "Goodput of all flows: 6 Mb/s if consumers of a prefix keep in step and links carry one Data for all of them, 3 Mb/s if links",
             "P → C 10 Mb/s 8 Mb/s 0 b/s 50 % of the time BE 4 Mb/s",
             "P → C 4 Mb/s 2 C /a +0.20, C /b +0.20, +0.20, 2 others +0.40",
-            "1 of 1 flows complete, in 2.50 s on the mean and 2.50 s at the most.",
-            "1 of 1 flows complete, in 4.00 s on the mean and 4.00 s at the most, if each consumer's Data are",
+            "1 of 1 flows complete, in 2.50 s on average and 2.50 s at most.",
+            "1 of 1 flows complete, in 4.00 s on average and 4.00 s at most, if links carry a separate Data",
             "left out",
-            "off by a thousandth",
+            "wrong by about a thousandth",
         ] {
             assert!(squeezed.contains(part), "no `{part}` in\n{text}");
         }

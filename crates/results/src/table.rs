@@ -148,7 +148,7 @@ fn completions(document: &RunDocument, width: Option<u16>) -> String {
         _ => "Completion".to_owned(),
     };
     let sentence = format!(
-        "{} of {} flows were done, in {} on the mean and {} at the most. Elsewhere goodput is over the whole run, \
+        "{} of {} flows completed, in {} on average and {} at most. In other tables goodput is a mean over the whole run, \
          also after that.",
         done.len(),
         document.flows.len(),
@@ -269,7 +269,7 @@ mod tests {
             last.contains("15.00 s") && last.contains(" 4 Mb/s") && !table.contains(" 3.00 s"),
             "{table}"
         );
-        let said = "16 of 20 flows were done, in 7.50 s on the mean and 15.00 s at the most.";
+        let said = "16 of 20 flows completed, in 7.50 s on average and 15.00 s at most.";
         assert!(table.contains(said), "{table}");
     }
 

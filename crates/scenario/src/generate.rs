@@ -136,7 +136,7 @@ pub fn generate(doc: &Document, root: &mut Table) -> Result<()> {
 fn range(item: &Item<'_>, key: &str, [low, high]: [u64; 2]) -> Result<[u64; 2]> {
     if low > high {
         let value = item.value(key)?;
-        return Err(item.error(key, &value, "the range runs backwards", "the lowest comes first"));
+        return Err(item.error(key, &value, "the range is reversed", "write the smaller value first"));
     }
     Ok([low, high])
 }
@@ -294,7 +294,7 @@ fn make_flows(item: &Item<'_>, shape: &Shape, seed: u64) -> Result<Vec<Value>> {
         classes.push(item.class_of("classes", &text, &classes_at)?.name());
     }
     if classes.is_empty() {
-        return Err(item.error("classes", &classes_at, "there has to be at least one class", ""));
+        return Err(item.error("classes", &classes_at, "the list needs at least one class", ""));
     }
     let mut random = Random::new(seed, 1);
     let pairs = shape.bottleneck.map(|n| n as u64);

@@ -50,7 +50,7 @@ fn range(text: &str, inner: &str, count: Option<usize>) -> Result<Vec<String>, S
             return Err(format!("`{{{inner}}}` in `{text}` is not a range such as {{0..9}}"));
         };
         if from > to {
-            return Err(format!("the range `{{{inner}}}` in `{text}` runs backwards"));
+            return Err(format!("the range `{{{inner}}}` in `{text}` is reversed"));
         }
         if to - from >= MAX_NAMES as u64 {
             return Err(format!("`{text}` stands for more than {MAX_NAMES} names"));

@@ -281,7 +281,7 @@ fn refuse_long_data(experiment: &Experiment<'_>) -> Result<(), ExperimentError> 
     let Some((index, flow)) = long.find(|(_, flow)| crosses_medium(scenario, flow)) else { return Ok(()) };
     let path = format!("flow.{}.payload", flow.name);
     let message = format!(
-        "Data of {} are {} long, and cross a medium, whose frames hold {longest} B besides the headers of the link",
+        "Data of {} are {} long, but the frames of a medium on their path hold only {longest} B without link headers",
         flow.prefix,
         size(index)
     );

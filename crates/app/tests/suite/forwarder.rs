@@ -286,7 +286,7 @@ fn nobody_at_a_tcp_port_is_an_error_at_once() {
     let begin = running::now();
     let error = App::connect(&tcp(free_port())).unwrap_err();
     assert!(error.to_string().starts_with("no forwarder can be reached at tcp://localhost:"), "{error}");
-    assert!(error.to_string().contains("nobody listens there"), "{error}");
+    assert!(error.to_string().contains("nothing listens there"), "{error}");
     assert!(begin.elapsed() < running::SECOND * 3);
 }
 

@@ -127,7 +127,7 @@ fn strategies_are_set_by_their_short_names_too() {
         json!({"prefix": "/", "strategy": "/localhost/nfd/strategy/best-route/v=1"})
     );
     let unknown = error(&server, "strategy set /a oracle");
-    assert!(unknown.contains("there is no such strategy; there are") && unknown.contains("(code 404)"));
+    assert!(unknown.contains("there is no such strategy: wanted one of") && unknown.contains("(code 404)"));
     assert!(error(&server, "strategy unset /").contains("the strategy of / cannot be unset"));
 }
 

@@ -428,8 +428,8 @@ fn the_optimum_of_a_scenario_is_printed_and_is_one_document() {
 #[test]
 fn an_optimum_that_cannot_be_is_refused() {
     let of = |args: &[&'static str]| [&["optimum", "qsccp/dumbbell"][..], args].concat();
-    refused(&of(&["--utilisation", "1.5"]), &["a utilisation of 1.5", "1 at most"]);
-    refused(&of(&["--utilisation", "-1"]), &["a utilisation of -1"]);
+    refused(&of(&["--utilisation", "1.5"]), &["the utilisation 1.5", "at most 1"]);
+    refused(&of(&["--utilisation", "-1"]), &["the utilisation -1"]);
     refused(
         &of(&["--objective", "best"]),
         &["`best` is not one of link-fair, max-min, proportional, max-flow"],
@@ -438,7 +438,7 @@ fn an_optimum_that_cannot_be_is_refused() {
     refused(&of(&["--window", "5"]), &["20:120"]);
     refused(&["optimum", "qsccp/dumbell"], &["qsccp/dumbbell"]);
     let set = ["--set", "node.C1.cache_ratio=1"];
-    refused(&of(&set), &["--set node.C1.cache_ratio=1: ", "all that it asks for"]);
+    refused(&of(&set), &["--set node.C1.cache_ratio=1: ", "all content that the consumer requests"]);
 }
 
 /// What a program needs to decide by itself is in each row.

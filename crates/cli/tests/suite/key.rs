@@ -208,7 +208,7 @@ fn a_key_of_another_tool_has_no_name_and_gets_one() {
     assert!(other.error("import another --name /bob/KEY/two").contains("not overwritten"));
     assert_eq!(other.list("/bob").len(), 2);
     let several = other.error("export /bob");
-    assert!(several.contains("say which") && several.contains("/bob/KEY/two"), "{several}");
+    assert!(several.contains("name one") && several.contains("/bob/KEY/two"), "{several}");
 }
 
 #[test]

@@ -67,7 +67,9 @@ impl core::fmt::Display for WireError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             WireError::Decode(error) => write!(f, "it does not decode: {error}"),
-            WireError::Length { encoded, said } => write!(f, "it is {encoded} bytes long, but says {said}"),
+            WireError::Length { encoded, said } => {
+                write!(f, "it is {encoded} bytes long, but its stated length is {said}")
+            }
             WireError::Differs(field) => write!(f, "decoding changes its {field}"),
         }
     }

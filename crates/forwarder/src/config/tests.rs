@@ -282,7 +282,7 @@ fn a_face_is_checked_before_it_is_made() {
     for (wrong, said) in [
         (
             "192.0.2.1:6363",
-            "`192.0.2.1:6363` is no face URI: it has no `://`; write for example udp4://192.0.2.1:6363",
+            "`192.0.2.1:6363` is not a face URI: it has no `://`; write for example udp4://192.0.2.1:6363",
         ),
         ("unix:///run/nfd/nfd.sock", "`unix:///run/nfd/nfd.sock`: faces of this kind cannot be created"),
         ("ws://192.0.2.1", "`ws://192.0.2.1:9696`: faces of this kind cannot be created"),

@@ -104,13 +104,13 @@ impl Daemon {
             let known = addresses.get(&face.remote).cloned();
             if let Err((message, help)) = self.add_face(face, known.unwrap_or_else(|| address(&face.remote)))
             {
-                error!(face = face.label(), message, help, "face not made");
+                error!(face = face.label(), message, help, "face not created");
                 keep_old(&mut new.face, &self.config.face, |other| other.is_same(face));
             }
         }
         for route in &change.routes_set {
             if let Err(error) = self.add_route(route) {
-                error!(prefix = %route.prefix, %error, "route not made");
+                error!(prefix = %route.prefix, %error, "route not added");
                 let is_it = |other: &Route| (&other.prefix, &other.face) == (&route.prefix, &route.face);
                 keep_old(&mut new.routes, &self.config.routes, is_it);
             }

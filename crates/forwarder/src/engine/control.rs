@@ -239,7 +239,7 @@ fn changed_link(mut link: LinkOptions, mtu: Option<u64>, change: &FaceChange) ->
 fn checked_mtu(mtu: Option<u64>) -> Result<Option<u64>, ControlError> {
     match mtu {
         Some(mtu) if mtu < LEAST_MTU => {
-            Err(ControlError::BadProperties(format!("an MTU of {mtu} bytes: at least {LEAST_MTU}")))
+            Err(ControlError::BadProperties(format!("the MTU is {mtu} bytes: wanted at least {LEAST_MTU}")))
         }
         // Nothing is longer than the longest packet.
         Some(mtu) => Ok(Some(mtu.min(UDP_MTU as u64))),

@@ -184,7 +184,7 @@ pub(super) fn udp_uri(address: SocketAddr) -> String {
 fn udp_address(local: &str) -> Result<SocketAddr, ControlError> {
     match local.parse::<FaceUri>() {
         Ok(FaceUri::Udp(end)) => end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string())),
-        _ => Err(ControlError::BadUri(format!("{local} is no address of UDP: udp4://10.0.0.1:6363"))),
+        _ => Err(ControlError::BadUri(format!("{local} is not a UDP address, such as udp4://10.0.0.1:6363"))),
     }
 }
 

@@ -99,9 +99,9 @@ impl core::fmt::Display for Refusal {
             Refusal::NoTime => "the signature has no time",
             Refusal::NothingSingle => "the signature has no time, nonce or sequence number",
             Refusal::Untimely => {
-                "the signature's time is too far from the forwarder's, or older than what it remembers"
+                "the signature's time is too far from the forwarder's, or older than the commands that it remembers"
             }
-            Refusal::Replayed => "the command was given before",
+            Refusal::Replayed => "the command was already given",
         })
     }
 }

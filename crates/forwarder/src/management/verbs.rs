@@ -207,9 +207,9 @@ pub(super) fn announce(
 ) -> Answer {
     let wire = request.interest.application_parameters.unwrap_or_default();
     let data =
-        Data::decode(wire).map_err(|error| refused(400, format!("no prefix announcement: {error}")))?;
+        Data::decode(wire).map_err(|error| refused(400, format!("not a prefix announcement: {error}")))?;
     let announcement =
-        Announcement::of(&data).ok_or_else(|| refused(400, "this is no prefix announcement"))?;
+        Announcement::of(&data).ok_or_else(|| refused(400, "this is not a prefix announcement"))?;
     management
         .authority
         .admit_data(trust, &data, wire)

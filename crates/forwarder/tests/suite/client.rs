@@ -105,7 +105,7 @@ fn silence_nonsense_and_a_closed_connection_are_errors() {
     let wrong = name("/localhost/nfd/faces/list/v=1/seg=0");
     let unsigned = Data::new(wrong.view(), b"", SignatureInfo::new(SignatureType::DigestSha256)).to_vec();
     let error = against("digest", unsigned, true);
-    assert_eq!(error.to_string(), "the forwarder's answer is not understood: the signature is wrong");
+    assert_eq!(error.to_string(), "the forwarder's answer is not valid: the signature is wrong");
     let endless = Data::new(wrong.view(), b"", SignatureInfo::new(SignatureType::Null)).to_vec();
     let error = against("endless", endless.repeat(2), true);
     assert!(matches!(error, ClientError::Timeout(..)), "{error}");

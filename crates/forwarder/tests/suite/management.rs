@@ -683,7 +683,7 @@ fn both_formats_of_signatures_are_taken_and_each_command_once() {
             let interest = make(prefix, nonce);
             assert_eq!(response(&interest, &world.ask(&interest).unwrap()).code, 200);
             let again = response(&interest, &world.ask(&interest).unwrap());
-            assert_eq!((again.code, again.text.as_str()), (403, "the command was given before"));
+            assert_eq!((again.code, again.text.as_str()), (403, "the command was already given"));
         }
     }
     let counters = ManagementCounters { commands: 6, refused: 6, ..ManagementCounters::default() };

@@ -32,9 +32,9 @@ impl Device {
     pub(super) fn of_uri(uri: &str) -> io::Result<Device> {
         match uri.parse()? {
             FaceUri::Device(name) => Device::find(&name),
-            other => {
-                Err(invalid(format!("the local end is a network interface, like dev://eth0, not {other}")))
-            }
+            other => Err(invalid(format!(
+                "the local URI must be a network interface, such as dev://eth0, not {other}"
+            ))),
         }
     }
 
@@ -55,13 +55,13 @@ impl Device {
         let Some(link) = link else {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                format!("this host has no network interface {name}; `ip link` lists those that there are"),
+                format!("this host has no network interface {name}; `ip link` lists the interfaces"),
             ));
         };
         if !up {
             return Err(io::Error::new(
                 io::ErrorKind::NetworkDown,
-                format!("network interface {name} is down; `ip link set {name} up` changes that"),
+                format!("network interface {name} is down; `ip link set {name} up` enables it"),
             ));
         }
         let index = u32::try_from(link.ifindex()).map_err(io::Error::other)?;
@@ -81,7 +81,7 @@ impl Device {
     pub(super) fn mac(&self) -> io::Result<Mac> {
         match self.link.addr() {
             Some(mac) if self.link.hatype() == libc::ARPHRD_ETHER => Ok(Mac(mac)),
-            _ => Err(invalid(format!("network interface {} is no Ethernet", self.name))),
+            _ => Err(invalid(format!("network interface {} is not Ethernet", self.name))),
         }
     }
 }
@@ -137,7 +137,7 @@ mod tests {
         let device = Device::of_uri("dev://lo").expect("every host has it");
         assert_eq!((device.uri().as_str(), device.index), ("dev://lo", 1));
         assert!(device.v4.contains(&Ipv4Addr::LOCALHOST) && device.mtu >= 1280);
-        assert!(device.mac().expect_err("loopback").to_string().contains("lo is no Ethernet"));
+        assert!(device.mac().expect_err("loopback").to_string().contains("lo is not Ethernet"));
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         let message = |uri| Device::of_uri(uri).expect_err("none").to_string();
         assert!(message("dev://nosuch0").contains("no network interface nosuch0"));
         assert!(message("udp4://127.0.0.1").contains("dev://eth0"));
-        assert!(message("eth0").contains("no face URI"));
+        assert!(message("eth0").contains("not a face URI"));
     }
 
     #[test]

@@ -54,7 +54,10 @@ pub(super) fn connect(remote: Mac, local: &str) -> io::Result<Box<dyn Transport>
             io::ErrorKind::PermissionDenied => ": no permission; packet sockets need the capability NET_RAW",
             _ => "",
         };
-        io::Error::new(error.kind(), format!("no Ethernet face on {}{hint} ({error})", device.name))
+        io::Error::new(
+            error.kind(),
+            format!("cannot create an Ethernet face on {}{hint} ({error})", device.name),
+        )
     })?;
     let addresses = FaceAddresses {
         remote: FaceUri::Ethernet(remote).to_string(),

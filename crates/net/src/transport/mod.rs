@@ -66,12 +66,12 @@ pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::R
         (FaceUri::Unix(path), None) => unix::connect(path, options),
         (FaceUri::WebSocket(end), None) => websocket::connect(end, options),
         (FaceUri::Tcp(_) | FaceUri::Unix(_) | FaceUri::WebSocket(_), Some(_)) => {
-            Err(device::invalid(format!("{}:// chooses its local end itself: leave it out", remote.scheme())))
+            Err(device::invalid(format!("{}:// takes no local URI: leave it out", remote.scheme())))
         }
         (FaceUri::Udp(end), local) if end.ip().is_multicast() => udp_multicast::connect(end, local),
         (FaceUri::Ethernet(mac), Some(local)) => ethernet::connect(*mac, local),
         (FaceUri::Ethernet(_), None) => Err(device::invalid(format!(
-            "{remote}: on which network interface? Give dev://eth0 as local end"
+            "{remote} needs a network interface: give its local URI, such as dev://eth0"
         ))),
         _ => Err(unsupported(remote)),
     }
@@ -80,13 +80,15 @@ pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::R
 /// Why no face can be connected to this end.
 fn unsupported(remote: &FaceUri) -> io::Error {
     let why = match remote {
-        FaceUri::Host(_) => "a host by its name: it has to be resolved first",
-        FaceUri::Udp(_) => "unicast UDP: its faces share the socket of a channel",
-        FaceUri::WebSocketClient(_) => "a client that connects by itself; a server is ws://",
-        FaceUri::Device(_) => "a network interface: it is a local end; the far end is ether:// or udp4://",
-        _ => "nothing to connect to",
+        FaceUri::Host(_) => "a host name, which must be resolved first",
+        FaceUri::Udp(_) => "unicast UDP, whose faces share the socket of a channel",
+        FaceUri::WebSocketClient(_) => "a WebSocket client, which connects itself; a server is ws://",
+        FaceUri::Device(_) => {
+            "a network interface, which is a local URI; a remote URI is ether:// or udp4://"
+        }
+        _ => "not an address to connect to",
     };
-    io::Error::new(io::ErrorKind::Unsupported, format!("no face can be made: {remote} is {why}"))
+    io::Error::new(io::ErrorKind::Unsupported, format!("cannot create a face: {remote} is {why}"))
 }
 
 /// What became of a datagram that was given to a socket.

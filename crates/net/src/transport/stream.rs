@@ -68,7 +68,7 @@ impl FrameReader {
     fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let unread = &self.buffer[self.unread.clone()];
         let len = tlv::stream_frame_len(unread)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("no frame: {error}")))?;
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("invalid frame: {error}")))?;
         let Some(frame) = len.and_then(|len| unread.get(..len)) else { return Ok(None) };
         self.unread.start += frame.len();
         Ok(Some(frame))
@@ -86,7 +86,7 @@ impl FrameReader {
 
 /// The peer has closed.
 pub(super) fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the peer has closed the connection")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed the connection")
 }
 
 /// Frames that leave together, bytes: then one system call carries dozens. More than that is not held back.
@@ -257,11 +257,11 @@ impl<S: StreamSocket> Stream<S> {
 /// An error of connecting, with what was to be connected to.
 pub(super) fn not_connected(remote: &str, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => ": nobody listens there",
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => ": nothing listens there",
         io::ErrorKind::PermissionDenied => ": no permission",
         _ => "",
     };
-    io::Error::new(error.kind(), format!("no connection to {remote}{hint} ({error})"))
+    io::Error::new(error.kind(), format!("cannot connect to {remote}{hint} ({error})"))
 }
 
 impl<S: StreamSocket> Transport for Stream<S> {

@@ -114,7 +114,7 @@ pub(super) fn listen(addr: SocketAddr) -> io::Result<mio::net::TcpListener> {
     bind().map_err(|error: io::Error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => ": another program listens there; choose another port or stop it",
-            io::ErrorKind::AddrNotAvailable => ": it is no address of this host",
+            io::ErrorKind::AddrNotAvailable => ": this host does not have this address",
             io::ErrorKind::PermissionDenied => {
                 ": no permission; ports below 1024 need the capability NET_BIND_SERVICE"
             }

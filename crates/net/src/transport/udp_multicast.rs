@@ -51,7 +51,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
         (None, Some(zone)) => Device::find(zone)?,
         (None, None) => {
             return Err(invalid(format!(
-                "{uri} is a group: on which network interface? Give dev://eth0 as local end"
+                "{uri} is a group and needs a network interface: give its local URI, such as dev://eth0"
             )));
         }
     };
@@ -64,7 +64,7 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
         IpAddr::V6(ip) => open_v6(&device, ip, group.port()),
     };
     let (receiver, sender) = opened.map_err(|error| {
-        io::Error::new(error.kind(), format!("no face to {uri} on {}: {error}", device.name))
+        io::Error::new(error.kind(), format!("cannot create a face to {uri} on {}: {error}", device.name))
     })?;
     let headers = if group.ip().is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
     Ok(Box::new(MulticastFace {
@@ -129,7 +129,7 @@ fn open_v6(device: &Device, group: Ipv6Addr, port: u16) -> io::Result<(UdpSocket
 }
 
 fn no_address(family: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::AddrNotAvailable, format!("it has no {family} address"))
+    io::Error::new(io::ErrorKind::AddrNotAvailable, format!("the interface has no {family} address"))
 }
 
 impl Transport for MulticastFace {

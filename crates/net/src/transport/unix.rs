@@ -110,7 +110,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     };
     let taken = |why: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !file.file_type().is_socket() {
-        return taken("there is a file that is no socket; choose another path, or remove it");
+        return taken("the file exists and is not a socket; choose another path, or remove it");
     }
     match StdUnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),

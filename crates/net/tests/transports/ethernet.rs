@@ -158,7 +158,7 @@ fn what_cannot_be_is_an_error() {
     }
     ip("link set lo up");
     let error = dial(NDN_GROUP_ETHERNET, "lo").map(|_| ()).expect_err("lo").to_string();
-    assert!(error.contains("no Ethernet"), "{error}");
+    assert!(error.contains("not Ethernet"), "{error}");
 }
 
 fn a_link_that_goes_down_ends_the_face() {

@@ -48,10 +48,10 @@ fn a_file_that_is_no_socket_is_left_alone() {
     let folder = Folder::new();
     let path = folder.path("file");
     fs::write(&path, "precious").expect("written");
-    assert!(refused(&path).contains("no socket"));
+    assert!(refused(&path).contains("not a socket"));
     assert_eq!(fs::read_to_string(&path).expect("there"), "precious");
     std::os::unix::fs::symlink(&path, folder.path("link")).expect("made");
-    assert!(refused(&folder.path("link")).contains("no socket"));
+    assert!(refused(&folder.path("link")).contains("not a socket"));
 }
 
 #[test]

@@ -371,5 +371,5 @@ fn a_server_that_is_none_is_an_error_that_says_where() {
     assert!(server.join().expect("served").starts_with("GET / HTTP/1.1\r\n"));
     let error = dial(&uri).map(|mut side| side.ended()).unwrap_or_else(|error| error);
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-    assert!(error.to_string().contains(&uri) && error.to_string().contains("nobody listens"), "{error}");
+    assert!(error.to_string().contains(&uri) && error.to_string().contains("nothing listens"), "{error}");
 }

@@ -199,7 +199,7 @@ fn links_and_nodes_that_cannot_be_are_refused() {
         (format!("{LINK}loss = 1.5\n"), "1.5 is not a number from 0 to 1"),
         ("[[node]]\nname = \"A\"\n".into(), "there are two nodes `A`"),
         ("[[node]]\nname = \"A-B\"\n".into(), "`A-B` is not a node's name"),
-        ("[[node]]\nname = \"D{3..1}\"\n".into(), "runs backwards"),
+        ("[[node]]\nname = \"D{3..1}\"\n".into(), "is reversed"),
         ("[[node]]\nname = \"D\"\ncache_policy = \"lfu\"\n".into(), "`lfu` is not one of \"lru\", \"fifo\""),
         ("[[node]]\nname = \"D{1..3}\"\nposition = [[0, 0]]\n".into(), "1 positions for 3 nodes"),
         (
