@@ -590,7 +590,7 @@ mod tests {
             ("dev://abcdefghijklmnop", "eth0"),
             ("fd://-1", "fd://7"),
             ("fd://+1", "fd://7"),
-            ("internal://x", "nothing"),
+            ("internal://x", "no address"),
         ] {
             let message = why(text);
             assert!(message.contains(right), "{message}");
