@@ -267,13 +267,18 @@ impl World {
     }
 
     fn outcome(&mut self) -> Outcome {
-        let (has_failed, is_complete) = (self.assembly.has_failed(), self.assembly.is_complete());
+        let (mut has_failed, is_complete) = (self.assembly.has_failed(), self.assembly.is_complete());
         let failure = self.assembly.failure();
         assert_eq!(failure.is_err(), has_failed);
         if let Err(error) = failure {
             assert!(!error.to_string().is_empty());
         }
         assert!(self.assembly.failure().is_ok(), "it is told once");
+        // Who asks for it again without success gives up.
+        while let Some((segment, _)) = self.assembly.take_refused() {
+            assert!(segment >= self.assembly.next(), "what was delivered is not asked for again");
+            has_failed |= !is_complete;
+        }
         Outcome { delivered: self.delivered, is_complete, has_failed }
     }
 }

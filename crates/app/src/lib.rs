@@ -39,7 +39,7 @@ use weir_core::units::{Span, Time};
 use weir_management::client::{ClientError, Connection, Endpoint, accepted};
 use weir_net::clock::{Clock, Timer};
 use weir_net::secrets::{Secrets, random_seed};
-use weir_packet::{LpHeader, NackReason, Name, ServiceClass, Signal};
+use weir_packet::{NackReason, Name};
 
 pub use error::AppError;
 pub use flows::{Fetch, FlowId};
@@ -417,11 +417,7 @@ impl App {
         self.wire.clear();
         while let Some(due) = self.pending.run_due(now, &mut self.random, &mut self.wire) {
             match due {
-                Due::Send(class) => {
-                    let mut header = LpHeader::NONE;
-                    if class != ServiceClass::Be {
-                        header.signals.set(&Signal::SERVICE_CLASS, class as u64);
-                    }
+                Due::Send(header) => {
                     self.io.connection.send(now, &header, &self.wire)?;
                     self.wire.clear();
                 }
@@ -481,7 +477,14 @@ impl App {
         let told = match (&delivery, data.header().nack()) {
             (Some(delivery), _) => each(now, Event::Segment { flow, data, delivery }),
             (None, Some(reason)) => each(now, Event::Nack { flow, reason }),
-            (None, None) => ControlFlow::Continue(()),
+            // It came before. A single Interest may have asked for it again.
+            (None, None) => match self.pending.answered_by(data) {
+                Some(asked) => {
+                    let data = data.clone();
+                    self.settle(now, asked, Reply::Data(&data), each)
+                }
+                None => ControlFlow::Continue(()),
+            },
         };
         self.send_interests(now, flow)?;
         Ok(told)

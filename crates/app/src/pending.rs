@@ -5,7 +5,9 @@ use weir_core::packet::{Kind, Packet};
 use weir_core::random::Random;
 use weir_core::units::{Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{Component, Interest, NackReason, Name, NameRef, ServiceClass, component_type};
+use weir_packet::{
+    Component, Interest, LpHeader, NackReason, Name, NameRef, ServiceClass, Signal, component_type,
+};
 
 /// An Interest that is expressed by itself, and again when no answer came.
 #[derive(Clone, Debug)]
@@ -16,6 +18,9 @@ pub struct SingleInterest {
     pub can_be_prefix: bool,
     /// Whether cached Data must be fresh.
     pub must_be_fresh: bool,
+    /// Whether content stores of forwarders are passed over, as far as these know the signal PastStores: for Data that
+    /// came and was not to be believed.
+    pub past_stores: bool,
     /// The service class in which it and its Data are forwarded.
     pub class: ServiceClass,
     /// How long to wait for each answer.
@@ -31,10 +36,23 @@ impl SingleInterest {
             name,
             can_be_prefix: false,
             must_be_fresh: false,
+            past_stores: false,
             class: ServiceClass::Be,
             lifetime: Span::from_secs(1),
             tries: 4,
         }
+    }
+
+    /// What its link header says.
+    fn header(&self) -> LpHeader {
+        let mut header = LpHeader::NONE;
+        if self.class != ServiceClass::Be {
+            header.signals.set(&Signal::SERVICE_CLASS, self.class as u64);
+        }
+        if self.past_stores {
+            header.signals.set(&Signal::PAST_STORES, 1);
+        }
+        header
     }
 }
 
@@ -169,7 +187,7 @@ impl PendingInterests {
         }
     }
 
-    /// Appends an Interest whose try begins now to `out`, with its class. Or says that one has ended
+    /// Appends an Interest whose try begins now to `out`, and gives its link header. Or says that one has ended
     /// without an answer.
     pub(super) fn run_due(&mut self, now: Time, random: &mut Random, out: &mut Vec<u8>) -> Option<Due> {
         let at = self.waiting.iter().position(|waiting| waiting.until <= now)?;
@@ -180,7 +198,7 @@ impl PendingInterests {
         }
         waiting.tries_left -= 1;
         waiting.nack = None;
-        let class = match &waiting.form {
+        let header = match &waiting.form {
             Form::Unsigned(interest) => {
                 let encoded = Interest {
                     can_be_prefix: interest.can_be_prefix,
@@ -191,16 +209,16 @@ impl PendingInterests {
                 };
                 encoded.encode(out);
                 waiting.until = now + interest.lifetime;
-                interest.class
+                interest.header()
             }
             Form::Signed { wire } => {
                 out.extend_from_slice(wire);
                 let lifetime_ms = Interest::decode(wire).map_or(0, |interest| interest.lifetime_ms());
                 waiting.until = now + Span::from_millis(lifetime_ms.min(60_000));
-                ServiceClass::Be
+                LpHeader::NONE
             }
         };
-        Some(Due::Send(class))
+        Some(Due::Send(Box::new(header)))
     }
 
     /// The Interest that a Data answers; it is pending no more.
@@ -223,8 +241,8 @@ impl PendingInterests {
 
 /// What was due.
 pub(super) enum Due {
-    /// An Interest is to be sent.
-    Send(ServiceClass),
+    /// An Interest is to be sent, with this link header.
+    Send(Box<LpHeader>),
     /// An Interest has ended without Data.
     Ended(PendingId, Option<NackReason>),
 }

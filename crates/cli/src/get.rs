@@ -341,6 +341,7 @@ impl<'a> Display<'a> {
                 self.is_anew = true;
                 self.say(&format!("the partial file is not used: {why}; starting again"));
             }
+            Progress::Refused(why) => self.say(&format!("{why}; asking again, past content stores")),
             Progress::Found { object, first, bytes } => {
                 self.had = *bytes;
                 // The content is shown there.

@@ -58,8 +58,13 @@ impl Signal {
     pub const EXPECTED_SIZE: Signal =
         Signal::new(912, "ExpectedSize", 64, "expected size of the Data, bytes, on Interests");
 
+    /// Whether content stores are to be passed over, because the Data that they gave was not to be believed. Any value
+    /// means yes.
+    pub const PAST_STORES: Signal =
+        Signal::new(948, "PastStores", 8, "1: content stores do not answer, on Interests");
+
     /// The signals that belong to no scheme: the core reads or writes them.
-    pub const COMMON: &[Signal] = &[Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE];
+    pub const COMMON: &[Signal] = &[Signal::SERVICE_CLASS, Signal::EXPECTED_SIZE, Signal::PAST_STORES];
 
     /// Declares a signal.
     ///
@@ -394,7 +399,7 @@ mod tests {
         assert!(types.iter().all(|typ| crate::lp::is_ignorable(*typ) && is_signal(*typ)));
         assert_eq!((types.len(), types[0], types[TYPES - 1]), (TYPES, FIRST_TYPE, LAST_TYPE));
         assert!(![896, 898, 899, 901, 902, 955, 958, 960, 964].into_iter().any(is_signal));
-        assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [900, 912]);
+        assert_eq!(Signal::COMMON.iter().map(Signal::type_number).collect::<Vec<_>>(), [900, 912, 948]);
     }
 
     #[test]

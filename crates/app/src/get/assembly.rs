@@ -4,14 +4,15 @@
 //! ```text
 //!   segment --> verify -- valid --> end -- agrees --> order ----> deliver
 //!                 |  \                 \
-//!                 |   invalid: error    does not: error
+//!                 |   invalid: asked    does not: error
+//!                 |   for again
 //!                 v
 //!               waits for a certificate
 //! ```
 
 use std::collections::BTreeMap;
 
-use weir_keychain::{Moment, Step, Validator};
+use weir_keychain::{Moment, Reason, Step, Validator};
 use weir_packet::{ContentType, Data, Name, SignatureType};
 
 use super::final_segment::FinalSegment;
@@ -28,6 +29,8 @@ pub struct Assembly {
     unverified: BTreeMap<u64, Vec<u8>>,
     /// A certificate that is wanted or sought.
     wanted: Option<Step>,
+    /// Segments that came and are not to be believed, and why.
+    refused: BTreeMap<u64, Reason>,
     /// The first segment that the producer says is not there.
     absent: Option<u64>,
     has_failed: bool,
@@ -45,6 +48,7 @@ impl Assembly {
             end: FinalSegment::new(last),
             unverified: BTreeMap::new(),
             wanted: None,
+            refused: BTreeMap::new(),
             absent: None,
             has_failed: false,
             failure: None,
@@ -101,9 +105,14 @@ impl Assembly {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Whether it waits for a certificate.
-    pub fn wants_certificate(&self) -> bool {
-        self.wanted.is_some()
+    /// Whether it waits for a certificate, or for a segment that was not to be believed.
+    pub fn wants_more(&self) -> bool {
+        self.wanted.is_some() || !self.refused.is_empty() && !self.is_complete()
+    }
+
+    /// The first segment that came and is not to be believed, and why: it may be asked for again.
+    pub fn take_refused(&mut self) -> Option<(u64, Reason)> {
+        self.refused.pop_first()
     }
 
     /// The certificate that is wanted or sought: a [`Step::Wants`] or [`Step::Seeks`].
@@ -125,14 +134,16 @@ impl Assembly {
         match validator.check(wire, now) {
             Step::Valid => {
                 self.unverified.remove(&segment);
+                self.refused.remove(&segment);
                 if let Err(error) = self.hand_on(segment, wire, deliver) {
                     self.fail(error);
                 }
             }
-            Step::Invalid(reason) => {
-                let (object, segment) = (self.object.clone(), Some(segment));
-                self.fail(GetError::Invalid { object, segment, reason });
+            // What was right before stays so.
+            Step::Invalid(reason) if !self.reorder.has(segment) => {
+                self.refused.insert(segment, reason);
             }
+            Step::Invalid(_) => {}
             wanted @ (Step::Wants(_) | Step::Seeks(_)) => {
                 self.keep(segment, wire);
                 self.wanted.get_or_insert(wanted);
@@ -158,6 +169,7 @@ impl Assembly {
         self.has_failed = true;
         self.failure = Some(error);
         self.unverified.clear();
+        self.refused.clear();
     }
 
     /// A segment is to be believed.

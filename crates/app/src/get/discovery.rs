@@ -31,13 +31,17 @@ pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Obj
     let mut tries = requester.tries(name);
     loop {
         if let Some(wire) = requester.again(&mut tries, &metadata, &mut |_, _| {})? {
-            return described(name, &requester.verify(name, wire)?);
+            return described(name, &requester.verify(&metadata, wire)?);
         }
         if tries.count >= METADATA_FIRST
             && let Some(wire) = requester.again(&mut tries, &any, &mut |_, _| {})?
             && is_of(name, &wire)
         {
-            return named(requester.verify(name, wire)?, name);
+            let wire = requester.verify(&any, wire)?;
+            // Another one may have come in its place.
+            if is_of(name, &wire) {
+                return named(wire, name);
+            }
         }
     }
 }

@@ -86,6 +86,14 @@ impl GetError {
         matches!(self, GetError::Nack(..) | GetError::Unanswered(_) | GetError::Absent(_))
     }
 
+    /// The same of a Data for which another one came, with what is wrong with that.
+    pub(super) fn because(self, reason: Reason) -> GetError {
+        match self {
+            GetError::Invalid { object, segment, .. } => GetError::Invalid { object, segment, reason },
+            other => other,
+        }
+    }
+
     /// Whether it is about something that is there, but not signed as is wanted.
     pub(super) fn says_that_it_is_not_believed(&self) -> bool {
         matches!(self, GetError::Invalid { .. } | GetError::Certificate(..) | GetError::NoCertificate(..))

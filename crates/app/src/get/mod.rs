@@ -115,6 +115,8 @@ pub enum Progress<'a> {
     Searching,
     /// A partial file is not gone on with: everything is fetched from the beginning.
     Discarded(&'a Discarded),
+    /// What came is not to be believed, and why: it is asked for again, past the content stores on the way.
+    Refused(&'a GetError),
     /// It was found.
     Found {
         /// What was found.
@@ -433,15 +435,8 @@ impl<'a> Fetcher<'a> {
         each: &mut Each<'_>,
         ask: impl FnOnce(&mut Requester<'_, '_>) -> Result<T, GetError>,
     ) -> Result<T, GetError> {
-        let mut watch = |_: &App| each(Progress::Searching);
         let class = self.get.class;
-        ask(&mut Requester {
-            app: self.app,
-            validator: &mut self.validator,
-            class,
-            patience,
-            watch: &mut watch,
-        })
+        ask(&mut Requester { app: self.app, validator: &mut self.validator, class, patience, each })
     }
 
     /// Fetches the segments of an object, from one on.
@@ -468,9 +463,8 @@ impl<'a> Fetcher<'a> {
     fn run(&mut self, transfer: &mut Transfer, each: &mut Each<'_>) -> Result<(), GetError> {
         loop {
             let mut is_done = transfer.turn(self.app, &mut self.validator, false, each)?;
-            while transfer.wants_certificate() {
-                let mut watch = |_: &App| each(Progress::Searching);
-                transfer.fetch_certificate(self.app, &mut self.validator, &mut watch)?;
+            while transfer.wants_more() {
+                transfer.fetch_wanted(self.app, &mut self.validator, each)?;
                 is_done = transfer.verify_waiting(&mut self.validator, each)?;
             }
             told(each(Progress::Status(&transfer.status(self.app))))?;

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 
 use super::transfer::Transfer;
 use super::{Fetcher, GetError, Object, Progress, Report};
-use crate::App;
 
 /// The content of an object, to be read in order: [`Fetcher::into_reader`].
 ///
@@ -87,9 +86,8 @@ fn more(fetcher: &mut Fetcher<'_>, transfer: &mut Transfer, content: &mut Vec<u8
     };
     let validator = &mut fetcher.validator;
     let mut is_done = transfer.turn(fetcher.app, validator, true, &mut deliver)?;
-    while transfer.wants_certificate() {
-        let mut watch = |_: &App| ControlFlow::Continue(());
-        transfer.fetch_certificate(fetcher.app, validator, &mut watch)?;
+    while transfer.wants_more() {
+        transfer.fetch_wanted(fetcher.app, validator, &mut |_| ControlFlow::Continue(()))?;
         is_done = transfer.verify_waiting(validator, &mut deliver)?;
     }
     Ok(is_done)

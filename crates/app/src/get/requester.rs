@@ -3,11 +3,11 @@
 use core::ops::ControlFlow;
 
 use weir_core::units::{Span, Time};
-use weir_keychain::{Moment, Step, Validator};
+use weir_keychain::{Moment, Reason, Step, Validator};
 use weir_net::clock::wall_ms;
 use weir_packet::{NackReason, Name, ServiceClass};
 
-use super::GetError;
+use super::{Each, GetError, Progress, told};
 use crate::{App, Event, OwnedReply, PendingId, SingleInterest};
 
 /// How often the user is told how things are, and may stop.
@@ -21,8 +21,10 @@ const NO_ROUTES: u32 = 3;
 /// How long it is asked for a certificate that may not exist: two tries.
 const SOUGHT: Span = Span::from_secs(2);
 
-/// Is asked now and then whether to go on.
-pub(super) type Watch<'a> = dyn FnMut(&App) -> ControlFlow<()> + 'a;
+/// So many times what was not to be believed is asked for again, and for so long each time.
+const AGAIN: u32 = 3;
+const AGAIN_EACH: Span = Span::from_secs(3);
+
 /// Is told what else happens meanwhile.
 pub(super) type Meanwhile<'a> = dyn FnMut(Time, Event<'_>) + 'a;
 
@@ -38,7 +40,8 @@ pub(super) struct Requester<'a, 'w> {
     pub(super) class: ServiceClass,
     /// How long it is asked for a Data; `None`: for ever.
     pub(super) patience: Option<Span>,
-    pub(super) watch: &'a mut Watch<'w>,
+    /// Is told now and then that it is being looked for, and what was not to be believed; says whether to go on.
+    pub(super) each: &'a mut Each<'w>,
 }
 
 /// How often and for how long it was asked for a Data.
@@ -144,7 +147,8 @@ impl Requester<'_, '_> {
                 ControlFlow::Continue(())
             }
         })?;
-        if (self.watch)(self.app).is_break() { Err(GetError::Stopped) } else { Ok(answer) }
+        told((self.each)(Progress::Searching))?;
+        Ok(answer)
     }
 
     /// Expresses an Interest until a Data comes.
@@ -164,20 +168,64 @@ impl Requester<'_, '_> {
     /// Expresses an Interest until a Data comes; the Data, verified.
     pub(super) fn fetch_verified(&mut self, interest: &SingleInterest) -> Result<Vec<u8>, GetError> {
         let wire = self.fetch(interest, &mut |_, _| {})?;
-        self.verify(&interest.name, wire)
+        self.verify(interest, wire)
     }
 
-    /// Verifies what came for a name; its certificates are fetched.
-    pub(super) fn verify(&mut self, name: &Name, wire: Vec<u8>) -> Result<Vec<u8>, GetError> {
-        loop {
-            match self.validator.check(&wire, now()) {
-                Step::Valid => return Ok(wire),
-                Step::Invalid(reason) => {
-                    return Err(GetError::Invalid { object: name.clone(), segment: None, reason });
-                }
-                wanted => self.supply(&wanted, &mut |_, _| {})?,
+    /// Verifies what came for an Interest; its certificates are fetched. What is not to be believed is asked for
+    /// again.
+    pub(super) fn verify(&mut self, interest: &SingleInterest, wire: Vec<u8>) -> Result<Vec<u8>, GetError> {
+        let meanwhile: &mut Meanwhile<'_> = &mut |_, _| {};
+        match self.check(&wire, meanwhile)? {
+            None => Ok(wire),
+            Some(reason) => {
+                let refused = GetError::Invalid { object: interest.name.clone(), segment: None, reason };
+                self.ask_again(interest, refused, meanwhile)
             }
         }
+    }
+
+    /// Why a Data is not to be believed, if it is not; its certificates are fetched.
+    fn check(&mut self, wire: &[u8], meanwhile: &mut Meanwhile<'_>) -> Result<Option<Reason>, GetError> {
+        loop {
+            match self.validator.check(wire, now()) {
+                Step::Valid => return Ok(None),
+                Step::Invalid(reason) => return Ok(Some(reason)),
+                wanted => self.supply(&wanted, meanwhile)?,
+            }
+        }
+    }
+
+    /// Asks again for what came and was not to be believed: `refused` says why. A content store on the way may have it
+    /// from somebody who answers what was asked of others, and would give it for ever. So the Interests go past those
+    /// stores that know how, and every other one is for fresh Data, which keeps the rest from giving what is stale.
+    ///
+    /// # Errors
+    /// `refused`, if nothing better comes.
+    pub(super) fn ask_again(
+        &mut self,
+        interest: &SingleInterest,
+        mut refused: GetError,
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<Vec<u8>, GetError> {
+        let patience = self.patience;
+        for attempt in 0..AGAIN {
+            told((self.each)(Progress::Refused(&refused)))?;
+            let must_be_fresh = interest.must_be_fresh || attempt % 2 == 0;
+            let again = SingleInterest { past_stores: true, must_be_fresh, ..interest.clone() };
+            self.patience = Some(patience.map_or(AGAIN_EACH, |patience| patience.min(AGAIN_EACH)));
+            let answer = self.fetch(&again, meanwhile);
+            self.patience = patience;
+            let wire = match answer {
+                Ok(wire) => wire,
+                Err(error) if error.says_that_nobody_has_it() => continue,
+                Err(error) => return Err(error),
+            };
+            match self.check(&wire, meanwhile)? {
+                None => return Ok(wire),
+                Some(reason) => refused = refused.because(reason),
+            }
+        }
+        Err(refused)
     }
 
     /// Fetches a certificate that the validator wants or seeks.
@@ -211,6 +259,11 @@ impl Requester<'_, '_> {
         let interest =
             SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name.clone()) };
         let wire = self.fetch(&interest, meanwhile)?;
+        let Err(refused) = self.validator.supply(name.view(), &wire) else { return Ok(()) };
+        let refused = GetError::NoCertificate(name.clone(), refused);
+        told((self.each)(Progress::Refused(&refused)))?;
+        let again = SingleInterest { past_stores: true, ..interest };
+        let Some(wire) = self.again(&mut self.tries(name), &again, meanwhile)? else { return Err(refused) };
         let supplied = self.validator.supply(name.view(), &wire);
         supplied.map_err(|refused| GetError::NoCertificate(name.clone(), refused))
     }

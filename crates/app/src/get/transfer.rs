@@ -11,9 +11,9 @@ use weir_keychain::{Moment, Validator};
 use weir_packet::{MAX_PACKET_SIZE, NackReason};
 
 use super::assembly::Assembly;
-use super::requester::{Requester, TICK, Watch, now};
+use super::requester::{Requester, TICK, now};
 use super::{Each, Get, GetError, Object, Report, Status};
-use crate::{App, Event, Fetch, FlowId};
+use crate::{App, Event, Fetch, FlowId, SingleInterest};
 
 /// Longer delays count as this: no Interest lives for so long.
 const LONGEST_DELAY_US: u64 = 100_000_000;
@@ -100,7 +100,7 @@ impl Transfer {
             let before = self.assembly.next();
             self.take(data, delivery, (validator, moment), deliver);
             let assembly = &self.assembly;
-            let is_over = assembly.has_failed() || assembly.wants_certificate() || assembly.is_complete();
+            let is_over = assembly.has_failed() || assembly.wants_more() || assembly.is_complete();
             if is_over || eager && assembly.next() > before {
                 ControlFlow::Break(())
             } else {
@@ -113,35 +113,49 @@ impl Transfer {
         Ok(self.assembly.is_complete())
     }
 
-    /// Whether it waits for a certificate.
-    pub(super) fn wants_certificate(&self) -> bool {
-        self.assembly.wants_certificate()
+    /// Whether it waits for a certificate, or for a segment that was not to be believed.
+    pub(super) fn wants_more(&self) -> bool {
+        self.assembly.wants_more()
     }
 
-    /// Fetches the certificate that is wanted or sought. Until it is there no more segments are asked for.
-    pub(super) fn fetch_certificate(
+    /// Fetches the certificate that is wanted or sought, or a segment again that was not to be believed. Until it is
+    /// there no more segments are asked for.
+    pub(super) fn fetch_wanted(
         &mut self,
         app: &mut App,
         validator: &mut Validator,
-        watch: &mut Watch<'_>,
+        each: &mut Each<'_>,
     ) -> Result<(), GetError> {
-        let Some(wanted) = self.assembly.take_wanted() else { return Ok(()) };
+        let (certificate, refused) = match self.assembly.take_wanted() {
+            Some(wanted) => (Some(wanted), None),
+            None => (None, self.assembly.take_refused()),
+        };
         app.pause(self.flow);
         let (class, patience) = (self.get.class, self.get.patience);
-        let mut requester = Requester { app, validator, class, patience, watch };
-        requester.supply(&wanted, &mut |_, event| {
+        let object = self.assembly.object().clone();
+        let mut requester = Requester { app, validator, class, patience, each };
+        let mut keep = |_, event: Event<'_>| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
             {
                 self.note(data, delivery);
                 self.assembly.keep(delivery.segment, &data.wire);
             }
-        })?;
+        };
+        if let Some(wanted) = certificate {
+            requester.supply(&wanted, &mut keep)?;
+        }
+        if let Some((segment, reason)) = refused {
+            let interest = SingleInterest::new(object.clone().with_segment(segment));
+            let error = GetError::Invalid { object, segment: Some(segment), reason };
+            let wire = requester.ask_again(&interest, error, &mut keep)?;
+            self.assembly.keep(segment, &wire);
+        }
         app.resume(self.flow);
         Ok(())
     }
 
-    /// Has what waited for a certificate its turn; says whether everything is there.
+    /// Has what waited its turn; says whether everything is there.
     pub(super) fn verify_waiting(
         &mut self,
         validator: &mut Validator,

@@ -49,6 +49,10 @@ fn content(bytes: usize) -> Vec<u8> {
 struct Faults {
     /// The content of this segment is changed after it was signed.
     tampered: Option<u64>,
+    /// So is that of this one, in the first answer only: a store on the way has it from then on.
+    tampered_once: Option<u64>,
+    /// So are the metadata, in so many answers.
+    metadata_tampered: u32,
     /// This segment is not answered.
     silent: Option<u64>,
     /// From this one on, all is silent.
@@ -154,6 +158,10 @@ impl Answer for Object {
                 return false;
             }
             self.metadata(out);
+            if self.faults.metadata_tampered > 0 {
+                self.faults.metadata_tampered -= 1;
+                *out.last_mut().unwrap() ^= 1;
+            }
             return true;
         }
         let versioned = object_name(self.version);
@@ -189,6 +197,10 @@ impl Answer for Object {
             return false;
         }
         self.segment(name, segment, out);
+        if self.faults.tampered_once == Some(segment) {
+            self.faults.tampered_once = None;
+            *out.last_mut().unwrap() ^= 1;
+        }
         true
     }
 }
@@ -372,6 +384,43 @@ fn a_tampered_segment_is_an_error_that_names_it_and_nothing_of_it_is_delivered()
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("segment 17 of /get/a/v=7 cannot be trusted: "), "{error}");
     assert!(error.contains("signature is wrong"), "{error}");
+}
+
+/// A content store would give what is false for ever.
+#[test]
+fn what_is_not_to_be_believed_is_asked_for_again_past_the_stores_and_the_get_goes_on() {
+    let key = Arc::new(key("/get"));
+    for key in [None, Some(key)] {
+        let trust = || key.as_ref().map_or(Trust::Any, |key| Trust::Key(key.verifier().unwrap()));
+        let folder = Folder::new("get-past-stores");
+        let forwarder = Running::start(&folder, "");
+        let faults = Faults { tampered_once: Some(17), metadata_tampered: 2, ..Faults::default() };
+        let object = Object { faults, key: key.clone(), ..Object::new(40_500) };
+        let _producer = Producing::of(&forwarder, object);
+        let (mut app, scheme) = (App::connect(&endpoint(&forwarder)).unwrap(), scheme());
+        let mut fetcher = Fetcher::new(&mut app, get(), &*scheme).trusting(trust()).unwrap();
+        let (mut bytes, mut refused) = (Vec::new(), Vec::new());
+        fetcher
+            .for_each(&mut |progress| {
+                match progress {
+                    Progress::Content { content, .. } => bytes.extend_from_slice(content),
+                    Progress::Refused(why) => refused.push(why.to_string()),
+                    _ => {}
+                }
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(bytes == content(40_500));
+        let [first, second, third] = &refused[..] else { panic!("{refused:?}") };
+        for refused in [first, second] {
+            assert!(refused.starts_with("the Data for /get/a/32=metadata cannot be trusted: "), "{refused}");
+        }
+        assert!(third.starts_with("segment 17 of /get/a/v=7 cannot be trusted: "), "{third}");
+        // What was right has taken its place in the store.
+        let (again, outcome) = all(&forwarder, get(), Some(trust()));
+        outcome.unwrap();
+        assert!(again == content(40_500));
+    }
 }
 
 #[test]

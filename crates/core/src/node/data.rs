@@ -1,4 +1,8 @@
 //! Handling of a Data: the PIT entries that it satisfies, and its copies to the downstreams.
+//!
+//! A Data satisfies only entries whose Interest was sent by the face on which it arrives. The members of a multicast
+//! group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the content
+//! store sees it.
 
 use super::flow::entry_flow;
 use super::{Answerer, FaceKind, Forwarder, Out};
@@ -15,6 +19,8 @@ impl Forwarder {
         let data = &mut out.pool[id];
         let digest = self.pit.wants_digest(&data.name).then(|| self.digest_of(data)).flatten();
         self.pit.matches(&data.name, token, digest.as_ref(), &mut matches);
+        // Only an upstream that was asked may answer: anybody else would be believed, stored and learned from.
+        matches.retain(|&mut pit| self.pit.entry(pit).is_some_and(|entry| entry.was_sent_to(face)));
         if matches.is_empty() {
             out.drop(face, id, DropReason::Unsolicited);
         } else {

@@ -1,7 +1,7 @@
 //! The content store of a node: storing Data and answering Interests.
 
 use bytes::Bytes as Buffer;
-use weir_packet::{CachePolicy, LpHeader};
+use weir_packet::{CachePolicy, LpHeader, Signal};
 
 use super::interest::in_record;
 use super::scope::{Scope, scope_of};
@@ -43,9 +43,13 @@ impl Forwarder {
         }
     }
 
-    /// The Data here that answers an Interest.
+    /// The Data here that answers an Interest, unless the consumer asks past the stores because the Data that it got
+    /// was not to be believed.
     #[inline]
     pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<Stored> {
+        if out.pool[id].header().signals.value(&Signal::PAST_STORES).is_some() {
+            return None;
+        }
         if let Some(data) = self.in_content_store(id, out) {
             let age = out.now - out.pool[data].queued_at;
             return Some(Stored { data: out.pool.duplicate(data), age });

@@ -919,11 +919,15 @@ fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
     // Satisfied while it is held: the release finds nothing, and nothing leaks.
     bench.interest(second, "/a/2", 2);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Dropped(DropReason::Unsolicited)], "nobody was asked");
+    bench.later(10);
+    assert_eq!(only_seen(bench.input(Input::Deadline)), [Seen::Interest(up)]);
+    bench.interest(second, "/a/2", 3);
     assert_eq!(bench.data(up, "/a/2"), [Seen::Data(second)]);
     bench.later(10);
     assert_eq!(only_seen(bench.input(Input::Deadline)), []);
     assert!(bench.node.pit().is_empty());
-    assert_eq!(bench.pool.in_use(), 3, "one Interest and two Data that the test was given");
+    assert_eq!(bench.pool.in_use(), 5, "two Interests and three Data that the test was given");
 }
 
 #[test]
@@ -1399,4 +1403,5 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
     assert_eq!(actions, []);
 }
 
+mod asked;
 mod managed;

@@ -30,7 +30,7 @@ pub enum DropReason {
     Loop,
     /// Its hop limit is used up.
     HopLimit,
-    /// No Interest is pending for it.
+    /// No Interest is pending for it that was sent by the face on which it arrived.
     Unsolicited,
     /// No route leads to its name.
     NoRoute,

@@ -15,7 +15,7 @@ use weir_management::status::FaceStatus;
 use weir_packet::fragment::Fragmenter;
 use weir_packet::tlv::Reader;
 use weir_packet::{
-    Component, Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, SignatureInfo,
+    Component, Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo,
     SignatureType, Signer,
 };
 
@@ -531,4 +531,77 @@ fn registered(mut application: Peer, round: u32) -> Peer {
     application.send(&register("/localhost/nfd", "/app", 1000 + round, true));
     assert_eq!(code(&application.receive(5 * SECOND).unwrap()), 200);
     application
+}
+
+/// A neighbour that is nobody's next hop, an application and a downstream may send what they want.
+#[test]
+fn data_count_only_from_whom_was_asked_and_others_reach_neither_consumer_nor_store() {
+    let mut world = world("unasked", "", "");
+    let (mut stranger, _) = Peer::udp();
+    stranger.know(world.forwarder.udp);
+    let (mut consumer, mut application) = (world.forwarder.connect(), world.forwarder.connect());
+    for round in 0..20 {
+        let asked = name(&format!("/b/unasked/{round}"));
+        consumer.ask(&asked, 4000, None);
+        let interest = world.b.receive(5 * SECOND).expect("it goes on to the next hop");
+        let forged = data(&asked, 666);
+        // With the token of the next hop's Interest too, if somebody could guess it.
+        let mut header = interest.header;
+        header.set_nack(None);
+        for from in [&mut stranger, &mut application, &mut world.a] {
+            from.send(&forged);
+            from.send(&LpPacket::new(header, &forged).to_vec());
+        }
+        // Frames of a face are handled in their order, and those of faces before the answer of the next hop.
+        for (who, from) in [("application", &mut application), ("a", &mut world.a)] {
+            nothing_else_comes(from, &mut world.b, &format!("{who}/{round}"));
+            assert!(from.receive(5 * SECOND).expect("it is answered").is_data());
+        }
+        world.b.answer(&interest, 100);
+        let got = consumer.receive(5 * SECOND).expect("the true Data come");
+        assert_eq!((got.name(), got.packet.len()), (asked.clone(), data(&asked, 100).len()));
+        // From the store.
+        application.ask(&asked, 4000, None);
+        assert_eq!(application.receive(5 * SECOND).expect("it is stored").packet, got.packet);
+    }
+    let [a, b] = neighbours(&world.forwarder);
+    assert_eq!((a.counters.in_data, b.counters.in_data), (40, 60), "what came is counted, taken or not");
+}
+
+/// QSCCP tells a consumer what its next hops give together.
+#[test]
+fn rates_are_not_learned_from_data_that_nobody_asked_for() {
+    const TARGET_RATE: Signal = Signal::new(908, "TargetRate", 64, "bit/s");
+    const LINK: u64 = 10_000_000;
+    let mut world = world("rates", "[scheme]\nname = \"qsccp\"\n", "rate = \"10 Mb/s\"");
+    let (mut stranger, _) = Peer::udp();
+    stranger.know(world.forwarder.udp);
+    let mut consumer = world.forwarder.connect();
+    let mut told = |is_attacked: bool, round: u64| {
+        let asked = name(&format!("/b/rates/{is_attacked}/{round}"));
+        consumer.ask(&asked, 4000, None);
+        let interest = world.b.receive(5 * SECOND).expect("it goes on to the next hop");
+        if is_attacked {
+            let mut header = LpHeader::NONE;
+            header.signals.set(&TARGET_RATE, 50 * LINK);
+            let forged = LpPacket::new(header, &data(&asked, 1000)).to_vec();
+            stranger.send(&forged);
+            world.a.send(&forged);
+            pause(Duration::from_millis(1));
+        }
+        world.b.answer(&interest, 1000);
+        let got = consumer.receive(5 * SECOND).expect("Data come");
+        got.header.signals.value(&TARGET_RATE).expect("QSCCP tells the consumer its rate")
+    };
+    // What a new flow is told grows with the periods of 100 ms.
+    let first = (0..500).map(|round| {
+        pause(Duration::from_millis(5));
+        told(false, 1000 + round)
+    });
+    let before = first.skip_while(|rate| *rate < LINK / 2).next().expect("it grows to the link's");
+    let attacked = (0..200).map(|round| told(true, round)).max().unwrap_or_default();
+    let after = (50..100).map(|round| told(false, round)).max().unwrap_or_default();
+    for rate in [before, attacked, after] {
+        assert!((LINK / 2..=LINK).contains(&rate), "{before}, {attacked} and {after} bit/s");
+    }
 }

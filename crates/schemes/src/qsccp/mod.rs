@@ -86,7 +86,8 @@
 //!     not tried, if there is one.
 //! 17. **Tables age without a timer.** A downstream face is ignored after four of its usual gaps without an Interest. A
 //!     next hop that lost three Interests, and from which nothing came since, counts as zero until a probe brings Data.
-//!     The authors' code resets rates after 100 ms of silence.
+//!     A next hop from which nothing came for 10 s, while Data came from another, is ignored. The authors' code resets
+//!     rates after 100 ms of silence.
 //! 18. **Shared retrieval is our addition; `shared_retrieval = false` restores (11).** (11) divides Σu among downstream
 //!     faces as if each asked for different Data, so two consumers of the same Data would get half each. An Interest of
 //!     face k costs only q_k upstream: nothing if the content store answers it, 1/m if it is one of m that are

@@ -14,7 +14,7 @@ use weir_core::ids::FaceId;
 use weir_core::units::{Span, Time};
 
 /// A downstream face is remembered for so many of its usual gaps between Interests, and so long at
-/// least and at most.
+/// least and at most. A next hop is remembered for the longest time after the latest Data of any.
 const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
@@ -192,7 +192,14 @@ impl FlowTables {
 
     /// Whether any next hop has found the flow greedy.
     pub(super) fn is_greedy(&self) -> bool {
-        self.upstream.iter().any(|u| u.is_greedy)
+        self.heard().any(|u| u.is_greedy)
+    }
+
+    /// The next hops that count: not those that were silent for long while another gave Data. A route to them may be
+    /// gone.
+    fn heard(&self) -> impl Iterator<Item = &Upstream> {
+        let latest = self.upstream.iter().map(|u| u.heard_at).max().unwrap_or(Time::ZERO);
+        self.upstream.iter().filter(move |u| latest.since(u.heard_at) <= LONGEST_MEMORY)
     }
 
     /// An Interest that was sent by a next hop is lost. If some are, and nothing else came from there
@@ -238,7 +245,7 @@ impl FlowTables {
 
     /// Σ u_k over the next hops, those not counted that lead back to `except`.
     fn rate_upstream(&self, except: FaceId) -> f64 {
-        self.upstream.iter().filter(|u| u.face != except).filter_map(|u| u.rate).sum()
+        self.heard().filter(|u| u.face != except).filter_map(|u| u.rate).sum()
     }
 
     // ---- Equations
@@ -342,7 +349,7 @@ impl FlowTables {
 
     /// The longest round trip upstream, s.
     fn round_trip(&self) -> f64 {
-        self.upstream.iter().map(|u| u.rtt.as_secs_f64()).fold(0.0, f64::max)
+        self.heard().map(|u| u.rtt.as_secs_f64()).fold(0.0, f64::max)
     }
 }
 
@@ -469,6 +476,20 @@ mod tests {
         (0..LOSSES).for_each(|_| tables.note_loss(UP[0], NOW + Span::from_secs(1)));
         assert!((0..100).all(|_| tables.choose(&UP[..2], None).0 == UP[1]));
         assert_eq!(tables.choose(&UP[..2], Some(0)).0, UP[0], "a probe goes all the same");
+    }
+
+    #[test]
+    fn a_next_hop_that_is_silent_while_another_gives_data_is_forgotten_and_one_alone_is_not() {
+        let mut tables = tables(&[30e6], &[10e6, 20e6]);
+        let greedy = News { rate: 20e6, is_greedy: true, rtt: Some(Span::from_secs(3)) };
+        tables.note_data(NOW, UP[1], greedy);
+        assert!(near(tables.target_rate(NOW, DOWN[0]), 30e6) && tables.is_greedy());
+        let later = NOW + LONGEST_MEMORY + Span::from_millis(1);
+        assert!(near(tables.target_rate(later, DOWN[0]), 30e6), "nothing else came");
+        tables.note_data(later, UP[0], News { rate: 10e6, is_greedy: false, rtt: None });
+        tables.note_interest(later, DOWN[0], 30e6);
+        assert!(near(tables.target_rate(later, DOWN[0]), 10e6) && !tables.is_greedy());
+        assert!(tables.round_trip() < 0.1);
     }
 
     #[test]

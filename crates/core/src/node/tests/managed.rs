@@ -105,8 +105,10 @@ fn a_face_that_is_removed_takes_its_routes_and_what_waits_with_it() {
     assert_eq!(bench.remove(second), []);
     assert!(bench.node.fib().is_empty());
     assert_eq!(bench.interest(down, "/a/10", 10), [Seen::Nack(down, NackReason::NoRoute)]);
+    bench.node.add_route(&name("/b"), bench.application, 0);
+    assert_eq!(bench.interest(down, "/b/1", 11), [Seen::Interest(bench.application)]);
     bench.remove(down);
-    let data = bench.packet(Kind::Data, "/a/9", 0);
+    let data = bench.packet(Kind::Data, "/b/1", 0);
     assert_eq!(only_seen(bench.give(bench.application, data)), [Seen::Dropped(DropReason::FaceDown)]);
 }
 

@@ -211,6 +211,12 @@ impl PitEntry {
         }
     }
 
+    /// Whether the Interest was sent by a face, answered since or not.
+    #[inline]
+    pub fn was_sent_to(&self, face: FaceId) -> bool {
+        self.out_records.iter().any(|record| record.face == face)
+    }
+
     /// The record of an upstream.
     #[inline]
     pub fn out_record(&mut self, face: FaceId) -> Option<&mut OutRecord> {
