@@ -6,7 +6,8 @@
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
 //!    [`words`]: which word was meant; `siphash`: a keyed hash; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
-//! 3. [`tables`]: FIB, PIT, content store, dead nonces, and which prefix makes a flow.
+//! 3. [`tables`]: FIB, PIT, content store, dead nonces, faces that were asked, and which prefix
+//!    makes a flow.
 //! 4. [`seam`]: what a congestion-control scheme is, with its parameters and its defaults.
 //! 5. [`link`]: the sending end of a link; [`node`]: a node, inputs in and actions out;
 //!    [`consumer`] and [`producer`]: the applications.

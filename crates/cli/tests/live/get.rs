@@ -2,12 +2,20 @@
 
 use std::fs;
 use std::io::Read;
+use std::net::{SocketAddr, UdpSocket};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crate::apps::{Put, fails, path, pattern, run, signal, succeeds, text, weir, written};
 use crate::running::{Folder, Peer, Running, SECOND, now, pause};
 use serde_json::{Value, json};
+use weir_app::rdr::{Metadata, metadata_name};
+use weir_packet::{
+    Component, Data, MetaInfo, Name, SignatureInfo, SignatureType, Signer, component_type,
+};
 
 /// `weir put` of a file with a pattern.
 fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
@@ -280,4 +288,83 @@ fn patience_ends_it_and_a_reader_that_goes_is_no_error() {
     let began = now();
     fails(&folder, &["get", "/mute/a", "--patience", "2s"], "no answer came for /mute/a");
     assert!(began.elapsed() >= 2 * SECOND);
+}
+
+/// A way of 20 ms between the forwarder whose neighbour it is, and another one.
+fn slow_way(to: SocketAddr) -> SocketAddr {
+    let [near, far] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let address = near.local_addr().unwrap();
+    far.connect(to).unwrap();
+    let relay = move || {
+        let (mut frame, mut answers) = ([0; 9000], None);
+        while let Ok((length, from)) = near.recv_from(&mut frame) {
+            pause(Duration::from_millis(20));
+            let _ = far.send(&frame[..length]);
+            answers.get_or_insert_with(|| {
+                let (near, far) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+                thread::spawn(move || {
+                    let mut frame = [0; 9000];
+                    while let Ok(length) = far.recv(&mut frame) {
+                        let _ = near.send_to(&frame[..length], from);
+                    }
+                })
+            });
+        }
+    };
+    thread::spawn(relay);
+    address
+}
+
+/// Another content of a name, with right digests: what describes it, and its only segment.
+fn forgery(name: &Name) -> [Vec<u8>; 2] {
+    let versioned = name.clone().with_version(u64::MAX >> 12);
+    let mut description = Vec::new();
+    Metadata { versioned: versioned.clone(), last_segment: Some(0) }.encode(&mut description);
+    let described = metadata_name(name).with_version(u64::MAX >> 12).with_segment(0);
+    [(described, &description[..]), (versioned.with_segment(0), &b"false"[..])].map(|(name, content)| {
+        let mut buffer = [0; 8];
+        let last = Component::number(component_type::SEGMENT, 0, &mut buffer);
+        let meta = MetaInfo { freshness_period: Some(3_600_000), final_block_id: Some(last), ..MetaInfo::NONE };
+        let info = SignatureInfo::new(SignatureType::DigestSha256);
+        let mut wire = Vec::new();
+        Data { meta, ..Data::new(name.view(), content, info) }.sign(&Signer::digest(), &mut wire).unwrap();
+        wire
+    })
+}
+
+/// It sends a description of its own and its own content for the name all the time, and need not hear what is asked.
+#[test]
+fn a_stranger_who_answers_what_the_next_hop_was_asked_changes_and_stops_nothing() {
+    let folders = ["cli-get-stranger-near", "cli-get-stranger-far"].map(Folder::new);
+    let [near, far] = [0, 1].map(|at| Running::start(&folders[at], ""));
+    let names = ["/alice/a", "/alice/b"];
+    succeeds(&folders[1], &["key", "new", "/alice"]);
+    let certificate = path(&folders[0], "alice.cert");
+    succeeds(&folders[1], &["key", "export", "/alice", "-o", &certificate]);
+    let _put = names.map(|name| publish(&folders[1], name, 50_000, &["--key", "/alice"]));
+    let way = format!("udp4://{}", slow_way(far.udp));
+    succeeds(&folders[0], &["route", "add", "/alice", &way]);
+    let (mut stranger, _) = Peer::udp();
+    stranger.know(near.udp);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_over);
+    let forged = names.map(|name| forgery(&name.parse().unwrap())).concat();
+    let attack = thread::spawn(move || {
+        while !told.load(Ordering::Relaxed) {
+            for wire in &forged {
+                stranger.send(wire);
+            }
+            pause(Duration::from_millis(1));
+        }
+    });
+    // Without a key, and with one; then the same from the content store.
+    let trusts: [&[&str]; 2] = [&[], &["--key", &certificate]];
+    for round in ["from the producer", "from the store"] {
+        for (name, trust) in names.into_iter().zip(trusts) {
+            let output = succeeds(&folders[0], &[&["get", name], trust].concat());
+            assert!(output.stdout == pattern(50_000), "{name} {round}: {} B", output.stdout.len());
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    attack.join().unwrap();
 }

@@ -1,8 +1,9 @@
 //! Handling of a Data: the PIT entries that it satisfies, and its copies to the downstreams.
 //!
-//! A Data satisfies only entries whose Interest was sent by the face on which it arrives. The members of a multicast
-//! group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the content
-//! store sees it.
+//! A Data satisfies only entries whose upstreams it comes from: this node sent an Interest of the entry's name by the face
+//! on which the Data arrives, for this entry or for an earlier one that ended less than six seconds ago. The members of a
+//! multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
+//! content store sees it.
 
 use super::flow::entry_flow;
 use super::{Answerer, FaceKind, Forwarder, Out};
@@ -10,6 +11,7 @@ use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, DataEvent, DataOutEvent, DropReason};
 use crate::tables::pit::InRecord;
+use crate::units::Time;
 
 impl Forwarder {
     pub(super) fn on_data(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
@@ -20,13 +22,21 @@ impl Forwarder {
         let digest = self.pit.wants_digest(&data.name).then(|| self.digest_of(data)).flatten();
         self.pit.matches(&data.name, token, digest.as_ref(), &mut matches);
         // Only an upstream that was asked may answer: anybody else would be believed, stored and learned from.
-        matches.retain(|&mut pit| self.pit.entry(pit).is_some_and(|entry| entry.was_sent_to(face)));
+        matches.retain(|&mut pit| self.was_asked(pit, face, out.now));
         if matches.is_empty() {
             out.drop(face, id, DropReason::Unsolicited);
         } else {
             self.satisfy(face, id, &matches, out);
         }
         self.matches = matches;
+    }
+
+    /// Whether a face was asked for what an entry waits for, by this entry or by an earlier one of its name.
+    #[inline]
+    fn was_asked(&self, pit: PitId, face: FaceId, now: Time) -> bool {
+        self.pit.entry(pit).is_some_and(|entry| {
+            entry.was_sent_to(face) || self.asked.contains(entry.name().hash(), face, now)
+        })
     }
 
     pub(super) fn satisfy(&mut self, face: FaceId, id: PacketId, matches: &[PitId], out: &mut Out<'_>) {

@@ -71,12 +71,18 @@ impl Forwarder {
         }
     }
 
-    /// Forgets an entry, but not the nonces that may still be on their way: those sent to others than
-    /// who answered. From a content store they would be answered, unless they ask for fresh Data.
+    /// Forgets an entry, but not the upstreams that may still answer: all but the one that answered what it was asked
+    /// once. Nor the nonces that may still be on their way: those sent to others than who answered. From a content store
+    /// they would be answered, unless they ask for fresh Data.
     pub(super) fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         if let Some(held) = entry.held.take() {
             out.pool.free(held);
+        }
+        for record in &entry.out_records {
+            if Some(record.face) != answered_by || record.times_sent > 1 {
+                self.asked.add(entry.name().hash(), record.face, out.now);
+            }
         }
         if answered_by.is_none() || entry.must_be_fresh() || !self.cs.is_on() {
             for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {

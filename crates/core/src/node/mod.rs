@@ -45,6 +45,7 @@ use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RoundTrips;
 use crate::seam::{DropReason, Dropped, Drops, Strategy};
+use crate::tables::asked::AskedUpstreams;
 use crate::tables::cs::ContentStore;
 use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
@@ -58,7 +59,7 @@ use crate::units::{Span, Time};
 pub struct TableLimits {
     /// Pending Interests.
     pub pit_entries: usize,
-    /// Dead nonces.
+    /// Dead nonces, and as many upstreams of entries that are gone.
     pub dead_nonces: usize,
 }
 
@@ -184,6 +185,8 @@ pub struct Forwarder {
     /// After how long Interests for a pending one are sent on again; never if `None`.
     reforward_after: Option<Span>,
     dead_nonces: DeadNonceList,
+    /// They may still answer.
+    asked: AskedUpstreams,
     sent_signals: SentSignals,
     strategies: StrategyChoice,
     random: Random,
@@ -263,6 +266,7 @@ impl Forwarder {
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),
+            asked: AskedUpstreams::new(limits.dead_nonces),
             sent_signals: SentSignals::default(),
             strategies: StrategyChoice::new(strategy),
             random,

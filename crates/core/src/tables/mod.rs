@@ -2,6 +2,7 @@
 //!
 //! Each is bounded, or holds only what whoever manages the node puts in.
 
+pub mod asked;
 pub mod cs;
 pub mod dead_nonce;
 pub mod fib;

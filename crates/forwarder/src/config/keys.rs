@@ -310,7 +310,7 @@ const KEYS: &[Key] = &[
         "dead_nonces",
         ENTRIES,
         "65536",
-        "Nonces of Interests that are no longer pending, for loop detection.",
+        "Nonces of Interests that are no longer pending, for loop detection; and as many faces that were asked and may still answer.",
     ),
     key(
         "tables",

@@ -80,6 +80,77 @@ fn whoever_was_asked_may_answer_late_also_after_a_nack_or_when_another_was_asked
     assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
 }
 
+/// Asks for `/a/1` and `/a/2` after the first next hop is gone.
+fn ask_the_other_next_hop(bench: &mut Bench) {
+    let [_, second, up, other] = bench.neighbours;
+    let removed = bench.node.remove_route(bench.now, &name("/a"), up, &mut bench.pool, &mut Vec::new());
+    assert!(removed);
+    for (nonce, uri) in [(11, "/a/1"), (12, "/a/2")] {
+        assert_eq!(bench.interest(second, uri, nonce), [Seen::Interest(other)]);
+    }
+}
+
+#[test]
+fn late_data_count_for_an_entry_that_was_made_again_after_its_first_one_expired() {
+    let mut bench = Bench::new().routed();
+    let [down, second, up, _] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    bench.later(4_010);
+    assert_eq!(bench.input(Input::Deadline), []);
+    ask_the_other_next_hop(&mut bench);
+    for face in [down, second, bench.application] {
+        assert_eq!(bench.data(face, "/a/1"), UNSOLICITED);
+    }
+    assert_eq!(bench.data(up, "/a/2"), UNSOLICITED, "it was asked for another name");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(second)]);
+}
+
+#[test]
+fn late_data_count_for_six_seconds_after_the_first_entry_ended() {
+    let late = |millis| {
+        let mut bench = Bench::new().routed();
+        bench.lasting(bench.neighbours[0], "/a/1", 1, Span::from_millis(100));
+        bench.later(110);
+        bench.input(Input::Deadline);
+        bench.later(3_000);
+        ask_the_other_next_hop(&mut bench);
+        bench.later(millis - 3_000);
+        bench.data(bench.neighbours[2], "/a/1")
+    };
+    assert_eq!(late(5_999), [Seen::Data(Bench::new().neighbours[1])]);
+    assert_eq!(late(6_000), UNSOLICITED);
+}
+
+#[test]
+fn late_data_count_for_an_entry_that_was_made_again_after_another_next_hop_had_answered() {
+    let mut bench = Bench::with(Box::new(Everywhere), &TableLimits::default(), || tail(9)).routed();
+    let [down, second, up, other] = bench.neighbours;
+    bench.interest(down, "/a/1", 1);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(down)]);
+    ask_the_other_next_hop(&mut bench);
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(second)]);
+}
+
+#[test]
+fn an_upstream_that_was_asked_twice_may_answer_twice_and_one_that_was_asked_once_is_forgotten() {
+    for is_asked_twice in [true, false] {
+        let mut bench = Bench::new().routed();
+        let [down, second, up, _] = bench.neighbours;
+        bench.node.fib.remove_next_hop(&name("/a"), bench.neighbours[3]);
+        bench.interest(down, "/a/1", 1);
+        if is_asked_twice {
+            bench.later(100);
+            assert_eq!(bench.interest(down, "/a/1", 2), [Seen::Interest(up)]);
+        }
+        assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
+        assert_eq!(bench.node.asked.is_empty(), !is_asked_twice);
+        bench.node.add_route(&name("/a"), bench.neighbours[3], 1);
+        ask_the_other_next_hop(&mut bench);
+        let expected = if is_asked_twice { [Seen::Data(second)] } else { UNSOLICITED };
+        assert_eq!(bench.data(up, "/a/1"), expected);
+    }
+}
+
 #[test]
 fn an_interest_past_the_stores_is_sent_on_and_its_data_takes_the_place_of_the_stored_one() {
     let mut bench = Bench::new().routed().cached();
