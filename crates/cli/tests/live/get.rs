@@ -13,9 +13,7 @@ use crate::apps::{Put, fails, path, pattern, run, signal, succeeds, text, weir, 
 use crate::running::{Folder, Peer, Running, SECOND, now, pause};
 use serde_json::{Value, json};
 use weir_app::rdr::{Metadata, metadata_name};
-use weir_packet::{
-    Component, Data, MetaInfo, Name, SignatureInfo, SignatureType, Signer, component_type,
-};
+use weir_packet::{Component, Data, MetaInfo, Name, SignatureInfo, SignatureType, Signer, component_type};
 
 /// `weir put` of a file with a pattern.
 fn publish(folder: &Folder, name: &str, len: usize, more: &[&str]) -> Put {
@@ -324,7 +322,8 @@ fn forgery(name: &Name) -> [Vec<u8>; 2] {
     [(described, &description[..]), (versioned.with_segment(0), &b"false"[..])].map(|(name, content)| {
         let mut buffer = [0; 8];
         let last = Component::number(component_type::SEGMENT, 0, &mut buffer);
-        let meta = MetaInfo { freshness_period: Some(3_600_000), final_block_id: Some(last), ..MetaInfo::NONE };
+        let meta =
+            MetaInfo { freshness_period: Some(3_600_000), final_block_id: Some(last), ..MetaInfo::NONE };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
         let mut wire = Vec::new();
         Data { meta, ..Data::new(name.view(), content, info) }.sign(&Signer::digest(), &mut wire).unwrap();

@@ -107,7 +107,7 @@ fn late_data_count_for_an_entry_that_was_made_again_after_its_first_one_expired(
 
 #[test]
 fn late_data_count_for_six_seconds_after_the_first_entry_ended() {
-    let late = |millis| {
+    let late = |millis: u64| {
         let mut bench = Bench::new().routed();
         bench.lasting(bench.neighbours[0], "/a/1", 1, Span::from_millis(100));
         bench.later(110);
