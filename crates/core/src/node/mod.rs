@@ -266,7 +266,7 @@ impl Forwarder {
                 limits.dead_nonces,
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),
-            asked: AskedUpstreams::new(limits.dead_nonces),
+            asked: AskedUpstreams::new(hasher, limits.dead_nonces),
             sent_signals: SentSignals::default(),
             strategies: StrategyChoice::new(strategy),
             random,

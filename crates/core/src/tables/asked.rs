@@ -6,6 +6,7 @@
 
 use super::dead_nonce::{DEAD_NONCE_LIFETIME, DeadNonceList};
 use crate::ids::FaceId;
+use crate::name::NameHasher;
 use crate::units::Time;
 
 /// The upstreams of PIT entries that are gone: a list like that of dead nonces, with faces in place of nonces.
@@ -14,8 +15,8 @@ pub struct AskedUpstreams(DeadNonceList);
 
 impl AskedUpstreams {
     /// A list of at most `capacity` upstreams; when it is full the oldest goes.
-    pub fn new(capacity: usize) -> AskedUpstreams {
-        AskedUpstreams(DeadNonceList::new(capacity, DEAD_NONCE_LIFETIME))
+    pub fn new(hasher: NameHasher, capacity: usize) -> AskedUpstreams {
+        AskedUpstreams(DeadNonceList::new(hasher, capacity, DEAD_NONCE_LIFETIME))
     }
 
     /// Whether it holds none.
