@@ -594,11 +594,11 @@ fn rates_are_not_learned_from_data_that_nobody_asked_for() {
         got.header.signals.value(&TARGET_RATE).expect("QSCCP tells the consumer its rate")
     };
     // What a new flow is told grows with the periods of 100 ms.
-    let first = (0..500).map(|round| {
+    let mut first = (0..500).map(|round| {
         pause(Duration::from_millis(5));
         told(false, 1000 + round)
     });
-    let before = first.skip_while(|rate| *rate < LINK / 2).next().expect("it grows to the link's");
+    let before = first.find(|rate| *rate >= LINK / 2).expect("it grows to the link's");
     let attacked = (0..200).map(|round| told(true, round)).max().unwrap_or_default();
     let after = (50..100).map(|round| told(false, round)).max().unwrap_or_default();
     for rate in [before, attacked, after] {
