@@ -351,7 +351,7 @@ fn a_group_on_one_interface_is_not_that_on_another() {
     assert!(matches!(open(Some("dev://lo")), Err(ControlError::FaceExists(_))));
     let without = open(None).unwrap_err();
     assert!(
-        matches!(&without, ControlError::BadUri(why) if why.contains("which network interface")),
+        matches!(&without, ControlError::BadUri(why) if why.contains("needs a network interface")),
         "{without}"
     );
 }
