@@ -120,7 +120,7 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
             if context.asks_when_settled {
                 "no Data came, or too late to tell"
             } else {
-                "flows end when they have fetched their amounts: nothing settles"
+                "no group of flows runs to the end: nothing settles"
             },
         ),
     }
@@ -571,7 +571,7 @@ fn row_html(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Stri
     let (good, known) = times_best(document, measure, scheme);
     let of = |scenario: &SummaryScenario| Some((measure.of)(scenario.row(scheme)?).measured?.mean);
     let middle = median(document.scenarios.iter().filter_map(of).collect());
-    let middle = middle.map_or_else(|| NONE.to_owned(), |value| measure.short(value));
+    let middle = middle.map_or_else(|| NONE.to_owned(), |value| escaped(&measure.short(value)).to_string());
     let mut before = None;
     let mut cells = String::new();
     for scenario in &document.scenarios {

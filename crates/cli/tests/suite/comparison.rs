@@ -259,7 +259,11 @@ fn who_restrains_the_greedy_flow_and_who_knows_classes_is_as_the_page_says() {
     for diamond in DIAMONDS {
         let jain = |scheme: &str| page.at(diamond, ONE_GREEDY, scheme, "Jain").mean;
         assert!((jain("qsccp") - 0.926).abs() < 0.01, "QSCCP gives the greedy flow half in {diamond}");
-        assert!(jain("ndn-qsf") > 0.94, "NDN-QSF gives about the same to all in {diamond}");
+        // 1.6 : 1 : 1 has 0.946, 1.3 : 1 : 1 has 0.985.
+        assert!(
+            (0.94..0.99).contains(&jain("ndn-qsf")),
+            "NDN-QSF gives it 1.6 and 1.3 times as much: {diamond}"
+        );
         for scheme in page.others(&["qsccp", "ndn-qsf"]) {
             assert!(jain(scheme) < 0.66, "{scheme} restrains it in {diamond}");
         }
@@ -317,9 +321,10 @@ fn who_is_done_first_on_geant_is_as_the_page_says() {
     let [ndn_qsf, qsccp] =
         ["ndn-qsf", "qsccp"].map(|scheme| done(scheme, "done, mean").expect("all flows end"));
     page.says(&format!(
-        "NDN-QSF has the shortest mean by far, {} beside {}, and loses none either;",
+        "NDN-QSF has the shortest mean by far, {} beside {:.2} ± {:.2} s, and loses none either;",
         seconds(ndn_qsf),
-        seconds(qsccp)
+        qsccp.mean,
+        qsccp.half
     ));
     let [first, second] = ["ndn-qsf", "qsccp"].map(|scheme| done(scheme, "last").expect("all flows end"));
     page.says(&format!(
