@@ -571,7 +571,7 @@ fn row_html(document: &SummaryDocument, measure: &Measure, scheme: &str) -> Stri
     let (good, known) = times_best(document, measure, scheme);
     let of = |scenario: &SummaryScenario| Some((measure.of)(scenario.row(scheme)?).measured?.mean);
     let middle = median(document.scenarios.iter().filter_map(of).collect());
-    let middle = middle.map_or_else(|| NONE.to_owned(), |value| escaped(&measure.short(value)).to_string());
+    let middle = middle.map_or_else(|| NONE.to_owned(), |value| escaped(&measure.short(value)));
     let mut before = None;
     let mut cells = String::new();
     for scenario in &document.scenarios {
