@@ -471,7 +471,7 @@ fn the_utilisation_is_the_one_given_or_the_scenarios_or_1() {
     assert_near(&mbps(&with(Some(0.8)).unwrap()), &[8.0], 1e-9);
     for wrong in [0.0, -1.0, 1.01, f64::NAN] {
         let error = with(Some(wrong)).unwrap_err().to_string();
-        assert!(error.contains("above 0, 1 at most"), "{error}");
+        assert!(error.contains("above 0 and at most 1"), "{error}");
     }
 }
 
