@@ -238,7 +238,7 @@ fn data_that_no_frame_holds_is_refused_where_it_would_cross_a_medium() {
     let ExperimentError::Scenario(error) = &error else { panic!("{error}") };
     let said = error.to_string();
     assert!(said.starts_with("--set flow.f0.payload=4096 B: Data of /f0 are 4.1"), "{said}");
-    assert!(said.contains("frames hold 2096 B besides the headers of the link"), "{said}");
+    assert!(said.contains("hold only 2096 B without link headers"), "{said}");
     assert!(refused(&scenario("flow.f0.payload=2000 B")).is_none());
     let elsewhere = wifi(1, &[("AP", "S")], &["flow.f0.payload=4096 B"], "");
     assert!(refused(&elsewhere).is_none());
