@@ -39,7 +39,7 @@ web: binary
 	sh web/install-test-tools.sh
 	cd web && npm run check && npm run check-bundle
 	$(WEIR) run qsccp/dumbbell --out target/report-under-test
-	cd web && WEIR_REPORT=../target/report-under-test/report.html npm test
+	cd web && WEIR_REPORT=../target/report-under-test/report.html WEIR_SAMPLE_REPORT=$(abspath $(dir $(WEIR))examples/sample_report) npm test
 
 # The main figures of every scheme on every built-in scenario, written anew; half a minute.
 golden:

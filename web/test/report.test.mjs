@@ -1,9 +1,10 @@
 // The pages in a real browser. WEIR_REPORT names a report.html to open; without it a synthetic
-// one is made. CHROMIUM names the browser.
+// one is made. WEIR_SAMPLE_REPORT names the built example that makes synthetic ones; without it,
+// cargo builds it. CHROMIUM names the browser.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -24,8 +25,11 @@ let browser;
 
 function sample(name, ...options) {
   const dir = join(scratch, name);
-  const cargo = ["run", "-q", "-p", "weir-results", "--example", "sample_report", "--", dir, ...options];
-  execFileSync("cargo", cargo, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const built = process.env.WEIR_SAMPLE_REPORT;
+  const [command, ...before] = existsSync(built ?? "")
+    ? [built]
+    : ["cargo", "run", "-q", "-p", "weir-results", "--example", "sample_report", "--"];
+  execFileSync(command, [...before, dir, ...options], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   return join(dir, "report.html");
 }
 
