@@ -1,10 +1,16 @@
 //! Harnesses for the link service: bytes in, a panic if a promise is broken.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use weir_core::rtt::RtoConfig;
 use weir_core::units::{Span, Time};
+use weir_net::link_service::{LinkOptions, LinkService};
 use weir_net::reassembly::{Reassembler, ReassemblerConfig};
 use weir_net::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
-use weir_packet::{LpPacket, MAX_PACKET_SIZE};
+use weir_packet::tlv::{Reader, put_element};
+use weir_packet::{LpHeader, LpPacket, MAX_PACKET_SIZE};
+
+use crate::input::Choices;
 
 /// A list of operations on a reassembler and on the two sides of link reliability: bounds hold,
 /// deadlines are kept, a frame is given back once.
@@ -81,4 +87,126 @@ pub fn reassembly(bytes: &[u8]) {
     reassembler.expire(Time::NEVER);
     assert_eq!((reassembler.len(), reassembler.bytes()), (0, 0));
     assert_eq!(sender.clear().count() as u64, sent - settled);
+}
+
+/// A link service that is sent over, and what became of its packets at the other end.
+struct End {
+    service: LinkService,
+    sent: u64,
+    /// Packets of the other end that came.
+    came: BTreeSet<u64>,
+}
+
+/// Packets, by their number: from one byte to a few fragments.
+fn numbered(number: u64) -> Vec<u8> {
+    let len = 10 + (number as usize * 347) % 1200;
+    let mut packet = Vec::new();
+    let content: Vec<u8> = number.to_be_bytes().into_iter().cycle().take(len).collect();
+    put_element(&mut packet, 6, &content);
+    packet
+}
+
+/// What can be lost, doubled and overtaken on its way to an end.
+type Flying = VecDeque<(usize, Vec<u8>)>;
+
+/// Two link services with reliability, on a link that loses, doubles and reorders frames: each packet comes at
+/// most once and whole; if none was given up, each comes once. Returns how many came.
+pub fn reliable_link(bytes: &[u8]) -> u64 {
+    let mut choices = Choices::new(bytes);
+    let options = LinkOptions {
+        mtu: Some(200 + choices.below(200)),
+        reassembly_bytes: 1 << 20,
+        reliability: true,
+        marking: None,
+    };
+    let mut ends = [0, 1].map(|end| End {
+        service: LinkService::new(options, [u64::MAX - 5, 7][end]),
+        sent: 0,
+        came: BTreeSet::new(),
+    });
+    let (mut flying, mut now) = (Flying::new(), Time::ZERO);
+    for _ in 0..FRAMES {
+        if choices.is_over() {
+            break;
+        }
+        let at = choices.below(256);
+        match choices.below(10) {
+            0..=2 => send(&mut ends, at % 2, now, &mut flying),
+            3..=6 => arrive(&mut ends, at, now, &mut flying),
+            7 if !flying.is_empty() => drop(flying.remove(at % flying.len())),
+            8 if !flying.is_empty() => {
+                let copy = flying[at % flying.len()].clone();
+                flying.push_back(copy);
+            }
+            _ => {
+                now += Span::from_millis(at as u64);
+                due(&mut ends, now, &mut flying);
+            }
+        }
+    }
+    // The link is good from now on.
+    for _ in 0..QUIET {
+        while !flying.is_empty() {
+            arrive(&mut ends, 0, now, &mut flying);
+        }
+        now += Span::from_secs(61);
+        due(&mut ends, now, &mut flying);
+    }
+    for [sender, receiver] in [[0, 1], [1, 0]] {
+        let (sent, came) = (ends[sender].sent, &ends[receiver].came);
+        if ends[sender].service.lost() == 0 {
+            assert_eq!(came.len() as u64, sent, "each packet comes");
+            assert!(came.iter().all(|number| *number < sent));
+        }
+    }
+    ends.iter().map(|end| end.came.len() as u64).sum()
+}
+
+/// Operations on a link, and rounds after them.
+const FRAMES: usize = 400;
+const QUIET: usize = 8;
+
+fn send(ends: &mut [End; 2], end: usize, now: Time, flying: &mut Flying) {
+    let from = &mut ends[end];
+    let packet = numbered(from.sent);
+    from.sent += 1;
+    let sent = from.service.send(now, &LpHeader::default(), &packet, 0, &mut |frame| {
+        flying.push_back((1 - end, encoded(frame)));
+    });
+    sent.expect("it fits in fragments");
+}
+
+fn arrive(ends: &mut [End; 2], at: usize, now: Time, flying: &mut Flying) {
+    if flying.is_empty() {
+        return;
+    }
+    let Some((end, frame)) = flying.remove(at % flying.len()) else { return };
+    let End { service, came, .. } = &mut ends[end];
+    let received = service.receive(now, 0, &frame, &mut |_, packet| {
+        let number = number_of(packet).expect("a packet that was sent");
+        assert_eq!(numbered(number), packet, "it is whole");
+        assert!(came.insert(number), "packet {number} comes once");
+    });
+    received.expect("a frame that was sent");
+}
+
+/// The number that the content of a packet begins with.
+fn number_of(packet: &[u8]) -> Option<u64> {
+    let element = Reader::new(packet).element().ok()??;
+    Some(u64::from_be_bytes(*element.value.first_chunk()?))
+}
+
+fn due(ends: &mut [End; 2], now: Time, flying: &mut Flying) {
+    for (end, from) in ends.iter_mut().enumerate() {
+        if from.service.next_deadline() <= now {
+            from.service.on_deadline(now, &mut |frame| flying.push_back((1 - end, encoded(frame))));
+        }
+        from.service.expire_fragments(now);
+    }
+}
+
+fn encoded(frame: &LpPacket<'_>) -> Vec<u8> {
+    let mut wire = Vec::new();
+    frame.encode(&mut wire);
+    wire
 }

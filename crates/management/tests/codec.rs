@@ -3,6 +3,12 @@
 
 mod values;
 
+#[path = "../../../fuzz/src/management.rs"]
+mod harness;
+
+use std::fs;
+use std::path::Path;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use weir_management::dataset::{
@@ -110,5 +116,30 @@ proptest! {
             let _ = (decode_fib(&wire), decode_rib(&wire), decode_strategy_choices(&wire));
             let _ = (decode_cs_info(&wire), decode_general(&wire), decode_channels(&wire));
         }
+    }
+}
+
+/// In a folder beside the fuzz target: an answer of each kind.
+#[test]
+fn the_corpus_of_datasets_breaks_no_promise() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/management_dataset");
+    let taken: Vec<usize> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| harness::dataset(&fs::read(entry.unwrap().path()).unwrap()))
+        .collect();
+    assert!(taken.len() >= 8 && taken.iter().filter(|taken| **taken > 0).count() >= 7, "{taken:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn arbitrary_answers_break_no_promise(bytes: Vec<u8>, faces in vec(face_status(), 0..3), at: usize, byte: u8) {
+        harness::dataset(&bytes);
+        let mut wire = encoded(&faces, encode_face);
+        if let Some(len) = wire.len().checked_sub(1) {
+            wire[at % (len + 1)] = byte;
+        }
+        harness::dataset(&wire);
     }
 }

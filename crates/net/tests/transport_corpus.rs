@@ -3,6 +3,9 @@
 
 #[path = "../../../fuzz/src/transport.rs"]
 mod harness;
+#[allow(dead_code, reason = "shared with other harnesses")]
+#[path = "../../../fuzz/src/input.rs"]
+mod input;
 #[path = "../../../fuzz/src/link.rs"]
 mod link;
 
@@ -45,6 +48,11 @@ fn the_corpus_of_face_uris_breaks_no_promise() {
 #[test]
 fn the_corpus_of_reassembly_breaks_no_promise() {
     replay("packet_reassembly", link::reassembly, 3);
+}
+
+#[test]
+fn the_corpus_of_reliable_links_breaks_no_promise() {
+    replay("reliable_link", |bytes| assert!(link::reliable_link(bytes) > 0), 3);
 }
 
 fn element(typ: u8, len: u16) -> Vec<u8> {
@@ -98,6 +106,11 @@ proptest! {
     fn arbitrary_texts_break_no_promise(bytes: Vec<u8>, text in "[a-z46]{2,8}://[\\[\\]a-f0-9:.%/]{0,24}") {
         harness::face_uri(&bytes);
         harness::face_uri(text.as_bytes());
+    }
+
+    #[test]
+    fn packets_come_once_over_a_reliable_link(bytes in prop::collection::vec(any::<u8>(), 0..800)) {
+        link::reliable_link(&bytes);
     }
 
     #[test]

@@ -47,13 +47,12 @@ use weir_packet::sign::sha256;
 use weir_packet::{ContentType, Data, Name, ServiceClass, SignatureType};
 
 use crate::{App, SingleInterest};
-use partial::PartialFile;
 use requester::Requester;
 use transfer::Transfer;
 
 pub use assembly::Assembly;
 pub use error::GetError;
-pub use partial::Discarded;
+pub use partial::{Discarded, PartialFile};
 pub use reader::Reader;
 
 /// How long it is asked whether a segment of an older version can be had: three tries.

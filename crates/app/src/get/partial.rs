@@ -28,6 +28,8 @@ use super::{GetError, hex, weakest};
 const BUFFER: usize = 1 << 20;
 /// How often it is noted what of the part is certain.
 const SAVE_EVERY: Span = Span::from_secs(1);
+/// More segments than any object has.
+const MOST_SEGMENTS: u64 = 1 << 48;
 /// Why a part is not touched that somebody else may have made: he knows the segment that it is compared with.
 const ANOTHERS: &str = "it belongs to another user";
 
@@ -80,9 +82,9 @@ impl core::fmt::Display for Discarded {
     }
 }
 
-/// A file on its way.
+/// A file on its way: what came of it until it stopped is gone on with. See the head of this module's `partial`.
 #[derive(Debug)]
-pub(super) struct PartialFile {
+pub struct PartialFile {
     path: PathBuf,
     part: PathBuf,
     file: File,
@@ -105,7 +107,10 @@ pub(super) struct PartialFile {
 impl PartialFile {
     /// Opens the part of a file, or makes one; and why what was there cannot be gone on with. `trust` says what
     /// segments are verified against, and is empty if anybody is believed.
-    pub(super) fn open(
+    ///
+    /// # Errors
+    /// [`GetError::File`]; the part is locked, or somebody else's: [`GetError::Busy`], [`GetError::Foreign`].
+    pub fn open(
         path: &Path,
         asked: &Name,
         trust: &str,
@@ -148,7 +153,7 @@ impl PartialFile {
     }
 
     /// The object that it is of, and the newest segment in it, if there is one.
-    pub(super) fn object(&self) -> Option<(Name, u64)> {
+    pub fn object(&self) -> Option<(Name, u64)> {
         Some((self.note.object.parse().ok()?, self.note.segments.checked_sub(1)?))
     }
 
@@ -172,7 +177,7 @@ impl PartialFile {
     }
 
     /// Goes on behind what is certain; with another object at the beginning.
-    pub(super) fn begin(&mut self, object: &Name) {
+    pub fn begin(&mut self, object: &Name) {
         let object = object.to_string();
         if self.note.object != object {
             self.note = Note { asked: self.note.asked.clone(), object, ..Note::default() };
@@ -200,7 +205,10 @@ impl PartialFile {
     }
 
     /// Appends the content of the next segment, and how it is signed.
-    pub(super) fn write(&mut self, content: &[u8], signature: SignatureType) -> Result<(), GetError> {
+    ///
+    /// # Errors
+    /// [`GetError::File`]: what is not noted is cut off, and what is noted stays.
+    pub fn write(&mut self, content: &[u8], signature: SignatureType) -> Result<(), GetError> {
         if self.buffer.len() + content.len() > BUFFER {
             self.flush()?;
         }
@@ -251,7 +259,10 @@ impl PartialFile {
     }
 
     /// Writes all there is, and notes it.
-    pub(super) fn save(&mut self) -> Result<(), GetError> {
+    ///
+    /// # Errors
+    /// [`GetError::File`].
+    pub fn save(&mut self) -> Result<(), GetError> {
         self.flush()?;
         self.write_note()
     }
@@ -333,6 +344,16 @@ impl Default for Note {
 impl Note {
     fn nothing(asked: &Name) -> Note {
         Note { asked: asked.to_string(), ..Note::default() }
+    }
+
+    /// Whether its fields agree: it may be damaged, or somebody may have changed it.
+    fn is_possible(&self) -> bool {
+        let most = self.last_segment.map_or(MOST_SEGMENTS, |last| MOST_SEGMENTS.min(last.saturating_add(1)));
+        let is_of_object = self.segments == 0 || self.object.parse::<Name>().is_ok();
+        is_of_object
+            && self.segments <= most
+            && self.tail <= self.bytes
+            && (self.segments > 0 || self.bytes == 0)
     }
 }
 
@@ -434,7 +455,7 @@ fn check(text: &str, asked: &Name, trust: &str, part: &mut File, length: u64) ->
     if !trust.is_empty() && note.trust != trust {
         return Ok(Err(Some(Discarded::Trust)));
     }
-    if length < note.bytes || note.tail > note.bytes {
+    if length < note.bytes || !note.is_possible() {
         return damaged;
     }
     let digest = digest_of(part, note.bytes)?;

@@ -9,6 +9,7 @@ mod get;
 mod input;
 mod publish;
 mod published;
+mod resumed;
 #[cfg(unix)]
 #[path = "../../../forwarder/tests/running/mod.rs"]
 mod running;

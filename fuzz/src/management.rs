@@ -1,0 +1,59 @@
+//! Harness for what a forwarder answers to its tools: responses, datasets, events.
+
+use weir_management::dataset::{
+    FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
+    decode_general, decode_rib, decode_strategy_choices, encode_channel, encode_cs_info, encode_face,
+    encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
+};
+use weir_management::{ControlParameters, ControlResponse};
+
+/// Bytes read as everything that they may be: what can be read is written so that the same is read again, and its texts
+/// can be printed. Returns how many of the readers took them.
+pub fn dataset(bytes: &[u8]) -> usize {
+    let mut taken = 0;
+    macro_rules! again {
+        ($decode:expr, $encode:expr) => {
+            if let Ok(read) = $decode(bytes) {
+                let mut wire = Vec::new();
+                $encode(&read, &mut wire);
+                assert_eq!($decode(&wire).as_ref(), Ok(&read));
+                taken += 1;
+            }
+        };
+    }
+    /// An entry after the other.
+    fn each<T>(encode: impl Fn(&T, &mut Vec<u8>)) -> impl Fn(&Vec<T>, &mut Vec<u8>) {
+        move |entries, wire| entries.iter().for_each(|entry| encode(entry, wire))
+    }
+    again!(ControlParameters::decode, ControlParameters::encode);
+    again!(ControlResponse::decode, ControlResponse::encode);
+    again!(FaceQueryFilter::decode, FaceQueryFilter::encode);
+    again!(decode_channels, each(|uri: &String, wire: &mut Vec<u8>| encode_channel(uri, wire)));
+    again!(decode_fib, each(encode_fib_entry));
+    again!(decode_rib, each(encode_rib_entry));
+    again!(decode_strategy_choices, each(encode_strategy_choice));
+    again!(decode_cs_info, encode_cs_info);
+    again!(decode_general, encode_general);
+    // What only Weir tells is written always, and read as told.
+    if let Ok(faces) = decode_faces(bytes) {
+        let mut wire = Vec::new();
+        faces.iter().for_each(|face| encode_face(&face.status, &mut wire));
+        let again = decode_faces(&wire).expect("what was written is read");
+        assert!(again.iter().map(|face| &face.status).eq(faces.iter().map(|face| &face.status)));
+        let texts = faces.iter().flat_map(|face| [&face.status.remote, &face.status.local]);
+        assert!(texts.into_iter().all(|text| can_be_printed(text)));
+        taken += 1;
+    }
+    if let Ok(event) = decode_face_event(bytes) {
+        assert!(can_be_printed(&event.face.remote));
+        taken += 1;
+    }
+    if let Ok(response) = ControlResponse::decode(bytes) {
+        assert!(can_be_printed(&response.text));
+    }
+    taken
+}
+
+fn can_be_printed(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
