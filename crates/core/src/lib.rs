@@ -4,7 +4,7 @@
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
-//!    [`words`]: which word was meant; `siphash`: a keyed hash; `prefetch`: memory is fetched ahead of its use.
+//!    [`meter`]: token buckets; [`words`]: which word was meant; `siphash`: a keyed hash; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
 //! 3. [`tables`]: FIB, PIT, content store, dead nonces, faces that were asked, and which prefix
 //!    makes a flow.
@@ -16,6 +16,7 @@ pub mod consumer;
 pub mod deadline;
 pub mod ids;
 pub mod link;
+pub mod meter;
 pub mod name;
 pub mod node;
 pub mod packet;

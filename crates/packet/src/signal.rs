@@ -47,6 +47,8 @@ pub struct Signal {
     pub bits: u8,
     /// The value's unit, and on which packets it travels.
     pub meaning: &'static str,
+    /// Only routers say it. The others say consumers on their Interests.
+    pub is_of_routers: bool,
 }
 
 impl Signal {
@@ -74,9 +76,16 @@ impl Signal {
     pub const fn new(type_number: u32, name: &'static str, bits: u8, meaning: &'static str) -> Signal {
         assert!(matches!(bits, 8 | 16 | 32 | 64), "a NonNegativeInteger has 1, 2, 4 or 8 bytes");
         match bit_of(type_number) {
-            Some(bit) => Signal { bit, name, bits, meaning },
+            Some(bit) => Signal { bit, name, bits, meaning, is_of_routers: false },
             None => panic!("signals have type numbers from 900 to 956 that are multiples of 4"),
         }
+    }
+
+    /// The same signal, which only routers say: a node does not believe it from others.
+    #[must_use]
+    pub const fn of_routers(mut self) -> Signal {
+        self.is_of_routers = true;
+        self
     }
 
     /// TLV-TYPE of the NDNLPv2 header field.

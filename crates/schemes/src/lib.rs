@@ -11,7 +11,6 @@ pub mod e2e_aqm;
 pub mod fixed;
 pub mod hbhcm;
 mod late_data;
-mod meter;
 pub mod mircc;
 pub mod ndn_qsf;
 pub mod omcc_rf;

@@ -145,6 +145,7 @@ impl Forwarder {
             answer,
             random,
         });
+        self.charge(face, flow.class, id, out);
         self.send(face, id, out);
     }
 }

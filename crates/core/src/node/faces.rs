@@ -75,6 +75,7 @@ impl Forwarder {
             self.free_links.push(place);
         }
         self.faces[face.0 as usize].kind = FaceKind::Gone;
+        self.forget_ingress(face);
         self.gone.push_back((now, face));
         self.report_drops(&mut out);
         self.set_strategy_timer();

@@ -8,12 +8,14 @@
 //!
 //! The world hands in packets, deadlines and faces that come and go ([`Forwarder::handle`]); what
 //! is to be done with packets comes back in a buffer of [`Action`]s that the world reuses. The same
-//! inputs give the same actions.
+//! inputs give the same actions. What is not believed of a packet is removed before anything else
+//! ([`IngressPolicy`]).
 
 mod data;
 mod expiry;
 mod faces;
 mod flow;
+mod ingress;
 mod interest;
 mod links;
 mod manage;
@@ -27,12 +29,14 @@ mod strategy_choice;
 #[cfg(test)]
 mod tests;
 
+pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
 pub use strategy_choice::MOST_STRATEGIES;
 
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
 
+use ingress::Ingress;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
@@ -175,6 +179,8 @@ const FIRST_LINK_TIMER: u32 = 2;
 /// One NDN node.
 pub struct Forwarder {
     faces: Vec<Face>,
+    /// Of the faces that are not believed in all, by number.
+    ingress: Vec<Option<Box<Ingress>>>,
     links: Vec<LinkFace>,
     fib: Fib,
     prefixes: Prefixes,
@@ -253,6 +259,7 @@ impl Forwarder {
     ) -> Forwarder {
         Forwarder {
             faces: Vec::new(),
+            ingress: Vec::new(),
             links: Vec::new(),
             fib: Fib::new(),
             prefixes: Prefixes::new(FlowPrefix::FibEntry),
@@ -390,6 +397,9 @@ impl Forwarder {
         }
         if !self.is_local(face) && scope_of(&out.pool[id].name) == Scope::Host {
             return out.drop(face, id, DropReason::Scope);
+        }
+        if let Err(reason) = self.admit(face, id, out) {
+            return out.drop(face, id, reason);
         }
         match out.pool[id].kind {
             Kind::Interest => self.on_interest(face, id, out),

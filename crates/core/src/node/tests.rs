@@ -1404,4 +1404,5 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
 }
 
 mod asked;
+mod ingress;
 mod managed;

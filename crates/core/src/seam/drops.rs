@@ -38,11 +38,15 @@ pub enum DropReason {
     Malformed,
     /// Its name does not reach that far: `/localhost` from another host.
     Scope,
+    /// The policy of the face on which it arrived refuses its service class.
+    ClassRefused,
+    /// It is beyond the rate that the face on which it arrived may have.
+    ClassRate,
 }
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 15] = [
+    pub const ALL: [DropReason; 17] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
@@ -58,6 +62,8 @@ impl DropReason {
         DropReason::NoRoute,
         DropReason::Malformed,
         DropReason::Scope,
+        DropReason::ClassRefused,
+        DropReason::ClassRate,
     ];
 
     /// Whether it was dropped on its way out, by the queue, the link or a failed face. Otherwise the node refused it
@@ -78,7 +84,9 @@ impl DropReason {
             | DropReason::Unsolicited
             | DropReason::NoRoute
             | DropReason::Malformed
-            | DropReason::Scope => false,
+            | DropReason::Scope
+            | DropReason::ClassRefused
+            | DropReason::ClassRate => false,
         }
     }
 
@@ -100,6 +108,8 @@ impl DropReason {
             DropReason::NoRoute => "no route",
             DropReason::Malformed => "malformed",
             DropReason::Scope => "name out of scope",
+            DropReason::ClassRefused => "service class refused",
+            DropReason::ClassRate => "service class over its rate",
         }
     }
 }

@@ -8,4 +8,5 @@ pub(super) const RTT_MEASURE: Signal = Signal::new(
     "RttMeasure",
     64,
     "time from the arrival of the downstream's Interest at the sending node to the Data, ns, on Data",
-);
+)
+.of_routers();

@@ -10,6 +10,7 @@
 //! pushes out the newest secondary one.
 
 use weir_core::ids::FaceId;
+use weir_core::meter::Meter;
 use weir_core::packet::{Packet, PacketId, PacketPool};
 use weir_core::seam::DropTail;
 use weir_core::seam::{
@@ -21,7 +22,6 @@ use weir_core::units::{Rate, Span, Time};
 use super::Settings;
 use super::rates::{Class, LinkRates};
 use super::signals::{PRIMARY_RATE, RATE_CLASS, SECONDARY_RATE};
-use crate::meter::Meter;
 use crate::path_label;
 use std::collections::VecDeque;
 

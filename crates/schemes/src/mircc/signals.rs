@@ -6,11 +6,11 @@ use crate::path_label::PATH_LABEL;
 
 /// Per-flow rate of the primary class, on Data.
 pub(super) const PRIMARY_RATE: Signal =
-    Signal::new(932, "PrimaryRate", 64, "rate of a flow in the primary class, bit/s, on Data");
+    Signal::new(932, "PrimaryRate", 64, "rate of a flow in the primary class, bit/s, on Data").of_routers();
 
 /// Per-flow rate of the secondary class, on Data.
 pub(super) const SECONDARY_RATE: Signal =
-    Signal::new(936, "SecondaryRate", 64, "rate of a flow in the secondary class, bit/s, on Data");
+    Signal::new(936, "SecondaryRate", 64, "rate of a flow in the secondary class, bit/s, on Data").of_routers();
 
 /// Class of an Interest's sub-flow.
 pub(super) const RATE_CLASS: Signal =

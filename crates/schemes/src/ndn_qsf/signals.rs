@@ -4,4 +4,5 @@ use weir_packet::Signal;
 
 /// Queue size feedback (section 4.1), on Data: what waits for the prefix at the node that sends them.
 pub(super) const QUEUE_SIZE: Signal =
-    Signal::new(928, "QueueSize", 16, "packets of the prefix that wait at the sending node, on Data");
+    Signal::new(928, "QueueSize", 16, "packets of the prefix that wait at the sending node, on Data")
+        .of_routers();

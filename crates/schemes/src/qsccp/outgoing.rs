@@ -6,12 +6,12 @@
 //! delay-sensitive classes leave before others, but only as many as the limits of their Interests allow. Otherwise a
 //! flow could gain by the class of its Interests alone.
 
+use weir_core::meter::Meter;
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::seam::DropTail;
 use weir_core::seam::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
 use weir_core::units::{Rate, Time};
 
-use crate::meter::Meter;
 
 /// Two drop-tail queues, one before the other.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ pub(crate) const DOWNSTREAM_RATE: Signal = Signal::new(
     "DownstreamRate",
     64,
     "rate that the path to the consumer supports, bit/s, on Interests",
-);
+)
+.of_routers();
 
 /// Suggested rate of the flow, on Data.
 pub(crate) const TARGET_RATE: Signal =
-    Signal::new(908, "TargetRate", 64, "rate that the consumer is to request, bit/s, on Data");
+    Signal::new(908, "TargetRate", 64, "rate that the consumer is to request, bit/s, on Data").of_routers();
 
 /// All of them.
 pub(crate) const SIGNALS: &[Signal] = &[DOWNSTREAM_RATE, TARGET_RATE];

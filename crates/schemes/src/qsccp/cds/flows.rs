@@ -1,13 +1,13 @@
 //! The state of flows and classes at a face: how passing Interests and Data change it, and how long it is kept.
 
 use weir_core::ids::PitId;
+use weir_core::meter::Meter;
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList};
 use weir_core::seam::DropReason;
 use weir_core::units::{Span, Time};
 use weir_packet::ServiceClass;
 
 use super::{Cds, NONE};
-use crate::meter::Meter;
 use crate::qsccp::Settings;
 use crate::qsccp::greedy::{self, Greed};
 use crate::qsccp::index::CLASSES;

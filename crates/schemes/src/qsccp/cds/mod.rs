@@ -27,6 +27,7 @@ mod schedule;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use weir_core::meter::Meter;
 use weir_core::packet::PacketId;
 use weir_core::seam::{
     Backlog, ClearEvent, DequeueEvent, DropReason, Dropped, EnqueueEvent, FaceConfig, Next, PrefixRemoved,
@@ -40,7 +41,6 @@ use super::index::{CLASSES, FlowIndex};
 use super::ledger::Ledger;
 use super::outgoing::Outgoing;
 use super::pecn::Overbooking;
-use crate::meter::Meter;
 use flows::{Class, Flow};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.

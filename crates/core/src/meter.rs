@@ -1,16 +1,16 @@
-//! Token buckets (the paper's TBRLs), as the generic cell rate algorithm.
+//! Token buckets, as the generic cell rate algorithm.
 //!
 //! A bucket of depth D that fills at rate r is one timestamp, the *theoretical arrival time*. From that time on the bucket
 //! is full. Before, it lacks r times the remaining time. No timer fills it. Rounding loses nothing, because fractions of a
 //! nanosecond are carried over.
 
-use weir_core::units::{Rate, Span, Time};
+use crate::units::{Rate, Span, Time};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A token bucket rate limiter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Meter {
+pub struct Meter {
     rate: Rate,
     depth_bits: u64,
     full_at: Time,
@@ -20,17 +20,18 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// A full bucket of this depth that fills at `rate`.
-    pub(crate) fn new(rate: Rate, depth_bits: u64) -> Meter {
+    pub fn new(rate: Rate, depth_bits: u64) -> Meter {
         Meter { rate, depth_bits, full_at: Time::ZERO, carried: 0 }
     }
 
-    pub(crate) fn bits_per_second(&self) -> f64 {
+    /// The rate, bit/s.
+    pub fn bits_per_second(&self) -> f64 {
         self.rate.as_bps_f64()
     }
 
     /// Changes the rate; what the bucket lacks, in bits, stays. At a rate of zero it would stay for
     /// ever.
-    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+    pub fn set_rate(&mut self, now: Time, rate: Rate) {
         let rate = rate.max(Rate::from_bps(1));
         if rate == self.rate {
             return;
@@ -44,20 +45,20 @@ impl Meter {
     }
 
     /// Changes the depth; what the bucket lacks stays.
-    pub(crate) fn set_depth(&mut self, depth_bits: u64) {
+    pub fn set_depth(&mut self, depth_bits: u64) {
         self.depth_bits = depth_bits;
     }
 
     /// From when on `bits` may pass. What is larger than the bucket passes when it is full.
     #[inline]
-    pub(crate) fn passes_at(&self, bits: u64) -> Time {
+    pub fn passes_at(&self, bits: u64) -> Time {
         self.full_at
             - self.rate.time_for_bits(self.depth_bits.saturating_sub(bits)).min(Span::from_secs(3600))
     }
 
     /// Takes the tokens for `bits` that pass now.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time, bits: u64) {
+    pub fn take(&mut self, now: Time, bits: u64) {
         if self.full_at < now {
             self.full_at = now;
             self.carried = 0;
@@ -69,7 +70,7 @@ impl Meter {
     }
 
     /// Takes the tokens for `bits` that have passed already. It does not come to be full later than in `most` for that.
-    pub(crate) fn owe(&mut self, now: Time, bits: u64, most: Span) {
+    pub fn owe(&mut self, now: Time, bits: u64, most: Span) {
         let before = *self;
         self.take(now, bits);
         if self.full_at > now + most {
@@ -78,7 +79,7 @@ impl Meter {
     }
 
     /// Puts back tokens that were taken for more than what passed.
-    pub(crate) fn give_back(&mut self, bits: u64) {
+    pub fn give_back(&mut self, bits: u64) {
         let rate = self.rate.as_bps().max(1);
         let scaled = bits.saturating_mul(NS_PER_S);
         if let Some(left) = self.carried.checked_sub(scaled) {
