@@ -10,7 +10,7 @@ use weir_management::{ControlParameters, Module};
 use weir_results::{rate, table, terminal_width};
 
 use crate::Failure;
-use crate::manage::{Connection, FaceName, Switch, canonical, count, duration, flags, text};
+use crate::manage::{Connection, FaceName, Switch, canonical, count, duration, flags, not_believed, text};
 
 /// List, create, change and close the faces of a running forwarder
 #[derive(Debug, clap::Args)]
@@ -128,6 +128,9 @@ struct Row {
     in_nacks: u64,
     in_bytes: u64,
     in_malformed: Option<u64>,
+    in_remarked: Option<u64>,
+    in_refused: Option<u64>,
+    in_over_rate: Option<u64>,
     out_interests: u64,
     out_data: u64,
     out_nacks: u64,
@@ -165,6 +168,9 @@ impl Row {
             in_nacks: passed.in_nacks,
             in_bytes: passed.in_bytes,
             in_malformed: own(passed.in_malformed),
+            in_remarked: own(passed.in_remarked),
+            in_refused: own(passed.in_refused),
+            in_over_rate: own(passed.in_over_rate),
             out_interests: passed.out_interests,
             out_data: passed.out_data,
             out_nacks: passed.out_nacks,
@@ -370,6 +376,10 @@ fn show(row: &Row) -> String {
         ),
         ("in", Some(packets(row.in_interests, row.in_data, row.in_nacks, row.in_bytes))),
         ("not understood", row.in_malformed.map(|frames| format!("{} frames", count(frames)))),
+        (
+            "classes",
+            not_believed([row.in_remarked, row.in_refused, row.in_over_rate].map(Option::unwrap_or_default)),
+        ),
         ("out", Some(packets(row.out_interests, row.out_data, row.out_nacks, row.out_bytes))),
         ("dropped", row.out_dropped.map(|packets| format!("{} packets", count(packets)))),
     ];

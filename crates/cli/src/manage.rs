@@ -178,6 +178,14 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// The Interests whose service classes were not believed: remarked, refused and over their rates. Nothing if there are
+/// none.
+pub fn not_believed(interests: [u64; 3]) -> Option<String> {
+    let [remarked, refused, over_rate] = interests.map(count);
+    let any = interests.iter().any(|interests| *interests > 0);
+    any.then(|| format!("{remarked} Interests remarked, {refused} refused, {over_rate} over the rate"))
+}
+
 /// A number in a table.
 pub fn count(number: u64) -> String {
     weir_results::grouped(number)

@@ -4,7 +4,7 @@ use serde::Serialize;
 use weir_results::{table, terminal_width};
 
 use crate::Failure;
-use crate::manage::{Connection, count, duration, text};
+use crate::manage::{Connection, count, duration, not_believed, text};
 
 /// Show the status of a running forwarder: uptime, tables, packet counters
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,9 @@ struct Document {
     out_nacks: u64,
     satisfied_interests: u64,
     unsatisfied_interests: u64,
+    remarked_interests: u64,
+    refused_interests: u64,
+    over_rate_interests: u64,
 }
 
 /// Prints it.
@@ -56,6 +59,9 @@ pub fn status(args: &Args) -> Result<(), Failure> {
         out_nacks: passed.out_nacks,
         satisfied_interests: general.satisfied_interests,
         unsatisfied_interests: general.unsatisfied_interests,
+        remarked_interests: passed.in_remarked,
+        refused_interests: passed.in_refused,
+        over_rate_interests: passed.in_over_rate,
     };
     forwarder.print(&document, |document| shown(document, terminal_width()))
 }
@@ -79,8 +85,11 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     ] {
         passed.add_row([name.to_owned(), count(inward), count(outward)]);
     }
+    let classes = [document.remarked_interests, document.refused_interests, document.over_rate_interests];
+    let classes =
+        not_believed(classes).map_or_else(String::new, |classes| format!("Service classes: {classes}.\n"));
     format!(
-        "{} at {}, up for {up}\n\n{}\n{}\nPending Interests: {} were satisfied, {} were not.\n",
+        "{} at {}, up for {up}\n\n{}\n{}\nPending Interests: {} were satisfied, {} were not.\n{classes}",
         document.version,
         document.socket,
         text(&tables),

@@ -1,5 +1,6 @@
 //! The operations that management can request from the forwarder.
 
+use weir_net::user::{Rights, User};
 use weir_packet::Name;
 
 use weir_management::status::{
@@ -45,6 +46,40 @@ impl core::fmt::Display for ControlError {
 
 impl std::error::Error for ControlError {}
 
+/// Who is behind a face, as far as the forwarder can know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Another host, or somebody on a link.
+    Neighbour,
+    /// An application of this host that has rights.
+    Privileged,
+    /// An application of this user, who has none.
+    User(u32),
+    /// An application of this host whose user is unknown: on TCP, UDP or WebSocket.
+    Anybody,
+}
+
+impl Owner {
+    /// Who an application of a user is.
+    pub(crate) fn of_application(user: Option<User>, rights: &ApplicationRights) -> Owner {
+        match user {
+            Some(user) if rights.users.has(user) => Owner::Privileged,
+            Some(user) => Owner::User(user.uid),
+            None if rights.loopback => Owner::Privileged,
+            None => Owner::Anybody,
+        }
+    }
+}
+
+/// Which applications of this host have rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ApplicationRights {
+    /// Those of these users, by the Unix socket.
+    pub(crate) users: Rights,
+    /// Whether those on TCP, UDP and WebSocket have.
+    pub(crate) loopback: bool,
+}
+
 /// The forwarder as management sees it.
 ///
 /// Management keeps the RIB and the commands' rules; this has the faces and the tables.
@@ -54,6 +89,9 @@ pub trait Control {
 
     /// The state and counters of a face, if it is there.
     fn face(&self, face: FaceNumber) -> Option<FaceStatus>;
+
+    /// Who is behind a face; [`Owner::Neighbour`] if it is not there.
+    fn owner(&self, face: FaceNumber) -> Owner;
 
     /// Makes a face.
     ///

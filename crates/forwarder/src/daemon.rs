@@ -20,7 +20,7 @@ use weir_packet::Name;
 
 use crate::capture::Capture;
 use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
-use crate::control::{Control, ControlError};
+use crate::control::{ApplicationRights, Control, ControlError};
 use crate::engine::{Engine, FIRST_TOKEN, Limits, ManagementInterest};
 use crate::management::{Management, ManagementConfig, Policy, Trust, known_keys};
 use crate::metrics::Server;
@@ -34,6 +34,7 @@ use weir_net::transport::{
     Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
 use weir_net::uri::{Endpoint, FaceUri};
+use weir_net::user::Rights;
 
 const TIMER: Token = Token(0);
 const SIGNALS: Token = Token(1);
@@ -111,7 +112,8 @@ impl Daemon {
             reassembly_bytes: config.tables.reassembly_bytes.as_u64() as usize,
         };
         let registry = poll.registry().try_clone()?;
-        let engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
+        let mut engine = Engine::new(registry, node, config.faces.clone(), limits, clock);
+        engine.rights = application_rights(&config)?;
         let management = Management::new(management_config(&config)?);
         let mut daemon = Daemon {
             poll,
@@ -513,6 +515,20 @@ fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {
 
 fn free_port(address: SocketAddr) -> String {
     format!("stop what uses port {}, or give another; ports below 1024 need privileges", address.port())
+}
+
+fn application_rights(config: &Config) -> Result<ApplicationRights, ConfigError> {
+    let mut users = Rights::own();
+    let wrong = |key: &str, at: usize, error: &str| {
+        config.error_at(&format!("management.{key}.{at}"), error, "`getent` lists users and groups")
+    };
+    for (at, name) in config.management.users.iter().enumerate() {
+        users.add_user(name).map_err(|error| wrong("users", at, &error))?;
+    }
+    for (at, name) in config.management.groups.iter().enumerate() {
+        users.add_group(name).map_err(|error| wrong("groups", at, &error))?;
+    }
+    Ok(ApplicationRights { users, loopback: config.management.loopback })
 }
 
 fn management_config(config: &Config) -> Result<ManagementConfig, ConfigError> {

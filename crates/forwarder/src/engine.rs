@@ -33,9 +33,11 @@ use weir_management::status::FacePersistency;
 use weir_net::clock::Clock;
 use weir_net::transport::udp::Source;
 use weir_net::transport::{Flushed, Received};
+use weir_net::user::Rights;
 
 use crate::capture::Capture;
 use crate::config::Faces as FaceConfigs;
+use crate::control::ApplicationRights;
 use crate::face::{Channel, Face, FaceSlot, FaceTable};
 use crate::metrics::Snapshot;
 use crate::node::Node;
@@ -68,6 +70,8 @@ pub struct Engine {
     /// What faces that are made are like.
     pub(crate) config: FaceConfigs,
     limits: Limits,
+    /// Which applications are believed.
+    pub(crate) rights: ApplicationRights,
     /// The face of management.
     management: FaceId,
     pub(crate) sockets: Sockets,
@@ -107,6 +111,7 @@ impl Engine {
             faces: FaceTable::new(),
             config,
             limits,
+            rights: ApplicationRights { users: Rights::own(), loopback: false },
             management,
             sockets: Sockets::new(registry),
             admission: Admission::new(limits.faces, now),

@@ -7,6 +7,7 @@ use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
 
 use weir_core::ids::FaceId;
+use weir_core::node::IngressCounters;
 use weir_core::units::{Rate, Span, Time};
 
 use weir_management::status::{
@@ -16,7 +17,9 @@ use weir_net::link_service::LinkService;
 use weir_net::transport::Transport;
 use weir_net::transport::udp::Batch;
 
+use crate::control::Owner;
 use crate::engine::Origin;
+use crate::node::Node;
 
 /// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
 pub type FaceSlot = u32;
@@ -93,6 +96,8 @@ pub struct Face {
     pub own_mtu: Option<usize>,
     /// Where it comes from, if nobody asked for it and no application of this host is behind it.
     pub(crate) origin: Option<Origin>,
+    /// Who is behind it.
+    pub(crate) owner: Owner,
     /// Whether packets can be sent by it.
     pub up: bool,
     /// On-demand: it is closed when nothing has come for so long.
@@ -110,8 +115,9 @@ pub struct Face {
 }
 
 impl Face {
-    /// What management says of it; `queued` is what waits in the core.
-    pub fn status(&self, now: Time, queued: weir_core::seam::Backlog) -> FaceStatus {
+    /// What management says of it, by what the node knows: what waits, and what was not believed.
+    pub fn status(&self, now: Time, node: &Node) -> FaceStatus {
+        let queued = node.core().backlog(self.core);
         let options = self.link.options();
         let mtu = match &self.channel {
             Channel::Transport(transport) => options.mtu.or(transport.mtu()),
@@ -139,8 +145,14 @@ impl Face {
             send_rate_bps: self.send_rate.map(Rate::as_bps),
             queued_packets: u64::from(queued.packets),
             queued_bytes: queued.bytes + self.channel.waiting(),
-            counters: self.counters,
+            counters: self.counters(node),
         }
+    }
+
+    /// What passed since it was made, with what the node has counted.
+    pub fn counters(&self, node: &Node) -> FaceCounters {
+        let IngressCounters { remarked, refused, over_rate } = node.ingress_counters(self.core);
+        FaceCounters { in_remarked: remarked, in_refused: refused, in_over_rate: over_rate, ..self.counters }
     }
 }
 

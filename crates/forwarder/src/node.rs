@@ -6,7 +6,9 @@ use weir_core::ids::FaceId;
 use weir_core::ids::StrategyId;
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::node::{Action, CsUse, Forwarder, Input, TableLimits};
+use weir_core::node::{
+    Action, ClassRule, CsUse, Forwarder, IngressCounters, IngressPolicy, Input, TableLimits,
+};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{BestRoute, Multicast};
@@ -14,7 +16,7 @@ use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::ContentStore;
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{DecodeError, LpHeader, Name, NameRef, SignalSet};
+use weir_packet::{DecodeError, LpHeader, Name, NameRef, ServiceClass, SignalSet};
 use weir_schemes::Resolved;
 
 use crate::config::{Config, Tables};
@@ -49,6 +51,22 @@ pub struct Node {
     seed: u64,
     faces_made: u64,
     recorder: Option<Box<Recorder>>,
+}
+
+/// What is believed of the packets that arrive by a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ingress {
+    /// Whether signals that only routers say are.
+    pub is_believed: bool,
+    /// Rules for service classes.
+    pub classes: [ClassRule; ServiceClass::ALL.len()],
+}
+
+impl Ingress {
+    /// Whether all is.
+    pub fn is_open(&self) -> bool {
+        self.is_believed && self.classes == IngressPolicy::open().classes
+    }
 }
 
 /// What a link in front of a face is like.
@@ -149,6 +167,18 @@ impl Node {
         self.faces_made += 1;
         let random = Random::named(self.seed, &format!("face {}", self.faces_made));
         self.core.add_link(now, Link::new(queue, send_rate, random))
+    }
+
+    /// Says what is believed of the packets that arrive by a face from now on; without it, all is.
+    pub fn set_ingress(&mut self, now: Time, face: FaceId, ingress: &Ingress) {
+        self.note(now, &Entry::SetIngress { face: face.0, ingress: *ingress });
+        let signals = (!ingress.is_believed).then(signals_of_consumers);
+        self.core.set_ingress(face, &IngressPolicy { signals, classes: ingress.classes });
+    }
+
+    /// What was not believed of the packets that arrived by a face.
+    pub fn ingress_counters(&self, face: FaceId) -> IngressCounters {
+        self.core.ingress_counters(face)
     }
 
     /// Removes a face with its routes.
@@ -419,6 +449,12 @@ fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy>
 /// The signals of every scheme, whichever runs here: those of neighbours pass.
 fn known_signals() -> SignalSet {
     weir_schemes::registry::signals().into_iter().map(|(signal, _)| signal).collect()
+}
+
+/// What anybody may say on Interests.
+fn signals_of_consumers() -> SignalSet {
+    let all = weir_schemes::registry::signals().into_iter();
+    all.map(|(signal, _)| signal).filter(|signal| !signal.is_of_routers).collect()
 }
 
 impl core::fmt::Debug for Node {

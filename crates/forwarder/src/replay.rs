@@ -312,6 +312,9 @@ impl Replay {
             Entry::SetReceiveRate { face, rate } => {
                 self.node.set_receive_rate(at, self.face(*face)?, rate.map(Rate::from_bps));
             }
+            Entry::SetIngress { face, ingress } => {
+                self.node.set_ingress(at, self.face(*face)?, ingress);
+            }
             Entry::Packet { .. } | Entry::Deadline | Entry::ActionsHash(_) | Entry::End => {}
         }
         Ok(())

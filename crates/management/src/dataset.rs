@@ -59,6 +59,9 @@ mod face_types {
     pub const QUEUED_BYTES: u32 = 40_006;
     pub const IN_MALFORMED: u32 = 40_008;
     pub const OUT_DROPPED: u32 = 40_010;
+    pub const IN_REMARKED: u32 = 40_012;
+    pub const IN_REFUSED: u32 = 40_014;
+    pub const IN_OVER_RATE: u32 = 40_016;
 }
 use face_types as ft;
 
@@ -93,6 +96,7 @@ pub fn encode_face(face: &FaceStatus, out: &mut Vec<u8>) {
         put_nni_element(out, ft::QUEUED_BYTES, face.queued_bytes);
         put_nni_element(out, ft::IN_MALFORMED, face.counters.in_malformed);
         put_nni_element(out, ft::OUT_DROPPED, face.counters.out_dropped);
+        put_policy(out, &face.counters);
     });
 }
 
@@ -112,6 +116,13 @@ fn put_packets(out: &mut Vec<u8>, counters: &FaceCounters) {
     put_nni_element(out, ft::OUT_NACKS, counters.out_nacks);
 }
 
+/// What policies on service classes did, in Weir's own fields.
+fn put_policy(out: &mut Vec<u8>, counters: &FaceCounters) {
+    put_nni_element(out, ft::IN_REMARKED, counters.in_remarked);
+    put_nni_element(out, ft::IN_REFUSED, counters.in_refused);
+    put_nni_element(out, ft::IN_OVER_RATE, counters.in_over_rate);
+}
+
 /// Takes a counter of packets; says whether the field is one.
 fn take_packets(counters: &mut FaceCounters, field: &Element<'_>) -> Result<bool, Malformed> {
     let counter = match field.typ {
@@ -121,6 +132,9 @@ fn take_packets(counters: &mut FaceCounters, field: &Element<'_>) -> Result<bool
         ft::OUT_INTERESTS => &mut counters.out_interests,
         ft::OUT_DATA => &mut counters.out_data,
         ft::OUT_NACKS => &mut counters.out_nacks,
+        ft::IN_REMARKED => &mut counters.in_remarked,
+        ft::IN_REFUSED => &mut counters.in_refused,
+        ft::IN_OVER_RATE => &mut counters.in_over_rate,
         _ => return Ok(false),
     };
     *counter = field.nni()?;
@@ -128,7 +142,7 @@ fn take_packets(counters: &mut FaceCounters, field: &Element<'_>) -> Result<bool
 }
 
 /// A face of which nothing is known but its number.
-const fn blank_face(number: FaceNumber) -> FaceStatus {
+fn blank_face(number: FaceNumber) -> FaceStatus {
     FaceStatus {
         number,
         remote: String::new(),
@@ -145,18 +159,7 @@ const fn blank_face(number: FaceNumber) -> FaceStatus {
         send_rate_bps: None,
         queued_packets: 0,
         queued_bytes: 0,
-        counters: FaceCounters {
-            in_interests: 0,
-            in_data: 0,
-            in_nacks: 0,
-            out_interests: 0,
-            out_data: 0,
-            out_nacks: 0,
-            in_bytes: 0,
-            out_bytes: 0,
-            in_malformed: 0,
-            out_dropped: 0,
-        },
+        counters: FaceCounters::default(),
     }
 }
 
@@ -585,6 +588,7 @@ pub fn encode_general(general: &GeneralStatus, out: &mut Vec<u8>) {
     put_packets(out, &general.counters);
     put_nni_element(out, gt::SATISFIED, general.satisfied_interests);
     put_nni_element(out, gt::UNSATISFIED, general.unsatisfied_interests);
+    put_policy(out, &general.counters);
 }
 
 /// Reads `status/general`. Bytes, malformed and dropped packets are not in it: they are 0.

@@ -84,6 +84,12 @@ pub struct FaceCounters {
     /// Packets that were to leave and did not: the queue was full, the socket refused them, or it was a Nack for
     /// a link with several neighbours.
     pub out_dropped: u64,
+    /// Interests that arrived in a service class that is not believed, and got another one.
+    pub in_remarked: u64,
+    /// Interests that arrived in a service class that is refused.
+    pub in_refused: u64,
+    /// Interests that arrived beyond the rate of their service class: best effort from then on, or dropped.
+    pub in_over_rate: u64,
 }
 
 impl core::ops::Add for FaceCounters {
@@ -101,6 +107,9 @@ impl core::ops::Add for FaceCounters {
             out_bytes: self.out_bytes + other.out_bytes,
             in_malformed: self.in_malformed + other.in_malformed,
             out_dropped: self.out_dropped + other.out_dropped,
+            in_remarked: self.in_remarked + other.in_remarked,
+            in_refused: self.in_refused + other.in_refused,
+            in_over_rate: self.in_over_rate + other.in_over_rate,
         }
     }
 }

@@ -73,7 +73,7 @@ proptest! {
         choices in vec((name(), name()), 0..5),
         (admit, serve) in any::<(bool, bool)>(),
         version in text(),
-        n in vec(number(), 13),
+        n in vec(number(), 16),
     ) {
         prop_assert_eq!(decode_rib(&encoded(&rib, encode_rib_entry)), Ok(rib));
         let entry = |(prefix, next_hops)| FibStatus { prefix, next_hops };
@@ -89,7 +89,8 @@ proptest! {
             satisfied_interests: n[5], unsatisfied_interests: n[6],
             counters: FaceCounters {
                 in_interests: n[7], in_data: n[8], in_nacks: n[9], out_interests: n[10], out_data: n[11],
-                out_nacks: n[12], ..FaceCounters::default()
+                out_nacks: n[12], in_remarked: n[13], in_refused: n[14], in_over_rate: n[15],
+                ..FaceCounters::default()
             },
         };
         prop_assert_eq!(decode_general(&encoded(std::slice::from_ref(&general), encode_general)), Ok(general));

@@ -9,7 +9,8 @@
 //! - [`link_service`]: NDNLPv2 between frames and packets, with marks; [`reassembly`] of fragments; [`reliability`]:
 //!   what is lost is sent again.
 //! - [`codec`]: between packets in bytes and those of the core.
-//! - [`clock`]: the time, and a timer to wake up by; [`secrets`]: keys from the operating system.
+//! - [`clock`]: the time, and a timer to wake up by; [`secrets`]: keys from the operating system; [`user`]: who is
+//!   behind a Unix socket.
 
 pub mod clock;
 pub mod codec;
@@ -20,5 +21,6 @@ pub mod scope;
 pub mod secrets;
 pub mod transport;
 pub mod uri;
+pub mod user;
 
 pub use scope::{FaceScope, LinkType};

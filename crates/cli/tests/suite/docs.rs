@@ -106,11 +106,14 @@ fn the_table_of_signals_is_that_of_the_code() {
         classes += &format!("| {class} | {} | {is_urgent} |\n", class as u8);
     }
     generated("docs/reference/signals.md", "classes", &classes);
-    let mut signals = "| field | TLV-TYPE | bits | meaning | schemes |\n|---|---|---|---|---|\n".to_owned();
+    let mut signals =
+        "| field | TLV-TYPE | bits | meaning | said by | schemes |\n|---|---|---|---|---|---|\n".to_owned();
     for (signal, schemes) in weir_schemes::registry::signals() {
         let schemes = if schemes.is_empty() { "any".to_owned() } else { schemes.join(", ") };
         let (typ, bits) = (signal.type_number(), signal.bits);
-        signals += &format!("| {} | {typ} | {bits} | {} | {schemes} |\n", signal.name, signal.meaning);
+        let (name, meaning) = (signal.name, signal.meaning);
+        let who = if signal.is_of_routers { "routers" } else { "consumers" };
+        signals += &format!("| {name} | {typ} | {bits} | {meaning} | {who} | {schemes} |\n");
     }
     generated("docs/reference/signals.md", "signals", &signals);
 }

@@ -217,6 +217,20 @@ const KEYS: &[Key] = &[
         "100 ms",
         "How long the queue must stay above the threshold before the first mark; also the time from the first mark to the second.",
     ),
+    key(
+        SHARED,
+        "trust",
+        Shape::Choice(&["known", "all", "none"]),
+        "known",
+        "Whose service classes and signals are believed. `known`: those of each `[[face]]`, of faces that management creates, and of applications with rights (`[management]`). Others are best effort, and lose the signals that only routers say: peers that connect or send a first packet, members of a group, other applications of this host. `all`: also theirs. `none`: nobody's.",
+    ),
+    key(
+        SHARED,
+        "classes",
+        Shape::Map,
+        NONE,
+        "Rules for service classes, over `trust`. The value for a class is `\"keep\"`, `\"refuse\"`, the class that its Interests get instead, such as `\"BE\"`, or the rate up to which it is believed, such as `\"1 Mb/s\"`. The rate is that of the Data which leave by the face for Interests that then are in the class. Interests beyond it are best effort; beyond a rate of BE they are dropped.",
+    ),
     // face
     key("face", "name", Shape::Text, NONE, "Its name for routes; without a name, routes use `remote`."),
     key(
@@ -369,6 +383,27 @@ const KEYS: &[Key] = &[
         Shape::TextsOf("path", "the path of a certificate"),
         "[]",
         "Files with certificates. Their keys may sign commands from this host if `local` is `trusted`, and prefix registrations of neighbours if `localhop` is on.",
+    ),
+    key(
+        "management",
+        "users",
+        Shape::TextsOf("user", "the name or number of a user"),
+        "[]",
+        "Users of this host with rights, beside root and the user who runs the forwarder. They are known by the Unix socket.",
+    ),
+    key(
+        "management",
+        "groups",
+        Shape::TextsOf("group", "the name or number of a group"),
+        "[]",
+        "Groups whose members have rights. Members are looked up at the start.",
+    ),
+    key(
+        "management",
+        "loopback",
+        Shape::Switch,
+        "false",
+        "Whether applications of this host that connect by TCP, UDP or WebSocket have rights. Nobody knows their users.",
     ),
     // metrics
     key(

@@ -15,6 +15,7 @@
 //! [`Config::default`] is an empty file.
 
 mod change;
+mod classes;
 mod keys;
 mod read;
 pub mod reference;
@@ -35,6 +36,7 @@ use weir_packet::Name;
 use weir_schemes::Resolved;
 
 pub use change::{Change, FaceChanged};
+pub use classes::{ClassTreatment, ClassTreatments, Trust, class_rules};
 pub(crate) use read::LEAST_MTU;
 
 use weir_management::status::FacePersistency;
@@ -191,6 +193,10 @@ pub struct FaceOptions {
     pub marking_threshold: Bytes,
     /// How long it has to be that, and the time from the first mark to the second.
     pub marking_interval: Span,
+    /// Whether the service classes and signals of who is there are believed.
+    pub trust: Trust,
+    /// What becomes of single classes.
+    pub classes: ClassTreatments,
 }
 
 impl Default for FaceOptions {
@@ -205,6 +211,8 @@ impl Default for FaceOptions {
             congestion_marking: true,
             marking_threshold: Bytes::new(65_536),
             marking_interval: Span::from_millis(100),
+            trust: Trust::Known,
+            classes: ClassTreatments::default(),
         }
     }
 }
@@ -390,6 +398,12 @@ pub struct Management {
     pub localhop: bool,
     /// Files with the certificates of those who may.
     pub trusted_keys: Vec<PathBuf>,
+    /// Users of this host with rights, beside root and the forwarder's own.
+    pub users: Vec<String>,
+    /// Groups whose members have rights.
+    pub groups: Vec<String>,
+    /// Whether applications on TCP, UDP and WebSocket of this host have rights.
+    pub loopback: bool,
 }
 
 /// `[capture]`, `[record]`

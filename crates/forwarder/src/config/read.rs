@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 use weir_core::seam::params::Value as ParamValue;
 use weir_core::tables::cs::CsPolicy;
-use weir_core::units::Bytes;
+use weir_core::units::{Bytes, Rate};
 use weir_document::{
     Document, DocumentError, Entry, Item, Kind as ValueKind, Origin, Param, Shape, Table, Value,
     did_you_mean, params,
 };
-use weir_packet::Name;
+use weir_packet::signal::UnknownClass;
+use weir_packet::{Name, ServiceClass};
 use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 
 use super::keys::{FORMAT, LISTS};
 use super::{
-    Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions, Faces, File, Log, LogLevel, Management,
-    MulticastFaces, Route, RouteFace, Source, StrategyChoice, StreamFaces, Tables, UdpFaces, UnixFaces,
-    strategies,
+    ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions, Faces,
+    File, Log, LogLevel, Management, MulticastFaces, Route, RouteFace, Source, StrategyChoice, StreamFaces,
+    Tables, Trust, UdpFaces, UnixFaces, strategies,
 };
 use weir_management::status::FacePersistency;
 use weir_net::uri::{FaceUri, FaceUriError, Mac};
@@ -421,7 +422,10 @@ impl<'a> Reader<'a> {
                 "give local = \"trusted\", or localhop = true",
             ));
         }
-        Ok(Management { enabled, local_trusted, localhop, trusted_keys })
+        let names = |key| each(&item, key, |name| (!name.is_empty()).then(|| name.to_owned()));
+        let (users, groups) = (names("users")?, names("groups")?);
+        let loopback = item.switch("loopback")?;
+        Ok(Management { enabled, local_trusted, localhop, trusted_keys, users, groups, loopback })
     }
 
     fn metrics(&self) -> Result<Option<SocketAddr>> {
@@ -603,7 +607,48 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
     if given("marking_interval") {
         options.marking_interval = item.span("marking_interval")?;
     }
+    if given("trust") {
+        options.trust = match item.choice("trust")? {
+            "all" => Trust::All,
+            "none" => Trust::Nobody,
+            _ => Trust::Known,
+        };
+    }
+    if let Some(value) = item.given("classes") {
+        class_treatments(item, value, &mut options.classes)?;
+    }
     Ok(options)
+}
+
+/// What a table says of service classes, over what its kind says of them.
+fn class_treatments(item: &Item<'_>, value: &Value, treatments: &mut ClassTreatments) -> Result<()> {
+    let Some(table) = value.as_table() else { return Err(wrong(item, "classes")) };
+    for Entry { key, key_origin, value } in &table.0 {
+        let path = item.path_of("classes");
+        let class: ServiceClass = key.parse().map_err(|why: UnknownClass| {
+            let message = format!("there is no service class `{key}`");
+            item.doc.error(*key_origin, path.clone(), message, why.to_string())
+        })?;
+        let treatment = value.as_text().and_then(class_treatment).ok_or_else(|| {
+            let shown = value.as_text().map_or(value.kind_name().to_owned(), |text| format!("`{text}`"));
+            let message = format!("{shown} is no rule for a class");
+            let help = "\"keep\", \"refuse\", another class such as \"BE\", or a rate such as \"1 Mb/s\"";
+            item.doc.error(value.origin, format!("{path}.{key}"), message, help)
+        })?;
+        treatments[class as usize] = Some(treatment);
+    }
+    Ok(())
+}
+
+fn class_treatment(text: &str) -> Option<ClassTreatment> {
+    Some(match text {
+        "keep" => ClassTreatment::Keep,
+        "refuse" => ClassTreatment::Refuse,
+        _ => match text.parse() {
+            Ok(class) => ClassTreatment::Remark(class),
+            Err(_) => ClassTreatment::Limit(text.parse::<Rate>().ok().filter(|rate| *rate > Rate::ZERO)?),
+        },
+    })
 }
 
 /// A face URI; hosts are looked up when the face is made.

@@ -1,5 +1,6 @@
 use super::*;
 use weir_management::status::FacePersistency;
+use weir_packet::ServiceClass;
 
 fn parse(text: &str) -> Config {
     Config::parse(text, "weir.toml").unwrap_or_else(|error| panic!("{error}"))
@@ -419,6 +420,36 @@ fn keys_that_need_each_other_say_so() {
         "4: record.path: frames are captured to the same file",
         "another path",
     );
+}
+
+#[test]
+fn rules_for_classes_are_those_of_the_kind_and_over_them_those_of_the_face() {
+    let text = "[faces.udp]\ntrust = \"none\"\nclasses = { EF = \"1 Mb/s\", CS7 = \"refuse\" }\n\
+                [[face]]\nremote = \"udp4://192.0.2.1\"\ntrust = \"known\"\nclasses = { EF = \"keep\", af4 = \"BE\" }\n";
+    let config = parse(text);
+    let (kind, own) = (config.faces.udp.options, config.face[0].options);
+    let of = |options: &FaceOptions, class| options.classes[class as usize];
+    assert_eq!((kind.trust, own.trust), (Trust::Nobody, Trust::Known));
+    assert_eq!(of(&kind, ServiceClass::Ef), Some(ClassTreatment::Limit(Rate::from_mbps(1))));
+    assert_eq!(of(&own, ServiceClass::Ef), Some(ClassTreatment::Keep));
+    assert_eq!(
+        [of(&kind, ServiceClass::Cs7), of(&own, ServiceClass::Cs7)],
+        [Some(ClassTreatment::Refuse); 2]
+    );
+    assert_eq!(of(&own, ServiceClass::Af4), Some(ClassTreatment::Remark(ServiceClass::Be)));
+    let rules = class_rules(&own.classes, false);
+    assert_eq!(rules[ServiceClass::Ef as usize].class, Some(ServiceClass::Ef));
+    assert_eq!(rules[ServiceClass::Af1 as usize].class, Some(ServiceClass::Be));
+    assert_eq!(rules[ServiceClass::Cs7 as usize].class, None);
+    for (wrong, said) in [
+        ("{ EX = \"BE\" }", "2: faces.tcp.classes: there is no service class `EX`"),
+        ("{ EF = \"some\" }", "2: faces.tcp.classes.EF: `some` is no rule for a class"),
+        ("{ EF = \"0 b/s\" }", "2: faces.tcp.classes.EF: `0 b/s` is no rule for a class"),
+        ("{ EF = 7 }", "2: faces.tcp.classes.EF: a whole number is no rule for a class"),
+        ("7", "2: faces.tcp.classes: 7 is not a table, such as { ratio = 0.4 }"),
+    ] {
+        assert_eq!(mistake(&format!("[faces.tcp]\nclasses = {wrong}\n")).0, said);
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use weir_packet::Name;
 use super::Engine;
 use super::faces::{UDP_MTU, first_sequence};
 use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
-use crate::control::{Control, ControlError};
+use crate::control::{Control, ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
 
 impl Control for Engine {
@@ -24,6 +24,11 @@ impl Control for Engine {
 
     fn face(&self, face: FaceNumber) -> Option<FaceStatus> {
         self.status_at(self.faces.of_number(face)?)
+    }
+
+    fn owner(&self, face: FaceNumber) -> Owner {
+        let slot = self.faces.of_number(face);
+        slot.and_then(|slot| self.faces.get(slot)).map_or(Owner::Neighbour, |face| face.owner)
     }
 
     fn create_face(&mut self, request: &FaceRequest) -> Result<FaceStatus, ControlError> {

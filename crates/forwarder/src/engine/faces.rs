@@ -19,10 +19,10 @@ use weir_schemes::Resolved;
 use super::Engine;
 use super::admission::Origin;
 use super::sockets::{EventSource, udp_uri};
-use crate::config::{FaceKind, FaceOptions, RouteFace};
-use crate::control::ControlError;
+use crate::config::{FaceKind, FaceOptions, RouteFace, class_rules};
+use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
-use crate::node::LinkConfig;
+use crate::node::{Ingress, LinkConfig};
 
 /// NFD's default, and the largest packet: nothing is split, IP may.
 pub(super) const UDP_MTU: usize = 8800;
@@ -39,8 +39,10 @@ struct NewFace<'a> {
     local: String,
     persistency: FacePersistency,
     link_type: LinkType,
-    /// Whether an application of this host is behind it.
-    is_application: bool,
+    /// Who is behind it.
+    owner: Owner,
+    /// Whether the file or management has made it to one neighbour.
+    is_neighbour: bool,
     /// Of a stranger.
     origin: Option<Origin>,
     options: FaceOptions,
@@ -58,6 +60,7 @@ impl Engine {
             remote: "internal://".to_owned(),
             local: "internal://".to_owned(),
             scope: FaceScope::Local,
+            owner: Owner::Privileged,
             persistency: FacePersistency::Permanent,
             local_fields: true,
             ..face
@@ -93,6 +96,7 @@ impl Engine {
             send_rate: options.rate,
             own_mtu: None,
             origin: None,
+            owner: Owner::Neighbour,
             up: true,
             idle_timeout: None,
             last_used: self.now,
@@ -134,17 +138,23 @@ impl Engine {
             return None;
         }
         let mut options = new.options;
-        if new.is_application {
+        let is_application = new.owner != Owner::Neighbour;
+        if is_application {
             // There is no link to pace, and nobody is told that there is.
             (options.rate, options.receive_rate) = (None, None);
         }
-        let core = if new.is_application {
+        let core = if is_application {
             self.node.add_application(self.now)
         } else {
             let (send_rate, receive_rate) = (options.rate, options.receive_rate);
             let config = LinkConfig { send_rate, receive_rate, limit: options.queue };
             self.node.add_link(self.now, config, new.scheme)
         };
+        let is_known = new.is_neighbour || new.owner == Owner::Privileged;
+        let ingress = ingress(&options, is_known);
+        if !ingress.is_open() {
+            self.node.set_ingress(self.now, core, &ingress);
+        }
         let number = self.faces.next_number();
         let mtu = options.mtu.map(|mtu| mtu as usize).or(new.mtu);
         let up = new.channel.is_connected();
@@ -155,7 +165,7 @@ impl Engine {
         let slot = self.faces.insert(Face {
             remote: new.remote,
             local: new.local,
-            scope: if new.is_application { FaceScope::Local } else { FaceScope::NonLocal },
+            scope: if is_application { FaceScope::Local } else { FaceScope::NonLocal },
             persistency: new.persistency,
             link_type: new.link_type,
             local_fields: new.local_fields,
@@ -163,6 +173,7 @@ impl Engine {
             own_mtu: new.mtu,
             up,
             origin: new.origin,
+            owner: new.owner,
             ..face
         });
         if let Some(origin) = new.origin {
@@ -188,9 +199,12 @@ impl Engine {
     pub(crate) fn add_accepted(&mut self, mut transport: Box<dyn Transport>) {
         let (remote, local) = (transport.uris().remote.to_owned(), transport.uris().local.to_owned());
         let kind = FaceKind::of_uri(&remote).unwrap_or(FaceKind::Unix);
-        let (is_application, link_type) = (transport.scope() == FaceScope::Local, transport.link_type());
-        let mtu = transport.mtu();
-        let origin = (!is_application).then(|| Origin::of_uri(&remote));
+        let owner = match transport.scope() {
+            FaceScope::Local => Owner::of_application(transport.user(), &self.rights),
+            FaceScope::NonLocal => Owner::Neighbour,
+        };
+        let (link_type, mtu) = (transport.link_type(), transport.mtu());
+        let origin = (owner == Owner::Neighbour).then(|| Origin::of_uri(&remote));
         if !self.admit(origin) {
             return info!(%remote, "refused a connection: there are {} faces, or too many of its origin", self.faces.len());
         }
@@ -204,7 +218,8 @@ impl Engine {
             local,
             persistency: FacePersistency::OnDemand,
             link_type,
-            is_application,
+            owner,
+            is_neighbour: false,
             origin,
             options: self.config.options(kind),
             idle_timeout: None,
@@ -225,8 +240,11 @@ impl Engine {
     ) -> Option<FaceSlot> {
         let Source { from: peer, to } = source;
         // As ndnd has it: applications of this host may speak UDP.
-        let is_application = peer.ip().is_loopback();
-        let origin = (!is_application).then(|| Origin::from(peer.ip()));
+        let owner = match peer.ip().is_loopback() {
+            true => Owner::of_application(None, &self.rights),
+            false => Owner::Neighbour,
+        };
+        let origin = (owner == Owner::Neighbour).then(|| Origin::from(peer.ip()));
         if !self.admit(origin) {
             return None;
         }
@@ -239,7 +257,8 @@ impl Engine {
             channel: Channel::Udp(udp),
             persistency: FacePersistency::OnDemand,
             link_type: LinkType::PointToPoint,
-            is_application,
+            owner,
+            is_neighbour: false,
             origin,
             options: self.config.options(FaceKind::Udp),
             idle_timeout: Some(self.config.udp.idle_timeout),
@@ -300,7 +319,9 @@ impl Engine {
             persistency,
             link_type,
             // What we connect to is a neighbour, wherever it runs.
-            is_application: false,
+            owner: Owner::Neighbour,
+            // Who is in a group, nobody knows.
+            is_neighbour: link_type == LinkType::PointToPoint,
             origin: None,
             options,
             idle_timeout: None,
@@ -370,20 +391,20 @@ impl Engine {
         // The next face may be put there.
         self.timers.forget_face(slot);
         self.round.forget(slot);
-        self.observation.keep(face.counters);
+        self.observation.keep(face.counters(&self.node));
         self.node.remove_face(self.now, face.core);
         self.inbox.add_closed(face.number);
     }
 
     /// Sums over all faces, also those that are gone.
     pub(crate) fn totals(&self) -> FaceCounters {
-        self.observation.totals(self.faces.iter().map(|(_, face)| face.counters))
+        self.observation.totals(self.faces.iter().map(|(_, face)| face.counters(&self.node)))
     }
 
     /// What management says of a face.
     pub(crate) fn status_at(&self, slot: FaceSlot) -> Option<FaceStatus> {
         let face = self.faces.get(slot)?;
-        Some(face.status(self.now, self.node.core().backlog(face.core)))
+        Some(face.status(self.now, &self.node))
     }
 
     /// Gives a face the options that the configuration has for it.
@@ -405,7 +426,8 @@ impl Engine {
             ..face.link.options()
         };
         face.link.set_options(link, first_sequence());
-        let core = face.core;
+        let (core, is_neighbour) = (face.core, face.link_type == LinkType::PointToPoint);
+        self.node.set_ingress(self.now, core, &ingress(options, is_neighbour));
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
     }
 
@@ -425,6 +447,12 @@ impl Engine {
         };
         self.faces.iter().filter(move |(_, face)| is_it(face)).map(|(_, face)| face.number)
     }
+}
+
+/// What is believed by a face of somebody who is known, or is not.
+fn ingress(options: &FaceOptions, is_known: bool) -> Ingress {
+    let is_believed = options.trust.believes(is_known);
+    Ingress { is_believed, classes: class_rules(&options.classes, is_believed) }
 }
 
 fn marking(options: &FaceOptions) -> Option<Marking> {

@@ -6,15 +6,18 @@ use std::rc::Rc;
 
 use mio::Poll;
 use weir_core::units::Span;
-use weir_packet::{Data, Interest, LpHeader, LpPacket, NackReason, Name, SignatureInfo, SignatureType};
+use weir_packet::{
+    Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo, SignatureType,
+};
 
 use super::*;
 use crate::config::Config;
-use crate::control::{Control, ControlError};
+use crate::control::{ApplicationRights, Control, ControlError, Owner};
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
 use weir_net::secrets::Secrets;
 use weir_net::transport::{Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
+use weir_net::user::{Rights, User};
 
 /// What a scripted socket is to do, and what it was given.
 struct Script {
@@ -22,6 +25,7 @@ struct Script {
     sent: Vec<Vec<u8>>,
     link_type: LinkType,
     scope: FaceScope,
+    user: Option<User>,
     /// Nothing can be sent.
     fails: bool,
     is_connected: bool,
@@ -34,6 +38,7 @@ impl Default for Script {
             sent: Vec::new(),
             link_type: LinkType::PointToPoint,
             scope: FaceScope::NonLocal,
+            user: None,
             fails: false,
             is_connected: true,
         }
@@ -85,6 +90,10 @@ impl Transport for Scripted {
 
     fn scope(&self) -> FaceScope {
         self.0.borrow().scope
+    }
+
+    fn user(&self) -> Option<User> {
+        self.0.borrow().user
     }
 
     fn link_type(&self) -> LinkType {
@@ -190,6 +199,87 @@ fn datagram(engine: &mut Engine, host: u8, frame: &[u8]) -> Option<FaceSlot> {
         engine.perform();
     }
     slot
+}
+
+/// The class in which an Interest that names EF leaves, and whether what only routers say leaves with it.
+fn believed(engine: &mut Engine, slot: FaceSlot, nonce: u32) -> (ServiceClass, bool) {
+    let (upstream, sent) = add(engine, Script::default());
+    let hop = face(engine, upstream).number;
+    let prefix = format!("/believed/{nonce}");
+    engine.add_next_hop(&name(&prefix), hop, 0).unwrap();
+    let mut header = LpHeader::NONE;
+    header.signals.set(&Signal::SERVICE_CLASS, ServiceClass::Ef as u64);
+    header.signals.set_type(DOWNSTREAM_RATE, 1_000_000);
+    engine.receive(slot, 0, &LpPacket::new(header, &interest(&prefix, nonce)).to_vec());
+    engine.perform();
+    let sent = sent.borrow();
+    let signals = LpPacket::decode(&sent.sent[0]).unwrap().header.signals;
+    let class = signals.value(&Signal::SERVICE_CLASS).map_or(ServiceClass::Be, ServiceClass::from_value);
+    (class, signals.iter().any(|(typ, _)| typ == DOWNSTREAM_RATE))
+}
+
+const DOWNSTREAM_RATE: u32 = 904;
+
+#[test]
+fn neighbours_of_the_file_and_applications_with_rights_are_believed_and_others_are_not() {
+    let mut engine = engine("");
+    let own = User { uid: 7, gid: 7 };
+    let mut users = Rights::own();
+    users.add_user("7").unwrap();
+    engine.rights = ApplicationRights { users, loopback: false };
+    let (yes, no) = ((ServiceClass::Ef, true), (ServiceClass::Be, false));
+    let local = |user| Script { scope: FaceScope::Local, user, ..Script::default() };
+    let scripts = [
+        (Script::default(), no, Owner::Neighbour),
+        (local(Some(own)), yes, Owner::Privileged),
+        (local(Some(User { uid: 8, gid: 7 })), no, Owner::User(8)),
+        (local(None), no, Owner::Anybody),
+    ];
+    for (nonce, (script, expected, owner)) in (1..).zip(scripts) {
+        let (slot, _) = add(&mut engine, script);
+        assert_eq!((believed(&mut engine, slot, nonce), face(&engine, slot).owner), (expected, owner));
+        let remarked = engine.status_at(slot).unwrap().counters.in_remarked;
+        assert_eq!(remarked, u64::from(expected == no));
+    }
+    let peer = datagram(&mut engine, 9, &interest("/a", 10)).unwrap();
+    assert_eq!(believed(&mut engine, peer, 11), no);
+    let options = crate::config::FaceOptions::default();
+    let neighbour: FaceUri = "udp4://192.0.2.77:6363".parse().unwrap();
+    let slot = engine.open(&neighbour, None, FacePersistency::Permanent, options, false, None).unwrap();
+    assert_eq!(believed(&mut engine, slot, 12), yes);
+    // The file now has a peer that spoke first.
+    let number = face(&engine, peer).number;
+    engine.change_options(number, FacePersistency::Permanent, &options);
+    assert_eq!(believed(&mut engine, peer, 13), yes);
+    let before = engine.totals().in_remarked;
+    engine.close(peer);
+    assert_eq!((before, engine.totals().in_remarked), (4, 4), "of faces that are gone too");
+    engine.rights.loopback = true;
+    let (slot, _) = add(&mut engine, local(None));
+    assert_eq!(believed(&mut engine, slot, 14), yes);
+}
+
+#[test]
+fn the_file_says_who_is_believed_and_what_becomes_of_classes() {
+    let class = |text: &str, of_file: bool| {
+        let mut engine = engine(text);
+        let slot = match of_file {
+            true => {
+                let options = engine.config.udp.options;
+                let uri: FaceUri = "udp4://192.0.2.77:6363".parse().unwrap();
+                engine.open(&uri, None, FacePersistency::Permanent, options, false, None).unwrap()
+            }
+            false => datagram(&mut engine, 9, &interest("/a", 10)).unwrap(),
+        };
+        believed(&mut engine, slot, 1)
+    };
+    assert_eq!(class("[faces.udp]\ntrust = \"all\"\n", false), (ServiceClass::Ef, true));
+    assert_eq!(class("[faces.udp]\ntrust = \"none\"\n", true), (ServiceClass::Be, false));
+    let remark = "[faces.udp]\nclasses = { EF = \"AF1\" }\n";
+    assert_eq!(class(remark, false), (ServiceClass::Af1, false));
+    assert_eq!(class(remark, true), (ServiceClass::Af1, true));
+    let keep = "[faces.udp.classes]\nEF = \"keep\"\n";
+    assert_eq!(class(keep, false), (ServiceClass::Ef, false));
 }
 
 #[test]

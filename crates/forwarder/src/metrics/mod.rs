@@ -208,6 +208,15 @@ impl Snapshot {
         counter("face_dropped_packets", "Packets that were to leave and did not", &|face| {
             face.counters.out_dropped
         })?;
+        counter("face_remarked_interests", "Interests that got another service class", &|face| {
+            face.counters.in_remarked
+        })?;
+        counter("face_refused_interests", "Interests in a service class that is refused", &|face| {
+            face.counters.in_refused
+        })?;
+        counter("face_over_rate_interests", "Interests beyond the rate of their service class", &|face| {
+            face.counters.in_over_rate
+        })?;
         let mut gauge =
             |name: &str, help: &str, of: &dyn Fn(&FaceStatus) -> u64| out.gauges(name, help, per_face(of));
         gauge("face_up", "Whether a face is up; of the others, how many", &|face| u64::from(face.up))?;

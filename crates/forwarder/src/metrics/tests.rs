@@ -122,7 +122,7 @@ fn many_faces_are_no_more_figures_than_some() {
         Snapshot { faces, ..snapshot() }.text()
     };
     let (some, many) = (lines(MAX_FACES as u64), lines(4 * MAX_FACES as u64));
-    let per_face = 13;
+    let per_face = 16;
     assert_eq!(many.lines().count(), some.lines().count() + per_face);
     let others = "weir_face_up{face=\"others\",remote=\"\"}";
     assert_eq!(value(&many, others), (3 * MAX_FACES).to_string());

@@ -2,14 +2,16 @@
 
 use core::fmt;
 
+use weir_core::node::IngressPolicy;
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::tables::cs::CsPolicy;
-use weir_core::units::{Bytes, Time};
-use weir_packet::NameRef;
+use weir_core::units::{Bytes, Rate, Time};
+use weir_packet::{NameRef, ServiceClass};
 
 use super::encode::kind;
 use super::{Entry, Header, MAGIC, VERSION};
+use crate::node::Ingress;
 
 /// Why a file is not a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,7 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
         kind::ERASE_STORE => Entry::EraseStore { prefix: fields.name()?, limit: fields.number()? },
         kind::SET_RATE => Entry::SetRate { face: fields.face()?, rate: fields.optional()? },
         kind::SET_RECEIVE_RATE => Entry::SetReceiveRate { face: fields.face()?, rate: fields.optional()? },
+        kind::SET_INGRESS => Entry::SetIngress { face: fields.face()?, ingress: fields.ingress()? },
         kind::ACTIONS_HASH => Entry::ActionsHash(fields.eight()?),
         kind::END => Entry::End,
         _ => return None,
@@ -237,6 +240,19 @@ impl<'a> Fields<'a> {
 
     fn optional(&mut self) -> Option<Option<u64>> {
         Some(if self.switch()? { Some(self.number()?) } else { None })
+    }
+
+    fn ingress(&mut self) -> Option<Ingress> {
+        let is_believed = self.switch()?;
+        let mut classes = IngressPolicy::open().classes;
+        for rule in &mut classes {
+            rule.class = match self.optional()? {
+                None => None,
+                Some(class) => Some(*ServiceClass::ALL.get(usize::try_from(class).ok()?)?),
+            };
+            rule.rate = self.optional()?.map(Rate::from_bps);
+        }
+        Some(Ingress { is_believed, classes })
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {

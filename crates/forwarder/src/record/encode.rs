@@ -3,7 +3,7 @@
 use weir_core::seam::QueueLimit;
 use weir_core::seam::params::Value;
 use weir_core::tables::cs::CsPolicy;
-use weir_core::units::Time;
+use weir_core::units::{Rate, Time};
 
 use super::{Entry, Header, MAGIC, VERSION};
 
@@ -26,6 +26,7 @@ pub(super) mod kind {
     pub const SET_RECEIVE_RATE: u8 = 15;
     pub const ACTIONS_HASH: u8 = 16;
     pub const END: u8 = 17;
+    pub const SET_INGRESS: u8 = 18;
 }
 
 /// Appends an entry: `last` is the time of the one before, 0 for the first.
@@ -85,6 +86,7 @@ fn kind_of(entry: &Entry<'_>) -> u8 {
         Entry::EraseStore { .. } => kind::ERASE_STORE,
         Entry::SetRate { .. } => kind::SET_RATE,
         Entry::SetReceiveRate { .. } => kind::SET_RECEIVE_RATE,
+        Entry::SetIngress { .. } => kind::SET_INGRESS,
         Entry::ActionsHash(_) => kind::ACTIONS_HASH,
         Entry::End => kind::END,
     }
@@ -143,6 +145,14 @@ fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
         Entry::SetRate { face, rate } | Entry::SetReceiveRate { face, rate } => {
             number(u64::from(*face), out);
             optional(*rate, out);
+        }
+        Entry::SetIngress { face, ingress } => {
+            number(u64::from(*face), out);
+            out.push(u8::from(ingress.is_believed));
+            for rule in ingress.classes {
+                optional(rule.class.map(|class| class as u64), out);
+                optional(rule.rate.map(Rate::as_bps), out);
+            }
         }
         Entry::ActionsHash(hash) => out.extend_from_slice(&hash.to_le_bytes()),
     }

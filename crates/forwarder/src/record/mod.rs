@@ -37,12 +37,13 @@ pub use decode::{Entries, RecordError, Recorded, Recording};
 pub use encode::encode;
 
 use crate::config::Config;
+use crate::node::Ingress;
 use crate::output::Output;
 
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// How the node was made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,6 +188,13 @@ pub enum Entry<'a> {
         face: u32,
         /// The rate at which packets arrive.
         rate: Option<u64>,
+    },
+    /// What is believed of the packets that arrive by a face changes.
+    SetIngress {
+        /// The face.
+        face: u32,
+        /// What is believed.
+        ingress: Ingress,
     },
     /// The hash of all that the node has answered so far.
     ActionsHash(u64),

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use weir_core::ids::FaceId;
 use weir_core::name::{HashedName, NameHasher};
+use weir_core::node::ClassRule;
 use weir_core::seam::DropReason;
-use weir_core::units::{Bytes, Span};
-use weir_packet::{NackReason, Name, PitToken};
+use weir_core::units::{Bytes, Rate, Span};
+use weir_packet::{NackReason, Name, PitToken, ServiceClass};
 
 use super::*;
 use weir_packet::Signal;
@@ -33,6 +34,15 @@ fn header() -> Header {
     }
 }
 
+/// Every class is another case.
+fn ingress() -> Ingress {
+    let rule = |class: ServiceClass| ClassRule {
+        class: (class != ServiceClass::Ef).then_some(ServiceClass::ALL[7 - class as usize]),
+        rate: (class as u64 > 3).then(|| Rate::from_bps(u64::MAX >> (class as u64))),
+    };
+    Ingress { is_believed: false, classes: ServiceClass::ALL.map(rule) }
+}
+
 /// One of every kind of entry.
 fn all(name: &Name) -> Vec<Entry<'_>> {
     let prefix = NameRef::from(name);
@@ -57,6 +67,7 @@ fn all(name: &Name) -> Vec<Entry<'_>> {
             scheme: None,
         },
         Entry::AddApplication(3),
+        Entry::SetIngress { face: 3, ingress: ingress() },
         Entry::RemoveFace(3),
         Entry::AddRoute { prefix, face: 1, cost: u64::MAX },
         Entry::RemoveRoute { prefix, face: 1 },
@@ -269,7 +280,7 @@ fn the_hash_tells_every_difference() {
 }
 
 fn some_entry() -> impl Strategy<Value = (u64, usize, Vec<u8>, u64)> {
-    (any::<u64>(), 0..18usize, prop::collection::vec(any::<u8>(), 0..300), any::<u64>())
+    (any::<u64>(), 0..19usize, prop::collection::vec(any::<u8>(), 0..300), any::<u64>())
 }
 
 proptest! {

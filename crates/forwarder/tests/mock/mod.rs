@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_forwarder::control::{Control, ControlError};
+use weir_forwarder::control::{Control, ControlError, Owner};
 use weir_management::status::{
     CsInfo, FaceChange, FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope,
     FaceStatus, FibStatus, GeneralStatus, LinkType, StrategyStatus,
@@ -37,6 +37,8 @@ pub fn face(number: FaceNumber, remote: &str, scope: FaceScope) -> FaceStatus {
 pub struct Mock {
     /// Its faces, by number.
     pub faces: BTreeMap<FaceNumber, FaceStatus>,
+    /// Who is behind them; the others are neighbours'.
+    pub owners: BTreeMap<FaceNumber, Owner>,
     /// Its FIB.
     pub fib: BTreeMap<Name, BTreeMap<FaceNumber, u64>>,
     /// FIB entries at most.
@@ -59,6 +61,7 @@ impl Mock {
         ];
         Mock {
             faces: faces.map(|face| (face.number, face)).into(),
+            owners: [(1, Owner::Privileged)].into(),
             fib: BTreeMap::new(),
             max_fib: usize::MAX,
             strategies: [(Name::new(), Mock::strategy("best-route"))].into(),
@@ -86,6 +89,10 @@ impl Control for Mock {
 
     fn face(&self, face: FaceNumber) -> Option<FaceStatus> {
         self.faces.get(&face).cloned()
+    }
+
+    fn owner(&self, face: FaceNumber) -> Owner {
+        self.owners.get(&face).copied().unwrap_or(Owner::Neighbour)
     }
 
     fn create_face(&mut self, request: &FaceRequest) -> Result<FaceStatus, ControlError> {

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
 #[cfg(unix)]
+mod classes;
+#[cfg(unix)]
 mod client;
 mod documents;
 #[cfg(unix)]

@@ -59,7 +59,7 @@ prop_compose! {
         (scope, persistency, link_type) in (scope(), persistency(), link_type()),
         (up, flags) in (any::<bool>(), 0..8_u64),
         o in vec(of(number()), 5),
-        n in vec(number(), 13),
+        n in vec(number(), 16),
     ) -> FaceStatus {
         FaceStatus {
             number: n[0], remote, local, scope, persistency, link_type, up,
@@ -70,6 +70,7 @@ prop_compose! {
             counters: FaceCounters {
                 in_interests: n[3], in_data: n[4], in_nacks: n[5], out_interests: n[6], out_data: n[7],
                 out_nacks: n[8], in_bytes: n[9], out_bytes: n[10], in_malformed: n[11], out_dropped: n[12],
+                in_remarked: n[13], in_refused: n[14], in_over_rate: n[15],
             },
         }
     }

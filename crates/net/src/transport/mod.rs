@@ -21,6 +21,7 @@ use nix::libc;
 
 use crate::scope::{FaceScope, LinkType};
 use crate::uri::FaceUri;
+use crate::user::User;
 
 /// What transports can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +185,11 @@ pub trait Transport {
 
     /// Whether the peer is on this host.
     fn scope(&self) -> FaceScope;
+
+    /// The user of this host behind it, if the kernel says.
+    fn user(&self) -> Option<User> {
+        None
+    }
 
     /// What kind of link it is on.
     fn link_type(&self) -> LinkType {

@@ -13,6 +13,7 @@ use weir_packet::{MAX_PACKET_SIZE, tlv};
 
 use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris};
 use crate::scope::FaceScope;
+use crate::user::User;
 
 /// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call; memory that
 /// a peer does not fill is not touched.
@@ -221,6 +222,7 @@ pub(super) struct Stream<S> {
     reader: FrameReader,
     outbox: Outbox,
     addresses: FaceAddresses,
+    user: Option<User>,
 }
 
 /// What a face's ends are called, and where they are.
@@ -241,7 +243,12 @@ impl<S: StreamSocket> Stream<S> {
     /// On a socket that is connected, or is about to be.
     pub(super) fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
         let outbox = Outbox::new(options.buffer_for(addresses.scope));
-        Stream { socket, connected, reader: FrameReader::default(), outbox, addresses }
+        Stream { socket, connected, reader: FrameReader::default(), outbox, addresses, user: None }
+    }
+
+    /// The same with a user of this host at the other end.
+    pub(super) fn of_user(self, user: Option<User>) -> Stream<S> {
+        Stream { user, ..self }
     }
 
     /// Looks whether the connection is there; until then nothing is read or written.
@@ -308,6 +315,10 @@ impl<S: StreamSocket> Transport for Stream<S> {
 
     fn scope(&self) -> FaceScope {
         self.addresses.scope
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user
     }
 }
 

@@ -17,6 +17,7 @@ use super::stream::{FaceAddresses, Stream, StreamSocket, not_connected};
 use super::{Listener, Options, Transport};
 use crate::scope::FaceScope;
 use crate::uri::FaceUri;
+use crate::user::User;
 
 /// Connections that wait to be accepted. Assumed: all applications of a host that start at once.
 const BACKLOG: i32 = 1024;
@@ -137,7 +138,8 @@ impl Listener for UnixListener {
         let Some((socket, _)) = self.acceptor.next(|| self.socket.accept())? else { return Ok(None) };
         let addresses =
             FaceAddresses { remote: fd_uri(&socket), local: self.uri.clone(), scope: FaceScope::Local };
-        Ok(Some(Box::new(Stream::new(socket, true, self.options, addresses))))
+        let user = User::of_peer(&socket);
+        Ok(Some(Box::new(Stream::new(socket, true, self.options, addresses).of_user(user))))
     }
 
     fn uri(&self) -> &str {

@@ -10,7 +10,8 @@ pub(super) const PRIMARY_RATE: Signal =
 
 /// Per-flow rate of the secondary class, on Data.
 pub(super) const SECONDARY_RATE: Signal =
-    Signal::new(936, "SecondaryRate", 64, "rate of a flow in the secondary class, bit/s, on Data").of_routers();
+    Signal::new(936, "SecondaryRate", 64, "rate of a flow in the secondary class, bit/s, on Data")
+        .of_routers();
 
 /// Class of an Interest's sub-flow.
 pub(super) const RATE_CLASS: Signal =

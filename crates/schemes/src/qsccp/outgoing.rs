@@ -12,7 +12,6 @@ use weir_core::seam::DropTail;
 use weir_core::seam::{Backlog, ClearEvent, EnqueueEvent, Queue, QueueLimit};
 use weir_core::units::{Rate, Time};
 
-
 /// Two drop-tail queues, one before the other.
 #[derive(Debug)]
 pub(super) struct Outgoing {

@@ -96,8 +96,9 @@ fn no_scheme_sees_what_is_refused_or_not_believed() {
         }
     }
     let seen = std::rc::Rc::new(std::cell::RefCell::default());
-    let queue =
-        || -> Box<dyn Queue> { Box::new(Watch(std::rc::Rc::clone(&seen), DropTail::new(QueueLimit::Packets(9)))) };
+    let queue = || -> Box<dyn Queue> {
+        Box::new(Watch(std::rc::Rc::clone(&seen), DropTail::new(QueueLimit::Packets(9))))
+    };
     let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue).routed();
     let [stranger_face, ..] = bench.neighbours;
     let refused = ClassRule { class: None, rate: None };

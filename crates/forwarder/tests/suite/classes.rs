@@ -1,0 +1,158 @@
+//! Strangers that name classes of others, under QSCCP, in simulated time: a node with a link of 10 Mb/s to a producer,
+//! a consumer that the file has as a neighbour, and a stranger that asks for more than the link carries.
+
+use std::collections::BTreeMap;
+
+use crate::running::{data, name, with_class};
+use weir_core::ids::FaceId;
+use weir_core::node::Action;
+use weir_core::seam::QueueLimit;
+use weir_core::units::{Rate, Span, Time};
+use weir_forwarder::config::{ClassTreatments, Config, class_rules};
+use weir_forwarder::node::{Ingress, LinkConfig, Node};
+use weir_net::secrets::Secrets;
+use weir_packet::{Data, Interest, LpHeader, PitToken, ServiceClass};
+
+/// Of a Data, bytes of content.
+const CONTENT: usize = 1000;
+/// From the Interest's last bit to the arrival of its Data.
+const ROUND_TRIP: Span = Span::from_millis(20);
+const SECONDS: u64 = 20;
+
+enum Event {
+    /// A consumer asks: which, in which class, how often.
+    Ask { face: FaceId, class: ServiceClass, every: Span },
+    /// A Data is back at the node.
+    Answer { token: PitToken, wire: Vec<u8> },
+}
+
+struct World {
+    node: Node,
+    events: BTreeMap<(Time, u64), Event>,
+    upstream: FaceId,
+    asked: u32,
+    scheduled: u64,
+    /// Bits of content by face, from the fifth second on.
+    got: BTreeMap<FaceId, u64>,
+}
+
+impl World {
+    fn new() -> World {
+        let config = Config::parse("[scheme]\nname = \"qsccp\"\n", "test").unwrap();
+        let mut node = Node::new(&config, 1, Secrets::fixed(1));
+        let upstream = node.add_link(Time::ZERO, link(Rate::from_mbps(10)), None);
+        node.add_route(&node.hashed(&name("/a")).unwrap(), upstream, 0);
+        World { node, events: BTreeMap::new(), upstream, asked: 0, scheduled: 0, got: BTreeMap::new() }
+    }
+
+    fn neighbour(&mut self) -> FaceId {
+        self.node.add_link(Time::ZERO, link(Rate::from_mbps(100)), None)
+    }
+
+    /// Asks for Data of these classes, of each at this rate.
+    fn consume(&mut self, face: FaceId, classes: &[ServiceClass], rate: Rate) {
+        let every = Span::from_nanos(8 * CONTENT as u64 * 1_000_000_000 / rate.as_bps());
+        for (number, &class) in (1..).zip(classes) {
+            self.schedule(Time::ZERO + Span::from_micros(number), Event::Ask { face, class, every });
+        }
+    }
+
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.scheduled += 1;
+        self.events.insert((at, self.scheduled), event);
+    }
+
+    /// Goodput of a face, Mb/s.
+    fn run(mut self, face: FaceId) -> f64 {
+        let end = Time::ZERO + Span::from_secs(SECONDS);
+        loop {
+            let next = self.events.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at);
+            let at = next.min(self.node.next_deadline());
+            if at >= end {
+                break;
+            }
+            if next <= self.node.next_deadline() {
+                let (_, event) = self.events.pop_first().unwrap();
+                self.handle(at, event);
+            } else {
+                self.node.run_until(at);
+            }
+            self.perform(at);
+        }
+        self.got[&face] as f64 / 1e6 / (SECONDS - 5) as f64
+    }
+
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Ask { face, class, every } => {
+                self.asked += 1;
+                let asked = name(&format!("/a/{}", self.asked));
+                let bare = Interest::new(asked.view());
+                let wire = Interest { nonce: Some(self.asked), lifetime: Some(2000), ..bare }.to_vec();
+                self.node.receive(now, face, &with_class(Some(class)), &wire).unwrap();
+                self.schedule(now + every, Event::Ask { face, class, every });
+            }
+            Event::Answer { token, wire } => {
+                let header = LpHeader::with_token(token);
+                self.node.receive(now, self.upstream, &header, &wire).unwrap();
+            }
+        }
+    }
+
+    fn perform(&mut self, now: Time) {
+        let actions = self.node.take_actions();
+        for action in &actions {
+            let (Action::Transmit { packet, .. }
+            | Action::Deliver { packet, .. }
+            | Action::Drop { packet, .. }) = *action;
+            match *action {
+                Action::Transmit { face, until, .. } if face == self.upstream => {
+                    let interest = self.node.packet(packet);
+                    let asked = Interest::decode(&interest.wire).unwrap().name.to_name();
+                    let token = interest.header().pit_token;
+                    self.schedule(until + ROUND_TRIP, Event::Answer { token, wire: data(&asked, CONTENT) });
+                }
+                Action::Transmit { face, .. } if now > Time::ZERO + Span::from_secs(5) => {
+                    let packet = self.node.packet(packet);
+                    let content = Data::decode(&packet.wire).map_or(0, |data| data.payload().len());
+                    *self.got.entry(face).or_default() += 8 * content as u64;
+                }
+                _ => {}
+            }
+            self.node.free(packet);
+        }
+        self.node.recycle(actions);
+    }
+}
+
+fn link(rate: Rate) -> LinkConfig {
+    LinkConfig { send_rate: Some(rate), receive_rate: Some(rate), limit: QueueLimit::Packets(1000) }
+}
+
+/// What an AF2 consumer of 7 Mb/s gets beside one that asks for 10 Mb/s in each of these classes, Mb/s.
+fn beside(classes: &[ServiceClass], is_believed: bool) -> f64 {
+    let mut world = World::new();
+    let (consumer, stranger) = (world.neighbour(), world.neighbour());
+    let classes_of_file = class_rules(&ClassTreatments::default(), is_believed);
+    let ingress = Ingress { is_believed, classes: classes_of_file };
+    world.node.set_ingress(Time::ZERO, stranger, &ingress);
+    world.consume(consumer, &[ServiceClass::Af2], Rate::from_mbps(7));
+    world.consume(stranger, classes, Rate::from_mbps(10));
+    world.run(consumer)
+}
+
+/// AF2 has three quarters of the link beside best effort.
+#[test]
+fn a_stranger_takes_nothing_from_a_class_by_naming_others() {
+    use ServiceClass::{Af1, Af2, Af3, Af4, Be, Cs6, Cs7, Ef};
+    let honest = beside(&[Be], true);
+    assert!(honest > 6.6, "{honest} Mb/s beside best effort");
+    for classes in [&[Cs7, Cs6, Ef][..], &[Af1, Af2, Af3, Af4]] {
+        let (believed, not_believed) = (beside(classes, true), beside(classes, false));
+        println!(
+            "{classes:?}: {believed:.2} Mb/s if it is believed, {not_believed:.2} if not; {honest:.2} beside BE"
+        );
+        assert!(believed < 0.75 * honest, "{classes:?}: {believed} Mb/s if it is believed");
+        assert!(not_believed > 0.95 * honest, "{classes:?}: {not_believed} Mb/s if it is not");
+    }
+}
