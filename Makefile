@@ -1,5 +1,6 @@
-# make run | quick | test | golden | records | interop | apps | qos | pacing | bench | lint | fuzz | comparison
-.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing bench lint fuzz comparison
+# make run | quick | test | golden | records | interop | apps | qos | pacing | soak | bench | lint | audit | fuzz |
+# comparison | release
+.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing soak bench lint audit fuzz comparison release
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 # The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
@@ -71,10 +72,27 @@ pacing: binary
 	python3 tests/qos/pacing.py
 	python3 tests/qos/windows.py
 
+# Mixed load on forwarders for ten minutes, or FOR=3600 seconds: nothing may grow, get lost or stay behind.
+soak: FOR = 600
+soak: binary
+	python3 tests/soak/soak.py $(FOR)
+
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
+
+# Licences, sources and known vulnerabilities of all that Weir is built with; needs the network.
+audit:
+	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
+	cargo deny --manifest-path Cargo.toml check
+	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
+	cd web && npm audit
+
+# The program with what belongs to it and a bill of materials, in target/dist.
+release:
+	command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
+	sh packaging/release.sh
 
 # Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
 # show it; about half an hour on two processors. What was stopped goes on where it was. The page of the comparison has the
@@ -104,6 +122,6 @@ bench:
 	python3 tests/bench/fetch.py --weir target/release/weir $(if $(NDND),--ndnd $(NDND))
 
 # A minute of each fuzz target, or FOR=3600 seconds; fuzz/run says what it needs and what it keeps.
-FOR = 60
+fuzz: FOR = 60
 fuzz:
 	fuzz/run -t $(FOR)

@@ -41,10 +41,12 @@ remote = "udp4://127.0.0.1:{port}"
 {rate}
 """
 
+# Dearer than what applications register, which inherit it.
 ROUTE = """
 [[route]]
 prefix = "/"
 face = "peer"
+cost = 10
 """
 
 
