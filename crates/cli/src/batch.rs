@@ -1,7 +1,10 @@
 //! Runs in parallel, for all commands that simulate.
 
+use std::io;
+use std::process::exit;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar};
@@ -12,6 +15,7 @@ use weir_results::grouped;
 use weir_scenario::Scenario;
 use weir_sim::{Progress, World};
 
+use crate::app::Stop;
 use crate::provenance::{self, CommandLine};
 use crate::run_queue::RunQueue;
 use crate::{Failure, terminal};
@@ -90,13 +94,16 @@ impl Job<'_> {
 /// Jobs that differ in the seed alone follow each other. Where the seed decides nothing, one of them is made, and its
 /// report counts for all.
 ///
+/// SIGINT and SIGTERM end the program with the number of completed runs and `left`: what the user has then.
+///
 /// # Errors
 /// The first of a run or of `keep`.
 pub fn simulate<T: Send>(
     jobs: &[Job<'_>],
+    left: &'static str,
     keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
-    simulate_after(0, jobs, keep)
+    simulate_after(0, jobs, left, keep)
 }
 
 /// The same of runs of which so many have been made before.
@@ -106,9 +113,11 @@ pub fn simulate<T: Send>(
 pub fn simulate_after<T: Send>(
     before: usize,
     jobs: &[Job<'_>],
+    left: &'static str,
     keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
     let shown = Shown::new(before, jobs);
+    shown.say_when_interrupted(left)?;
     let kept: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let queue = Mutex::new(RunQueue::new(jobs.iter().map(|job| job.cost).collect(), firsts(jobs)));
     let failure: Mutex<Option<Failure>> = Mutex::new(None);
@@ -165,7 +174,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Shown {
     bar: ProgressBar,
     log: Log,
-    done: AtomicUsize,
+    done: Arc<AtomicUsize>,
     not_made: AtomicUsize,
     all: usize,
 }
@@ -174,10 +183,24 @@ impl Shown {
     fn new(before: usize, jobs: &[Job<'_>]) -> Shown {
         let cost = jobs.iter().map(|job| job.cost).sum();
         let all = before + jobs.len();
-        let (done, not_made) = (AtomicUsize::new(before), AtomicUsize::new(0));
+        let (done, not_made) = (Arc::new(AtomicUsize::new(before)), AtomicUsize::new(0));
         let shown = Shown { bar: progress_bar(cost), log: Log::new(), done, not_made, all };
         shown.say_done(before);
         shown
+    }
+
+    /// Ends the program at SIGINT and SIGTERM, with the number of completed runs and what is left of them. It looks for
+    /// the signals until the program ends, because files are written after the last run.
+    fn say_when_interrupted(&self, left: &'static str) -> io::Result<()> {
+        let (stop, bar, done, all) = (Stop::new()?, self.bar.clone(), Arc::clone(&self.done), self.all);
+        let watch = move || {
+            wait_for(&stop);
+            bar.finish_and_clear();
+            let runs = if all == 1 { "run" } else { "runs" };
+            eprintln!("interrupted: {} of {all} {runs} completed; {left}", done.load(Ordering::Relaxed));
+            exit(130);
+        };
+        thread::Builder::new().name("interrupt".to_owned()).spawn(watch).map(drop)
     }
 
     /// A run has ended, and with it others that are alike.
@@ -247,6 +270,13 @@ fn simulate_one(job: &Job<'_>, shown: &Shown) -> Result<Report, Failure> {
         ));
     }
     Ok(report)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a thread of its own waits for the user")]
+fn wait_for(stop: &Stop) {
+    while !stop.is_asked() {
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]

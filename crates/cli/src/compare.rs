@@ -24,6 +24,9 @@ const ALL: &str = "all";
 /// Simulate a scenario under several schemes and compare them; for several scenarios, or a paper, print a matrix of
 /// schemes by scenarios
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "weir compare [OPTIONS] --schemes <A,B,...|all> <SCENARIO|PAPER>...\n       weir compare [OPTIONS] --all"
+)]
 pub struct Args {
     /// A built-in scenario (see `weir list`) or a file. Several of them, or a paper such as qsccp, give a matrix; each
     /// scenario then runs at every point of its axes
@@ -32,7 +35,7 @@ pub struct Args {
     /// The whole matrix: every experiment of every paper; without --schemes, under every scheme
     #[arg(long)]
     all: bool,
-    /// The schemes, separated by commas, or all
+    /// The schemes, separated by commas, or all; required without --all
     #[arg(long, value_name = "A,B,...|all", required_unless_present = "all", value_delimiter = ',')]
     schemes: Vec<String>,
     #[command(flatten)]
@@ -278,7 +281,11 @@ impl Request<'_> {
             eprintln!("note: {there} of {} runs are in {} already", planned.len(), dir.display());
         }
         let jobs: Vec<Job<'_>> = missing.iter().map(|run| self.job(run, out)).collect();
-        batch::simulate_after(there, &jobs, |at, mut report| {
+        let left = match runs.dir() {
+            Some(_) => "the completed runs are kept; the same command makes the others",
+            None => "schemes are compared after the last run; the same command starts from the beginning",
+        };
+        batch::simulate_after(there, &jobs, left, |at, mut report| {
             let run = missing[at];
             let (name, key) = self.key(runs, run, out);
             let with_series = self.with_series(run.seed, out);

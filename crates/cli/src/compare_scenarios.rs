@@ -1,9 +1,9 @@
 //! Comparison of several scenarios: each at every point of its axes, and all of them in one summary.
 
 use weir_core::units::Span;
-use weir_experiment::Experiment;
+use weir_experiment::{Experiment, scheme_for};
 use weir_results::{
-    LeftOutRow, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
+    LeftOutRow, SettleTime, SummaryContext, SummaryDocument, SummaryPoint, SummaryRun, SummaryScenario, named,
 };
 use weir_scenario::{Axis, Bound, Expectation, Flow, FlowId, Metric, Scenario, Select, Stated};
 use weir_sim::World;
@@ -42,7 +42,9 @@ impl ComparedScenarios {
     /// # Errors
     /// The first that is wrong, that none of the schemes can run any of them, or a setting of a scheme that does not run.
     pub fn load(request: &Request<'_>, names: &[String]) -> Result<ComparedScenarios, Failure> {
-        let all = names.iter().map(|name| ComparedScenario::load(request, name));
+        let of =
+            |name: &String| ComparedScenario::load(request, name).map_err(|error| in_scenario(name, &error));
+        let all = names.iter().map(of);
         let all = ComparedScenarios(all.collect::<Result<_, _>>()?);
         let can_run = all.points().any(|compared| !compared.schemes.is_empty());
         let why = all.points().flat_map(|compared| &compared.left_out).next().map(|row| &row.why);
@@ -114,6 +116,19 @@ impl ComparedScenario {
         self.points.iter().position(is_there).unwrap_or(at)
     }
 
+    /// The variants of a scheme's parameters, each once, in the order of the points; `None` if no point names one.
+    fn variants(&self, scheme: &str) -> Option<Vec<String>> {
+        let scenarios = || self.points.iter().map(|compared| &compared.point.scenario);
+        scenarios().find_map(|scenario| scenario.variant_of(scheme))?;
+        let mut variants: Vec<String> = Vec::new();
+        for resolved in scenarios().filter_map(|scenario| scheme_for(scenario, scheme).ok()) {
+            let of = resolved.params.iter().find(|(key, _)| *key == "variant");
+            let new = of.map(|(_, name)| name.text().to_owned()).filter(|name| !variants.contains(name));
+            variants.extend(new);
+        }
+        Some(variants)
+    }
+
     fn row(&self, request: &Request<'_>, runs: &KeptRuns, out: &Out) -> Result<SummaryScenario, Failure> {
         let points = (0..self.points.len()).map(|at| self.point_row(at, request, runs, out));
         let points = points.collect::<Result<_, _>>()?;
@@ -121,8 +136,8 @@ impl ComparedScenario {
         let mut others: Vec<String> = flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
         others.sort_unstable();
         others.dedup();
-        let scenario = &self.points[0].point.scenario;
-        let with_variant = |scheme: &String| Some(named(scheme, Some(scenario.variant_of(scheme)?)));
+        let with_variant =
+            |scheme: &String| self.variants(scheme).map(|all| named(scheme, Some(&all.join(", "))));
         let variants = request.schemes.iter().filter_map(with_variant).collect();
         let mut row = SummaryScenario {
             scenario: name.clone(),
@@ -166,6 +181,12 @@ impl ComparedScenario {
             dir.filter(|_| !compared.schemes.is_empty()).map(|_| format!("{}/compare.html", compared.folder));
         Ok(row)
     }
+}
+
+/// An error that names the scenario: one of `--set` does not.
+fn in_scenario(name: &str, error: &Failure) -> Failure {
+    let said = error.to_string();
+    if said.contains(name) { said.into() } else { format!("{name}: {said}").into() }
 }
 
 /// Whether an axis sets nothing but parameters of schemes that do not run where this one does.
@@ -226,15 +247,16 @@ impl ComparedPoint {
     }
 
     fn with_settled<'k>(&self, runs: &'k [Kept]) -> Vec<SummaryRun<'k>> {
-        let run = |kept: &'k Kept| SummaryRun { document: &kept.document, settle_s: self.settled(kept) };
+        let run = |kept: &'k Kept| SummaryRun { document: &kept.document, settled: self.settled(kept) };
         runs.iter().map(run).collect()
     }
 
     /// For the whole run and then for each window when the last goodput that was asked for had settled.
-    fn settled(&self, run: &Kept) -> Vec<Option<f64>> {
+    fn settled(&self, run: &Kept) -> Vec<Option<SettleTime>> {
+        let last = |a: SettleTime, b: SettleTime| SettleTime { s: a.s.max(b.s), never: a.never || b.never };
         let of_part = |part: usize| {
             let times = self.point.asked.iter().zip(&run.asked).filter(|(about, _)| **about == part);
-            times.map(|(_, time)| *time).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+            times.map(|(_, time)| *time).collect::<Option<Vec<SettleTime>>>()?.into_iter().reduce(last)
         };
         (0..=run.document.windows.len()).map(of_part).collect()
     }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use weir_measure::{Report, RunDocument, Series};
-use weir_results::{ThinnedSeries, write_atomically};
+use weir_measure::{ExpectationRow, Report, RunDocument, Series};
+use weir_results::{SettleTime, ThinnedSeries, write_atomically};
 
 use crate::{Failure, provenance};
 
@@ -56,7 +56,7 @@ pub struct PointKey {
 pub struct Kept {
     pub document: RunDocument,
     /// What was asked besides the scenario's own expectations.
-    pub asked: Vec<Option<f64>>,
+    pub asked: Vec<Option<SettleTime>>,
     /// For plots, of the first seed.
     series: Option<ThinnedSeries>,
 }
@@ -68,7 +68,7 @@ impl Kept {
         let asked = report.document.expectations.split_off(own);
         Kept {
             document: report.document.clone(),
-            asked: asked.into_iter().map(|row| row.measured).collect(),
+            asked: asked.into_iter().map(time_to_settle).collect(),
             series: with_series.then(|| ThinnedSeries::of(&report.series)),
         }
     }
@@ -78,6 +78,10 @@ impl Kept {
         let series: Series = self.series.as_ref()?.series()?;
         Some(Report { document: self.document.clone(), series, ..Report::default() })
     }
+}
+
+fn time_to_settle(row: ExpectationRow) -> Option<SettleTime> {
+    Some(SettleTime { s: row.measured?, never: row.never })
 }
 
 /// A file.
@@ -178,10 +182,12 @@ pub fn digest(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const SETTLED: SettleTime = SettleTime { s: 0.1, never: true };
+
     fn kept(goodput_bps: f64) -> Kept {
         let flows = vec![weir_measure::FlowRow { goodput_bps, ..Default::default() }];
         let document = RunDocument { flows, ..RunDocument::default() };
-        Kept { document, asked: vec![Some(0.1), None], series: None }
+        Kept { document, asked: vec![Some(SETTLED), None], series: None }
     }
 
     fn key(runs: &KeptRuns, seed: u64) -> RunKey {
@@ -211,7 +217,7 @@ mod tests {
         let again = KeptRuns::new(Some(&dir));
         let found = again.find(name, &key(&again, 1)).unwrap();
         assert_eq!(found.document.flows[0].goodput_bps.to_bits(), value.to_bits());
-        assert_eq!(found.asked, [Some(0.1), None]);
+        assert_eq!(found.asked, [Some(SETTLED), None]);
         let _ = fs::remove_dir_all(dir);
     }
 

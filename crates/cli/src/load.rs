@@ -7,7 +7,7 @@ use std::path::Path;
 use weir_core::units::Span;
 use weir_scenario::{Override, Scenario, builtin, builtins, nearest};
 
-use crate::{Failure, terminal};
+use crate::{Failure, papers, terminal};
 
 /// How large a scenario file may be.
 const MAX_BYTES: u64 = 64_000_000;
@@ -71,6 +71,12 @@ fn file(name: &str) -> Result<String, String> {
     match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names: Vec<_> = builtins().into_iter().map(|(name, _)| name).collect();
+            if let Some(experiments) = papers::experiments_of(name) {
+                return Err(format!(
+                    "`{name}` is a paper, not an experiment\n  = its experiments: {}; `weir compare` and `weir reproduce` take the whole paper",
+                    experiments.join(", ")
+                ));
+            }
             let meant = did_you_mean(name, &names);
             return Err(format!(
                 "there is no scenario and no file called `{name}`{meant}\n  built-in scenarios: {}",

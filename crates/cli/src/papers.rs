@@ -36,6 +36,13 @@ pub fn experiments(names: &[String]) -> Result<Vec<String>, String> {
     Ok(once)
 }
 
+/// The experiments of the paper of this name; `None` if there is no such paper.
+pub fn experiments_of(paper: &str) -> Option<Vec<&'static str>> {
+    let names = builtins().into_iter().map(|(name, _)| name);
+    let own: Vec<&str> = names.filter(|name| paper != EXAMPLES && paper_of(name) == paper).collect();
+    (!own.is_empty()).then_some(own)
+}
+
 /// The paper of a built-in scenario: `qsccp` of `qsccp/dumbbell`.
 fn paper_of(name: &str) -> &str {
     name.split_once('/').map_or(name, |(paper, _)| paper)

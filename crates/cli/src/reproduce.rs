@@ -45,6 +45,9 @@ pub struct Args {
     strict: bool,
 }
 
+/// What an interrupted reproduction leaves.
+const LOST: &str = "statements are checked after the last run; the same command starts from the beginning";
+
 /// An experiment with what is run of it.
 struct PaperExperiment {
     /// At each point of its axes.
@@ -113,6 +116,9 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
         experiments.into_iter().filter(|one| !one.cases().is_empty()).collect();
     let cases: Vec<Case<'_>> = experiments.iter().flat_map(PaperExperiment::cases).collect();
     let out = Out::open(args.out.as_deref(), args.json, &default_name(&args.names))?;
+    if !args.json {
+        eprintln!("{}", announcement(&experiments, cases.len(), seeds.len(), &out));
+    }
     let rows = simulate(&cases, &seeds, &out)?;
     let mut of_cases = cases.iter().zip(rows.chunks(seeds.len()));
     let experiment = |experiment: &PaperExperiment| {
@@ -139,6 +145,22 @@ pub fn reproduce(args: &Args) -> Result<ExitCode, Failure> {
     out.close()?;
     let (held, all) = document.held();
     Ok(if args.strict && held < all { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The first line of the output: the number of runs, and the page.
+fn announcement(experiments: &[PaperExperiment], cases: usize, seeds: usize, out: &Out) -> String {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut text = format!(
+        "note: {}, {} (a point of the axes under a scheme), {}: {}",
+        counted(experiments.len(), "experiment"),
+        counted(cases, "case"),
+        counted(seeds, "seed"),
+        counted(cases * seeds, "run"),
+    );
+    if let Some(dir) = out.dir() {
+        text += &format!("; the page {} is written after the last run", dir.join("reproduce.html").display());
+    }
+    text
 }
 
 /// The command, without what says where results go.
@@ -169,7 +191,7 @@ fn simulate(cases: &[Case<'_>], seeds: &[u64], out: &Out) -> Result<Vec<Kept>, F
             cost: batch::by_duration(&case.point.scenario),
         })
         .collect();
-    batch::simulate(&jobs, |at, mut report| {
+    batch::simulate(&jobs, LOST, |at, mut report| {
         let case = &cases[at / seeds.len()];
         let beside = case.point.beside.take(&mut report.document);
         if let Some(optimum) = &case.point.optimum {

@@ -44,6 +44,9 @@ pub struct Args {
     check_wire: bool,
 }
 
+/// What an interrupted run leaves.
+const LOST: &str = "a run that has not ended has no results";
+
 /// Runs it.
 pub fn run(args: &Args) -> Result<(), Failure> {
     for (at, seed) in args.seeds.iter().enumerate() {
@@ -74,7 +77,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let jobs: Vec<Job<'_>> = args.seeds.iter().map(job).collect();
     let optimum = ScenarioOptimum::of(&scenario, &windows);
     let shared = shared_prefixes(&scenario);
-    let reports = batch::simulate(&jobs, |_, mut report| {
+    let reports = batch::simulate(&jobs, LOST, |_, mut report| {
         if let Some(optimum) = &optimum {
             optimum.add_to(&mut report.document);
             report.notes.extend(optimum.note().map(str::to_owned));

@@ -31,7 +31,7 @@ use weir_management::status::{FaceNumber, FacePersistency, FaceScope};
 use weir_net::clock::{Clock, Timer, wall_ms};
 use weir_net::secrets::{Secrets, random_seed};
 use weir_net::transport::{
-    Listener, Options, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
+    Listener, Options, cannot_listen, tcp::TcpListener, unix::UnixListener, websocket::WebSocketListener,
 };
 use weir_net::uri::{Endpoint, FaceUri};
 use weir_net::user::Rights;
@@ -158,26 +158,25 @@ impl Daemon {
         let config = self.config.clone();
         if let Some(unix) = &config.faces.unix {
             let listener = UnixListener::bind(&unix.path, unix.mode, Options::default());
-            let help = "stop what listens there, or give another path";
-            self.add_listener(listener, &config, "faces.unix.path", help)?;
+            self.add_listener(listener, &config, "faces.unix.path")?;
         }
         for &address in &config.faces.tcp.listen {
             let listener = TcpListener::bind(address, Options::default());
-            self.add_listener(listener, &config, "faces.tcp.listen", &free_port(address))?;
+            self.add_listener(listener, &config, "faces.tcp.listen")?;
         }
         for &address in &config.faces.websocket.listen {
             let listener = WebSocketListener::bind(address, Options::default());
-            self.add_listener(listener, &config, "faces.websocket.listen", &free_port(address))?;
+            self.add_listener(listener, &config, "faces.websocket.listen")?;
         }
         for &address in &config.faces.udp.listen {
             let buffer = config.faces.udp.kernel_buffer.as_u64();
             self.engine.sockets.bind_udp(address, buffer).map_err(|error| {
-                config.error_at("faces.udp.listen", &format!("{address}: {error}"), &free_port(address))
+                not_listening(&config, "faces.udp.listen", &cannot_listen(address, "UDP", &error))
             })?;
         }
         if let Some(address) = config.metrics {
             let mut server = Server::bind(address).map_err(|error| {
-                config.error_at("metrics.listen", &format!("{address}: {error}"), &free_port(address))
+                not_listening(&config, "metrics.listen", &cannot_listen(address, "TCP", &error))
             })?;
             server.register(self.poll.registry(), METRICS)?;
             self.metrics = Some(server);
@@ -190,15 +189,8 @@ impl Daemon {
         listener: io::Result<impl Listener + 'static>,
         config: &Config,
         key: &str,
-        help: &str,
     ) -> Result<(), DaemonError> {
-        let listener = listener.map_err(|error| {
-            let help = match error.kind() {
-                io::ErrorKind::PermissionDenied => "run it as a user who may, or give another one",
-                _ => help,
-            };
-            config.error_at(key, &error.to_string(), help)
-        })?;
+        let listener = listener.map_err(|error| not_listening(config, key, &error))?;
         let uri = listener.uri().to_owned();
         self.engine.sockets.listen(Box::new(listener))?;
         info!(at = uri, "listening");
@@ -513,8 +505,22 @@ fn cannot_write(config: &Config, key: &str, error: &io::Error) -> ConfigError {
     config.error_at(key, &error.to_string(), "give a file in a folder that is there and may be written")
 }
 
-fn free_port(address: SocketAddr) -> String {
-    format!("stop what uses port {}, or give another; ports below 1024 need privileges", address.port())
+/// The error of the address under `key`, on which the forwarder cannot listen, with the setting that changes it. An
+/// address that is the default has no line in the file.
+fn not_listening(config: &Config, key: &str, error: &io::Error) -> DaemonError {
+    let (section, setting) = key.rsplit_once('.').unwrap_or(("", key));
+    let example = if setting == "path" { "/run/weir.sock" } else { "127.0.0.1:7000" };
+    let first = match error.kind() {
+        io::ErrorKind::AddrInUse => "stop the other process, or ",
+        io::ErrorKind::PermissionDenied => "start the forwarder as a user with this permission, or ",
+        _ => "",
+    };
+    let file = if config.gives(key) { "" } else { " in the file of --config" };
+    let help = format!("{first}set another one{file}: {setting} = \"{example}\" in [{section}]");
+    match config.gives(key) {
+        true => config.error_at(key, &error.to_string(), &help).into(),
+        false => io::Error::new(error.kind(), format!("{error}\n  = this is the default; {help}")).into(),
+    }
 }
 
 fn application_rights(config: &Config) -> Result<ApplicationRights, ConfigError> {

@@ -251,6 +251,10 @@ pub struct ExpectationRow {
     pub stated: Option<f64>,
     /// The measured value; `None` if there was nothing to measure.
     pub measured: Option<f64>,
+    /// Whether a goodput was not settled at the end of the window of a time to settle. `measured` is then the time until
+    /// this end. Left out if it was.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub never: bool,
     /// Allowed difference of `measured` from `stated`, or beyond `stated` if that is a bound; relative to `stated`, or
     /// absolute if that is zero.
     pub tolerance: f64,

@@ -65,6 +65,30 @@ impl Quantity {
         }
     }
 
+    /// A value with so many digits more than [`Quantity::format`] shows.
+    fn precise(self, value: f64, more: i32) -> String {
+        let places = more as usize;
+        match self {
+            Quantity::Rate => {
+                let (unit, scale) = rate_unit(value);
+                format!("{} {unit}", significant(value / scale, 4 + more))
+            }
+            Quantity::Millis => format!("{value:.*} ms", places + if value.abs() < 10.0 { 2 } else { 1 }),
+            Quantity::Seconds => format!("{value:.*} s", places + 2),
+            Quantity::Percent => format!("{} %", significant(value * 100.0, 4 + more)),
+            Quantity::Count | Quantity::Plain => without_zeros(format!("{value:.places$}")),
+        }
+    }
+
+    /// A value beside limits that it is not: with as many digits as it takes to differ from each of them.
+    pub(crate) fn apart(self, value: f64, limits: &[f64]) -> String {
+        let is_alike = |limit: &&f64| self.format(**limit) == self.format(value) && **limit != value;
+        let Some(limit) = limits.iter().find(is_alike) else { return self.format(value) };
+        let texts = (1..=MOST_MORE).map(|more| (self.precise(value, more), self.precise(*limit, more)));
+        let differs = texts.into_iter().find(|(value, limit)| value != limit);
+        differs.map_or_else(|| self.format(value), |(value, _)| value)
+    }
+
     pub(crate) fn format(self, value: f64) -> String {
         match self {
             Quantity::Rate => rate(value),
@@ -78,6 +102,9 @@ impl Quantity {
         }
     }
 }
+
+/// Digits that [`Quantity::apart`] adds at most: beyond them numbers of 64 bits do not differ.
+const MOST_MORE: i32 = 15;
 
 /// What stands where there is no value.
 pub(crate) const NONE: &str = "–";
@@ -94,6 +121,45 @@ fn significant(value: f64, digits: i32) -> String {
 /// How many decimals give a number so many significant digits.
 fn decimals(value: f64, digits: i32) -> usize {
     if value == 0.0 { 0 } else { (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize }
+}
+
+/// What was measured. If it misses what is stated, it has enough digits to differ from the nearest value that holds.
+pub(crate) fn measured(quantity: Quantity, row: &ExpectationRow) -> String {
+    match (row.measured, row.stated) {
+        (None, _) => NONE.to_owned(),
+        (Some(_), _) if row.never => NEVER.to_owned(),
+        (Some(value), Some(stated)) if row.holds == Some(false) => {
+            quantity.apart(value, &limits(row.bound, stated, row.tolerance))
+        }
+        (Some(value), _) => quantity.format(value),
+    }
+}
+
+/// The outermost values for which a statement holds.
+pub(crate) fn limits(bound: Bound, stated: f64, tolerance: f64) -> Vec<f64> {
+    let slack = tolerance * if stated == 0.0 { 1.0 } else { stated.abs() };
+    match bound {
+        Bound::About => vec![stated - slack, stated + slack],
+        Bound::AtMost | Bound::LessThan => vec![stated + slack],
+        Bound::AtLeast | Bound::MoreThan => vec![stated - slack],
+    }
+}
+
+/// The time to settle of a goodput that does not settle.
+pub(crate) const NEVER: &str = "never";
+
+/// A time to settle over so many seeds, in `never` of which the goodput does not settle.
+pub(crate) fn settled(estimate: Option<&Estimate>, never: u64, seeds: usize) -> String {
+    match estimate {
+        Some(some) if never > 0 && never == some.n => match seeds as u64 == never {
+            true => NEVER.to_owned(),
+            false => format!("{NEVER} ({never} of {seeds})"),
+        },
+        Some(some) if never > 0 => {
+            format!("{} (never in {never} of {seeds})", Quantity::Seconds.estimate(some))
+        }
+        _ => Quantity::Seconds.over_seeds(estimate, seeds),
+    }
 }
 
 /// A number without zeros that end its decimals.
@@ -268,6 +334,47 @@ mod tests {
         let than = vec!["pcon".to_owned(), "omcc-rf".to_owned()];
         let compared = ExpectationRow { bound: Bound::LessThan, than, ..Default::default() };
         assert_eq!(said(Quantity::Plain, &compared), pair("less than pcon, omcc-rf", ""));
+    }
+
+    #[test]
+    fn a_value_that_misses_its_bound_has_the_digits_in_which_it_does() {
+        let said = |unit: &str, bound, stated, tolerance, value| {
+            let row = ExpectationRow {
+                unit: unit.to_owned(),
+                bound,
+                stated: Some(stated),
+                tolerance,
+                measured: Some(value),
+                holds: Some(false),
+                ..Default::default()
+            };
+            measured(Quantity::of_unit(unit), &row)
+        };
+        assert_eq!(said("1", Bound::AtMost, 150.0, 0.0, 150.004), "150.004");
+        assert_eq!(said("1", Bound::AtMost, 150.0, 0.0, 150.2), "150.2");
+        assert_eq!(said("bit/s", Bound::AtLeast, 1e6, 0.0, 999_999.0), "0.999999 Mb/s");
+        assert_eq!(said("bit/s", Bound::AtMost, 10e6, 0.05, 10.500_01e6), "10.50001 Mb/s");
+        assert_eq!(said("ms", Bound::AtMost, 20.0, 0.0, 20.003), "20.003 ms");
+        assert_eq!(said("s", Bound::About, 2.0, 0.5, 3.001), "3.001 s");
+        assert_eq!(said("packets", Bound::AtMost, 1500.0, 0.0, 1500.25), "1500.2");
+        // What differs in few digits has no more.
+        assert_eq!(said("ms", Bound::AtMost, 20.0, 0.0, 25.003), "25.0 ms");
+        assert_eq!(Quantity::Plain.apart(150.0, &[150.0]), "150");
+        assert_eq!(Quantity::Rate.apart(f64::NAN, &[1.0]), NONE);
+    }
+
+    #[test]
+    fn a_goodput_that_never_settles_has_no_time() {
+        let row = |never| ExpectationRow { measured: Some(120.0), never, ..Default::default() };
+        assert_eq!(measured(Quantity::Seconds, &row(true)), "never");
+        assert_eq!(measured(Quantity::Seconds, &row(false)), "120.00 s");
+        let estimate = |n| Estimate { mean: 110.0, ci95: None, n };
+        let said = |n, never, seeds| settled(Some(&estimate(n)), never, seeds);
+        assert_eq!(said(3, 0, 3), "110.00 s");
+        assert_eq!(said(3, 3, 3), "never");
+        assert_eq!(said(2, 2, 3), "never (2 of 3)");
+        assert_eq!(said(3, 2, 3), "110.00 s (never in 2 of 3)");
+        assert_eq!(settled(None, 0, 3), NONE);
     }
 
     #[test]

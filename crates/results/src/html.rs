@@ -11,7 +11,7 @@
 //! [`ROWS`] the tables have the rows that tell most, and above [`VALUES`] so have the plots. The
 //! page says what it leaves out, and what is left out is in the other files.
 
-use crate::format::{self, NONE, Quantity};
+use crate::format::{self, Quantity};
 use crate::layout;
 use crate::optimum;
 use crate::page;
@@ -359,7 +359,7 @@ fn verdicts(document: &RunDocument) -> Vec<Verdict> {
         Verdict {
             kind: format::kind_of_source(&row.source).to_owned(),
             stated: format::stated(quantity, row),
-            measured: row.measured.map_or_else(|| NONE.to_owned(), |value| quantity.format(value)),
+            measured: format::measured(quantity, row),
             tolerance: format::tolerance(quantity, row),
         }
     };

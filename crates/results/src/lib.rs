@@ -34,7 +34,7 @@ pub use model::{
     OtherSchemeRow, PeriodRow, ReproductionDocument, ShareRow, StatementRow, SummaryDocument, SummaryPeriod,
     SummaryPoint, SummaryRow, SummaryScenario, TheoryRow, TrafficComparison, WindowDistanceRow, WorstPoint,
 };
-pub use summary::{SummaryContext, SummaryRun};
+pub use summary::{SettleTime, SummaryContext, SummaryRun};
 pub use table::{figures, summary, table, terminal_width};
 pub use thinned::ThinnedSeries;
 

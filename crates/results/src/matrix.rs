@@ -4,7 +4,7 @@
 //! none. A cell is the mean over the points of the scenario's axes, with an interval over the seeds.
 
 use crate::comparison::{Part, part};
-use crate::format::{NONE, Quantity};
+use crate::format::{NEVER, NONE, Quantity};
 use crate::model::{MatrixFigure, MatrixRow, SummaryDocument, SummaryPoint, SummaryScenario, WorstPoint};
 use crate::page::escaped;
 use crate::sheet::{Cell, Form, Grid, Section, numbers, percent_encoded, words};
@@ -89,8 +89,8 @@ pub(crate) const MEASURES_IN_WORDS: &str = "The share of the optimum is the part
      over propagation is the mean delay as a multiple of the propagation delay to the nearest producer and back; caches on \
      the way can make it less than 1. Data lost is the part of the Data that was dropped in the network. The time to settle \
      is from the last change that the scenario makes until goodputs stay within 5 % of their final value: the goodputs that \
-     the scenario's statements name, or else those of all groups of flows, the last of them; where it is as long as the rest of the \
-     window they never do. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
+     the scenario's statements name, or else those of all groups of flows, the last of them. If they never do, it counts in means with \
+     the time until the window's end. A figure of a run is the mean over its measuring windows by their lengths, or over the whole run \
      without windows; a cell is the mean over the points of the scenario's axes and over the seeds. As good as the best is a \
      figure within 0.01 of it (share, Jain), 1 % (delay), 1 in 10 000 (lost) or 0.5 s (settle), and one whose interval \
      meets the best one's.";
@@ -115,14 +115,17 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
             if has_distance { "no Data came" } else { "the propagation delay is nothing here, or changes" },
         ),
         lost: figure(&|run| over_windows(run, |part| lost(part, &context.payload_bytes)), "no Data was sent"),
-        settle_s: figure(
-            &settled,
-            if context.asks_when_settled {
-                "no Data came, or too late to tell"
-            } else {
-                "no group of flows runs to the end: nothing settles"
-            },
-        ),
+        settle_s: MatrixFigure {
+            never: never_settled(runs),
+            ..figure(
+                &settled,
+                if context.asks_when_settled {
+                    "no Data came, or too late to tell"
+                } else {
+                    "no group of flows runs to the end: nothing settles"
+                },
+            )
+        },
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn row(context: &SummaryContext, runs: &[SummaryRun<'_>]) -> MatrixRo
 fn figure(values: Vec<Option<f64>>, why: impl FnOnce() -> String) -> MatrixFigure {
     let measured = Estimate::of(&values.iter().copied().flatten().collect::<Vec<f64>>());
     let why = measured.is_none().then(why);
-    MatrixFigure { measured, values, worst: None, why }
+    MatrixFigure { measured, values, why, ..MatrixFigure::default() }
 }
 
 /// The windows of a run, or all of it if it has none.
@@ -180,7 +183,13 @@ fn lost(part: &Part<'_>, payload_bytes: &[f64]) -> Option<f64> {
 
 /// The mean over the changes that were asked about.
 fn settled(run: &SummaryRun<'_>) -> Option<f64> {
-    weighted(run.settle_s.iter().flatten().map(|time| (*time, 1.0)))
+    weighted(run.settled.iter().flatten().map(|time| (time.s, 1.0)))
+}
+
+/// Whether goodputs settled after none of the changes, with no seed.
+fn never_settled(runs: &[SummaryRun<'_>]) -> bool {
+    let mut times = runs.iter().flat_map(|run| run.settled.iter().flatten()).peekable();
+    times.peek().is_some() && times.all(|time| time.never)
 }
 
 // ---- The figures of scenarios
@@ -200,6 +209,8 @@ impl SummaryScenario {
                 rows.iter().map(|(p, row)| (*p, (measure.of)(row))).collect();
             let mut over_points = over_points(&figures, || self.why(scheme, &figures));
             over_points.worst = worst(measure, &figures);
+            let mut known = figures.iter().filter(|(_, figure)| figure.measured.is_some()).peekable();
+            over_points.never = known.peek().is_some() && known.all(|(_, figure)| figure.never);
             *(measure.of_mut)(&mut row) = over_points;
         }
         row
@@ -304,7 +315,10 @@ impl Measure {
     }
 
     fn long(&self, figure: &MatrixFigure, seeds: usize) -> String {
-        self.quantity.over_seeds(figure.measured.as_ref(), seeds)
+        match figure.never {
+            true => NEVER.to_owned(),
+            false => self.quantity.over_seeds(figure.measured.as_ref(), seeds),
+        }
     }
 }
 
@@ -415,10 +429,13 @@ fn in_words(set: &[String]) -> String {
 
 /// A cell with its interval, and where it is worst.
 fn cell(measure: &Measure, figure: &MatrixFigure, seeds: usize) -> Cell {
-    let note = match (&figure.worst, &figure.why) {
-        (Some(worst), _) => {
-            format!("worst {} at {}", measure.quantity.format(worst.mean), in_words(&worst.set))
-        }
+    let format = |value| measure.quantity.format(value);
+    // What differs in no digit that is shown is not worse.
+    let is_seen =
+        |worst: &&WorstPoint| figure.measured.is_none_or(|all| format(all.mean) != format(worst.mean));
+    let note = match (figure.worst.as_ref().filter(is_seen), &figure.why) {
+        _ if figure.never => String::new(),
+        (Some(worst), _) => format!("worst {} at {}", format(worst.mean), in_words(&worst.set)),
         (None, Some(why)) => why.clone(),
         (None, None) => String::new(),
     };
@@ -511,9 +528,9 @@ pub(crate) fn lead_html(document: &SummaryDocument) -> String {
     format!(
         "<section><div class=\"heading\"><h2>What it shows</h2></div><ul class=\"answer\">{items}</ul></section>\n\
          <section id=\"matrix\"><div class=\"heading\"><h2>Schemes by scenarios</h2><span class=\"tools\" id=\"measures\"></span></div>\n\
-         {tables}<p class=\"said\" id=\"detail\" aria-live=\"polite\">Each number leads to the scenario's page.</p>\n\
-         <p class=\"said key\">Colours, with the numbers: <span class=\"q8\">good</span> <span class=\"q4\">between</span> \
-         <span class=\"q0\">bad</span>. <b>Bold</b> is the best, or as good. {NONE} is not known; the scenario's page says why.</p>\n\
+         {tables}<p class=\"said\" id=\"detail\" aria-live=\"polite\">Each number links to the scenario's page.</p>\n\
+         <p class=\"said key\">The colours repeat the numbers: <span class=\"q8\">good</span> <span class=\"q4\">between</span> \
+         <span class=\"q0\">bad</span>. <b>Bold</b> is the best, or as good. {NONE} is an unknown figure; the scenario's page gives the reason.</p>\n\
          <p class=\"said\">{}</p></section>\n",
         escaped(MEASURES_IN_WORDS)
     )
@@ -609,10 +626,11 @@ fn cell_html(
     let tip = escaped(&said(format!("{}{note}", text.text)));
     let best = measure.best(scenario).is_some_and(|(_, best)| measure.is_as_good(&measured, &best));
     let best = if best { " best" } else { "" };
+    let short = if figure.never { NEVER.to_owned() } else { measure.short(measured.mean) };
     format!(
         "<td class=\"q{}{best}{first}\" title=\"{tip}\">{}</td>",
         measure.level(measured.mean),
-        linked(scenario.page.as_deref(), &measure.short(measured.mean))
+        linked(scenario.page.as_deref(), &short)
     )
 }
 
@@ -627,6 +645,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SettleTime;
     use crate::{sample, samples};
     use weir_measure::{OptimumRow, RunDocument, WindowRow};
 
@@ -671,7 +690,8 @@ mod tests {
         // Twice its part counts once.
         let second = [flow(2e6, 10.0, 1000), flow(3e6, 20.0, 0)];
         let run = run(1, [first, second]);
-        let runs = [SummaryRun { document: &run, settle_s: vec![None, Some(2.0), Some(4.0)] }];
+        let time = |s| Some(SettleTime { s, never: false });
+        let runs = [SummaryRun { document: &run, settled: vec![None, time(2.0), time(4.0)] }];
         let row = row(&context(), &runs);
         let mean = |figure: &MatrixFigure| figure.measured.unwrap().mean;
         assert!((mean(&row.share) - (0.5 * 10.0 + 30.0) / 40.0).abs() < 1e-12);
@@ -706,6 +726,44 @@ mod tests {
         let mut scenario = SummaryScenario { points: alike, ..SummaryScenario::default() };
         scenario.fill_matrix(&["a".to_owned()]);
         assert_eq!(scenario.matrix[0].share.worst, None);
+    }
+
+    #[test]
+    fn a_worst_point_is_named_if_its_digits_differ_from_those_of_the_mean() {
+        let figure = |mean, worst| MatrixFigure {
+            measured: Some(Estimate { mean, ci95: None, n: 1 }),
+            worst: Some(WorstPoint { set: vec!["axis.rate=2".to_owned()], mean: worst }),
+            ..MatrixFigure::default()
+        };
+        let said = |mean, worst| {
+            let cell = cell(&MEASURES[1], &figure(mean, worst), 1);
+            (cell.text, cell.note)
+        };
+        assert_eq!(said(0.99, 0.98), ("0.99".to_owned(), "worst 0.98 at rate 2".to_owned()));
+        assert_eq!(said(0.999_99, 0.999_98), ("1".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn goodputs_that_settle_at_no_point_and_with_no_seed_never_settle() {
+        let run =
+            run(1, [[flow(1e6, 10.0, 0), flow(1e6, 10.0, 0)], [flow(1e6, 10.0, 0), flow(1e6, 10.0, 0)]]);
+        let point = |times: &[(f64, bool)]| {
+            let settled = |&(s, never): &(f64, bool)| Some(SettleTime { s, never });
+            let of = |time| SummaryRun { document: &run, settled: vec![None, settled(time)] };
+            let runs: Vec<SummaryRun<'_>> = times.iter().map(of).collect();
+            let row = MatrixRow { scheme: "a".to_owned(), ..row(&context(), &runs) };
+            SummaryPoint { matrix: vec![row], ..SummaryPoint::default() }
+        };
+        let settle = |points: Vec<SummaryPoint>| {
+            let mut scenario = SummaryScenario { points, ..SummaryScenario::default() };
+            scenario.fill_matrix(&["a".to_owned()]);
+            let figure = scenario.matrix[0].settle_s.clone();
+            (MEASURES[4].long(&figure, 2), figure.measured.unwrap().mean)
+        };
+        let never = || point(&[(9.0, true), (9.0, true)]);
+        assert_eq!(settle(vec![never(), never()]), ("never".to_owned(), 9.0));
+        assert_eq!(settle(vec![never(), point(&[(9.0, true), (5.0, false)])]).0, "8.00 ± 13 s");
+        assert_eq!(settle(vec![never(), point(&[])]).0, "never");
     }
 
     #[test]

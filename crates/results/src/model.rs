@@ -178,8 +178,8 @@ pub struct SummaryScenario {
     pub source: String,
     /// The fixed schemes of some of its flows, whichever scheme is compared; empty for most scenarios.
     pub others: Vec<String>,
-    /// The schemes with a variant of their parameters, each with its variant: `pcon (qsccp)`; left out if there are
-    /// none.
+    /// The schemes with a variant of their parameters, each with its variant: `pcon (qsccp)`, or with all variants of its
+    /// points: `pcon (article, qsccp)`; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
     /// The page with all of its tables, relative to this document's folder; `None` if none was written.
@@ -225,6 +225,10 @@ pub struct MatrixFigure {
     /// The reason for a missing value, in words; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Of times to settle: whether goodputs settled at no point and with no seed. The times are then those until the ends
+    /// of the windows. Left out otherwise.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub never: bool,
 }
 
 /// The point of a scenario's axes where a figure is worst.
@@ -306,6 +310,14 @@ pub struct SummaryRow {
     pub completion_s: Option<Estimate>,
     /// Time until the last of the goodputs with an expectation has settled, s; `None` without such an expectation.
     pub settle_s: Option<Estimate>,
+    /// The number of seeds in which one of them was not settled at the end of the window. They count in `settle_s` with
+    /// the time until this end. Left out if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub never_settled: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What papers state, beside what was measured over several seeds.
@@ -412,6 +424,10 @@ pub struct StatementRow {
     pub measured: Option<Estimate>,
     /// The measured value for each seed, in their order; `None` if there was nothing to measure.
     pub values: Vec<Option<f64>>,
+    /// The number of seeds in which a goodput was not settled at the end of the window of a time to settle; left out if
+    /// there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub never: u64,
     /// The number of seeds in which it holds.
     pub held: u64,
     /// Whether it holds in all of them.

@@ -39,6 +39,7 @@ impl StatementRow {
             theory,
             optimum,
             measured: estimate(&values),
+            never: rows.iter().filter(|row| row.never).count() as u64,
             values,
             held: held as u64,
             holds: held == rows.len(),
@@ -342,7 +343,19 @@ impl ReproductionDocument {
     }
 
     fn measured(&self, row: &StatementRow) -> Cell {
-        row.quantity().over_seeds(row.measured.as_ref(), self.seeds.len()).into()
+        let (quantity, seeds) = (row.quantity(), self.seeds.len());
+        if row.never > 0 {
+            return format::settled(row.measured.as_ref(), row.never, seeds).into();
+        }
+        match (row.stated, row.measured) {
+            // Where all values are equal there is no interval that tells the mean from its bound.
+            (Some(stated), Some(Estimate { mean, .. }))
+                if row.held == 0 && row.values.iter().all(|value| *value == Some(mean)) =>
+            {
+                quantity.apart(mean, &format::limits(row.bound, stated, row.tolerance)).into()
+            }
+            _ => quantity.over_seeds(row.measured.as_ref(), seeds).into(),
+        }
     }
 
     fn holds(&self, row: &StatementRow) -> Cell {
@@ -402,9 +415,10 @@ fn held_by_scheme<'a>(cases: impl IntoIterator<Item = &'a CaseRow>) -> Option<St
 }
 
 fn verdict(held: usize, all: usize, of: &str, seeds: usize) -> String {
+    let hold = if held == 1 { "holds" } else { "hold" };
     match seeds {
-        1 => format!("{held} of {all} {of} hold"),
-        _ => format!("{held} of {all} {of} hold in all {seeds} seeds"),
+        1 => format!("{held} of {all} {of} {hold}"),
+        _ => format!("{held} of {all} {of} {hold} in all {seeds} seeds"),
     }
 }
 
@@ -476,6 +490,29 @@ mod tests {
         let said = "goodput of class EF 1 Mb/s ± 5 % 1.05 ± 0.64 Mb/s (2 of 3) – ✗ 1 of 3";
         assert_eq!(line(&text, "goodput"), said);
         assert!(text.contains("\n0 of 1 statements of the paper hold in all 3 seeds\n"), "{text}");
+    }
+
+    #[test]
+    fn what_fails_by_little_and_what_never_settles_is_shown_as_such() {
+        let statement = |rows: &[ExpectationRow]| {
+            StatementRow::of(&rows.iter().collect::<Vec<_>>(), Vec::new(), Vec::new(), None)
+        };
+        let close = ExpectationRow { bound: Bound::AtMost, tolerance: 0.0, ..row(Some(1_000_020.0), false) };
+        let text = document(vec![statement(&[close.clone(), close])], 2).text(None);
+        assert_eq!(line(&text, "goodput"), "goodput of class EF ≤ 1 Mb/s 1.00002 Mb/s – ✗ 0 of 2");
+        let settle = |time, never| ExpectationRow {
+            what: "time to settle".to_owned(),
+            unit: "s".to_owned(),
+            stated: Some(2.0),
+            never,
+            ..row(Some(time), false)
+        };
+        let said = |rows: &[ExpectationRow]| {
+            line(&document(vec![statement(rows)], rows.len() as u64).text(None), "time to settle")
+        };
+        assert_eq!(said(&[settle(9.0, true)]), "time to settle 2.00 s ± 5 % never – ✗ fails");
+        let some = said(&[settle(9.0, true), settle(9.0, false)]);
+        assert_eq!(some, "time to settle 2.00 s ± 5 % 9.00 s (never in 1 of 2) – ✗ 0 of 2");
     }
 
     #[test]

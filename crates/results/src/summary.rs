@@ -1,13 +1,14 @@
 //! Schemes on several scenarios: for each scenario a few figures over all flows, as means over the seeds.
 
 use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
-use crate::format::{NONE, Quantity};
+use crate::format::{NONE, Quantity, settled};
 use crate::matrix;
 use crate::model::{
     DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
 };
 use crate::optimum::unshared_bps;
 use crate::sheet::{Cell, Column, Form, Grid, Section, Sheet, numbers, words};
+use serde::{Deserialize, Serialize};
 use weir_measure::jain;
 use weir_measure::{Estimate, RunDocument};
 
@@ -32,8 +33,17 @@ pub struct SummaryContext {
 pub struct SummaryRun<'a> {
     /// What it measured.
     pub document: &'a RunDocument,
-    /// For the whole run and then for each window: when goodputs had settled, s; `None` where that was not asked.
-    pub settle_s: Vec<Option<f64>>,
+    /// For the whole run and then for each window: when goodputs had settled; `None` where that was not asked.
+    pub settled: Vec<Option<SettleTime>>,
+}
+
+/// A time to settle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettleTime {
+    /// The time, s.
+    pub s: f64,
+    /// Whether the goodput was not settled at the end of the window: then it is the time until this end.
+    pub never: bool,
 }
 
 impl SummaryPoint {
@@ -60,9 +70,9 @@ impl SummaryPoint {
 fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) -> SummaryPeriod {
     let limits = context.limits.get(at).map_or(&[][..], Vec::as_slice);
     let row = |runs: &Vec<SummaryRun<'_>>| {
-        let parts: Vec<(Part<'_>, Option<f64>)> = runs
+        let parts: Vec<(Part<'_>, Option<SettleTime>)> = runs
             .iter()
-            .filter_map(|run| Some((part(run.document, at)?, run.settle_s.get(at).copied().flatten())))
+            .filter_map(|run| Some((part(run.document, at)?, run.settled.get(at).copied().flatten())))
             .collect();
         let mean = |of: &dyn Fn(&Part<'_>) -> Option<f64>| estimate(parts.iter().map(|(part, _)| of(part)));
         SummaryRow {
@@ -80,7 +90,9 @@ fn period(at: usize, context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) 
                 completions(part).map(|times| times.iter().sum::<f64>() / times.len() as f64)
             }),
             completion_s: mean(&|part| completions(part)?.into_iter().reduce(f64::max)),
-            settle_s: estimate(parts.iter().map(|(_, settle)| *settle)),
+            settle_s: estimate(parts.iter().map(|(_, settled)| Some((*settled)?.s))),
+            never_settled: parts.iter().filter(|(_, settled)| settled.is_some_and(|time| time.never)).count()
+                as u64,
         }
     };
     let first = schemes.first().and_then(|runs| part(runs.first()?.document, at));
@@ -156,10 +168,13 @@ const COLUMNS: &str = "Figures are for all flows together. Utilisation is that o
      Jain's index is over each flow's goodput as a part of its goodput in the optimum. A row optimum has the goodput of the \
      optimum, in which consumers of a prefix share each copy of Data; a row unshared has it if they share none. The 99th percentile of the delay is that of the class with the largest one. Lost counts Data, sent again \
      counts Interests. Settled is the time from the scenario's last change until all goodputs that the scenario names \
-     stay within 5 % of their final values; if it is as long as the window or longer, they never settle.";
+     stay within 5 % of their final values. If they never do, it counts in means with the time until the window's end.";
 
 /// A figure of a scheme.
 type Figure<'a> = (&'a str, Quantity, fn(&SummaryRow) -> Option<Estimate>);
+
+/// The heading of times to settle.
+const SETTLED: &str = "settled";
 
 /// The columns of a table by windows. What no row has is left out.
 const FIGURES: [Figure<'static>; 10] = [
@@ -172,7 +187,7 @@ const FIGURES: [Figure<'static>; 10] = [
     ("sent again", Quantity::Count, |row| row.retransmitted),
     ("done, mean", Quantity::Seconds, |row| row.completion_mean_s),
     ("last", Quantity::Seconds, |row| row.completion_s),
-    ("settled", Quantity::Seconds, |row| row.settle_s),
+    (SETTLED, Quantity::Seconds, |row| row.settle_s),
 ];
 
 /// The tables of a scenario with axes, each over its points.
@@ -282,7 +297,7 @@ impl SummaryDocument {
     fn section(&self, scenario: &SummaryScenario) -> Section {
         let mut notes: Vec<String> = Vec::new();
         if !scenario.variants.is_empty() {
-            notes.push(format!("Variants of parameters here: {}.", scenario.variants.join(", ")));
+            notes.push(format!("Parameter variants in this scenario: {}.", scenario.variants.join(", ")));
         }
         for row in scenario.points.iter().flat_map(|point| &point.left_out) {
             let note = format!("{NONE} {} cannot run here: {}", row.scheme, row.why);
@@ -324,7 +339,12 @@ impl SummaryDocument {
             cells.extend(bounds.iter().filter_map(|(name, best)| Some(optimum(name, (*best)?, shown.len()))));
             cells.extend(self.schemes.iter().map(|scheme| {
                 let row = period.rows.iter().find(|row| row.scheme == *scheme);
-                let figures = shown.iter().map(|(_, quantity, of)| self.cell(*quantity, row.and_then(of)));
+                let figures = shown.iter().map(|(title, quantity, of)| match row {
+                    Some(row) if *title == SETTLED => {
+                        settled(row.settle_s.as_ref(), row.never_settled, self.seeds.len()).into()
+                    }
+                    _ => self.cell(*quantity, row.and_then(of)),
+                });
                 ["".into(), scheme.as_str().into()].into_iter().chain(figures).collect()
             }));
             if let Some(first) = cells.get_mut(begin).and_then(|row| row.first_mut()) {
@@ -422,7 +442,7 @@ mod tests {
     }
 
     fn point(runs: &[Vec<RunDocument>], context: &SummaryContext) -> SummaryPoint {
-        let of = |document| SummaryRun { document, settle_s: Vec::new() };
+        let of = |document| SummaryRun { document, settled: Vec::new() };
         let runs: Vec<Vec<SummaryRun<'_>>> = runs.iter().map(|runs| runs.iter().map(of).collect()).collect();
         SummaryPoint::of(context, &runs)
     }

@@ -197,7 +197,7 @@ fn expectations(rows: &[ExpectationRow], width: Option<u16>) -> Option<Table> {
             format::kind_of_source(&row.source).to_owned(),
             row.what.clone(),
             format::stated(quantity, row),
-            row.measured.map_or_else(|| NONE.to_owned(), |measured| quantity.format(measured)),
+            format::measured(quantity, row),
             format::tolerance(quantity, row),
             verdict(row.holds).to_owned(),
         ]);
@@ -211,7 +211,10 @@ fn verdicts(rows: &[ExpectationRow]) -> String {
     let missed = checked.iter().filter(|holds| !**holds).count();
     let mut text = match (checked.len(), missed) {
         (0, _) => String::new(),
+        (1, 0) => "The expectation holds.\n".to_owned(),
+        (1, _) => "The expectation does not hold.\n".to_owned(),
         (all, 0) => format!("All {all} expectations hold.\n"),
+        (all, 1) => format!("1 of {all} expectations does not hold.\n"),
         (all, _) => format!("{missed} of {all} expectations do not hold.\n"),
     };
     match rows.len() - checked.len() {
@@ -313,7 +316,7 @@ mod tests {
         };
         let text = summary(&report.document, None);
         assert!(text.contains("utilisation") && text.contains("more than pcon"), "{text}");
-        let end = "All 1 expectations hold.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
+        let end = "The expectation holds.\n1 expectation compares schemes: `weir reproduce` checks it.\n";
         assert!(text.ends_with(end), "{text}");
         report.document.expectations.remove(0);
         let text = summary(&report.document, None);

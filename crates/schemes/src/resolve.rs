@@ -9,6 +9,9 @@ use weir_core::words::{did_you_mean, nearest};
 
 use crate::registry::{Entry, SCHEMES, find};
 
+/// Pairs of parameters that have an order: the scheme, and the parameter that is at most as large as the other.
+const ORDERED: [(&str, &str, &str); 1] = [("ndn-qsf", "queue_low", "queue_high")];
+
 /// A scheme with all its parameters.
 #[derive(Clone)]
 pub struct Resolved {
@@ -149,13 +152,34 @@ impl Entry {
     ) -> Result<Resolved, WrongParameter> {
         let given: Vec<_> = given.into_iter().collect();
         let values = given.iter().map(|(key, value)| (key.as_str(), value));
-        match Params::resolve(self.parameters, values) {
+        let params = Params::resolve(self.parameters, values)
+            .and_then(|params| self.check_order(&given, &params).map(|()| params));
+        match params {
             Ok(params) => Ok(Resolved { entry: self, given, params }),
             Err(ParameterError { key, message }) => {
                 let meant = self.meant_by(&key);
                 Err(WrongParameter { scheme: self.name, key, message, meant })
             }
         }
+    }
+
+    /// Refuses two parameters in the wrong order. The error is at the one that was given last.
+    fn check_order(&self, given: &[(String, Value)], params: &Params) -> Result<(), ParameterError> {
+        for (_, low, high) in ORDERED.iter().filter(|(scheme, ..)| *scheme == self.name) {
+            let (least, most) = (params.number(low), params.number(high));
+            let last = given.iter().rev().find(|(key, _)| key == low || key == high);
+            let Some((key, _)) = last.filter(|_| least > most) else { continue };
+            let message = match key == low {
+                true => format!(
+                    "`{least}` is larger than {high}, which is {most}: give {most} or less, or raise {high}"
+                ),
+                false => format!(
+                    "`{most}` is smaller than {low}, which is {least}: give {least} or more, or lower {low}"
+                ),
+            };
+            return Err(ParameterError { key: key.clone(), message });
+        }
+        Ok(())
     }
 
     /// The parameter that was probably meant by an unknown key.
@@ -190,6 +214,29 @@ mod tests {
         let said = wrong("qscp", "eta", "1");
         let wanted = "there is no scheme `qscp`; did you mean `qsccp`?\n  = schemes: qsccp, ";
         assert!(said.starts_with(wanted) && said.contains(", fixed"), "{said}");
+    }
+
+    #[test]
+    fn thresholds_in_the_wrong_order_are_refused_with_the_right_one() {
+        let said = wrong("ndn-qsf", "queue_low", "30");
+        let wanted = "scheme.ndn-qsf.queue_low: `30` is larger than queue_high, which is 20: give 20 or less, or raise queue_high";
+        assert_eq!(said, wanted);
+        let said = wrong("ndn-qsf", "queue_high", "10");
+        let wanted = "scheme.ndn-qsf.queue_high: `10` is smaller than queue_low, which is 15: give 15 or more, or lower queue_low";
+        assert_eq!(said, wanted);
+        let both = |low, high| {
+            [("queue_low", low), ("queue_high", high)].map(|(k, v)| (k.to_owned(), Value::Int(v)))
+        };
+        assert!(resolve("ndn-qsf", both(30, 30)).is_ok());
+        assert!(resolve("ndn-qsf", both(30, 29)).is_err());
+    }
+
+    #[test]
+    fn defaults_have_the_order_that_is_asked_of_parameters() {
+        for (scheme, low, high) in ORDERED {
+            let params = Params::resolve(find(scheme).unwrap().parameters, []).unwrap();
+            assert!(params.number(low) <= params.number(high), "{scheme}: {low}, {high}");
+        }
     }
 
     #[test]

@@ -68,6 +68,37 @@ fn a_mistake_in_a_file_is_refused_with_file_line_and_key() {
 }
 
 #[test]
+fn a_paper_is_no_experiment_and_its_experiments_are_named() {
+    for command in ["run", "optimum"] {
+        let experiments = "= its experiments: e2e-aqm/dumbbell, e2e-aqm/cascade, e2e-aqm/parking-lot; ";
+        refused(&[command, "e2e-aqm"], &["error: `e2e-aqm` is a paper, not an experiment", experiments]);
+    }
+    refused(&["run", "examples"], &["there is no scenario and no file called `examples`"]);
+}
+
+#[test]
+fn a_setting_that_one_of_several_scenarios_lacks_is_an_error_that_names_it() {
+    let compare = ["compare", "qsccp/dumbbell", "examples/minimal", "--schemes", "qsccp", "--seeds", "1"];
+    let set = ["--set", "link.R2-R3.rate=3Mb/s"];
+    refused(
+        &[&compare[..], &set].concat(),
+        &["error: examples/minimal: --set link.R2-R3.rate=3Mb/s: there is no link `R2-R3`"],
+    );
+    refused(
+        &["compare", "qsccp/dumbbell", "--schemes", "ndn-qsf", "--set", "scheme.ndn-qsf.queue_low=30"],
+        &["`30` is larger than queue_high, which is 20: give 20 or less, or raise queue_high"],
+    );
+}
+
+#[test]
+fn the_help_of_compare_says_that_it_needs_schemes() {
+    let help = printed(&weir(&["compare", "--help"]));
+    assert!(help.contains("weir compare [OPTIONS] --schemes <A,B,...|all> <SCENARIO|PAPER>..."), "{help}");
+    assert!(help.contains("weir compare [OPTIONS] --all"), "{help}");
+    refused(&["compare", "qsccp/dumbbell"], &["--schemes <A,B,...|all>"]);
+}
+
+#[test]
 fn schemes_that_are_none_and_parameters_of_those_that_do_not_run_are_refused() {
     let set = |setting| ["run", "examples/minimal", "--json", "--set", setting];
     refused(

@@ -333,6 +333,53 @@ fn what_cannot_be_reproduced_is_refused_with_what_can() {
     refused(&["reproduce", "--out", file.to_str().unwrap()], &["file is a file, not a folder"]);
 }
 
+#[test]
+fn a_reproduction_says_first_what_it_runs_and_where_the_page_will_be() {
+    let (file, out) = (holding("reproduce-says"), folder("reproduce-says-out"));
+    let output = weir(&["reproduce", &file, "--seeds", "3", "--out", out.to_str().unwrap()]);
+    let page = out.join("reproduce.html");
+    let wanted = format!(
+        "note: 1 experiment, 2 cases (a point of the axes under a scheme), 3 seeds: 6 runs; the page {} is written after the last run\n",
+        page.display()
+    );
+    assert!(text(&output.stderr).starts_with(&wanted), "{}", text(&output.stderr));
+    assert!(page.exists());
+}
+
+/// What a command says that gets SIGINT while it simulates.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a test waits for another process")]
+fn interrupted(args: &[&str]) -> (Option<i32>, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_weir"));
+    process.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+    let process = process.spawn().unwrap();
+    let pid = process.id().to_string();
+    let threads = || fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
+    let is_waiting = |of: &fs::DirEntry| {
+        fs::read_to_string(of.path().join("comm")).is_ok_and(|name| name.trim_end() == "interrupt")
+    };
+    while !threads().any(|of| is_waiting(&of)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = process.wait_with_output().unwrap();
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_that_is_interrupted_says_how_far_it_came_and_what_is_left() {
+    let file = holding("interrupted");
+    let out = |name: &str| folder(name).to_str().unwrap().to_owned();
+    let (code, said) = interrupted(&["reproduce", "qsccp/geant", "--out", &out("interrupted-reproduce")]);
+    assert!(code == Some(130) && said.contains("\ninterrupted: "), "{code:?}: {said}");
+    assert!(said.contains(" runs completed; statements are checked after the last run; "), "{said}");
+    let compare = ["compare", "qsccp/geant", &file, "--schemes", "qsccp,pcon", "--out"];
+    let (code, said) = interrupted(&[&compare[..], &[&out("interrupted-compare")]].concat());
+    assert!(code == Some(130), "{code:?}: {said}");
+    assert!(said.contains("the completed runs are kept; the same command makes the others"), "{said}");
+}
+
 // ---- compare
 
 const COMPARE: &[&str] = &["compare", "qsccp/dumbbell", "--schemes", "qsccp,fixed", "--set", "duration=2s"];
@@ -727,6 +774,12 @@ fn what_another_scheme_is_told_runs_nobody_twice() {
         assert!(report.exists(), "{}", report.display());
     }
     assert_eq!(compared["set"], json!(["axis.variant=jaqmcc"]));
+    assert_eq!(document["scenarios"][0]["variants"], json!(["e2e-aqm (article, jaqmcc)"]));
+    let markdown = fs::read_to_string(out.join("compare.md")).unwrap();
+    assert!(
+        markdown.contains("Parameter variants in this scenario: e2e-aqm (article, jaqmcc)."),
+        "{markdown}"
+    );
 }
 
 /// The files of kept runs, each with when it was written.

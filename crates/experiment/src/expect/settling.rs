@@ -46,8 +46,19 @@ impl Settling {
     }
 
     /// How long it takes, from the last change on, until the goodput, averaged over bins, stays near its
-    /// mean over the window's last quarter. `None` if nothing came, or if there is no bin to look at.
+    /// mean over the window's last quarter. `None` if nothing came, or if there is no bin to look at. If the last bin is
+    /// still off, it is the time until the end of this bin.
     pub(super) fn time_s(&self) -> Option<f64> {
+        Some(self.settled()?.0)
+    }
+
+    /// Whether the last bin is still off.
+    pub(super) fn is_never(&self) -> bool {
+        self.settled().is_some_and(|(_, is_near)| !is_near)
+    }
+
+    /// The time to settle, s, and whether the last bin is near the final value.
+    fn settled(&self) -> Option<(f64, bool)> {
         let (from, to) = (self.window.0, self.step_before(self.window.1));
         let last = self.step_after(from + (to - from) / 4 * 3);
         if last >= to {
@@ -60,12 +71,13 @@ impl Settling {
         let (since, bin) = (self.step_after(self.since), self.bin(final_rate));
         let mut at = since;
         let mut settled = None;
+        let mut is_near = true;
         while at + bin <= to {
-            let is_near = (self.rate(at, at + bin) / final_rate - 1.0).abs() <= SETTLED;
+            is_near = (self.rate(at, at + bin) / final_rate - 1.0).abs() <= SETTLED;
             at += bin;
             settled = if is_near { settled.or(Some(since)) } else { Some(at) };
         }
-        settled.map(|settled| (settled - since).as_secs_f64())
+        settled.map(|settled| ((settled - since).as_secs_f64(), is_near))
     }
 
     /// The length of the bins: whole steps, since content is known at their ends only.
@@ -130,6 +142,19 @@ mod tests {
         // The step in which the change comes is not looked at.
         bytes[10] = 500;
         assert_eq!(settling(100, 1_040, &bytes).time_s(), Some(0.5));
+    }
+
+    #[test]
+    fn a_goodput_whose_last_bin_is_off_never_settles() {
+        let mut bytes = vec![1000; 100];
+        bytes[93] = 0;
+        let settled = settling(100, 0, &bytes);
+        assert_eq!((settled.time_s(), settled.is_never()), (Some(9.5), false));
+        bytes[97] = 0;
+        let never = settling(100, 0, &bytes);
+        assert_eq!((never.time_s(), never.is_never()), (Some(10.0), true));
+        let nothing = settling(100, 0, &[0; 100]);
+        assert_eq!((nothing.time_s(), nothing.is_never()), (None, false));
     }
 
     #[test]

@@ -23,6 +23,7 @@ impl Probe {
             source: source.clone(),
             unit: metric.unit().to_owned(),
             measured,
+            never: *metric == Metric::Settle && self.settling.is_never(),
             ..ExpectationRow::default()
         };
         match stated {

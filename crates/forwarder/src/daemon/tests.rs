@@ -204,3 +204,27 @@ fn faces_of_groups_get_the_options_of_their_kind() {
     assert!(!groups.is_empty());
     assert!(groups.iter().all(|face| face.send_rate_bps == Some(2_000_000)), "{groups:?}");
 }
+
+#[test]
+fn an_address_in_use_is_an_error_that_says_how_to_change_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let file = |listen: &str| {
+        let text = format!(
+            "[faces.unix]\nenabled = false\n[faces.udp]\nlisten = []\n{listen}\n[tables]\nfib_entries = 40\n"
+        );
+        Daemon::start(Config::parse(&text, "weir.toml").unwrap(), None).map(drop).unwrap_err().to_string()
+    };
+    let said = file(&format!("[faces.tcp]\nlisten = \"{address}\""));
+    let wanted = format!(
+        "weir.toml:6: faces.tcp.listen: cannot listen on {address} (TCP): another process uses this address ("
+    );
+    let help = "stop the other process, or set another one: listen = \"127.0.0.1:7000\" in [faces.tcp]";
+    assert!(said.starts_with(&wanted) && said.ends_with(help), "{said}");
+    // The default is in no line of the file. If it cannot be bound here, somebody else holds it.
+    let _taken = std::net::TcpListener::bind("127.0.0.1:6363");
+    let said = file("");
+    let wanted = "cannot listen on 127.0.0.1:6363 (TCP): another process uses this address (";
+    let help = "this is the default; stop the other process, or set another one in the file of --config: listen = \"127.0.0.1:7000\" in [faces.tcp]";
+    assert!(said.starts_with(wanted) && said.ends_with(help), "{said}");
+}

@@ -15,6 +15,7 @@ pub mod unix;
 pub mod websocket;
 
 use std::io;
+use std::net::SocketAddr;
 
 use mio::{Registry, Token};
 use nix::libc;
@@ -76,6 +77,17 @@ pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::R
         ))),
         _ => Err(unsupported(remote)),
     }
+}
+
+/// The error of a socket that cannot be bound to an address, with the address and the probable cause.
+pub fn cannot_listen(address: SocketAddr, protocol: &str, error: &io::Error) -> io::Error {
+    let cause = match error.kind() {
+        io::ErrorKind::AddrInUse => ": another process uses this address",
+        io::ErrorKind::AddrNotAvailable => ": this host does not have this address",
+        io::ErrorKind::PermissionDenied => ": ports below 1024 need the capability NET_BIND_SERVICE",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("cannot listen on {address} ({protocol}){cause} ({error})"))
 }
 
 /// Why no face can be connected to this end.

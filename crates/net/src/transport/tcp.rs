@@ -11,7 +11,7 @@ use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
 use super::accept::Acceptor;
 use super::stream::{FaceAddresses, Stream, StreamSocket, not_connected};
-use super::{Listener, Options, Transport};
+use super::{Listener, Options, Transport, cannot_listen};
 use crate::scope::FaceScope;
 use crate::uri::{Endpoint, FaceUri};
 
@@ -111,17 +111,7 @@ pub(super) fn listen(addr: SocketAddr) -> io::Result<mio::net::TcpListener> {
         socket.listen(BACKLOG)?;
         Ok(mio::net::TcpListener::from_std(socket.into()))
     };
-    bind().map_err(|error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::AddrInUse => ": another program listens there; choose another port or stop it",
-            io::ErrorKind::AddrNotAvailable => ": this host does not have this address",
-            io::ErrorKind::PermissionDenied => {
-                ": no permission; ports below 1024 need the capability NET_BIND_SERVICE"
-            }
-            _ => "",
-        };
-        io::Error::new(error.kind(), format!("cannot listen at {addr} (TCP){hint} ({error})"))
-    })
+    bind().map_err(|error| cannot_listen(addr, "TCP", &error))
 }
 
 impl Listener for TcpListener {

@@ -73,7 +73,7 @@ impl UnixListener {
     /// A program listens there, something else than a socket is there, or there is no permission.
     pub fn bind(path: &Path, mode: u32, options: Options) -> io::Result<UnixListener> {
         let cannot = |error: io::Error| {
-            io::Error::new(error.kind(), format!("cannot listen at {}: {error}", path.display()))
+            io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
         };
         let socket = listen(path, mode).map_err(cannot)?;
         Ok(UnixListener {
@@ -111,12 +111,12 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     };
     let taken = |why: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !file.file_type().is_socket() {
-        return taken("the file exists and is not a socket; choose another path, or remove it");
+        return taken("the file exists and is not a socket");
     }
     match StdUnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
-        _ => taken("another program listens there; choose another path, or stop it"),
+        _ => taken("another process listens on this path"),
     }
 }
 

@@ -37,7 +37,7 @@ fn the_socket_of_a_living_program_is_left_alone() {
     let folder = Folder::new();
     let path = folder.path("live.sock");
     let live = net::UnixListener::bind(&path).expect("free");
-    assert!(refused(&path).contains("another program listens"));
+    assert!(refused(&path).contains("another process listens"));
     net::UnixStream::connect(&path).expect("it is there still");
     live.set_nonblocking(true).expect("set");
     while live.accept().is_ok() {}
@@ -80,5 +80,5 @@ fn a_path_that_is_too_long_is_an_error() {
     let folder = Folder::new();
     let path = folder.path(&"x".repeat(120));
     let error = bind(&path).map(|_| ()).expect_err("too long").to_string();
-    assert!(error.contains("cannot listen at"), "{error}");
+    assert!(error.contains("cannot listen on"), "{error}");
 }

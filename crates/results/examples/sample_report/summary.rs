@@ -62,7 +62,7 @@ pub fn comparison(report: &Report) -> SummaryDocument {
         ..SummaryContext::default()
     };
     let point = |set: &[&str], count: usize| {
-        let of = |document| SummaryRun { document, settle_s: Vec::new() };
+        let of = |document| SummaryRun { document, settled: Vec::new() };
         let runs: Vec<Vec<SummaryRun<'_>>> =
             runs.iter().take(count).map(|runs| runs.iter().map(of).collect()).collect();
         let why = "it knows no loss".to_owned();

@@ -157,7 +157,8 @@ fn select_flows(item: &Item<'_>, subjects: &Subjects<'_>) -> Result<(Select, Vec
         if !subjects.groups.iter().any(|g| g.name == flow) {
             return Err(no_group(item, "flow", &flow, subjects.groups));
         }
-        words.push(format!("flow {flow}"));
+        // A group may be called `flow` or `flow1`.
+        words.push(if flow.starts_with("flow") { flow.to_string() } else { format!("flow {flow}") });
         select.flow = Some(flow);
     }
     if let Some(consumer) = item.opt_text("consumer")? {

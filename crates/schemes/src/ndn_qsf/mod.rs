@@ -177,7 +177,7 @@ const PARAMETERS: &[Parameter] = &[
         "queue_high",
         (0, 60_000),
         "20",
-        "the consumer's window shrinks while the queue at the first forwarder is longer, packets",
+        "the consumer's window shrinks while the queue at the first forwarder is longer, packets; at least `queue_low`",
         "paper: section 6.4, as `queue_low`; assumed: above it, so that the window does not change in between",
     ),
     Parameter::number(
@@ -249,12 +249,11 @@ pub struct NdnQsf {
 
 impl NdnQsf {
     fn new(params: &Params) -> NdnQsf {
-        let low = params.integer("queue_low");
         NdnQsf {
             node: NodeSettings::new(params),
             consumer: consumer::Settings {
-                low,
-                high: params.integer("queue_high").max(low),
+                low: params.integer("queue_low"),
+                high: params.integer("queue_high"),
                 initial: params.number("initial_window"),
             },
             is_fair: params.switch("fair_queueing"),
