@@ -59,7 +59,7 @@ function schemes(): HTMLElement {
       })),
     );
   const names = page.rows.map(({ name, is_flow }, i): [string, string] => [String(i), is_flow ? name : `class ${name}`]);
-  const chooser = select("Of which class or flow", names, "0", (value) => show(Number(value)));
+  const chooser = select("Class or flow to plot", names, "0", (value) => show(Number(value)));
   show(0);
   return section(
     "schemes",

@@ -202,7 +202,7 @@ function flowTable(rows: Rows): HTMLElement {
       ...others,
     ],
     flows,
-    left(rows.flows.length, totals.flows, "flows", "the fastest of each class, the slowest, and those with most loss"),
+    left(rows.flows.length, totals.flows, "flows", "the fastest of each class, the slowest, and those with the most losses"),
   );
 }
 
@@ -218,7 +218,7 @@ function linkTable(rows: Rows): HTMLElement {
       { title: "drops", text: (row) => count(row.drops), key: (row) => row.drops, number: true },
     ],
     rows.links,
-    left(rows.links.length, totals.links, "directions of links", "the busiest, and those with most drops and the longest waits"),
+    left(rows.links.length, totals.links, "directions of links", "the busiest, and those with the most drops and the longest queueing delays"),
   );
 }
 
@@ -291,7 +291,7 @@ function traffic(): HTMLElement {
     boards.flows.show(flowLines(flows, forFlows.scale, flowName));
   };
   const chooser = select(
-    "Which flows",
+    "Flows to plot",
     [...sets].map(([value, [text]]): [string, string] => [value, text]),
     firstSet,
     (value) => {
@@ -300,12 +300,12 @@ function traffic(): HTMLElement {
       showFlows();
     },
   );
-  const search = h("input", { type: "search", placeholder: "consumer or prefix", "aria-label": "Flows whose name has" });
+  const search = h("input", { type: "search", placeholder: "consumer or prefix", "aria-label": "Filter flows by consumer or prefix" });
   search.addEventListener("input", () => {
     filter = search.value.trim().toLowerCase();
     showFlows();
   });
-  const some = all.length < totals.flows ? `of the ${count(all.length)} of ${count(totals.flows)} flows plotted here; flows.parquet has all` : "";
+  const some = all.length < totals.flows ? `This page plots ${count(all.length)} of ${count(totals.flows)} flows. flows.parquet has all.` : "";
   const flowTools = h("span", { class: "tools" }, chooser, search, status, some ? h("span", { class: "status" }, some) : null);
   let shown = false;
   const showView = (view: "classes" | "flows") => {
@@ -321,8 +321,8 @@ function traffic(): HTMLElement {
   const first = classes.length > 1 || all.length === 0 ? "classes" : "flows";
   const views =
     all.length > 0 || totals.flows === 0
-      ? choice("Lines are", [["classes", "by class"], ["flows", "by flow"]], first, showView)
-      : h("span", { class: "status" }, `by class: of ${count(totals.flows)} single flows no series were recorded`);
+      ? choice("Lines", [["classes", "by class"], ["flows", "by flow"]], first, showView)
+      : h("span", { class: "status" }, `by class. The time series of the ${count(totals.flows)} flows were not recorded.`);
   showView(first);
   return section(
     "traffic",
@@ -375,7 +375,7 @@ function links(): HTMLElement {
         height: 120,
         fromZero: true,
         counts: true,
-        none: "Nothing was dropped in front of these links.",
+        none: "These links dropped no packets.",
       },
     ],
     range,
@@ -422,7 +422,7 @@ function links(): HTMLElement {
   });
   page.media.forEach(({ name }, i) => sets.set(`medium ${i}`, [`${name}, all stations`, rowsOnMedium(page, i)]));
   const chooser = select(
-    "Which links",
+    "Links to plot",
     [...sets].map(([value, [text]]): [string, string] => [value, text]),
     "busiest",
     (value) => show(sets.get(value)![1]),
@@ -479,8 +479,8 @@ function provenance(): HTMLElement {
   const rows = page.provenance;
   const shown =
     page.time.merged > 1
-      ? `Plots show steps of ${seconds(step)} s, each made of ${page.time.merged} measured ones: rates, utilisations and ` +
-        "queue lengths are their means, counts their sums, delays their means weighted by rate. The Parquet tables have every step."
+      ? `A step in the plots is ${seconds(step)} s long and summarises ${page.time.merged} measured steps. Rates, utilisations and ` +
+        "queue lengths are means, counts are sums, and delays are means weighted by rate. The Parquet tables have every measured step."
       : `Plots show every measured step, ${seconds(step)} s each.`;
   return section(
     "provenance",
@@ -491,13 +491,13 @@ function provenance(): HTMLElement {
     h(
       "p",
       {},
-      "Goodput counts Data content delivered to applications, over the whole run or window, also where a flow was done before its end. Delay runs from the first sending of an Interest to its Data. ",
+      "Goodput is the Data content delivered to applications, as a mean over the whole run or window, even if a flow completes earlier. Delay is the time from the first transmission of an Interest to its Data. ",
       isReal
-        ? "Lost counts Interests that no Data answered, whoever dropped them."
+        ? "Lost counts Interests that got no Data, wherever the Interest or the Data was dropped."
         : "Lost counts Data packets dropped in the network.",
     ),
     rows.some(([key]) => key.includes("{"))
-      ? h("p", {}, "What several nodes, links or flows have in common stands in one row; ", h("code", {}, `weir list ${doc.scenario} --all`), " has each by itself.")
+      ? h("p", {}, "A row can stand for several nodes, links or flows with the same value. ", h("code", {}, `weir list ${doc.scenario} --all`), " lists each of them.")
       : null,
     rows.length > 0
       ? h("dl", { class: "provenance" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))

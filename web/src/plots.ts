@@ -420,7 +420,7 @@ export class Board {
     // The steps that are read, whose ends are known no finer.
     const { start, step } = this.range;
     const edge = (index: number) => steps(start + Math.max(0, index) * step, step);
-    const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: of all Data`);
+    const weighted = this.panels.filter((panel) => panel.weight).map((panel) => `${panel.title.toLowerCase()}: over all Data`);
     const over = ` (${[...weighted, "counts: sum"].join("; ")})`;
     this.caption.textContent =
       this.cursor === null

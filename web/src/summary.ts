@@ -19,7 +19,7 @@ function matrix(section: HTMLElement): void {
     for (const table of tables) table.hidden = table.dataset.measure !== key;
   };
   const names = tables.map((table): [string, string] => [table.dataset.measure!, table.dataset.title!]);
-  section.querySelector("#measures")!.append(choice("Which figure", names, names[0]![0], show));
+  section.querySelector("#measures")!.append(choice("Figure to show", names, names[0]![0], show));
   show(names[0]![0]);
   const detail = section.querySelector<HTMLElement>("#detail")!;
   const hint = detail.textContent!;

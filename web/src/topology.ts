@@ -127,9 +127,9 @@ export function network(page: Page, onPick: (rows: number[]) => void): Network {
       .map(([role, text]) => h("span", { class: "key" }, h("i", { class: `node ${role}` }), text)),
     ),
     page.media.length > 0
-      ? h("span", {}, h("span", { class: "key" }, h("i", { class: "node medium" }), "shared medium: time with frames on the air, of all and of each station"))
+      ? h("span", {}, h("span", { class: "key" }, h("i", { class: "node medium" }), "shared medium: share of time with frames on the air, in total and for each station"))
       : null,
-    n > NAMED ? h("span", {}, "names: point at a node, or enlarge") : null,
+    n > NAMED ? h("span", {}, "to see names, point at a node or enlarge the network") : null,
     buttons,
   );
   const element = h("div", { class: "network" }, h("div", { class: "canvas" }, place, paper, tip), legend);

@@ -22,7 +22,7 @@ export function trafficPanels(rows: { goodput_bps: number | null }[], step: numb
         height: 120,
         fromZero: true,
         counts: true,
-        none: "No Data packet of these was lost.",
+        none: "No Data was lost.",
       },
       {
         id: "retransmitted",
@@ -32,7 +32,7 @@ export function trafficPanels(rows: { goodput_bps: number | null }[], step: numb
         height: 120,
         fromZero: true,
         counts: true,
-        none: "No Interest of these was sent again.",
+        none: "No Interest was retransmitted.",
       },
     ],
   };
