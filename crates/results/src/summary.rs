@@ -199,6 +199,13 @@ const OVER_AXES: [Figure<'static>; 5] = [
     ("Data lost", Quantity::Count, |row| row.lost),
 ];
 
+impl SummaryRow {
+    /// Whether goodputs settle with no seed.
+    fn never_settles(&self) -> bool {
+        self.settle_s.is_some_and(|all| all.n == self.never_settled)
+    }
+}
+
 impl SummaryDocument {
     /// The shape of the document that this code writes.
     pub const SCHEMA: u64 = 1;
@@ -340,7 +347,7 @@ impl SummaryDocument {
             cells.extend(self.schemes.iter().map(|scheme| {
                 let row = period.rows.iter().find(|row| row.scheme == *scheme);
                 let figures = shown.iter().map(|(title, quantity, of)| match row {
-                    Some(row) if *title == SETTLED => {
+                    Some(row) if *title == SETTLED && row.never_settles() => {
                         settled(row.settle_s.as_ref(), row.never_settled, self.seeds.len()).into()
                     }
                     _ => self.cell(*quantity, row.and_then(of)),
