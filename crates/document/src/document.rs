@@ -64,7 +64,7 @@ impl Document {
         self.error_at(self.location(origin), key, message, help)
     }
 
-    /// As [`Document::error`], for what is known by its line.
+    /// As [`Document::error`], at a line that is already known.
     pub fn error_at(
         &self,
         location: Location,

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-/// Where a value stands, as errors show it.
+/// The position of a value, as errors show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In the file.
@@ -14,7 +14,7 @@ pub enum Location {
         line: u32,
         /// Column in characters, from 1.
         column: u32,
-        /// How many characters it takes on that line; 0 if it is about the file as a whole.
+        /// Number of characters on that line; 0 if the error is about the file as a whole.
         width: u32,
     },
     /// In an override: `--set link.R2-R3.rate=10Mb/s`.
@@ -77,7 +77,7 @@ fn around(line: &str, from: usize, width: usize) -> (String, usize, usize) {
     (text, at, wide.min(end - at))
 }
 
-/// A mistake in a document: where, at which key, what, and what would be right.
+/// An error in a document: position, key, message and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentError(Box<Inner>);
 
@@ -92,8 +92,8 @@ struct Inner {
 }
 
 impl DocumentError {
-    /// An error at `location` of the document `text`, whose line it shows. `key` is as `--set` would name
-    /// it; `help` says what would be right, and may be empty.
+    /// An error at `location` of the document `text`; the error shows this line. `key` has the form that `--set` takes,
+    /// and `help` names the correct alternatives; it may be empty.
     pub fn new(
         location: Location,
         key: impl Into<String>,
@@ -118,12 +118,12 @@ impl DocumentError {
         &self.0.location
     }
 
-    /// Whether the other one has the same key and message, wherever it stands.
+    /// Whether the other error has the same key and message, at any position.
     pub fn is_same(&self, other: &DocumentError) -> bool {
         (self.key(), self.message()) == (other.key(), other.message())
     }
 
-    /// The same mistake at `overrides`, the override or overrides without which the document is right.
+    /// The same error, positioned at `overrides`: the override or overrides without which the document is valid.
     pub fn made_by(self, overrides: &str) -> DocumentError {
         let Inner { location, key, message, mut help, .. } = *self.0;
         if let Location::File { width: 1.., .. } = location {
@@ -158,24 +158,24 @@ impl DocumentError {
         }
     }
 
-    /// The key that it is about, as `--set` would name it; empty if the text is no TOML at all.
+    /// The key, in the form that `--set` takes; empty if the text is not TOML.
     pub fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// What is wrong, without the place.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What would be right; may be empty.
+    /// The correct alternatives; may be empty.
     pub fn help(&self) -> &str {
         &self.0.help
     }
 }
 
 impl fmt::Display for DocumentError {
-    /// `FILE:LINE: KEY: what is wrong`, the line with a caret below, and what would be right.
+    /// `FILE:LINE: KEY: message`, the line with a caret below, and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { location, key, message, help, source_line } = &*self.0;
         let said = |set: &str| set.contains(&format!("{key}="));

@@ -7,11 +7,11 @@ pub struct Format {
     pub sections: &'static [Section],
     /// Every key, those of one section together.
     pub keys: &'static [Key],
-    /// Finds a key of a section, also one that the section shares with another.
+    /// Finds a key of a section, including keys that it shares with another section.
     pub find: fn(table: &str, key: &str) -> Option<&'static Key>,
-    /// The keys of a section in the order of messages, with those that it shares.
+    /// The keys of a section, including shared ones, in the order of messages.
     pub of: fn(table: &str) -> Vec<&'static Key>,
-    /// A section of which a file may have several tables: the example in a message about `[name]` instead of
+    /// A section with several tables, as the example in the message about `[name]` instead of
     /// `[[name]]`.
     pub list: &'static str,
 }
@@ -21,7 +21,7 @@ pub struct Format {
 pub enum Shape {
     /// Any text.
     Text,
-    /// A text with a form of its own: the form's name for the reference, and what an error says would be right.
+    /// A text with a special form: the name of the form for the reference, and the help of an error.
     TextOf(&'static str, &'static str),
     /// As [`Shape::TextOf`], or a list of such texts.
     TextsOf(&'static str, &'static str),
@@ -37,15 +37,15 @@ pub enum Shape {
     Number(f64, f64),
     /// A time with its unit.
     Span,
-    /// A time with its unit, at least so many milliseconds.
+    /// A time with its unit, at least this many milliseconds.
     SpanFrom(u64),
     /// A rate with its unit.
     Rate,
     /// A size with its unit.
     Size,
-    /// A rate, or a list of two: there and back.
+    /// A rate, or a list of two rates, one for each direction.
     Rates,
-    /// A time, or a list of two: there and back.
+    /// A time, or a list of two times, one for each direction.
     Spans,
     /// A range of rates: one, or a list of the lowest and the highest.
     RateRange,
@@ -77,16 +77,16 @@ pub enum Shape {
     Map,
 }
 
-/// A key of a section: what it takes, and what it means.
+/// A key of a section: its values and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The section that has it: `""` is the document's top, `link` is `[[link]]`, `generate.flows` is `[generate.flows]`.
+    /// Its section: `""` is the top of the document, `link` is `[[link]]`, `generate.flows` is `[generate.flows]`.
     pub table: &'static str,
     /// Its name in the file: `rate`.
     pub key: &'static str,
     /// The kinds and bounds of its values.
     pub shape: Shape,
-    /// The value of a table without the key, as a file would have it; or [`REQUIRED`], or [`NONE`].
+    /// The default in the notation of a file; or [`REQUIRED`], or [`NONE`].
     pub default: &'static str,
     /// Whether `--set` may change it.
     pub settable: bool,
@@ -113,7 +113,7 @@ pub struct Section {
 }
 
 impl Shape {
-    /// In words, with an example: what would be right.
+    /// A description of the valid values, with an example.
     pub fn wanted(self) -> String {
         match self {
             Shape::Text => "a text".into(),

@@ -1,12 +1,12 @@
 //! TOML documents that are checked against a table of keys. Errors name the correct alternatives.
 //!
 //! A [`Format`] is the table of keys that a kind of file may have. A [`Document`] is the text of one
-//! file; [`Document::tree`] reads it into a [`Table`] whose values know where they stand ([`Origin`]).
-//! [`Item`] reads one table of it: quantities with units, numbers in a range, choices, lists. What is
-//! wrong is a [`DocumentError`] with file, line, key, message and what would be right.
+//! file; [`Document::tree`] parses it into a [`Table`] whose values know their position ([`Origin`]).
+//! [`Item`] reads one table of it: quantities with units, numbers in a range, choices, lists. An error is
+//! a [`DocumentError`] with file, line, key, message and the correct alternatives.
 //!
-//! Pure: the caller hands in the text, and nothing here opens a file. Scenarios and the forwarder's
-//! file are read with it; each has its own table of keys and its own type of error.
+//! The caller gives the text, and nothing here opens a file. Scenarios and the forwarder's
+//! file use this crate; each has its own table of keys and its own error type.
 //!
 //! ```
 //! use weir_document::{Document, Format, Item, Key, NONE, Section, Shape};

@@ -11,9 +11,9 @@ type Result<T> = core::result::Result<T, DocumentError>;
 pub struct Param {
     /// Its key, dotted: `weights.AF2`.
     pub key: String,
-    /// As given, not yet checked against the scheme's own table of parameters.
+    /// The given value, not yet checked against the scheme's own table of parameters.
     pub value: ParamValue,
-    /// Where the value stands, for errors that the scheme finds.
+    /// The position of the value, for errors that the scheme finds.
     pub location: Location,
     /// The paper, table or reason that the file gives for the value.
     pub source: Option<String>,
@@ -24,7 +24,7 @@ pub struct Param {
 pub enum ParamValue {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number that 64 bits hold.
+    /// A whole number of 64 bits.
     Int(i64),
     /// A finite number.
     Float(f64),

@@ -16,8 +16,8 @@ type Result<T> = core::result::Result<T, DocumentError>;
 
 /// One table of a document, read against the keys of its section: `[metrics]`, or one `[[link]]`.
 ///
-/// Each reading method takes a key of the section, whose [`Shape`] says what the value may be. A method
-/// named `opt_*` gives none for a key that is not in the table; the others take its default.
+/// Each reading method takes a key of the section; the [`Shape`] of the key defines the valid values. A method
+/// named `opt_*` returns `None` for a key that is not in the table; the others return its default.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
     /// Finds lines and writes errors.
@@ -28,16 +28,16 @@ pub struct Item<'a> {
     pub path: &'a str,
     /// Keys and values as given.
     pub table: &'a Table,
-    /// Where the table's header stands.
+    /// The position of the table's header.
     pub origin: Origin,
 }
 
 /// A bound of a queue or a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// At most so many packets.
+    /// At most this many packets.
     Packets(u64),
-    /// At most so many bytes of packets.
+    /// At most this many bytes of packets.
     Bytes(Bytes),
     /// The text `unlimited`.
     Unlimited,
@@ -49,7 +49,7 @@ impl<'a> Item<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// Where the value of `key` stands; the table's header without the key.
+    /// The position of the value of `key`; without the key, that of the table's header.
     pub fn origin_of(&self, key: &str) -> Origin {
         self.given(key).map_or(self.origin, |value| value.origin)
     }
@@ -128,7 +128,7 @@ impl<'a> Item<'a> {
         self.wrong_shape(key, value, self.key(key).shape)
     }
 
-    /// The error that `value`, which stands at `key`, is not of this shape.
+    /// The error that `value`, the value of `key`, is not of this shape.
     pub fn wrong_shape(&self, key: &str, value: &Value, shape: Shape) -> DocumentError {
         let message = match &value.kind {
             Kind::Text(t) => format!("`{t}` is not {}", shape.wanted()),
@@ -183,7 +183,7 @@ impl<'a> Item<'a> {
         self.given(key).map(|v| Ok(self.text_of(key, v)?.to_string())).transpose()
     }
 
-    /// Reads a text or a list of texts, each with where it stands.
+    /// Reads a text or a list of texts, each with its position.
     ///
     /// # Errors
     /// One of them is no text, or the value is missing.

@@ -8,11 +8,11 @@ use crate::tree::{Kind, Table, Value};
 
 /// Gives each value the source that the document's `source` keys state for it.
 ///
-/// A text covers its table and the tables in it; a table says it key by key, `rest` for all others.
+/// A text covers its table and the tables in it. A table gives one source for each key, and `rest` for all other keys.
 /// The document's own `source` covers only the keys at its top.
 ///
 /// # Errors
-/// A source that is no text, or of a key that its table does not have.
+/// A source is not a text, or its key is not in the table.
 pub fn annotate(doc: &Document, root: &mut Table) -> Result<(), DocumentError> {
     let own = root.value("source").and_then(Value::as_text).map(Arc::from);
     for entry in &mut root.0 {

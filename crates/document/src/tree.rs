@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-/// Where a value stands; [`Document::location`](crate::Document::location) turns it into a line.
+/// The position of a value; [`Document::location`](crate::Document::location) converts it to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The bytes `start..end` of the file.
     File {
         /// Offset of the first byte.
         start: u32,
-        /// Offset behind the last byte.
+        /// Offset after the last byte.
         end: u32,
     },
     /// An override: its index in [`Document::overrides`](crate::Document::overrides).
     Set(u32),
-    /// Neither the file nor an override gives the value: it is the key's default.
+    /// The key's default: neither the file nor an override gives the value.
     Default,
 }
 
-/// A value, where it stands, and its source.
+/// A value with its position and its source.
 #[derive(Clone, Debug)]
 pub struct Value {
     /// The value itself.
@@ -36,17 +36,17 @@ pub struct Value {
 pub enum Kind {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number that 64 bits hold.
+    /// A whole number of 64 bits.
     Int(i64),
     /// A number with a point or an exponent, also `inf` and `nan`.
     Float(f64),
-    /// A text, its escapes resolved.
+    /// A text with its escapes resolved.
     Text(Arc<str>),
-    /// A date, a time of day or a larger number, as written: no key takes one.
+    /// A date, a time of day or a larger number, as written. No key accepts these.
     Other(Arc<str>),
     /// `[ ]`, or the tables of `[[name]]`.
     List(Vec<Value>),
-    /// `{ }`, or what stands below `[name]`.
+    /// `{ }`, or the keys below `[name]`.
     Table(Table),
 }
 
@@ -61,12 +61,12 @@ pub struct Entry {
     pub key: Arc<str>,
     /// The bytes of the key, for errors about the key itself.
     pub key_origin: Origin,
-    /// The value behind `=`.
+    /// The value after `=`.
     pub value: Value,
 }
 
 impl Table {
-    /// Finds the entry of a key; a key with dots is not taken apart.
+    /// Finds the entry of a key. A key with dots is not split.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| &*e.key == key)
     }
@@ -94,7 +94,7 @@ impl Table {
         }
     }
 
-    /// Takes a key out and gives back its value.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.0.iter().position(|e| &*e.key == key)?;
         Some(self.0.remove(at).value)
@@ -163,7 +163,7 @@ impl Value {
 }
 
 impl core::fmt::Display for Value {
-    /// As in a file, but a text without quotes; as `--set` takes it.
+    /// The notation of `--set`: that of a file, but texts have no quotes.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.kind {
             Kind::Bool(b) => write!(f, "{b}"),

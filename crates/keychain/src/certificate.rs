@@ -18,20 +18,20 @@ pub const SELF: Component<'static> = Component { typ: component_type::GENERIC, v
 /// Freshness period of certificates, ms: an hour, as ndn-cxx, python-ndn, ndnd and NDNts have it.
 pub const FRESHNESS_MS: u64 = 3_600_000;
 
-/// Why a Data is no certificate, or one cannot be used.
+/// The reason why a Data is not a certificate, or why a certificate cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateError {
-    /// It is no Data.
+    /// It is not a Data.
     Decode(DecodeError),
-    /// Its name is another's than a certificate's.
+    /// Its name does not have the form of a certificate's name.
     Name(Name),
     /// Its content type is not Key.
     ContentType(ContentType),
     /// It has no ValidityPeriod, or one that is not of the form `YYYYMMDDThhmmss`.
     Validity,
-    /// Its content is no public key of Ed25519, ECDSA P-256 or RSA.
+    /// Its content is not a public key of Ed25519, ECDSA P-256 or RSA.
     PublicKey,
-    /// An HMAC key has no certificate, and makes none.
+    /// An HMAC key cannot have or issue a certificate.
     Hmac,
     /// The library could not sign it, or it is too large.
     Failed,
@@ -105,7 +105,7 @@ impl Certificate {
     /// Certifies a public key (SubjectPublicKeyInfo in DER) with the key of an issuer.
     ///
     /// # Errors
-    /// The issuer's is a key of HMAC, the public key is none, or signing fails.
+    /// The issuer's key is an HMAC key, the public key is not valid, or signing fails.
     pub fn issue(
         key_name: &KeyName,
         public_key_der: &[u8],
@@ -133,10 +133,10 @@ impl Certificate {
         Certificate::decode(&wire)
     }
 
-    /// The certificate of a key by itself. Its version is the moment that is handed in, in milliseconds.
+    /// A self-signed certificate of a key. Its version is the given moment, in milliseconds.
     ///
     /// # Errors
-    /// It is a key of HMAC, or signing fails.
+    /// The key is an HMAC key, or signing fails.
     pub fn self_signed(key: &Key, now: Moment, validity: Validity) -> Result<Certificate, CertificateError> {
         let public = key.public_key_der().ok_or(CertificateError::Hmac)?;
         Certificate::issue(key.name(), &public, (key, SELF), now.unix_ms(), validity)
@@ -172,7 +172,7 @@ impl Certificate {
         self.data().payload()
     }
 
-    /// Where the key is that signed it, if it says so by name.
+    /// The name in its KeyLocator; `None` if the KeyLocator has no name.
     pub fn key_locator(&self) -> Option<NameRef<'_>> {
         match self.data().signature.info.key_locator {
             Some(KeyLocator::Name(name)) => Some(name),
@@ -180,24 +180,24 @@ impl Certificate {
         }
     }
 
-    /// Whether it says that it is signed by its own key.
+    /// Whether its KeyLocator names its own key.
     pub fn is_self_signed(&self) -> bool {
         self.key_locator().and_then(KeyName::of_locator).as_ref() == Some(&self.key_name)
     }
 
-    /// What checks the signatures of its key.
+    /// The verifier for signatures of its key.
     ///
     /// # Errors
-    /// Its content is no key that we know.
+    /// The type of its key is not supported.
     pub fn verifier(&self) -> Result<Verifier, CertificateError> {
         verifier(self.public_key_der())
     }
 }
 
-/// What checks the signatures of a public key, a SubjectPublicKeyInfo in DER.
+/// The verifier for signatures of a public key, a SubjectPublicKeyInfo in DER.
 ///
 /// # Errors
-/// It is no such key of Ed25519, ECDSA P-256 or RSA.
+/// It is not a public key of Ed25519, ECDSA P-256 or RSA.
 pub fn verifier(public_key_der: &[u8]) -> Result<Verifier, CertificateError> {
     // Bare points and seeds are keys for the library as well; every SubjectPublicKeyInfo is a SEQUENCE.
     if public_key_der.first() != Some(&0x30) {

@@ -10,7 +10,7 @@
 //! | `-----BEGIN EC PRIVATE KEY-----` | | unencrypted: ECPrivateKey | OpenSSL |
 //! | `-----BEGIN NDN HMAC KEY-----` | | unencrypted: the secret | Weir |
 //!
-//! The last three have no name in them: it stands in a line `Name: …` before the block, or is handed in.
+//! The last three do not contain the key's name. It is in a line `Name: …` before the block, or the caller gives it.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ const PKCS8: &str = "PRIVATE KEY";
 const SEC1: &str = "EC PRIVATE KEY";
 const HMAC: &str = "NDN HMAC KEY";
 
-/// What a file has in it.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Item {
     /// A certificate.
@@ -41,24 +41,24 @@ pub enum Item {
     Key(Key),
 }
 
-/// Why a file is not read.
+/// The reason why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormError {
-    /// It is in none of the forms.
+    /// It has none of these forms.
     Unknown,
     /// It has a block of another kind.
     Block(String),
-    /// A block has no end, or no base64 in it.
+    /// A block has no end, or its content is not base64.
     Broken,
-    /// Its certificate is none.
+    /// Its certificate is not valid.
     Certificate(CertificateError),
-    /// Its SafeBag is none.
+    /// Its SafeBag is not valid.
     SafeBag(SafeBagError),
-    /// Its private key is none of Ed25519 or ECDSA P-256.
+    /// Its private key is not a key of Ed25519 or ECDSA P-256.
     Key,
-    /// Its private key of ndnd is not signed by itself: it was changed.
+    /// ndnd's private key is not signed by this key: the file was changed.
     Forged,
-    /// Its private key has no name, or one that is not a key's.
+    /// Its private key has no name, or a name without the form of a key's name.
     Name,
 }
 
@@ -91,10 +91,10 @@ impl fmt::Display for FormError {
 
 impl std::error::Error for FormError {}
 
-/// Reads a file, whatever its form. `name` is that of a private key which has none in the file.
+/// Reads a file in any of these forms. A private key without a name in the file gets `name`.
 ///
 /// # Errors
-/// What is wrong with it. A file without anything in it is [`FormError::Unknown`].
+/// The file is not valid. An empty file is [`FormError::Unknown`].
 pub fn read(bytes: &[u8], name: Option<&KeyName>) -> Result<Vec<Item>, FormError> {
     // No text starts with these.
     if bytes.first().is_some_and(|first| [types::DATA, SAFE_BAG].contains(&u32::from(*first))) {
@@ -172,7 +172,7 @@ pub fn certificate_pem(certificate: &Certificate) -> String {
     pem::write(CERT, &headers, certificate.wire()).to_string()
 }
 
-/// A private key in ndnd's PEM, unencrypted; `None` for HMAC, of which ndnd has no form.
+/// A private key in ndnd's PEM, unencrypted; `None` for HMAC, for which ndnd has no form.
 pub fn ndnd_key_pem(key: &Key) -> Option<Zeroizing<String>> {
     let wire = key::to_ndnd(key)?;
     let headers =

@@ -10,12 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::name::KeyName;
 
-/// Bytes of a new key's id: as ndn-cxx, python-ndn and ndnd have it.
+/// Length of a new key's id, bytes: the same as in ndn-cxx, python-ndn and ndnd.
 const KEY_ID_LEN: usize = 8;
-/// Bytes of a new HMAC secret: as long as the digest (RFC 2104, section 3).
+/// Length of a new HMAC secret, bytes: that of the digest (RFC 2104, section 3).
 const SECRET_LEN: usize = 32;
 
-/// What a key signs with.
+/// The signature algorithm of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
     /// Ed25519.
@@ -23,7 +23,7 @@ pub enum Algorithm {
     Ed25519,
     /// ECDSA with the curve P-256 and SHA-256.
     Ecdsa,
-    /// HMAC with SHA-256: who can verify can sign as well.
+    /// HMAC with SHA-256: anyone who can verify can also sign.
     Hmac,
 }
 
@@ -56,7 +56,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// Bytes that are to stay secret: they are not shown, and overwritten when they are dropped.
+/// Secret bytes: `Debug` does not show them, and they are overwritten when they are dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
@@ -79,10 +79,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no key.
+/// The reason why a key cannot be read or made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyError {
-    /// The bytes are no private key of a kind that we sign with.
+    /// The bytes are not a private key of a supported algorithm.
     NotAKey,
     /// The library could not make or encode a key.
     Failed,
@@ -145,7 +145,7 @@ impl Key {
     /// A private key in PKCS #8.
     ///
     /// # Errors
-    /// It is no key of Ed25519 or ECDSA P-256.
+    /// It is not a key of Ed25519 or ECDSA P-256.
     pub fn from_pkcs8(name: KeyName, der: &[u8]) -> Result<Key, KeyError> {
         if let Ok(signer) = Signer::ed25519_from_pkcs8(der) {
             return Key::of_pair(name, Algorithm::Ed25519, signer);
@@ -157,7 +157,7 @@ impl Key {
     /// An ECDSA private key as an ECPrivateKey (SEC 1).
     ///
     /// # Errors
-    /// It is no key of ECDSA P-256.
+    /// It is not a key of ECDSA P-256.
     pub fn from_sec1(name: KeyName, der: &[u8]) -> Result<Key, KeyError> {
         let signer = Signer::ecdsa_from_sec1(der).map_err(|_| KeyError::NotAKey)?;
         Key::of_pair(name, Algorithm::Ecdsa, signer)
@@ -185,17 +185,17 @@ impl Key {
         &self.name
     }
 
-    /// What it signs with.
+    /// Its signature algorithm.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// What signs.
+    /// The signer for this key.
     pub const fn signer(&self) -> &Signer {
         &self.signer
     }
 
-    /// What checks its signatures.
+    /// The verifier for its signatures.
     ///
     /// # Errors
     /// The library fails.
@@ -208,7 +208,7 @@ impl Key {
         })
     }
 
-    /// The public key as a SubjectPublicKeyInfo in DER; an HMAC has none.
+    /// The public key as a SubjectPublicKeyInfo in DER; `None` for HMAC.
     pub fn public_key_der(&self) -> Option<Vec<u8>> {
         self.signer.public_key_der()
     }
@@ -218,7 +218,7 @@ impl Key {
         &self.secret
     }
 
-    /// Whether it is the same key, under the same name: in other forms it may have other bytes.
+    /// Whether both are the same key with the same name. Their bytes may differ if they come from files of different forms.
     pub fn is_same(&self, other: &Key) -> bool {
         let is_same_key = match (self.public_key_der(), other.public_key_der()) {
             (Some(own), Some(others)) => own == others,
@@ -256,18 +256,18 @@ pub(crate) fn fill_random(out: &mut [u8]) -> Result<(), KeyError> {
 /// Content type of ndnd's private keys: "SigningKey".
 const SIGNING_KEY: weir_packet::ContentType = weir_packet::ContentType::Other(9);
 
-/// Why a Data is no private key of ndnd.
+/// The reason why a Data is not a private key of ndnd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NdndKeyError {
     /// Its name is not `/<identity>/KEY/<key id>`.
     Name,
-    /// Its content is no private key of the kind that its signature says.
+    /// Its content is not a private key of the algorithm of its signature.
     Key,
-    /// It is not signed by itself.
+    /// It is not signed by this key.
     Signature,
 }
 
-/// A private key as ndnd keeps it: a Data under the key's name whose content is the key (PKCS #8 for Ed25519,
+/// A private key in ndnd's form: a Data under the key's name whose content is the key (PKCS #8 for Ed25519,
 /// ECPrivateKey for ECDSA), signed by it. `None` if the Data is not of that content type.
 pub(crate) fn from_ndnd(wire: &[u8]) -> Option<Result<Key, NdndKeyError>> {
     let data = Data::decode(wire).ok().filter(|data| data.content_type() == SIGNING_KEY)?;
@@ -287,7 +287,7 @@ fn read_ndnd(data: &Data<'_>, wire: &[u8]) -> Result<Key, NdndKeyError> {
     Ok(key)
 }
 
-/// The key as ndnd keeps it; `None` for HMAC, which it does not keep.
+/// The key in ndnd's form; `None` for HMAC, which ndnd does not store.
 pub(crate) fn to_ndnd(key: &Key) -> Option<Zeroizing<Vec<u8>>> {
     let content = match key.algorithm {
         Algorithm::Ed25519 => Zeroizing::new(key.secret.expose().to_vec()),

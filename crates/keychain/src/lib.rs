@@ -9,13 +9,13 @@
 //! | [`safe_bag`] | a certificate with its private key under a passphrase, as ndn-cxx exports it |
 //! | [`form`] | the forms of files: base64, binary, ndnd's PEM, PKCS #8 PEM |
 //! | [`store`] | the key chain: a folder of files |
-//! | [`trust`] | whether to believe a Data: chains of certificates up to an anchor |
+//! | [`trust`] | whether to trust a Data: chains of certificates up to an anchor |
 //!
 //! ```
 //! use weir_keychain::{Algorithm, Certificate, Key, Moment, Step, Trust, Validator, Validity};
 //! use weir_packet::{Data, Name, SignatureInfo, SignatureType};
 //!
-//! // A key with a certificate by itself; the time is an application's to know.
+//! // A key with a self-signed certificate. The application gives the time.
 //! let (identity, name): (Name, Name) = ("/alice".parse()?, "/alice/file/seg=0".parse()?);
 //! let key = Key::generate(identity.view(), Algorithm::Ed25519)?;
 //! let now = Moment::from_unix_ms(1_795_315_881_501);
@@ -27,15 +27,15 @@
 //! let info = SignatureInfo::new(SignatureType::Null);
 //! key.sign(&Data::new(name.view(), b"content", info), &mut wire)?;
 //!
-//! // A consumer believes what leads to its trust anchor.
+//! // A consumer accepts Data with a chain of certificates to its trust anchor.
 //! let mut validator = Validator::new(Trust::Anchor(certificate))?;
 //! assert_eq!(validator.check(&wire, now), Step::Valid);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No clock is read: the time is handed in. Random numbers come from the operating system in three
-//! places: new keys and their ids, salts of SafeBags, and signing with ECDSA. Files are touched in `store`
-//! alone. Nothing here panics on any input, and no private key shows in a `Debug` output.
+//! The crate reads no clock: the caller gives the time. Random numbers come from the operating system in three
+//! places: new keys and their ids, salts of SafeBags, and signing with ECDSA. Only `store` reads and writes files.
+//! Nothing here panics on any input, and no private key shows in a `Debug` output.
 
 pub mod certificate;
 pub mod form;

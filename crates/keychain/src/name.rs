@@ -5,7 +5,7 @@ use std::fmt;
 
 use weir_packet::{Component, Name, NameRef, component_type};
 
-/// The component that stands between identity and key id.
+/// The component between identity and key id.
 const KEY: Component<'static> = Component { typ: component_type::GENERIC, value: b"KEY" };
 
 /// The name of a key: `/<identity>/KEY/<key id>`.
@@ -18,7 +18,7 @@ impl KeyName {
         KeyName(identity.to_name().with(KEY).with(id))
     }
 
-    /// A name that is a key's.
+    /// Checks that a name has the form of a key's name.
     pub fn of_key(name: NameRef<'_>) -> Option<KeyName> {
         KeyName::ending_before(name, 0)
     }
@@ -45,12 +45,12 @@ impl KeyName {
         self.0.view()
     }
 
-    /// Whose key it is.
+    /// The identity.
     pub fn identity(&self) -> NameRef<'_> {
         self.0.view().prefix(self.0.len() - 2)
     }
 
-    /// Which of the identity's keys it is.
+    /// The key id.
     pub fn id(&self) -> Component<'_> {
         self.0.view().last().unwrap_or(KEY)
     }

@@ -35,29 +35,29 @@ const ENCRYPTED_KEY: u32 = 129;
 
 /// Iterations of PBKDF2 for new ones: what OWASP recommends for HMAC-SHA256, ndn-cxx has 2048.
 const ITERATIONS: u32 = 600_000;
-/// Iterations that are done for others': some seconds, so that a strange file keeps nobody for hours.
+/// Most iterations that are run to open a SafeBag: some seconds, so that a malicious file cannot block the program for hours.
 const MAX_ITERATIONS: u32 = 10_000_000;
 const SALT_LEN: usize = 16;
 const BLOCK_LEN: usize = 16;
 
-/// Why there is no SafeBag, or it does not open.
+/// The reason why a SafeBag cannot be made, read or opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SafeBagError {
     /// It does not have the format.
     Decode(DecodeError),
-    /// Its certificate is none.
+    /// Its certificate is not valid.
     Certificate(CertificateError),
-    /// Its private key is not encrypted as PKCS #8 has it.
+    /// Its private key is not an EncryptedPrivateKeyInfo of PKCS #8.
     NotEncryptedKey,
     /// Its private key is encrypted in another way than PBES2 with PBKDF2 and AES-128 or AES-256 in CBC mode.
     Unsupported,
-    /// So many iterations of PBKDF2 are not done.
+    /// It requires more iterations of PBKDF2 than are allowed: the number is given.
     TooManyIterations(u32),
-    /// The passphrase is wrong, or what is encrypted is no private key of Ed25519 or ECDSA P-256.
+    /// The passphrase is wrong, or the decrypted bytes are not a private key of Ed25519 or ECDSA P-256.
     WrongPassphrase,
     /// Its private key is not that of its certificate.
     OtherKey,
-    /// A key of HMAC has no certificate.
+    /// An HMAC key has no certificate.
     Hmac,
     /// The library could not encrypt.
     Failed,
@@ -99,7 +99,7 @@ impl SafeBag {
     /// Encrypts the private key of a certificate.
     ///
     /// # Errors
-    /// The certificate is another key's, or the library fails.
+    /// The certificate belongs to another key, or the library fails.
     pub fn seal(key: &Key, certificate: &Certificate, passphrase: &[u8]) -> Result<SafeBag, SafeBagError> {
         let public = key.public_key_der().ok_or(SafeBagError::Hmac)?;
         if certificate.key_name() != key.name() || certificate.public_key_der() != public {
@@ -113,7 +113,7 @@ impl SafeBag {
         Ok(SafeBag { certificate: certificate.clone(), encrypted_key })
     }
 
-    /// Reads one; nothing is decrypted.
+    /// Parses a SafeBag without decrypting it.
     ///
     /// # Errors
     /// It does not have the format.
@@ -145,7 +145,7 @@ impl SafeBag {
         &self.certificate
     }
 
-    /// How many iterations of PBKDF2 it takes to open it.
+    /// The iterations of PBKDF2 that are needed to open it.
     ///
     /// # Errors
     /// It is not encrypted in a way that is supported.
@@ -156,7 +156,7 @@ impl SafeBag {
     /// The private key.
     ///
     /// # Errors
-    /// The passphrase is wrong, the encryption is not supported, or the key is not the certificate's.
+    /// The passphrase is wrong, the encryption is not supported, or the certificate belongs to another key.
     pub fn open(&self, passphrase: &[u8]) -> Result<Key, SafeBagError> {
         let pkcs8 = decrypt(&self.encrypted_key, passphrase)?;
         let name = self.certificate.key_name().clone();

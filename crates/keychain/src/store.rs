@@ -6,9 +6,9 @@
 //! | `<digest>.ndncert` | a certificate in base64, as `ndnsec` prints it |
 //! | `default` | the name of the default key |
 //!
-//! The digest is the first half of SHA-256 of the name of key or certificate. The folder is made with mode 0700,
-//! private keys with 0600, and one that others may read is not used; nor is a file that cannot be read, and the others are
-//! used all the same. A file appears whole or not at all; keys and
+//! The digest is the first half of SHA-256 of the name of the key or certificate. The folder is made with mode 0700,
+//! private keys with 0600. A private key that other users may read is not used, and a file that cannot be read is
+//! skipped. A file appears whole or not at all. Keys and
 //! certificates are never overwritten.
 
 use std::fmt;
@@ -26,33 +26,33 @@ use crate::form::{self, FormError, Item};
 use crate::key::Key;
 use crate::name::KeyName;
 
-/// The variable that says where the key chain is.
+/// The environment variable with the folder of the key chain.
 pub const FOLDER_VARIABLE: &str = "WEIR_KEYCHAIN";
-/// Where it is below the home folder, without that variable.
+/// Its folder below the home folder, without that variable.
 pub const DEFAULT_FOLDER: &str = ".ndn/weir";
 
 const PRIVATE_KEY: &str = "privkey";
 const CERTIFICATE: &str = "ndncert";
 const DEFAULT: &str = "default";
 
-/// What may be wrong with a key chain.
+/// An error of a key chain.
 #[derive(Debug)]
 pub enum StoreError {
     /// There is neither the variable nor a home folder.
     NoFolder,
-    /// The system does not do it.
+    /// An error of the operating system.
     Io(PathBuf, io::Error),
-    /// A file in it is not what it should be.
+    /// A file in it is not valid.
     Form(PathBuf, FormError),
-    /// Others than its owner may read a private key: its mode is given.
+    /// Other users may read a private key: the mode of its file is given.
     Exposed(PathBuf, u32),
-    /// There is such a key already.
+    /// A key of this name exists already.
     KeyExists(KeyName),
     /// There is no key or certificate for this name.
     NotFound(Name),
     /// There is no key at all.
     Empty(PathBuf),
-    /// There are several, and none of them is the default.
+    /// There are several keys, and none of them is the default.
     Several(Vec<KeyName>),
 }
 
@@ -95,12 +95,12 @@ pub struct KeyChain {
 }
 
 impl KeyChain {
-    /// The one in a folder, which is made when something is to be kept.
+    /// The key chain in a folder, which is made with the first key or certificate.
     pub const fn at(folder: PathBuf) -> KeyChain {
         KeyChain { folder }
     }
 
-    /// The user's: in the folder that `WEIR_KEYCHAIN` names, or else in `~/.ndn/weir`.
+    /// The user's key chain: the folder in `WEIR_KEYCHAIN`, or else `~/.ndn/weir`.
     ///
     /// # Errors
     /// There is neither the variable nor a home folder.
@@ -121,10 +121,10 @@ impl KeyChain {
         self.folder.join(format!("{hex}.{extension}"))
     }
 
-    /// Keeps a private key.
+    /// Stores a private key.
     ///
     /// # Errors
-    /// There is one of this name, or the file cannot be written.
+    /// A key of this name exists already, or the file cannot be written.
     pub fn insert_key(&self, key: &Key) -> Result<(), StoreError> {
         let path = self.path(key.name().name(), PRIVATE_KEY);
         match self.create(&path, form::key_pem(key).as_bytes(), 0o600) {
@@ -135,7 +135,7 @@ impl KeyChain {
         }
     }
 
-    /// Keeps a certificate; one of its name that is there already stays.
+    /// Stores a certificate. An existing certificate of the same name is not replaced.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -232,7 +232,7 @@ impl KeyChain {
         Ok(all)
     }
 
-    /// What is wrong with the files that are not used: they cannot be read, are no keys or certificates, or others may
+    /// The errors of the files that are not used: they cannot be read, are not keys or certificates, or other users may
     /// read a private key.
     ///
     /// # Errors

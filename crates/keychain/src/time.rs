@@ -17,7 +17,7 @@ impl Moment {
     /// 9999-12-31T23:59:59, the last one that can be written.
     pub const LAST: Moment = Moment(253_402_300_799_000);
 
-    /// So many milliseconds after the Unix epoch; later than [`Moment::LAST`] it is that.
+    /// The moment at this many milliseconds after the Unix epoch, at most [`Moment::LAST`].
     pub fn from_unix_ms(ms: u64) -> Moment {
         Moment(ms).min(Moment::LAST)
     }
@@ -27,13 +27,13 @@ impl Moment {
         self.0
     }
 
-    /// So many days later; at most [`Moment::LAST`].
+    /// The moment this many days later, at most [`Moment::LAST`].
     #[must_use]
     pub fn plus_days(self, days: u32) -> Moment {
         Moment(self.0 + u64::from(days) * DAY_S * 1000).min(Moment::LAST)
     }
 
-    /// Reads `YYYYMMDDThhmmss`. `None` for what is no such moment, and for those before 1970 as well.
+    /// Parses `YYYYMMDDThhmmss`. `None` if the text is not such a moment, or is before 1970.
     pub fn parse(text: &[u8; 15]) -> Option<Moment> {
         let number = |digits: &[u8]| {
             digits.iter().try_fold(0u16, |number, digit| {
@@ -49,7 +49,7 @@ impl Moment {
         Some(Moment(moment.unix_duration().as_secs() * 1000))
     }
 
-    /// Writes `YYYYMMDDThhmmss`; a part of a second is left out.
+    /// Formats as `YYYYMMDDThhmmss`, without fractions of a second.
     pub fn text(self) -> [u8; 15] {
         let mut out = [b'0'; 15];
         let text = self.date_time().to_string();
@@ -64,7 +64,7 @@ impl Moment {
     }
 }
 
-/// As people read it: `2026-11-22 08:30:00 UTC`.
+/// For people: `2026-11-22 08:30:00 UTC`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.date_time().to_string().replace('T', " ").replace('Z', " UTC"))

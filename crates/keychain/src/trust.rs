@@ -1,8 +1,8 @@
 //! The decision whether to trust a Data: a state machine without sockets, clocks or files.
 //!
-//! A [`Validator`] is asked of each Data ([`Validator::check`]). It answers that the Data is valid, that it is
-//! not and why, or which certificate it wants first. Whoever asks fetches that (by prefix), hands it
-//! in ([`Validator::supply`]) and asks again:
+//! A [`Validator`] checks each Data ([`Validator::check`]). It answers that the Data is valid, that it is
+//! not valid and why, or that it needs a certificate first. The caller fetches this certificate by its prefix, hands it
+//! in ([`Validator::supply`]) and checks again:
 //!
 //! ```text
 //!                 check(data)                       supply(certificate)
@@ -12,21 +12,21 @@
 //!                Valid        Invalid(reason)
 //! ```
 //!
-//! With an anchor, a Data must be signed by the anchor's key, or by the key of a certificate that is signed so.
+//! With an anchor, a Data must be signed by the anchor's key, or by the key of a certificate that meets the same rule.
 //! On each step up
 //!
-//! - the signature is right,
+//! - the signature is correct,
 //! - the KeyLocator names the certificate or its key,
-//! - the certificate is valid at the time that is handed in,
+//! - the certificate is valid at the given time,
 //! - by [`NameRule::Hierarchical`], the signer's identity is a prefix of the name that it signs.
 //!
-//! A key may have several certificates, and a KeyLocator that is its name brings any of them. If the one that came is
-//! signed by itself, or not valid now, others are sought ([`Step::Seeks`]): by the names that issuers give to
-//! certificates, of which three are tried.
+//! A key may have several certificates, and a fetch by the key's name can return any of them. If the returned one is
+//! self-signed or not valid now, the validator asks for others ([`Step::Seeks`]), by the names that issuers give to
+//! certificates. It tries three of them.
 //!
-//! A link is checked as soon as its certificate is there, before the next one is wanted: forged Data makes nobody
-//! fetch a whole chain. Certificates that were proven are kept, so that a Data costs one signature. What was found
-//! wrong is forgotten, so that a false certificate does not keep the right one out.
+//! Each link of the chain is checked when its certificate arrives, before the next one is requested. So forged Data
+//! do not cause a whole chain to be fetched. Verified certificates are kept, so checking a Data costs one signature.
+//! Certificates that fail are forgotten, so a false certificate does not block the correct one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -40,27 +40,27 @@ use crate::certificate::{Certificate, CertificateError};
 use crate::name::KeyName;
 use crate::time::{Moment, Validity};
 
-/// Certificates between a Data and the anchor that are followed by default: chains in use have two or three.
+/// Default maximum number of certificates between a Data and the anchor. Chains in use have two or three.
 pub const DEFAULT_DEPTH: usize = 8;
-/// Certificates of others that are kept: names come from strangers.
+/// Maximum number of fetched certificates that are kept, because their names come from strangers.
 const MAX_KEPT: usize = 256;
 /// What certificates have in their names for who issued them, if ndnsec is not told (its manual, `cert-gen`); as `weir key certify`.
 const NOT_AVAILABLE: Component<'static> = Component { typ: component_type::GENERIC, value: b"NA" };
 
-/// Whom to believe.
+/// The trusted signers.
 #[derive(Debug)]
 pub enum Trust {
-    /// Everybody. A digest must be right; signatures by keys are not looked at.
+    /// Anyone. A digest must be correct; signatures by keys are not checked.
     Any,
-    /// Who has this key, whatever the names.
+    /// The owner of this key, for any name.
     Key(Verifier),
-    /// The same of a key whose name is known: what names another key is told from what was damaged.
+    /// The same with the key's name. Data that name another key then have another error than damaged Data.
     NamedKey(KeyName, Verifier),
-    /// The key of this certificate, and those that it certifies.
+    /// The key of this certificate, and the keys that it certifies.
     Anchor(Certificate),
 }
 
-/// What a key may sign, besides what it is certified for.
+/// The names that a key may sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
     /// Names under its identity.
@@ -70,34 +70,34 @@ pub enum NameRule {
     Any,
 }
 
-/// What is to be done with a Data.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is to be believed.
+    /// The Data is valid.
     Valid,
-    /// It is not.
+    /// The Data is not valid.
     Invalid(Reason),
-    /// First the certificate of this name, or whose name begins so, is wanted.
+    /// The certificate with this name or prefix is needed first.
     Wants(Name),
-    /// The certificate that came for a key is of no use. One whose name begins so may be: if it cannot be had, it
-    /// goes on without ([`Validator::do_without`]).
+    /// The returned certificate of a key cannot be used. Another certificate with this prefix may be usable. If it cannot be
+    /// fetched, the check continues without it ([`Validator::do_without`]).
     Seeks(Name),
 }
 
-/// Why a Data is not to be believed.
+/// The reason why a Data is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is no Data.
+    /// It is not a Data.
     Decode(DecodeError),
-    /// The signature of this packet is wrong, or not of its key's kind.
+    /// The signature of this packet is wrong, or its type does not fit the key.
     Signature(Name, VerifyError),
-    /// A packet is signed by another key than the one that is trusted.
+    /// A packet is signed by a key other than the trusted one.
     OtherKey {
         /// The packet.
         name: Name,
         /// The key that its KeyLocator names.
         signer: KeyName,
-        /// The key that is trusted.
+        /// The trusted key.
         given: KeyName,
     },
     /// The signature of this packet does not name a key: its type is given.
@@ -106,14 +106,14 @@ pub enum Reason {
     Untimely(Name, Validity),
     /// The name is not under the signer's identity.
     Identity {
-        /// What is signed.
+        /// The signed name.
         name: Name,
-        /// Whose key signs it.
+        /// The identity of the signing key.
         identity: Name,
     },
-    /// This certificate is signed by itself, and is not the anchor.
+    /// This certificate is self-signed and is not the anchor.
     OtherAnchor(Name),
-    /// There are more certificates between the Data and the anchor than are followed.
+    /// There are too many certificates between the Data and the anchor.
     TooDeep(usize),
     /// The key of this certificate cannot be used.
     Certificate(Name, CertificateError),
@@ -152,12 +152,12 @@ impl fmt::Display for Reason {
 
 impl std::error::Error for Reason {}
 
-/// Why a certificate that was handed in is not taken.
+/// The reason why a supplied certificate is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is none.
+    /// It is not a certificate.
     Certificate(CertificateError),
-    /// It is another than was wanted.
+    /// It is not the requested certificate.
     NotWanted(Name),
 }
 
@@ -241,21 +241,21 @@ impl Validator {
         Ok(Validator { trust, rule: NameRule::default(), depth: DEFAULT_DEPTH, known, order, lacking })
     }
 
-    /// With another rule of names.
+    /// The same validator with another name rule.
     #[must_use]
     pub fn with_rule(mut self, rule: NameRule) -> Validator {
         self.rule = rule;
         self
     }
 
-    /// With at most so many certificates between a Data and the anchor.
+    /// The same validator with at most this many certificates between a Data and the anchor.
     #[must_use]
     pub fn with_depth(mut self, depth: usize) -> Validator {
         self.depth = depth;
         self
     }
 
-    /// Whether a packet is to be believed now.
+    /// Checks a packet at the time `now`.
     pub fn check(&mut self, wire: &[u8], now: Moment) -> Step {
         let mut walk = Walk::default();
         match self.walk(wire, now, &mut walk) {
@@ -277,10 +277,10 @@ impl Validator {
         }
     }
 
-    /// Takes a certificate that was wanted: `wanted` is the name in [`Step::Wants`] or [`Step::Seeks`].
+    /// Takes a requested certificate. `wanted` is the name in [`Step::Wants`] or [`Step::Seeks`].
     ///
     /// # Errors
-    /// The packet is no certificate with a key that we know, or it is not the one that was wanted. Nothing changes.
+    /// The packet is not a certificate with a supported key, or not the requested one. The validator does not change.
     pub fn supply(&mut self, wanted: NameRef<'_>, wire: &[u8]) -> Result<(), Refused> {
         let certificate = Certificate::decode(wire).map_err(Refused::Certificate)?;
         let is_it = certificate.name().starts_with(strip_digest(wanted))
@@ -301,7 +301,7 @@ impl Validator {
         Ok(())
     }
 
-    /// Goes on without a certificate that was sought: `sought` is the name in [`Step::Seeks`].
+    /// Continues without a certificate that could not be fetched. `sought` is the name in [`Step::Seeks`].
     pub fn do_without(&mut self, sought: NameRef<'_>) {
         if self.lacking.len() >= MAX_KEPT {
             self.lacking.clear();
@@ -309,7 +309,7 @@ impl Validator {
         self.lacking.insert(sought.to_name());
     }
 
-    /// Forgets a certificate that was handed in, or that it cannot be had.
+    /// Forgets a supplied certificate, or that a certificate could not be fetched.
     fn forget(&mut self, name: &Name) {
         self.lacking.remove(name);
         if self.known.remove(name).is_some() {

@@ -29,36 +29,36 @@ use crate::status::{CsInfo, FibStatus, GeneralStatus, StrategyStatus};
 use crate::{ControlParameters, ControlResponse, Malformed, Module};
 
 const CONNECTION: Token = Token(0);
-/// Frames that are taken in at once.
+/// Frames that are read at once.
 const FRAMES_A_TURN: usize = 64;
-/// The longest dataset, bytes: what a forwarder says is not to fill this machine. Assumed: a million routes.
+/// The largest dataset, bytes, so that a forwarder cannot fill the client's memory. Assumed: a million routes.
 const MAX_DATASET: usize = 64 << 20;
-/// Segments of one dataset at most: they may be empty.
+/// Maximum number of segments of a dataset, because segments may be empty.
 const MAX_SEGMENTS: u64 = 1 << 17;
 
-/// Why the forwarder did not do what it was asked.
+/// The reason why a command or dataset failed.
 #[derive(Debug)]
 pub enum ClientError {
-    /// This is no place that a client can connect to.
+    /// A client cannot connect to this address.
     BadEndpoint {
-        /// What was said.
+        /// The given address.
         text: String,
-        /// The variable, or the file and its line, that says it.
+        /// The source of the address: the variable, or the file and its line.
         from: Option<String>,
     },
-    /// Nobody listens there.
+    /// No forwarder listens on this address.
     Unreachable(Endpoint, io::Error),
     /// No answer came in time.
     Timeout(Endpoint, Duration),
     /// The connection broke.
     Broken(Endpoint, io::Error),
-    /// The forwarder has nobody who answers.
+    /// The forwarder answered with a Nack: it has no management.
     NoManagement(Endpoint),
-    /// The forwarder says why not.
+    /// The forwarder refused the command and gave a reason.
     Refused(Box<ControlResponse>),
     /// The command does not fit in a packet.
     TooLong,
-    /// The answer is not what the protocol says.
+    /// The answer violates the protocol.
     BadReply(String),
 }
 
@@ -105,7 +105,7 @@ impl From<Malformed> for ClientError {
     }
 }
 
-/// Who manages a forwarder.
+/// A client that manages a forwarder.
 pub struct Client {
     endpoint: Endpoint,
     connection: Connection,
@@ -144,15 +144,15 @@ impl Client {
         })
     }
 
-    /// Where the forwarder listens.
+    /// The forwarder's address.
     pub const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Gives a command, signed with a digest; what the forwarder says holds now.
+    /// Sends a command, signed with a digest. Returns the parameters of the response.
     ///
     /// # Errors
-    /// All but [`ClientError::Unreachable`]; [`ClientError::Refused`] for every code but 200.
+    /// All errors but [`ClientError::Unreachable`]; [`ClientError::Refused`] for every code other than 200.
     pub fn command(
         &mut self,
         module: Module,
@@ -183,7 +183,7 @@ impl Client {
         Ok(decode_faces(&self.dataset(&name)?)?)
     }
 
-    /// Local URIs of what listens for new faces.
+    /// The local URIs of the forwarder's listeners.
     ///
     /// # Errors
     /// Those of [`Client::command`].
@@ -207,7 +207,7 @@ impl Client {
         Ok(decode_fib(&self.dataset(&verb_name(Module::Fib, "list"))?)?)
     }
 
-    /// The strategies that are chosen.
+    /// The chosen strategies, by prefix.
     ///
     /// # Errors
     /// Those of [`Client::command`].

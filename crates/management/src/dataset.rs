@@ -1,4 +1,4 @@
-//! Status datasets: lists of what there is, and the filter of `faces/query`.
+//! Status datasets, and the filter of `faces/query`.
 
 use weir_packet::tlv::{Element, Reader, put_nni_element, types};
 use weir_packet::{Name, NameRef};
@@ -65,12 +65,12 @@ mod face_types {
 }
 use face_types as ft;
 
-/// A face as a dataset has it.
+/// A face in a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedFace {
-    /// The face. What the forwarder does not tell is 0 or `None`, and the face up.
+    /// The face. Values that the forwarder does not report are 0 or `None`, and the face counts as up.
     pub status: FaceStatus,
-    /// Whether the forwarder told what only Weir tells: up or down, rate, queue, malformed and dropped
+    /// Whether the forwarder reported the fields that only Weir has: up or down, rate, queue, malformed and dropped
     /// packets.
     pub has_queue: bool,
 }
@@ -231,16 +231,16 @@ pub fn decode_channels(content: &[u8]) -> Result<Vec<String>, Malformed> {
 const FACE_QUERY_FILTER: u32 = 150;
 const URI_SCHEME: u32 = 131;
 
-/// What faces `faces/query` asks for: those that match every field that is given.
+/// The filter of `faces/query`: it selects the faces that match every given field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaceQueryFilter {
     /// Number.
     pub face: Option<FaceNumber>,
     /// Scheme of either URI, such as `udp4`.
     pub scheme: Option<String>,
-    /// The other end.
+    /// Remote URI.
     pub uri: Option<String>,
-    /// This end.
+    /// Local URI.
     pub local_uri: Option<String>,
     /// Scope.
     pub scope: Option<FaceScope>,
@@ -251,7 +251,7 @@ pub struct FaceQueryFilter {
 }
 
 impl FaceQueryFilter {
-    /// Whether a face is one of those that are asked for.
+    /// Whether a face matches the filter.
     pub fn matches(&self, face: &FaceStatus) -> bool {
         fn admits<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == found)
@@ -269,7 +269,7 @@ impl FaceQueryFilter {
             && admits(self.link_type.as_ref(), &face.link_type)
     }
 
-    /// Decodes one FaceQueryFilter element and nothing behind it.
+    /// Decodes exactly one FaceQueryFilter element.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -315,12 +315,12 @@ impl FaceQueryFilter {
 const FACE_EVENT_NOTIFICATION: u32 = 192;
 const FACE_EVENT_KIND: u32 = 193;
 
-/// What a notification says of a face.
+/// A notification about a face.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaceEvent {
-    /// What happened.
+    /// The event.
     pub kind: FaceEventKind,
-    /// To which face: number, ends, scope, persistency, link type and flags; the rest is blank.
+    /// The face: number, URIs, scope, persistency, link type and flags. Other fields are empty.
     pub face: FaceStatus,
 }
 
@@ -390,7 +390,7 @@ pub fn decode_fib(content: &[u8]) -> Result<Vec<FibStatus>, Malformed> {
 pub struct RouteStatus {
     /// Next hop.
     pub face: FaceNumber,
-    /// Who made it: see [`origin`](crate::origin).
+    /// Its origin: see [`origin`](crate::origin).
     pub origin: u64,
     /// Cost.
     pub cost: u64,
@@ -403,9 +403,9 @@ pub struct RouteStatus {
 /// Options of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteFlags {
-    /// Longer prefixes that have routes of their own use this one besides.
+    /// Child-inherit: longer prefixes with their own routes also use this one.
     pub child_inherit: bool,
-    /// This prefix and longer ones do not use routes of shorter prefixes.
+    /// Capture: this prefix and longer ones do not use routes of shorter prefixes.
     pub capture: bool,
 }
 
@@ -422,7 +422,7 @@ impl RouteFlags {
         self.child_inherit as u64 | (self.capture as u64) << 1
     }
 
-    /// The options that these bits switch on; other bits are ignored.
+    /// The options of these bits; other bits are ignored.
     pub const fn from_bits(bits: u64) -> RouteFlags {
         RouteFlags { child_inherit: bits & 1 != 0, capture: bits & 2 != 0 }
     }
@@ -518,7 +518,7 @@ pub const fn cs_flags(admit: bool, serve: bool) -> u64 {
     (if admit { ct::ADMIT } else { 0 }) | (if serve { ct::SERVE } else { 0 })
 }
 
-/// Which options these bits change to what: admit, serve.
+/// The changes of the options admit and serve in these bits.
 pub const fn cs_options(flags: u64, mask: u64) -> (Option<bool>, Option<bool>) {
     const fn option(flags: u64, mask: u64, bit: u64) -> Option<bool> {
         if mask & bit == 0 { None } else { Some(flags & bit != 0) }

@@ -5,11 +5,11 @@
 //!   /localhost/nfd/<module>/<verb>                                         dataset    -> .../v=…/seg=…
 //! ```
 //!
-//! - [`status`]: what faces, tables and the forwarder say of themselves, as values.
-//! - [`parameters`]: what commands say and are answered; [`dataset`]: lists; both in [`tlv`].
-//! - [`client`]: asks a forwarder.
+//! - [`status`]: the status of faces, tables and the forwarder, as values.
+//! - [`parameters`]: the parameters of commands and responses; [`dataset`]: status datasets; both are encoded in [`tlv`].
+//! - [`client`]: a client of a forwarder.
 //!
-//! Numbers and rules are those of the protocol as NFD and ndnd have them.
+//! Numbers and rules are those of NFD and ndnd.
 
 pub mod client;
 pub mod dataset;

@@ -2,7 +2,7 @@
 
 use weir_packet::Component;
 
-/// A module of management, what it is about.
+/// A module of management.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Module {
     /// Routes.
@@ -36,7 +36,7 @@ impl Module {
         }
     }
 
-    /// The module that a component names; `None` if there is none.
+    /// The module with this name; `None` if there is none.
     pub fn from_component(component: Component<'_>) -> Option<Module> {
         let is_it = |module: &Module| Component::generic(module.name().as_bytes()) == component;
         Module::ALL.into_iter().find(is_it)

@@ -1,10 +1,10 @@
 //! Origins of routes: numbers of the Origin field.
 
-/// An application, for what it serves.
+/// An application, for its own prefixes.
 pub const APP: u64 = 0;
 /// Automatic prefix propagation.
 pub const AUTOREG: u64 = 64;
-/// A client, for another.
+/// A client, on behalf of another.
 pub const CLIENT: u64 = 65;
 /// Automatic configuration of hosts.
 pub const AUTOCONF: u64 = 66;

@@ -20,18 +20,18 @@ const CAPACITY: u32 = 131;
 const COUNT: u32 = 132;
 const FACE_PERSISTENCY: u32 = 133;
 
-/// ControlParameters: what a command asks for, and what came of it.
+/// ControlParameters: the parameters of a command, and of its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlParameters {
     /// A prefix.
     pub name: Option<Name>,
     /// A face; 0 is the one that the command arrived on.
     pub face: Option<FaceNumber>,
-    /// The other end of a face.
+    /// Remote URI of a face.
     pub uri: Option<String>,
-    /// This end of a face.
+    /// Local URI of a face.
     pub local_uri: Option<String>,
-    /// Who made a route: see [`origin`](crate::origin).
+    /// Origin of a route: see [`origin`](crate::origin).
     pub origin: Option<u64>,
     /// Cost of a route or next hop.
     pub cost: Option<u64>,
@@ -39,26 +39,26 @@ pub struct ControlParameters {
     pub capacity: Option<u64>,
     /// Number of packets.
     pub count: Option<u64>,
-    /// Bits; which ones depends on the command.
+    /// Flags; their meaning depends on the command.
     pub flags: Option<u64>,
-    /// The bits of `flags` that count.
+    /// The bits of `flags` that the command changes.
     pub mask: Option<u64>,
     /// Name of a strategy.
     pub strategy: Option<Name>,
-    /// How long a route lives, ms.
+    /// Lifetime of a route, ms.
     pub expiration_period_ms: Option<u64>,
-    /// How long a face lives.
+    /// Persistency of a face.
     pub persistency: Option<FacePersistency>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
-    /// Length of the queue from which on packets are marked, bytes.
+    /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
     /// Largest frame, bytes.
     pub mtu: Option<u64>,
 }
 
 impl ControlParameters {
-    /// What identifies a face and can be set in it.
+    /// The URIs of a face and its settings.
     pub fn of_face(face: &FaceStatus) -> ControlParameters {
         ControlParameters {
             face: Some(face.number),
@@ -68,7 +68,7 @@ impl ControlParameters {
         }
     }
 
-    /// What can be set in a face.
+    /// The settings of a face.
     pub fn of_properties(face: &FaceStatus) -> ControlParameters {
         ControlParameters {
             face: Some(face.number),
@@ -87,7 +87,7 @@ impl ControlParameters {
         Some(FaceFlags::from_bits(now.bits() & !mask | flags & mask))
     }
 
-    /// The change of a face that is asked for; `now` are its flags.
+    /// The requested change of a face; `now` are its current flags.
     pub fn face_change(&self, now: FaceFlags) -> FaceChange {
         FaceChange {
             persistency: self.persistency,
@@ -98,9 +98,9 @@ impl ControlParameters {
         }
     }
 
-    /// Decodes one ControlParameters element and nothing behind it.
+    /// Decodes exactly one ControlParameters element.
     ///
-    /// Fields may stand in any order, as clients do not agree on one.
+    /// Fields may be in any order, because clients differ in the order.
     ///
     /// # Errors
     /// [`Malformed`]: also for an unknown field that must not be ignored.
@@ -179,14 +179,14 @@ pub fn put_number(out: &mut Vec<u8>, typ: u32, number: Option<u64>) {
     }
 }
 
-/// ControlResponse: what became of a command, or why there is no dataset.
+/// ControlResponse: the result of a command, or the reason why there is no dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlResponse {
-    /// 200 if it was done; other codes are those of the protocol.
+    /// 200 if the command succeeded; the protocol defines the other codes.
     pub code: u64,
-    /// The same for people.
+    /// The result in words.
     pub text: String,
-    /// What holds now, or what is wrong.
+    /// The resulting parameters, or those of the error.
     pub body: Option<ControlParameters>,
 }
 
@@ -196,19 +196,19 @@ impl ControlResponse {
         ControlResponse { code, text: text.into(), body: None }
     }
 
-    /// It is done, and this holds now.
+    /// A response with code 200 and the resulting parameters.
     pub fn ok(body: ControlParameters) -> ControlResponse {
         ControlResponse { code: 200, text: "OK".to_owned(), body: Some(body) }
     }
 
-    /// The same with a body.
+    /// A response with a body.
     #[must_use]
     pub fn with(mut self, body: ControlParameters) -> ControlResponse {
         self.body = Some(body);
         self
     }
 
-    /// Decodes one ControlResponse element and nothing behind it.
+    /// Decodes exactly one ControlResponse element.
     ///
     /// # Errors
     /// [`Malformed`].

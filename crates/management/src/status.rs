@@ -6,18 +6,18 @@ use weir_packet::Name;
 
 pub use weir_net::{FaceScope, LinkType};
 
-/// Number of a face as management knows it: never used again, and not the core's.
+/// Number of a face in management. It is never reused, and differs from the core's number.
 pub type FaceNumber = u64;
 
-/// How long a face lives.
+/// The persistency of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FacePersistency {
-    /// Until it fails or is destroyed.
+    /// The face exists until it fails or is destroyed.
     Persistent = 0,
-    /// Made for a peer that spoke first; closed when it is idle or fails.
+    /// The face was created by a packet from its peer. It is closed when it is idle or fails.
     OnDemand = 1,
-    /// Until it is destroyed: after a failure it connects again.
+    /// The face exists until it is destroyed. After a failure it connects again.
     Permanent = 2,
 }
 
@@ -33,10 +33,10 @@ impl FacePersistency {
     }
 }
 
-/// Options of a face that management can switch.
+/// Options of a face that management can change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceFlags {
-    /// IncomingFaceId, NextHopFaceId and CachePolicy are taken from and given to the peer.
+    /// The face sends and accepts IncomingFaceId, NextHopFaceId and CachePolicy.
     pub local_fields: bool,
     /// NDNLPv2 link reliability.
     pub reliability: bool,
@@ -50,7 +50,7 @@ impl FaceFlags {
         self.local_fields as u64 | (self.reliability as u64) << 1 | (self.congestion_marking as u64) << 2
     }
 
-    /// The options that these bits switch on; other bits are ignored.
+    /// The options of these bits; other bits are ignored.
     pub const fn from_bits(bits: u64) -> FaceFlags {
         FaceFlags {
             local_fields: bits & 1 != 0,
@@ -60,7 +60,7 @@ impl FaceFlags {
     }
 }
 
-/// What passed a face.
+/// Traffic counters of a face.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceCounters {
     /// Interests that arrived.
@@ -75,13 +75,13 @@ pub struct FaceCounters {
     pub out_data: u64,
     /// Nacks that left.
     pub out_nacks: u64,
-    /// Bytes that arrived, frames as they were.
+    /// Bytes of received frames.
     pub in_bytes: u64,
-    /// Bytes that left.
+    /// Bytes of sent frames.
     pub out_bytes: u64,
-    /// Frames that arrived and were not understood, or must not: a Nack on a link with several neighbours.
+    /// Received frames that are malformed or not allowed, such as a Nack on a link with several neighbours.
     pub in_malformed: u64,
-    /// Packets that were to leave and did not: the queue was full, the socket refused them, or it was a Nack for
+    /// Outgoing packets that were dropped: the queue was full, the socket refused them, or the packet was a Nack for
     /// a link with several neighbours.
     pub out_dropped: u64,
     /// Interests that arrived in a service class that is not believed, and got another one.
@@ -119,15 +119,15 @@ impl core::ops::Add for FaceCounters {
 pub struct FaceStatus {
     /// Its number.
     pub number: FaceNumber,
-    /// The other end, as a canonical face URI.
+    /// Remote end, as a canonical face URI.
     pub remote: String,
-    /// This end.
+    /// Local end.
     pub local: String,
     /// Whether the other end is on this host.
     pub scope: FaceScope,
-    /// How long it lives.
+    /// Its persistency.
     pub persistency: FacePersistency,
-    /// What kind of link it is on.
+    /// The kind of its link.
     pub link_type: LinkType,
     /// Options.
     pub flags: FaceFlags,
@@ -137,43 +137,43 @@ pub struct FaceStatus {
     pub mtu: Option<u64>,
     /// Time between congestion marks while a queue stays long, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
-    /// Length of the queue from which on packets are marked, bytes.
+    /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
-    /// On-demand: time until it is closed if nothing comes, ms.
+    /// On-demand faces: time until it is closed unless a packet arrives, ms.
     pub expires_in_ms: Option<u64>,
     /// Configured rate at which packets leave, bit/s.
     pub send_rate_bps: Option<u64>,
-    /// What is queued in front of it, packets.
+    /// Queue length, packets.
     pub queued_packets: u64,
-    /// What is queued in front of it, bytes.
+    /// Queue length, bytes.
     pub queued_bytes: u64,
-    /// What passed.
+    /// Its traffic counters.
     pub counters: FaceCounters,
 }
 
-/// A face to be made.
+/// A request to create a face.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceRequest {
-    /// The other end: a face URI, a host name allowed.
+    /// Remote end: a face URI, which may contain a host name.
     pub remote: String,
-    /// This end, if it matters.
+    /// Local end, if it is required.
     pub local: Option<String>,
-    /// How long it shall live.
+    /// The requested persistency.
     pub persistency: FacePersistency,
-    /// Options; `None` leaves the kind's own.
+    /// Options; `None`: the defaults of this kind of face.
     pub flags: Option<FaceFlags>,
     /// Largest frame, bytes.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
-    /// Length of the queue from which on packets are marked, bytes.
+    /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
 }
 
-/// What shall change in a face; `None` stays.
+/// A change of a face; `None` means no change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaceChange {
-    /// How long it shall live.
+    /// The requested persistency.
     pub persistency: Option<FacePersistency>,
     /// Options.
     pub flags: Option<FaceFlags>,
@@ -181,17 +181,17 @@ pub struct FaceChange {
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
-    /// Length of the queue from which on packets are marked, bytes.
+    /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
 }
 
-/// Something happened to a face.
+/// An event of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FaceEventKind {
-    /// It was made.
+    /// It was created.
     Created = 1,
-    /// It is gone.
+    /// It was removed.
     Destroyed = 2,
     /// It came up.
     Up = 3,
@@ -243,7 +243,7 @@ pub struct CsInfo {
     pub entries: u64,
     /// Interests that it answered.
     pub hits: u64,
-    /// Interests that it did not.
+    /// Interests that it did not answer.
     pub misses: u64,
 }
 
@@ -262,7 +262,7 @@ pub struct GeneralStatus {
     pub pit_entries: u64,
     /// Packets in the content store.
     pub cs_entries: u64,
-    /// Sums over all faces, also those that are gone.
+    /// Sums over all faces, including removed ones.
     pub counters: FaceCounters,
     /// PIT entries that were answered.
     pub satisfied_interests: u64,

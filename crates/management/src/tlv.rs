@@ -20,9 +20,9 @@ pub const EXPIRATION_PERIOD: u32 = 109;
 pub const ORIGIN: u32 = 111;
 /// Mask of Flags.
 pub const MASK: u32 = 112;
-/// Uri: the other end of a face.
+/// Uri: the remote end of a face.
 pub const URI: u32 = 114;
-/// LocalUri: this end of a face.
+/// LocalUri: the local end of a face.
 pub const LOCAL_URI: u32 = 129;
 /// BaseCongestionMarkingInterval, ns.
 pub const BASE_CONGESTION_MARKING_INTERVAL: u32 = 135;
@@ -31,12 +31,12 @@ pub const DEFAULT_CONGESTION_THRESHOLD: u32 = 136;
 /// Mtu, bytes.
 pub const MTU: u32 = 137;
 
-/// Why bytes are not what management expects.
+/// The reason why bytes are not a valid element of management.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They are no TLV elements, or one of them is wrong.
+    /// They are not TLV elements, or one of them is malformed.
     Tlv(DecodeError),
-    /// The value of this TLV-TYPE has no meaning.
+    /// The element of this TLV-TYPE has an undefined value.
     BadValue(u32, u64),
     /// The element of this TLV-TYPE is not UTF-8.
     NotText(u32),

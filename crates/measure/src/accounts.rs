@@ -1,8 +1,8 @@
 //! Counters of the flows of a run, in any world: over the whole run, over windows and over time.
 //!
 //! Totals only grow; an [`Interval`] (the whole run, a measuring window, the window of an expectation) keeps what
-//! they were at its beginning and end, and delays of its own. Time series are differences of totals at the ends of
-//! steps. The world says what came and when; here is neither a clock nor a network.
+//! they were at its beginning and end, and its own delays. Time series are differences of totals at the ends of
+//! steps. The world reports packets and times; this module has neither a clock nor a network.
 
 use weir_core::consumer::{ConsumerCounters, Delivery};
 use weir_core::units::{Span, Time};
@@ -18,7 +18,7 @@ const FLOWS_WITH_PERCENTILES: usize = 5_000;
 /// With more flows than this, time series are kept by class only.
 const FLOWS_WITH_SERIES: usize = 2_000;
 
-/// What the accounts need to know of a flow.
+/// The properties of a flow that the accounts need.
 #[derive(Clone, Debug)]
 pub struct FlowInfo {
     /// The consumer's node.
@@ -33,23 +33,23 @@ pub struct FlowInfo {
     pub start: Time,
 }
 
-/// What a flow did so far.
+/// The totals of a flow so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowTotals {
     /// Content delivered, bytes.
     pub content: u64,
-    /// Packets lost, as far as the world knows.
+    /// Lost packets that the world knows of.
     pub lost: u64,
-    /// What its consumer counts.
+    /// The counters of its consumer.
     pub counters: ConsumerCounters,
 }
 
-/// When a flow had fetched all that it was to fetch.
+/// The completion of a flow that fetches an amount.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
     /// That time.
     pub at: Time,
-    /// How long that took from the flow's own start.
+    /// The time from the flow's start to this time.
     pub after: Span,
 }
 
@@ -66,7 +66,7 @@ impl Delays {
     }
 }
 
-/// A stretch of the run with accounts of its own.
+/// A part of the run with its own accounts.
 #[derive(Clone, Debug)]
 pub struct Interval {
     from: Time,
@@ -102,7 +102,7 @@ impl Interval {
         self.from
     }
 
-    /// Its end; an earlier one than was planned where the run ended early.
+    /// Its end; earlier than planned if the run ended early.
     pub fn to(&self) -> Time {
         self.to
     }
@@ -112,7 +112,7 @@ impl Interval {
         (self.to - self.from).as_secs_f64()
     }
 
-    /// What a flow did in it.
+    /// The totals of a flow in it.
     pub fn flow(&self, flow: usize) -> FlowTotals {
         let [before, after] = [self.flows[0][flow], self.flows[1][flow]];
         FlowTotals {
@@ -165,18 +165,18 @@ impl Interval {
     }
 }
 
-/// What the accounts are to cover.
+/// The parts of the run that the accounts cover.
 #[derive(Clone, Debug)]
 pub struct Extent {
     /// When the run ends.
     pub until: Time,
     /// The measuring windows.
     pub windows: Vec<(Time, Time)>,
-    /// Further stretches that are measured, and have no rows.
+    /// Other parts that are measured but have no rows.
     pub others: Vec<(Time, Time)>,
     /// Length of a step of the time series.
     pub step: Span,
-    /// Whether there are to be time series.
+    /// Whether time series are recorded.
     pub with_series: bool,
 }
 
@@ -202,7 +202,7 @@ pub struct FlowAccounts {
 }
 
 impl FlowAccounts {
-    /// Accounts of a run that begins at zero.
+    /// Accounts of a run that begins at time zero.
     pub fn new(flows: Vec<FlowInfo>, extent: &Extent) -> FlowAccounts {
         let count = flows.len();
         let whole = core::iter::once((Time::ZERO, extent.until));
@@ -275,7 +275,7 @@ impl FlowAccounts {
 
     // ---- What happens
 
-    /// A segment came.
+    /// A segment arrived.
     #[inline]
     pub fn on_delivery(&mut self, flow: usize, delivery: &Delivery, now: Time) {
         self.totals[flow].content += delivery.content;
@@ -300,19 +300,19 @@ impl FlowAccounts {
         self.totals[flow].lost += 1;
     }
 
-    /// How many packets of a flow are lost by now, where the world knows no more.
+    /// Sets the number of lost packets of a flow, for a world that knows only this number.
     pub fn set_lost(&mut self, flow: usize, lost: u64) {
         self.totals[flow].lost = lost;
     }
 
-    /// What a flow's consumer counts by now.
+    /// Sets the counters of a flow's consumer.
     pub fn set_counters(&mut self, flow: usize, counters: ConsumerCounters) {
         self.totals[flow].counters = counters;
     }
 
     // ---- Time
 
-    /// When [`FlowAccounts::end_step`] is to be called.
+    /// The time at which [`FlowAccounts::end_step`] must be called.
     pub fn next_step(&self) -> Time {
         self.next_step
     }
@@ -322,7 +322,7 @@ impl FlowAccounts {
         self.next_sample == self.next_step
     }
 
-    /// The end of a step, or an end of an interval; counters are those of now.
+    /// Ends a step or an interval; the counters must be up to date.
     pub fn end_step(&mut self) {
         let now = self.next_step;
         for interval in &mut self.intervals {
@@ -397,12 +397,12 @@ impl FlowAccounts {
 
     // ---- What came of it
 
-    /// What a flow did so far.
+    /// The totals of a flow so far.
     pub fn total(&self, flow: usize) -> &FlowTotals {
         &self.totals[flow]
     }
 
-    /// When each flow had all that it wanted.
+    /// The completion of each flow.
     pub fn completion(&self) -> &[Option<Completion>] {
         &self.completion
     }
@@ -412,29 +412,29 @@ impl FlowAccounts {
         &self.intervals[0]
     }
 
-    /// The windows that were measured, in the order given, each with its place among all.
+    /// The measured windows, in the given order, each with its index among all intervals.
     pub fn windows(&self) -> impl Iterator<Item = (usize, &Interval)> {
         let windows = self.intervals[1..=self.windows].iter().enumerate();
         windows.filter(|(_, interval)| interval.state == State::Over)
     }
 
-    /// The interval between these two times, if it was measured to its end; and its place among all.
+    /// The interval between these two times, if it was measured to its end, and its index among all intervals.
     pub fn between(&self, (from, to): (Time, Time)) -> Option<(usize, &Interval)> {
         let mut all = self.intervals.iter().enumerate();
         all.find(|(_, i)| (i.from, i.to) == (from, to) && i.state == State::Over)
     }
 
-    /// All that is measured, over or not: the whole run, the windows, the others.
+    /// All intervals, whether they have ended or not: the whole run, the windows, the others.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// The time series of flows; none where there are too many of them.
+    /// The time series of flows; empty if there are too many flows.
     pub fn flow_series(&self) -> &[FlowSeries] {
         &self.flow_series
     }
 
-    /// How many steps of the time series there are so far.
+    /// The number of steps of the time series so far.
     pub fn samples(&self) -> usize {
         self.samples
     }
@@ -466,7 +466,7 @@ impl FlowAccounts {
         self.flows.iter().enumerate().map(row).collect()
     }
 
-    /// A row a class that has flows.
+    /// One row for each class with flows.
     pub fn class_rows(&self, interval: &Interval) -> Vec<ClassRow> {
         let row = |&class: &ServiceClass| {
             let flows: Vec<_> = (0..self.flows.len()).filter(|&f| self.flows[f].class == class).collect();
@@ -476,7 +476,7 @@ impl FlowAccounts {
         self.classes.iter().map(row).collect()
     }
 
-    /// A row a group.
+    /// One row for each group.
     pub fn group_rows(&self, interval: &Interval) -> Vec<GroupRow> {
         let indices: Vec<usize> = (0..self.flows.len()).collect();
         let group = |flow: usize| &self.flows[flow].group;

@@ -1,7 +1,7 @@
-//! What a run measures: the accounts of its flows ([`FlowAccounts`]) and links ([`LinkAccounts`]), kept in the same way in every world; statistics
-//! of delays, fairness, and means over seeds; time series ([`Series`]), the network that was measured ([`Topology`]),
-//! and the rows of the run's document ([`RunDocument`]), all gathered in a [`Report`]. Pages, tables and files are made
-//! of these elsewhere.
+//! The measurements of a run: the accounts of its flows ([`FlowAccounts`]) and links ([`LinkAccounts`]), the same in every world; statistics
+//! of delays, fairness, and means over seeds; time series ([`Series`]), the measured network ([`Topology`]),
+//! and the rows of the run's document ([`RunDocument`]). A [`Report`] contains all of these. Other crates make pages,
+//! tables and files of them.
 
 mod accounts;
 mod document;

@@ -1,5 +1,5 @@
-//! Accounts of the links of a run, each direction by itself, kept as those of flows: totals only grow, and for each
-//! interval there is what they were at its beginning and end.
+//! Accounts of the links of a run, separate for each direction. They work like those of flows: totals only grow, and each
+//! interval keeps the totals at its beginning and end.
 
 use weir_core::units::{Rate, Span, Time};
 
@@ -8,31 +8,31 @@ use crate::model::LinkRow;
 use crate::series::{LinkSample, LinkSeries};
 use crate::stats::DelayHistogram;
 
-/// What the accounts need to know of one direction of a link.
+/// The properties of one direction of a link that the accounts need.
 #[derive(Clone, Debug)]
 pub struct LinkInfo {
     /// The sending node.
     pub from: String,
     /// The receiving node.
     pub to: String,
-    /// Its rate now.
+    /// Its current rate.
     pub rate: Rate,
 }
 
-/// What one direction of a link did so far.
+/// The totals of one direction of a link so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkTotals {
-    /// Bits that were sent.
+    /// Bits sent.
     pub bits: u64,
-    /// How long it was sending.
+    /// Time spent sending.
     pub busy: Span,
     /// Packets dropped at its queue.
     pub drops: u64,
-    /// Packets that were sent.
+    /// Packets sent.
     pub sent: u64,
-    /// How long these waited in front of it, together.
+    /// Sum of their queueing delays.
     pub waited: Span,
-    /// When the last packet is sent.
+    /// The time at which the transmission of the last packet ends.
     busy_until: Time,
 }
 
@@ -43,7 +43,7 @@ impl LinkTotals {
     }
 }
 
-/// The links in a stretch of the run.
+/// The links in a part of the run.
 #[derive(Clone, Debug)]
 pub struct LinkInterval {
     from: Time,
@@ -64,7 +64,7 @@ impl LinkInterval {
         }
     }
 
-    /// What a link did in it.
+    /// The totals of a link in it.
     pub fn link(&self, link: usize) -> LinkTotals {
         let [before, after] = [self.totals[0][link], self.totals[1][link]];
         LinkTotals {
@@ -127,7 +127,7 @@ impl LinkAccounts {
 
     // ---- What happens
 
-    /// A link is used from now until then.
+    /// A link is sending from `now` until the given time.
     #[inline]
     pub fn on_use(&mut self, link: usize, now: Time, until: Time) {
         let totals = &mut self.totals[link];
@@ -135,7 +135,7 @@ impl LinkAccounts {
         totals.busy_until = until;
     }
 
-    /// A packet of so many bits, which had waited so long, left by a link.
+    /// A link sent a packet of this many bits, after this queueing delay.
     #[inline]
     pub fn on_sent(&mut self, link: usize, bits: u64, waited: Span) {
         let totals = &mut self.totals[link];
@@ -197,17 +197,17 @@ impl LinkAccounts {
 
     // ---- What came of it
 
-    /// Whether the interval between these two times has begun and is not over.
+    /// Whether the interval between these two times has begun and has not ended.
     pub fn is_measuring(&self, (from, to): (Time, Time)) -> bool {
         self.intervals.iter().any(|i| i.is_active && (i.from, i.to) == (from, to))
     }
 
-    /// The links in an interval, by its place among those of the flows' accounts.
+    /// The links in an interval, by its index in the flows' accounts.
     pub fn interval(&self, place: usize) -> &LinkInterval {
         &self.intervals[place]
     }
 
-    /// A row a link, of the interval at that place, which is so many seconds long.
+    /// One row for each link, over the interval with this index and this length in seconds.
     pub fn rows(&self, place: usize, seconds: f64) -> Vec<LinkRow> {
         let interval = &self.intervals[place];
         let row = |(index, info): (usize, &LinkInfo)| {

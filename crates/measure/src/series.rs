@@ -1,26 +1,26 @@
 //! The time series of a run, and its network: the input of the report and of the Parquet tables.
 //!
 //! Time is cut into steps of `step_s`; sample `k` covers `[k * step_s, (k + 1) * step_s)`. All
-//! vectors are made with room for a whole run, so that filling them allocates nothing.
+//! vectors have capacity for a whole run, so filling them allocates nothing.
 
 use crate::model::RunDocument;
 
-/// Everything that is known of one run.
+/// All results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The figures over the whole run and its windows.
     pub document: RunDocument,
     /// The figures over time.
     pub series: Series,
-    /// Nodes, links and media, for drawing; empty in a world that does not see them.
+    /// Nodes, links and media, for the drawing; empty in a world that does not know them.
     pub topology: Topology,
     /// The scenario's title.
     pub title: String,
-    /// Where the scenario comes from: paper, section, figure.
+    /// The source of the scenario: paper, section, figure.
     pub source: String,
-    /// The numbers of the scenario and where each comes from, in order.
+    /// The numbers of the scenario, each with its source, in order.
     pub provenance: Vec<(String, String)>,
-    /// How many packets were dropped for which reason.
+    /// The number of dropped packets for each reason.
     pub drops_by_reason: Vec<(String, u64)>,
     /// Remarks of the scenario's author, a paragraph each.
     pub notes: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Series {
     pub flows: Vec<FlowSeries>,
     /// As `RunDocument::classes`.
     pub classes: Vec<ClassSeries>,
-    /// As `RunDocument::links`: each direction is one of its own.
+    /// As `RunDocument::links`: one entry for each direction.
     pub links: Vec<LinkSeries>,
 }
 

@@ -8,10 +8,10 @@ const UNIT_NS: u64 = 50_000;
 /// Longer delays count as this one: a day, in units.
 const LONGEST: u64 = 86_400 * 1_000_000_000 / UNIT_NS;
 
-/// Delays of many packets in little room: percentiles to 50 µs or 0.05 %, whichever is coarser,
+/// Delays of many packets in little memory: percentiles to 50 µs or 0.05 %, whichever is coarser,
 /// and an exact mean.
 ///
-/// Makes its table with the first record (8 kB) and doubles it when a longer delay than ever
+/// It allocates its table with the first record (8 kB) and doubles it when a longer delay than all
 /// before comes (45 kB at a minute); otherwise it allocates nothing. A [`DelayHistogram::coarse`]
 /// one takes an eighth of that.
 #[derive(Clone, Debug)]
@@ -31,18 +31,18 @@ impl Default for DelayHistogram {
 }
 
 impl DelayHistogram {
-    /// An empty one; takes no room.
+    /// An empty histogram; allocates nothing.
     pub const fn new() -> DelayHistogram {
         DelayHistogram { counts: None, sum_ns: 0, count: 0, zeros: 0, significant_digits: 3 }
     }
 
-    /// An empty one with percentiles to 50 µs or 0.5 %, whichever is coarser: for where there are
-    /// many of them, and each is touched all the time.
+    /// An empty histogram with percentiles to 50 µs or 0.5 %, whichever is coarser: for
+    /// many histograms that are updated all the time.
     pub const fn coarse() -> DelayHistogram {
         DelayHistogram { counts: None, sum_ns: 0, count: 0, zeros: 0, significant_digits: 2 }
     }
 
-    /// Adds so many delays of nothing.
+    /// Adds this many delays of zero.
     pub const fn record_zeros(&mut self, count: u64) {
         self.count += count;
         self.zeros += count;
@@ -83,7 +83,7 @@ impl DelayHistogram {
         })
     }
 
-    /// Forgets everything but keeps the room.
+    /// Clears it and keeps its memory.
     pub fn clear(&mut self) {
         self.sum_ns = 0;
         self.count = 0;
@@ -93,17 +93,17 @@ impl DelayHistogram {
         }
     }
 
-    /// How many delays it has seen.
+    /// The number of delays.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean, ms; exact. `None` without any.
+    /// Their mean, ms; exact. `None` without delays.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e6)
     }
 
-    /// The delay that a part `quantile` (0 to 1) of them does not exceed, ms. `None` without any.
+    /// The delay that the part `quantile` (0 to 1) of all delays does not exceed, ms. `None` without delays.
     pub fn quantile_ms(&self, quantile: f64) -> Option<f64> {
         let rank = (quantile.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         if self.count == 0 {
@@ -133,7 +133,7 @@ impl DelayHistogram {
 }
 
 /// Jain's fairness index of some allocations: 1 when all are equal, `1/n` when one has all.
-/// `None` where all are zero or there is none.
+/// `None` if all are zero or there are none.
 pub fn jain(allocations: &[f64]) -> Option<f64> {
     let sum: f64 = allocations.iter().sum();
     let squares: f64 = allocations.iter().map(|x| x * x).sum();
@@ -141,14 +141,14 @@ pub fn jain(allocations: &[f64]) -> Option<f64> {
 }
 
 /// The largest relative deviation of an allocation from their mean: 0 when all are equal. `None` where that
-/// is zero or there is none.
+/// is zero or there are none.
 pub fn unfairness(allocations: &[f64]) -> Option<f64> {
     let mean = allocations.iter().sum::<f64>() / allocations.len() as f64;
     (mean > 0.0).then(|| allocations.iter().map(|x| (x / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
 impl Estimate {
-    /// The mean of some values, and its 95 % confidence interval as though they were normal and
+    /// The mean of some values, and its 95 % confidence interval under the assumption that they are normal and
     /// independent. `None` without any.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let n = values.len();

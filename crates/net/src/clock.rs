@@ -10,7 +10,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use weir_core::units::Time;
 
-/// Time since the forwarder started, as the core has it.
+/// The core's clock: the time since the forwarder started.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
@@ -25,12 +25,12 @@ impl Clock {
         Clock { start, start_unix_ns: unix.map_or(0, |since| since.as_nanos() as u64) }
     }
 
-    /// Its zero, ns since 1970.
+    /// The time at which it started, ns since 1970.
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
     }
 
-    /// The time since it was started, which only grows.
+    /// The time since its start; it never decreases.
     #[inline]
     pub fn now(&self) -> Time {
         Time::from_nanos(self.start.elapsed().as_nanos() as u64)
@@ -49,7 +49,7 @@ pub fn wall_us() -> u64 {
     now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// Wakes the event loop to the microsecond, where its own timeout counts in milliseconds.
+/// Wakes the event loop with a resolution of microseconds; the event loop's own timeout counts in milliseconds.
 #[derive(Debug)]
 pub struct Timer {
     fd: TimerFd,
@@ -61,7 +61,7 @@ impl Timer {
     /// A timer that is not set.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Timer> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let fd = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
@@ -69,11 +69,10 @@ impl Timer {
         Ok(Timer { fd, set_to: Time::NEVER })
     }
 
-    /// How long the event loop may wait until `due`: `None` is until something happens, which may be this
-    /// timer.
+    /// The time that the event loop may wait until `due`. `None`: it waits for any event, including this timer.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     pub fn wait(&mut self, now: Time, due: Time) -> io::Result<Option<Duration>> {
         if due == Time::NEVER {
             return Ok(None);

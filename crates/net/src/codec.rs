@@ -1,7 +1,7 @@
 //! Conversion between the bytes of packets and the core's packets.
 //!
-//! A packet keeps the bytes that it came in, so what was signed leaves as it arrived. Only what hops
-//! may change is changed: the link header around it, and in an Interest the hop limit and the nonce.
+//! A packet keeps its received bytes, so signed content leaves unchanged. Only the fields that hops may change are
+//! changed: the link header, and the hop limit and nonce of an Interest.
 
 use crate::secrets::{Nonces, Secrets};
 use bytes::{Bytes, BytesMut};
@@ -42,16 +42,16 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// One whose names are hashed like those of the node, and which takes no signals but those `known`.
+    /// A codec that hashes names like the node, and accepts only the signals in `known`.
     pub fn new(Secrets { names: hasher, nonces }: Secrets, known: SignalSet) -> Decoder {
         let scratch = Vec::with_capacity(MAX_PACKET_SIZE);
         Decoder { hasher, arena: Arena::default(), nonces, known, scratch }
     }
 
-    /// Takes a bare Interest or Data, with the link header that it came with, into the pool.
+    /// Decodes a bare Interest or Data and its received link header into the pool.
     ///
     /// # Errors
-    /// It is malformed, or too large, be it with the nonce that it needs.
+    /// The packet is malformed, or too large, possibly because of an added nonce.
     pub fn decode(
         &mut self,
         header: &LpHeader,
@@ -134,9 +134,9 @@ fn millis(ms: u64) -> Span {
     Span::from_nanos(ms.saturating_mul(1_000_000).min(u64::MAX / 4))
 }
 
-/// The bare packet as it leaves: into `out`, if it is not as it came.
+/// The bare packet to send. It is written to `out` if it differs from the received bytes.
 ///
-/// The hop limit is the one left, and the nonce of a Nack that of the downstream's own Interest.
+/// It has the remaining hop limit. A Nack has the nonce of the downstream's own Interest.
 pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
     let unchanged = match packet.kind {
         Kind::Data => true,

@@ -4,11 +4,10 @@
 //!   sockets <--> transport <--frames--> link_service <--packets--> codec <--> the core's packets
 //! ```
 //!
-//! - [`transport`]: frames in and out of sockets; [`uri`]: how their ends are written; [`scope`]: what is known of the
-//!   link behind them.
+//! - [`transport`]: frames in and out of sockets; [`uri`]: face URIs; [`scope`]: the kind of link behind a face.
 //! - [`link_service`]: NDNLPv2 between frames and packets, with marks; [`reassembly`] of fragments; [`reliability`]:
-//!   what is lost is sent again.
-//! - [`codec`]: between packets in bytes and those of the core.
+//!   retransmission of lost frames.
+//! - [`codec`]: conversion between encoded packets and the core's packets.
 //! - [`clock`]: the time, and a timer to wake up by; [`secrets`]: keys from the operating system; [`user`]: who is
 //!   behind a Unix socket.
 

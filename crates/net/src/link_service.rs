@@ -5,7 +5,7 @@
 //!   frame <-- numbers, acknowledgements <-- fragmentation <-- congestion mark <-- packet
 //! ```
 //!
-//! No socket and no clock: times are handed in, frames go out through a function.
+//! It has no socket and no clock: the caller gives times, and frames leave through a callback.
 
 pub use weir_core::link::marking::Marking;
 
@@ -19,12 +19,12 @@ use weir_packet::{DecodeError, LpHeader};
 use crate::reassembly::{Reassembler, ReassemblerConfig, ReassemblerCounters};
 use crate::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
 
-/// What a face's link service is like.
+/// The options of a link service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
     /// Largest frame, bytes; `None`: packets are not split.
     pub mtu: Option<usize>,
-    /// Memory for packets of which fragments are missing, bytes.
+    /// Memory for incomplete packets, bytes.
     pub reassembly_bytes: usize,
     /// Whether frames are acknowledged and sent again.
     pub reliability: bool,
@@ -61,7 +61,7 @@ struct Sending {
 const ACKS_PER_FRAME: usize = 16;
 
 impl LinkService {
-    /// One whose fragments are numbered from `first_sequence`, which should differ from start to start.
+    /// A link service whose Sequence numbers begin at `first_sequence`, which should differ after each start.
     pub fn new(options: LinkOptions, first_sequence: u64) -> LinkService {
         let mtu = options.mtu.unwrap_or(MAX_PACKET_SIZE);
         let mut fragmenter = Fragmenter::new(mtu, first_sequence);
@@ -90,12 +90,12 @@ impl LinkService {
         }
     }
 
-    /// What it is like.
+    /// Its options.
     pub fn options(&self) -> LinkOptions {
         self.options
     }
 
-    /// Changes what it is like. Switching reliability forgets what waits to be acknowledged.
+    /// Changes its options. Switching reliability discards the frames that wait for acknowledgements.
     pub fn set_options(&mut self, options: LinkOptions, first_sequence: u64) {
         if options.reliability == self.options.reliability {
             self.fragmenter.set_mtu(options.mtu.unwrap_or(MAX_PACKET_SIZE));
@@ -105,7 +105,7 @@ impl LinkService {
         }
     }
 
-    /// Takes in a frame; hands in the packet that it completes, if it does.
+    /// Handles a received frame; returns the packet that it completes, if any.
     ///
     /// # Errors
     /// The frame is malformed.
@@ -140,10 +140,10 @@ impl LinkService {
         Ok(())
     }
 
-    /// Sends a packet in as many frames as it takes. `queued` is what waits in front of the face, bytes.
+    /// Sends a packet in as many frames as necessary. `queued` is the length of the face's queue, bytes.
     ///
     /// # Errors
-    /// It cannot be sent in frames of this size.
+    /// The packet cannot be sent in frames of this size.
     #[inline]
     pub fn send(
         &mut self,
@@ -171,13 +171,13 @@ impl LinkService {
         Ok(())
     }
 
-    /// When to call [`LinkService::on_deadline`].
+    /// The time at which [`LinkService::on_deadline`] must be called.
     pub fn next_deadline(&self) -> Time {
         let Some(reliability) = &self.reliability else { return Time::NEVER };
         reliability.sender.next_deadline().min(reliability.receiver.next_deadline())
     }
 
-    /// Sends again what was lost, and acknowledgements that have waited.
+    /// Retransmits lost frames, and sends acknowledgements that are due.
     pub fn on_deadline(&mut self, now: Time, frame: &mut dyn FnMut(&LpPacket<'_>)) {
         let mtu = self.fragmenter.mtu();
         if let Some(reliability) = &mut self.reliability {
@@ -185,17 +185,17 @@ impl LinkService {
         }
     }
 
-    /// Gives up packets whose fragments have not come in time. It is enough to do so now and then.
+    /// Discards incomplete packets whose time is over. Calling it from time to time is enough.
     pub fn expire_fragments(&mut self, now: Time) {
         self.reassembler.expire(now);
     }
 
-    /// What became of fragments.
+    /// The counters of reassembly.
     pub fn reassembly(&self) -> ReassemblerCounters {
         self.reassembler.counters()
     }
 
-    /// Frames that were given up after having been sent again and again.
+    /// Frames given up after the last retransmission.
     pub fn lost(&self) -> u64 {
         self.reliability.as_ref().map_or(0, |reliability| reliability.lost)
     }

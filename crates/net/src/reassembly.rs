@@ -2,9 +2,9 @@
 //!
 //! Sequence minus FragIndex names the packet, see [`weir_packet::fragment`].
 //!
-//! The [`Reassembler`] keeps partial packets in a short list that is searched from end to end: few
-//! are open at a time on one link. Everything a peer can make it keep is bounded (partial packets,
-//! bytes, time); what has to go is what would expire first, and it is counted.
+//! The [`Reassembler`] keeps partial packets in a short list with linear search, because few
+//! are open at a time on one link. All that a peer can make it keep is bounded: partial packets,
+//! bytes, time. If a bound is reached, the partial packet that would expire first is discarded and counted.
 
 use weir_core::units::{Span, Time};
 use weir_packet::fragment::MAX_FRAGMENTS;
@@ -18,7 +18,7 @@ pub struct ReassemblerConfig {
     pub max_packets: usize,
     /// Memory for pieces and their tables over all partial packets, bytes.
     pub max_bytes: usize,
-    /// How long a partial packet waits for its next piece.
+    /// The time that a partial packet waits for its next piece.
     pub timeout: Span,
 }
 
@@ -29,39 +29,39 @@ impl Default for ReassemblerConfig {
     }
 }
 
-/// What a [`Reassembler`] has done and dropped.
+/// Counters of a [`Reassembler`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReassemblerCounters {
-    /// Packets put together.
+    /// Reassembled packets.
     pub completed: u64,
-    /// Partial packets given up because a piece did not come in time.
+    /// Partial packets discarded because a piece did not arrive in time.
     pub timed_out: u64,
-    /// Partial packets given up for want of room.
+    /// Partial packets discarded because the memory was full.
     pub evicted: u64,
-    /// Pieces that were there already.
+    /// Duplicate pieces.
     pub duplicates: u64,
-    /// Partial packets given up because a piece named another FragCount.
+    /// Partial packets discarded because a piece had another FragCount.
     pub contradicted: u64,
-    /// Packets given up because they would be larger than [`MAX_PACKET_SIZE`], or have more than
-    /// [`MAX_FRAGMENTS`] pieces, or more than fits in the memory allowed.
+    /// Packets discarded because they would be larger than [`MAX_PACKET_SIZE`], or have more than
+    /// [`MAX_FRAGMENTS`] pieces, or do not fit in the allowed memory.
     pub too_large: u64,
-    /// Pieces without a byte, or whose numbers contradict each other.
+    /// Empty pieces, or pieces with contradictory numbers.
     pub malformed: u64,
 }
 
-/// A packet that has been put together.
+/// A reassembled packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reassembled {
     /// The header of fragment 0.
     pub header: LpHeader,
     /// The prefix announcement of fragment 0.
     pub prefix_announcement: Option<Vec<u8>>,
-    /// The pieces one behind the other: the network packet.
+    /// The concatenated pieces: the network packet.
     pub packet: Vec<u8>,
 }
 
 impl Reassembled {
-    /// The frame that would have come without fragmentation.
+    /// The frame that would have arrived without fragmentation.
     pub fn frame(&self) -> LpPacket<'_> {
         LpPacket {
             link: LinkHeader::NONE,
@@ -121,7 +121,7 @@ impl Partial {
     }
 }
 
-/// Puts packets together from their fragments.
+/// Reassembles packets from their fragments.
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     config: ReassemblerConfig,
@@ -131,7 +131,7 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
-    /// An empty one.
+    /// An empty reassembler.
     pub const fn new(config: ReassemblerConfig) -> Self {
         Reassembler {
             config,
@@ -149,7 +149,7 @@ impl Reassembler {
         }
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn counters(&self) -> ReassemblerCounters {
         self.counters
     }
@@ -169,12 +169,12 @@ impl Reassembler {
         self.bytes
     }
 
-    /// When [`Reassembler::expire`] has something to do; [`Time::NEVER`] if no partial packet is kept.
+    /// The time at which [`Reassembler::expire`] has work to do; [`Time::NEVER`] if no partial packet is kept.
     pub fn next_deadline(&self) -> Time {
         self.partial.iter().map(|partial| partial.deadline).min().unwrap_or(Time::NEVER)
     }
 
-    /// Gives up partial packets whose time is over.
+    /// Discards partial packets whose time is over.
     pub fn expire(&mut self, now: Time) {
         let (bytes, counters) = (&mut self.bytes, &mut self.counters);
         self.partial.retain(|partial| {
@@ -204,8 +204,8 @@ impl Reassembler {
         Some(if keep == self.partial.len() { victim } else { keep })
     }
 
-    /// Takes in a frame that carries a piece of a packet ([`LinkHeader::is_piece`]), at time `now`.
-    /// `peer` tells senders on a link with several apart. Returns the packet once all of it is there.
+    /// Handles a frame with a piece of a packet ([`LinkHeader::is_piece`]), received at `now`.
+    /// `peer` distinguishes the senders of a link with several. Returns the packet when it is complete.
     pub fn handle(&mut self, now: Time, peer: u64, frame: &LpPacket<'_>) -> Option<Reassembled> {
         let LinkHeader { sequence, frag_index, frag_count, .. } = frame.link;
         let (Some(sequence), Some(piece)) = (sequence, frame.fragment) else {

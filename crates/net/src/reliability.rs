@@ -7,11 +7,11 @@
 //!  poll -> Retransmit (RTO, or three later ones acknowledged; new TxSequence) | Lost
 //! ```
 //!
-//! TxSequence numbers a transmission, Sequence the fragment in it: a retransmission has a new
-//! TxSequence and the old Sequence, by which the receiver knows what it has had.
+//! TxSequence numbers a transmission, Sequence the fragment in it. A retransmission has a new
+//! TxSequence and the old Sequence, so the receiver recognises duplicates.
 //!
 //! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
-//! front is always the next to time out. The receiver remembers the last 1024 Sequences in a bit set.
+//! front is always the next to time out. The receiver keeps the last 1024 Sequences in a bit set.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -23,11 +23,11 @@ use weir_packet::lp::ACK_LEN;
 /// Parameters of a [`Sender`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderConfig {
-    /// Frames kept at most; when full, frames are sent without TxSequence, that is, unreliably.
+    /// Maximum number of kept frames. Beyond it, frames are sent without TxSequence, that is, unreliably.
     pub max_unacknowledged: usize,
-    /// How often a frame is sent again before it counts as lost.
+    /// Retransmissions of a frame before it counts as lost.
     pub max_retransmissions: u32,
-    /// Acknowledgements of later transmissions that mean a frame is lost.
+    /// Number of acknowledged later transmissions after which a frame counts as lost.
     pub later_acks: u32,
     /// Bounds of the retransmission timeout.
     pub rto: RtoConfig,
@@ -51,7 +51,7 @@ impl Default for SenderConfig {
     }
 }
 
-/// What a [`Sender`] has seen.
+/// Counters of a [`Sender`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
     /// Frames acknowledged.
@@ -62,7 +62,7 @@ pub struct SenderCounters {
     pub retransmitted: u64,
     /// Frames given up.
     pub lost: u64,
-    /// Acknowledgements of what was not waiting for one.
+    /// Acknowledgements of frames that were not waiting for one.
     pub unknown_acks: u64,
 }
 
@@ -75,21 +75,21 @@ struct Unacknowledged<T> {
     frame: T,
 }
 
-/// What a [`Sender`] wants done.
+/// An action that a [`Sender`] requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SenderEvent<'a, T> {
     /// Send this frame again with this TxSequence.
     Retransmit {
         /// The new TxSequence.
         tx_sequence: u64,
-        /// What was handed in with the frame.
+        /// The value that the caller gave with the frame.
         frame: &'a T,
     },
     /// This frame has been given up.
     Lost(T),
 }
 
-/// The sending side. `T` is what the caller needs to send a frame again: its bytes, or a handle.
+/// The sending side. `T` is the value from which the caller can send a frame again: its bytes, or a handle.
 #[derive(Clone, Debug)]
 pub struct Sender<T> {
     config: SenderConfig,
@@ -103,7 +103,7 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    /// A sender that numbers its transmissions from `first_tx_sequence`.
+    /// A sender whose TxSequence begins at `first_tx_sequence`.
     pub const fn new(config: SenderConfig, first_tx_sequence: u64) -> Self {
         Sender {
             config,
@@ -121,7 +121,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// What it has seen.
+    /// Its counters.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
@@ -141,8 +141,8 @@ impl<T> Sender<T> {
         &self.rtt
     }
 
-    /// Takes a frame that is being sent at `now` and returns its TxSequence; gives the frame back if
-    /// too many wait already.
+    /// Stores a frame that is sent at `now` and returns its TxSequence; returns the frame if
+    /// too many frames wait already.
     pub fn transmit(&mut self, now: Time, frame: T) -> Result<u64, T> {
         if self.len() >= self.config.max_unacknowledged {
             return Err(frame);
@@ -202,7 +202,7 @@ impl<T> Sender<T> {
         self.due.remove(index).map(|entry| entry.frame)
     }
 
-    /// When [`Sender::poll`] has something to do; [`Time::NEVER`] if no frame waits.
+    /// The time at which [`Sender::poll`] has work to do; [`Time::NEVER`] if no frame waits.
     pub fn next_deadline(&self) -> Time {
         if !self.due.is_empty() {
             return Time::ZERO;
@@ -210,7 +210,7 @@ impl<T> Sender<T> {
         self.waiting.front().map_or(Time::NEVER, |front| front.sent + self.rtt.rto())
     }
 
-    /// The next thing to do at `now`; call until `None`.
+    /// The next action at `now`; call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<SenderEvent<'_, T>> {
         if self.due.is_empty() {
             let rto = self.rtt.rto();
@@ -241,7 +241,7 @@ impl<T> Sender<T> {
         self.due.retain(|entry| keep(&entry.frame));
     }
 
-    /// Takes every frame that waits, for example because the link is gone.
+    /// Removes and returns all waiting frames, for example because the link is gone.
     pub fn clear(&mut self) -> impl Iterator<Item = T> + use<T> {
         let (due, waiting) = (mem::take(&mut self.due), mem::take(&mut self.waiting));
         due.into_iter().chain(waiting).map(|entry| entry.frame)
@@ -251,9 +251,9 @@ impl<T> Sender<T> {
 /// Parameters of a [`Receiver`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// How long an acknowledgement waits for a frame to travel on.
+    /// The time that an acknowledgement waits for a frame that carries it.
     pub ack_delay: Span,
-    /// Acknowledgements kept at most; the oldest are dropped, and the peer sends again.
+    /// Maximum number of kept acknowledgements. Beyond it the oldest are dropped, and the peer retransmits.
     pub max_acks: usize,
 }
 
@@ -264,12 +264,12 @@ impl Default for ReceiverConfig {
     }
 }
 
-/// Whether a frame is to be handled.
+/// Whether a frame is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is, as far as we remember.
+    /// It is new among the remembered frames: handle it.
     New,
-    /// It has come before: drop it. It is acknowledged nevertheless.
+    /// It is a duplicate: drop it. It is acknowledged all the same.
     Duplicate,
 }
 
@@ -339,7 +339,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// One that has received nothing.
+    /// A receiver without any received frame.
     pub const fn new(config: ReceiverConfig) -> Self {
         Receiver {
             config,
@@ -351,7 +351,7 @@ impl Receiver {
         }
     }
 
-    /// Handles a frame with these numbers that came at `now` and carries a fragment.
+    /// Handles a frame with a fragment and these numbers, received at `now`.
     pub fn handle(&mut self, now: Time, tx_sequence: Option<u64>, sequence: Option<u64>) -> Arrival {
         let Some(tx_sequence) = tx_sequence else { return Arrival::New };
         if self.config.max_acks > 0 {
@@ -391,7 +391,7 @@ impl Receiver {
         self.dropped_acks
     }
 
-    /// When a frame with nothing but acknowledgements must leave; [`Time::NEVER`] if none waits.
+    /// The time at which a frame with only acknowledgements must be sent; [`Time::NEVER`] if none waits.
     pub fn next_deadline(&self) -> Time {
         self.deadline
     }

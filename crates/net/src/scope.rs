@@ -1,6 +1,6 @@
 //! The kind of link behind a socket.
 
-/// Whether what is at the other end of a face is on this host.
+/// Whether the other end of a face is on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FaceScope {
@@ -21,15 +21,15 @@ impl FaceScope {
     }
 }
 
-/// What kind of link a face is on.
+/// The kind of link of a face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LinkType {
     /// One peer.
     PointToPoint = 0,
-    /// All who listen to a group.
+    /// All members of a group.
     MultiAccess = 1,
-    /// A wireless link on which not everybody hears everybody.
+    /// A wireless link on which not every node hears every other.
     AdHoc = 2,
 }
 

@@ -1,7 +1,7 @@
-//! What a process draws at its start from the operating system, and strangers must not learn.
+//! Secrets that a process draws from the operating system at its start.
 //!
-//! The key of the name hash and the key of the nonces are drawn independently: nothing that is sent follows from the key
-//! of the hash. They stay the same as long as the process runs.
+//! The key of the name hash and the key of the nonces are drawn independently: nothing that is sent depends on the key
+//! of the hash. Both stay the same while the process runs.
 
 use std::io;
 
@@ -15,16 +15,15 @@ fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// A seed from the operating system for random choices of schemes, which may be guessed. Nothing secret follows from
-/// it.
+/// A seed from the operating system for random choices of schemes. It need not be secret: no secret is derived from it.
 ///
 /// # Errors
-/// The operating system gives no random bytes.
+/// The operating system returns no random bytes.
 pub fn random_seed() -> io::Result<u64> {
     random_bytes().map(u64::from_le_bytes)
 }
 
-/// Nonces of Interests, by ChaCha12: nobody predicts the next one from those before.
+/// Nonces of Interests, from ChaCha12: the next one cannot be predicted from earlier ones.
 #[derive(Debug)]
 pub struct Nonces(ChaCha12Rng);
 
@@ -41,7 +40,7 @@ impl Nonces {
 pub struct Secrets {
     /// The hash of names.
     pub names: NameHasher,
-    /// The nonces of Interests that come without one.
+    /// The nonces for Interests that arrive without one.
     pub nonces: Nonces,
 }
 
@@ -49,14 +48,14 @@ impl Secrets {
     /// Secrets with keys from the operating system.
     ///
     /// # Errors
-    /// The operating system gives no random bytes.
+    /// The operating system returns no random bytes.
     pub fn draw() -> io::Result<Secrets> {
         let key = [random_bytes()?, random_bytes()?].map(u64::from_le_bytes);
         let nonces = Nonces(ChaCha12Rng::from_seed(random_bytes()?));
         Ok(Secrets { names: NameHasher::with_key(key), nonces })
     }
 
-    /// Secrets that follow from a seed, and so are none: for a replay, which needs no others, and for tests.
+    /// Keys derived from a seed, which are not secret: for a replay and for tests.
     pub fn fixed(seed: u64) -> Secrets {
         Secrets { names: NameHasher::new(seed), nonces: Nonces(ChaCha12Rng::seed_from_u64(seed)) }
     }

@@ -24,8 +24,8 @@ impl ComparisonDocument {
     /// The shape of the document that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// Compares the runs of a scenario: for each scheme one with each seed, in the same order. The
-    /// reports of runs, the version and the command are added by who knows them.
+    /// Compares the runs of a scenario: for each scheme one run with each seed, in the same order. The
+    /// caller adds the reports of runs, the version and the command.
     pub fn of(title: &str, schemes: &[Vec<RunDocument>]) -> ComparisonDocument {
         let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
             return ComparisonDocument::default();

@@ -1,4 +1,4 @@
-//! Writing results: JSON, Parquet, and everything at once.
+//! Writes results as JSON, as Parquet, or as all files of a run.
 
 use crate::html::report_html;
 use crate::model::{ComparisonDocument, ReproductionDocument, SummaryDocument};
@@ -62,7 +62,7 @@ impl WriteError {
 }
 
 /// Writes `run.json`, `report.html`, `flows.parquet`, `classes.parquet` and `links.parquet` into
-/// the directory `dir`, which is made if it is not there.
+/// the directory `dir`, which is created if it does not exist.
 pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     let dir = dir.as_ref();
     fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
@@ -71,8 +71,8 @@ pub fn write_all(report: &Report, dir: impl AsRef<Path>) -> Result<(), WriteErro
     write_parquet(report, dir)
 }
 
-/// Writes `compare.json` and `compare.html` into the directory `dir`, which is made if it is not there. The page
-/// plots what the reports measured over time: those of one run of each scheme.
+/// Writes `compare.json` and `compare.html` into the directory `dir`, which is created if it does not exist. The page
+/// plots the time series of the reports: one run of each scheme.
 pub fn write_comparison(
     document: &ComparisonDocument,
     reports: &[Report],
@@ -88,7 +88,7 @@ pub fn write_reproduction(document: &ReproductionDocument, dir: impl AsRef<Path>
 }
 
 /// Writes `compare.json`, `compare.html`, `compare.md`, and a page for each scheme and scenario into the directory `dir`,
-/// which is made if it is not there.
+/// which is created if it does not exist.
 pub fn write_comparisons(document: &SummaryDocument, dir: impl AsRef<Path>) -> Result<(), WriteError> {
     let dir = dir.as_ref();
     fs::create_dir_all(dir).map_err(WriteError::file(dir))?;
@@ -108,7 +108,7 @@ fn write_summary(dir: &Path, name: &str, json: &str, html: &str) -> Result<(), W
     Ok(())
 }
 
-/// Writes a file that is there in full or not at all: who reads it meanwhile, or after an interruption, finds the old one.
+/// Writes a file atomically: a reader sees the old file until the new one is complete, also after an interruption.
 pub fn write_atomically(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");

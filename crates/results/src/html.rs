@@ -1,15 +1,15 @@
 //! The report of a run as a page: one file with its script, its style and its data.
 //!
-//! Data goes in as JSON in which no `<` is left, so that no text can end the element it stands in;
-//! the bundle puts text into the page as text only.
+//! The data are JSON without `<`, so no text can end the script element that contains it.
+//! The script inserts text only as text.
 //!
 //! Series of more than [`POINTS`] steps are thinned for the page: that many steps in a row become
 //! one. Rates, utilisations and queue lengths become means, counts become sums, delays become
 //! means weighted by the rate they came with. The Parquet tables keep every step.
 //!
-//! A run may have more than a page can show. Above [`NODES`] the network is not drawn; above
-//! [`ROWS`] the tables have the rows that tell most, and above [`VALUES`] so have the plots. The
-//! page says what it leaves out, and what is left out is in the other files.
+//! A run may have more than a page can show. Above [`NODES`] the network is not drawn. Above
+//! [`ROWS`] the tables, and above [`VALUES`] the plots, have only the most informative rows. The
+//! page says what it leaves out; the other files have everything.
 
 use crate::format::{self, Quantity};
 use crate::layout;

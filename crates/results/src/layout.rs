@@ -1,11 +1,11 @@
-//! Where the nodes of a network are drawn. The same network is always drawn in the same way.
+//! Positions of nodes in the drawing of a network. The same network always has the same drawing.
 //!
-//! Consumers stand at the left, routers in layers by their distance from them, producers at the
-//! right. Where most links between routers would then run inside a layer (a backbone with
+//! Consumers are on the left, routers in layers by their distance from them, producers on the
+//! right. If most links between routers would then be inside a layer (a backbone with
 //! consumers everywhere), the nodes are placed so that distances on the page follow distances in
 //! the network instead: classical scaling, then stress majorization.
 //!
-//! A shared medium is a place of its own, between its stations.
+//! A shared medium has its own position, between its stations.
 
 use std::collections::{BTreeMap, VecDeque};
 use weir_measure::{Role, Topology, TopologyMedium};

@@ -195,7 +195,7 @@ fn never_settled(runs: &[SummaryRun<'_>]) -> bool {
 // ---- The figures of scenarios
 
 impl SummaryScenario {
-    /// Makes its column of the matrix from its points.
+    /// Computes its column of the matrix from its points.
     pub fn fill_matrix(&mut self, schemes: &[String]) {
         self.matrix = schemes.iter().map(|scheme| self.matrix_row(scheme)).collect();
     }

@@ -76,7 +76,7 @@ fn two_bounds(flows: &[OptimumFlowRow], unshared_bps: f64) -> String {
 }
 
 impl OptimumDocument {
-    /// For a terminal of so many columns, if that is given.
+    /// The text for a terminal with `width` columns, if it is given.
     pub fn text(&self, width: Option<u16>) -> String {
         let facts = vec![
             ("scenario", self.scenario.clone()),

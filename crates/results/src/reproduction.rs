@@ -13,8 +13,8 @@ use weir_measure::{Bound, DistanceRow, Estimate, ExpectationRow};
 const PAPER: &str = "paper";
 
 impl StatementRow {
-    /// A statement from its rows in the runs of all seeds, at least one, and for the same figure
-    /// what other schemes have in the same seeds, what the scenario derives and what the optimum has.
+    /// A statement from its rows in the runs of all seeds (at least one), and for the same figure the values under other
+    /// schemes with the same seeds, the scenario's theoretical values, and the value in the optimum.
     pub fn of(
         rows: &[&ExpectationRow],
         than: Vec<OtherSchemeRow>,
@@ -57,7 +57,7 @@ impl StatementRow {
 }
 
 impl OtherSchemeRow {
-    /// A figure in the runs of all seeds.
+    /// The figure of another scheme in the runs of all seeds.
     pub fn of(scheme: &str, values: Vec<Option<f64>>) -> OtherSchemeRow {
         OtherSchemeRow { scheme: scheme.to_owned(), measured: estimate(&values), values }
     }
@@ -89,7 +89,7 @@ impl CaseOptimumRow {
 }
 
 impl WindowDistanceRow {
-    /// How far the runs of all seeds are from the optimum over a window.
+    /// The distance of the runs of all seeds from the optimum over a window.
     pub fn of((from_s, to_s): (f64, f64), runs: &[DistanceRow]) -> WindowDistanceRow {
         WindowDistanceRow { from_s, to_s, distance: DistanceEstimates::of(runs) }
     }
@@ -99,17 +99,17 @@ impl ReproductionDocument {
     /// The shape of the document that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// How many statements of papers hold, and how many there are.
+    /// The number of the papers' statements that hold, and the number of all.
     pub fn held(&self) -> (usize, usize) {
         held(self.experiments.iter().flat_map(|experiment| &experiment.cases), StatementRow::is_of_paper)
     }
 
-    /// The same of what theory, files and assumptions expect.
+    /// The same for expectations from theory, files and assumptions.
     pub fn others_held(&self) -> (usize, usize) {
         held(self.experiments.iter().flat_map(|experiment| &experiment.cases), is_other)
     }
 
-    /// For a terminal of so many columns, if that is given.
+    /// The text for a terminal with `width` columns, if it is given.
     pub fn text(&self, width: Option<u16>) -> String {
         let mut text = self.sheet().text(width);
         if self.experiments.len() > 1 {

@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 use weir_measure::jain;
 use weir_measure::{Estimate, RunDocument};
 
-/// What a scenario says that its runs do not.
+/// The facts of a scenario that the documents of its runs do not have.
 #[derive(Clone, Debug, Default)]
 pub struct SummaryContext {
-    /// For each flow, whether it runs a scheme of its own, whichever is compared.
+    /// For each flow, whether it has its own fixed scheme.
     pub has_own_scheme: Vec<bool>,
     /// For the whole run and then for each window the directions of bottleneck links in the optimum,
-    /// as places among the run's; empty where that is not known.
+    /// as indices in the run's links; empty if they are unknown.
     pub limits: Vec<Vec<usize>>,
-    /// For each flow the propagation delay to its nearest producer and back, ms; `None` where that is nothing, or changes.
+    /// For each flow the propagation delay to its nearest producer and back, ms; `None` if it is zero or changes.
     pub round_trip_ms: Vec<Option<f64>>,
     /// For each flow the content of one Data, bytes.
     pub payload_bytes: Vec<f64>,
-    /// Whether it was asked when goodputs settle.
+    /// Whether the runs measured times to settle.
     pub asks_when_settled: bool,
 }
 
-/// A run with what its document does not say.
+/// A run with its times to settle.
 #[derive(Clone, Debug)]
 pub struct SummaryRun<'a> {
     /// What it measured.
     pub document: &'a RunDocument,
-    /// For the whole run and then for each window: when goodputs had settled; `None` where that was not asked.
+    /// For the whole run and then for each window: the time to settle; `None` if it was not measured.
     pub settled: Vec<Option<SettleTime>>,
 }
 
@@ -47,8 +47,8 @@ pub struct SettleTime {
 }
 
 impl SummaryPoint {
-    /// Of the runs at a point: for each scheme one with each seed, in the same order. What picks the point, its page
-    /// and which schemes could not run is added by who knows.
+    /// Summarises the runs at a point: for each scheme one run with each seed, in the same order. The caller adds the
+    /// settings of the point, its page, and the schemes that could not run.
     pub fn of(context: &SummaryContext, schemes: &[Vec<SummaryRun<'_>>]) -> SummaryPoint {
         let Some(first) = schemes.first().and_then(|runs| runs.first()) else {
             return SummaryPoint::default();
@@ -210,19 +210,19 @@ impl SummaryDocument {
     /// The shape of the document that this code writes.
     pub const SCHEMA: u64 = 1;
 
-    /// For a terminal of so many columns, if that is given.
+    /// The text for a terminal with `width` columns, if it is given.
     pub fn text(&self, width: Option<u16>) -> String {
         Sheet { sections: self.sections(), ..self.sheet() }.text(width)
     }
 
-    /// The page that leads with the matrix, one file; it leads to those of [`SummaryDocument::pages`].
+    /// The page with the matrix, one file. It links to [`SummaryDocument::pages`].
     pub fn html(&self) -> String {
         let lead = matrix::lead_html(self);
         Sheet { answer: Vec::new(), lead, notes: self.intervals().into_iter().collect(), ..self.sheet() }
             .html()
     }
 
-    /// The pages of single schemes and scenarios: names of files, and their text.
+    /// The pages of single schemes and scenarios: file names and HTML.
     pub fn pages(&self) -> Vec<(String, String)> {
         let scheme = |scheme: &String| (matrix::scheme_page(scheme), self.scheme_sheet(scheme).html());
         let scenario = |one: &SummaryScenario| Some((one.page.clone()?, self.scenario_sheet(one).html()));
@@ -262,7 +262,7 @@ impl SummaryDocument {
         }
     }
 
-    /// For a document, in GitHub's dialect of Markdown.
+    /// The tables in GitHub's Markdown.
     pub fn markdown(&self) -> String {
         let seeds = seeds(&self.seeds);
         let head = format!("Made by `{}`, weir {}, seeds {seeds}.", self.command, self.version);

@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use weir_measure::{ClassSeries, FlowSeries, Series};
 
-/// The series of classes and flows, thinned to as many steps as a page shows. Thinned again they stay the same, so
-/// that a page made of these is the page made of the run.
+/// The series of classes and flows, thinned to the number of steps that a page shows. Thinning them again does not
+/// change them, so a page made from them equals the page made from the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThinnedSeries {
     /// Length of a step, s.
@@ -29,7 +29,7 @@ struct Columns {
 }
 
 impl ThinnedSeries {
-    /// Of a run.
+    /// Thins the series of a run.
     pub fn of(series: &Series) -> ThinnedSeries {
         let thin = Thinning::of(series);
         let flow = |flow: &FlowSeries| {
@@ -47,7 +47,7 @@ impl ThinnedSeries {
         }
     }
 
-    /// As series, without those of links; `None` if it is damaged.
+    /// The series of classes and flows, without links; `None` if the data are damaged.
     pub fn series(&self) -> Option<Series> {
         let flow = |columns: &Columns| {
             Some(FlowSeries {

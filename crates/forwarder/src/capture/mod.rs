@@ -1,10 +1,10 @@
 //! Frames written to a file in the pcapng format (IETF draft-ietf-opsawg-pcapng), for Wireshark and its
 //! like.
 //!
-//! Each face is an interface of the file, of the link type Ethernet, and each frame stands in an Ethernet
-//! frame with NDN's EtherType 0x8624, whatever it travelled in: that is the one form which every tool opens,
-//! and which NDN's dissector for Wireshark takes on its own. The addresses are made up, of the kind that
-//! nobody owns: `02:00:00:00:00:00` is the forwarder, `02:01` and the number of the face are its peer.
+//! Each face is an interface of the file with the link type Ethernet. Each frame is inside an Ethernet frame with NDN's
+//! EtherType 0x8624, whatever its real transport was: every tool opens this form, and NDN's dissector for Wireshark
+//! accepts it without settings. The addresses are invented and locally administered: `02:00:00:00:00:00` is the
+//! forwarder, and `02:01` with the number of the face is its peer.
 //!
 //! ```text
 //!   file:   Section Header, Interface Description, Packet, Packet, Interface Description, Packet, ...
@@ -20,21 +20,21 @@ use std::path::{Path, PathBuf};
 use crate::output::Output;
 use weir_management::status::FaceNumber;
 
-/// Which way a frame went.
+/// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It arrived.
+    /// Received.
     Received = 1,
-    /// It left.
+    /// Sent.
     Sent = 2,
 }
 
-/// What a capture has done.
+/// Counters of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCounters {
     /// Frames written.
     pub frames: u64,
-    /// Frames that were not: the file failed, or their face was never named.
+    /// Frames that were not written: the file failed, or the capture does not know their face.
     pub lost: u64,
     /// Files begun.
     pub files: u64,
@@ -44,8 +44,8 @@ pub struct CaptureCounters {
 
 /// A capture to a file.
 ///
-/// A file that has grown to its limit becomes `PATH.1`, in place of the one before, and a new one begins
-/// with all faces. When a file cannot be written it ends after its last whole block, and frames are
+/// When a file reaches its limit, it becomes `PATH.1`, replacing the previous one, and a new file begins
+/// with all faces. If a file cannot be written, it ends after its last whole block, and later frames are
 /// counted as lost.
 #[derive(Debug)]
 pub struct Capture {
@@ -86,8 +86,8 @@ const ETHERNET_HEADER: usize = 14;
 const FORWARDER: [u8; 6] = [2, 0, 0, 0, 0, 0];
 
 impl Capture {
-    /// Begins a capture; `software` is what the file says that it was written by. A file that is there
-    /// already becomes `PATH.1`.
+    /// Begins a capture. `software` is the name of the writing program in the file. An existing file
+    /// becomes `PATH.1`.
     ///
     /// # Errors
     /// Of the operating system.
@@ -105,7 +105,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// A face is there: its frames may come.
+    /// Adds a face, whose frames can follow.
     pub fn add_face(&mut self, number: FaceNumber, remote: &str) {
         let name = format!("{number} {remote}");
         let at = self.faces.partition_point(|face| face.number < number);
@@ -116,12 +116,12 @@ impl Capture {
         self.describe(at);
     }
 
-    /// A face is gone.
+    /// Removes a face.
     pub fn remove_face(&mut self, number: FaceNumber) {
         self.faces.retain(|face| face.number != number);
     }
 
-    /// A frame passed a face, at a time in ns since 1970.
+    /// Records a frame of a face; the time is in ns since 1970.
     pub fn frame(&mut self, unix_ns: u64, face: FaceNumber, direction: Direction, frame: &[u8]) {
         let Ok(at) = self.faces.binary_search_by_key(&face, |face| face.number) else {
             self.counters.lost += 1;
@@ -135,12 +135,12 @@ impl Capture {
         *(if taken { &mut self.counters.frames } else { &mut self.counters.lost }) += 1;
     }
 
-    /// Writes what is kept in memory: now and then, and at the end.
+    /// Writes the buffered frames: call it from time to time, and at the end.
     pub fn flush(&mut self) {
         self.output.flush();
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn counters(&self) -> CaptureCounters {
         CaptureCounters { errors: self.counters.errors + self.output.errors(), ..self.counters }
     }

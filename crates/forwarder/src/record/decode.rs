@@ -13,14 +13,14 @@ use super::encode::kind;
 use super::{Entry, Header, MAGIC, VERSION};
 use crate::node::Ingress;
 
-/// Why a file is not a recording.
+/// The reason why a file is not a valid recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// It does not begin as one.
+    /// It does not begin with the magic bytes.
     NoRecording,
-    /// It is of another version of the format.
+    /// It has another version of the format.
     Version(u16),
-    /// What stands at this byte is not what it should be.
+    /// The content at this byte offset is not valid.
     Malformed(usize),
 }
 
@@ -38,12 +38,12 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// A recording, read.
+/// A decoded recording.
 #[derive(Clone, Debug)]
 pub struct Recording<'a> {
-    /// How the node was made.
+    /// The configuration of the node.
     pub header: Header,
-    /// What it was told.
+    /// The inputs.
     pub entries: Entries<'a>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Recording<'a> {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// It is no recording, or its header is damaged.
+    /// The file is not a recording, or its header is damaged.
     pub fn read(file: &'a [u8]) -> Result<Recording<'a>, RecordError> {
         let rest = file.strip_prefix(MAGIC).ok_or(RecordError::NoRecording)?;
         let (version, rest) = rest.split_first_chunk().ok_or(RecordError::NoRecording)?;
@@ -76,7 +76,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The entries of a recording, in order; ends at its end, or where it was cut.
+/// The entries of a recording, in order, up to its end or to the place where it is cut off.
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     rest: &'a [u8],
@@ -86,12 +86,12 @@ pub struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// Whether the recording has come to the end that it was given; if not, it was cut.
+    /// Whether the recording has its end entry; if not, it was cut off.
     pub const fn is_ended(&self) -> bool {
         self.is_ended
     }
 
-    /// Bytes that are not read: after the last one, those of an entry that was cut.
+    /// Remaining bytes; after the last entry, those of an incomplete entry.
     pub const fn rest(&self) -> usize {
         self.rest.len()
     }

@@ -1,6 +1,6 @@
-//! A recording of all that a node is told: the inputs of the core and the changes of its tables, with a
-//! running hash of what it answered. Replayed on a node made as the header says, the same hashes come out;
-//! that is how a forwarder is shown to run what the simulator runs.
+//! A recording of all inputs of a node (packets, deadlines, changes of its tables), with a running hash of its actions.
+//! A replay on a node with the configuration in the header gives the same hashes. So a replay shows that the forwarder
+//! runs the same core as the simulator.
 //!
 //! ```text
 //!   file:   "weir-rec", version (2 bytes), header, entry, entry, ..., End
@@ -8,12 +8,11 @@
 //!   entry:  length (4 bytes), kind (1 byte), time since the entry before, fields
 //! ```
 //!
-//! Numbers of fixed length are little endian; others are LEB128. An entry is written whole, so one that is
-//! cut, or zeros that a crash of the machine left, is the end of a recording: what stands before is good.
+//! Numbers of fixed length are little endian; others are LEB128. Entries are written whole. An incomplete entry, or
+//! zeros after a crash of the machine, end the recording; all entries before are valid.
 //!
-//! Names stand as the value of a Name element, a packet as the NDNLPv2 packet that would carry what entered
-//! the core: its header and the whole bare packet. An Interest that came without a nonce stands with the one
-//! that it was given.
+//! A name is the value of a Name element. A packet is the NDNLPv2 packet that would carry the input of the core: the
+//! header and the whole bare packet. An Interest that arrived without a nonce has the nonce that the forwarder added.
 
 mod decode;
 mod encode;
@@ -45,14 +44,14 @@ pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
 pub const VERSION: u16 = 5;
 
-/// How the node was made.
+/// The configuration of the node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Name and version of the software.
     pub software: String,
-    /// When its clock was 0, ns since 1970.
+    /// The time at which its clock was 0, ns since 1970.
     pub started_unix_ns: u64,
-    /// Seed of its random streams. Neither the key of its names' hashes nor that of its nonces follows from it.
+    /// Seed of its random streams. The keys of its name hash and of its nonces are not derived from it.
     pub seed: u64,
     /// The scheme that runs.
     pub scheme: String,
@@ -62,18 +61,18 @@ pub struct Header {
     pub pit_entries: u64,
     /// Bound of dead nonces.
     pub dead_nonces: u64,
-    /// After how long an Interest for one that is pending is sent on again, ns; 0: other downstreams' never.
+    /// The time after which an Interest for a pending one is forwarded again, ns; 0: those of other downstreams never are.
     pub reforward_after_ns: u64,
     /// Bound of the content store, packets.
     pub store_packets: u64,
     /// Bound of the content store, bytes.
     pub store_bytes: u64,
-    /// Which leaves a full one.
+    /// Replacement policy of the content store.
     pub store_policy: CsPolicy,
 }
 
 impl Header {
-    /// What makes a node as this configuration and seed do.
+    /// The header for this configuration and seed.
     pub fn of(config: &Config, seed: u64, started_unix_ns: u64) -> Header {
         let tables = &config.tables;
         Header {
@@ -96,12 +95,12 @@ impl Header {
     }
 }
 
-/// Something that the node was told. Faces are the core's, by number.
+/// An input of the node. Faces have the core's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
-    /// A packet arrived by a face.
+    /// A packet arrived on a face.
     Packet {
-        /// The face by which it came, as the core numbers them.
+        /// The face, by the core's number.
         face: u32,
         /// The NDNLPv2 packet with its header, or the bare packet.
         frame: &'a [u8],
@@ -122,7 +121,7 @@ pub enum Entry<'a> {
         receive_rate: Option<u64>,
         /// Bound of its queue.
         limit: QueueLimit,
-        /// The scheme of its queue with the parameters that were given; `None`: the node's.
+        /// The scheme of its queue with the given parameters; `None`: that of the node.
         scheme: Option<(&'a str, Vec<(&'a str, Value)>)>,
     },
     /// The face of an application.
@@ -135,7 +134,7 @@ pub enum Entry<'a> {
         prefix: NameRef<'a>,
         /// The next hop, as the core numbers faces.
         face: u32,
-        /// The cheapest comes first.
+        /// The next hop with the lowest cost comes first.
         cost: u64,
     },
     /// A next hop is gone.
@@ -149,10 +148,10 @@ pub enum Entry<'a> {
     SetStrategy {
         /// The prefix.
         prefix: NameRef<'a>,
-        /// The strategy, as files call it.
+        /// The name of the strategy, as in configuration files.
         strategy: &'a str,
     },
-    /// It is no longer chosen.
+    /// The choice of a strategy is removed.
     UnsetStrategy {
         /// The prefix.
         prefix: NameRef<'a>,
@@ -172,7 +171,7 @@ pub enum Entry<'a> {
     EraseStore {
         /// The prefix.
         prefix: NameRef<'a>,
-        /// At most so many.
+        /// The maximum number of erased Data.
         limit: u64,
     },
     /// The rate of a link changes, bit/s.
@@ -182,7 +181,7 @@ pub enum Entry<'a> {
         /// The rate at which packets leave.
         rate: Option<u64>,
     },
-    /// The rate of the other end of a link changes, bit/s.
+    /// The receive rate of a link changes, bit/s.
     SetReceiveRate {
         /// The face.
         face: u32,
@@ -196,16 +195,16 @@ pub enum Entry<'a> {
         /// What is believed.
         ingress: Ingress,
     },
-    /// The hash of all that the node has answered so far.
+    /// The hash of all actions of the node so far.
     ActionsHash(u64),
-    /// The recording ends here as it should: the forwarder ended, or the file is full.
+    /// The regular end of the recording: the forwarder ended, or the file is full.
     End,
 }
 
-/// What a recorder has done.
+/// Counters of a recorder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounters {
-    /// Entries that were taken, also those that are still in memory.
+    /// Recorded entries, including those still in memory.
     pub entries: u64,
     /// Whether it has ended: the file is full, or failed.
     pub ended: bool,
@@ -215,8 +214,8 @@ pub struct RecordCounters {
 
 /// A recording to a file.
 ///
-/// It ends when the file has grown to its limit, or cannot be written: a recording with a hole would not
-/// replay.
+/// It ends when the file reaches its limit or cannot be written, because a recording with a gap cannot be
+/// replayed.
 #[derive(Debug)]
 pub struct Recorder {
     output: Output,
@@ -234,7 +233,7 @@ pub struct Recorder {
 const INPUTS_A_HASH: u32 = 64;
 
 impl Recorder {
-    /// Begins a recording, in place of what the file has.
+    /// Begins a recording; it overwrites the file.
     ///
     /// # Errors
     /// Of the operating system.
@@ -261,7 +260,7 @@ impl Recorder {
         self.frame = frame;
     }
 
-    /// The node has answered all that it was told with these actions, after those of before.
+    /// Adds the actions with which the node answered its inputs since the last call.
     pub fn actions(&mut self, actions: &[Action], pool: &PacketPool) {
         actions.iter().for_each(|action| self.hash.add(action, pool));
         if self.unhashed >= INPUTS_A_HASH {
@@ -282,7 +281,7 @@ impl Recorder {
         self.finish();
     }
 
-    /// The node was told something.
+    /// Records an input.
     #[inline]
     pub fn record(&mut self, now: Time, entry: &Entry<'_>) {
         if self.output.len() >= self.limit {
@@ -301,7 +300,7 @@ impl Recorder {
         self.last
     }
 
-    /// Writes what is kept in memory: now and then.
+    /// Writes the buffered entries: call it from time to time.
     pub fn flush(&mut self) {
         self.output.flush();
     }
@@ -315,12 +314,12 @@ impl Recorder {
         }
     }
 
-    /// Whether entries are still taken.
+    /// Whether it still records.
     pub fn is_on(&self) -> bool {
         self.output.is_open()
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn counters(&self) -> RecordCounters {
         let (entries, ended) = (self.entries, !self.is_on());
         RecordCounters { entries, ended, errors: self.output.errors() }

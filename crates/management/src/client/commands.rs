@@ -13,7 +13,7 @@ use crate::{ControlParameters, ControlResponse, Malformed, Module};
 /// permit (NFD, ndn-cxx's ValidationPolicyCommandInterest).
 const SET_BACK_MS: u64 = 10_000;
 
-/// Makes commands, each with a nonce and a time of its own.
+/// Makes commands, each with its own nonce and time.
 #[derive(Debug, Default)]
 pub struct Commands {
     /// Keys that are random in every process: nonces have to differ, not to be secret.
@@ -23,7 +23,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// A command's name, and the Interest, signed with a digest.
+    /// The name of a command, and its Interest, signed with a digest.
     ///
     /// # Errors
     /// [`ClientError::TooLong`].
@@ -73,10 +73,10 @@ fn time_of_next(now_ms: u64, last_ms: u64) -> u64 {
     if next - now_ms > SET_BACK_MS { now_ms } else { next }
 }
 
-/// What the forwarder says to a command holds now; `data` is its answer.
+/// The parameters in the response to a command; `data` is the received Data.
 ///
 /// # Errors
-/// [`ClientError::Refused`] for every code but 200, [`ClientError::BadReply`].
+/// [`ClientError::Refused`] for every code other than 200, [`ClientError::BadReply`].
 pub fn accepted(data: &[u8]) -> Result<ControlParameters, ClientError> {
     let response = ControlResponse::decode(verified(data)?.payload())?;
     match response.code {

@@ -14,10 +14,10 @@ use weir_packet::LpHeader;
 
 use super::Endpoint;
 
-/// Memory for packets of which fragments are missing, bytes.
+/// Memory for incomplete packets, bytes.
 const REASSEMBLY: usize = 256 << 10;
 
-/// A connection to a forwarder, which an event loop watches.
+/// A connection to a forwarder, for use in an event loop.
 pub struct Connection {
     transport: Box<dyn Transport>,
     /// To which of the forwarder's addresses it is made, or will be: an index, modulo their number.
@@ -29,10 +29,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects to the first address of a forwarder that answers, each within `timeout`; blocks until then.
+    /// Connects to the first address of a forwarder that answers within `timeout`. It blocks.
     ///
     /// # Errors
-    /// There is none: what became of the last.
+    /// No address answers; the error is that of the last address.
     pub fn connect(
         endpoint: &Endpoint,
         poll: &mut Poll,
@@ -57,10 +57,10 @@ impl Connection {
         Err(failure)
     }
 
-    /// Begins to make the connection again, where it was; packets in pieces are forgotten.
+    /// Begins to connect again to the same address; incomplete packets are discarded.
     ///
     /// # Errors
-    /// It cannot be begun.
+    /// The connection cannot be started.
     pub fn reconnect(&mut self, endpoint: &Endpoint, registry: &Registry, token: Token) -> io::Result<()> {
         let uris = endpoint.face_uris()?;
         let uri = uris.get(self.address % uris.len().max(1)).ok_or(io::ErrorKind::NotFound)?;
@@ -69,25 +69,25 @@ impl Connection {
         Ok(())
     }
 
-    /// Has the connection be made to the next address from now on.
+    /// Selects the forwarder's next address for the next connection.
     pub fn leave_address(&mut self) {
         self.address = self.address.wrapping_add(1);
     }
 
-    /// Whether the connection is there.
+    /// Whether the connection is established.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The connection failed.
     pub fn is_connected(&mut self) -> io::Result<bool> {
         is_connected(&mut *self.transport)
     }
 
-    /// Frames that the connection had no room for.
+    /// Frames dropped because the send buffer was full.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Writes what has gathered.
+    /// Writes the buffered frames.
     ///
     /// # Errors
     /// The connection is lost.
@@ -95,11 +95,11 @@ impl Connection {
         self.transport.flush().map(|_| ())
     }
 
-    /// Writes what waits, and hands in the packets of this many frames at most; says whether there may be more. What is
-    /// no frame is left out.
+    /// Writes the buffered frames, and passes the packets of at most this many frames to the callback. Returns whether there
+    /// may be more. Malformed frames are skipped.
     ///
     /// # Errors
-    /// The connection is lost, or what comes is no stream of frames.
+    /// The connection is lost, or the stream contains bytes that are not a frame.
     pub fn receive(
         &mut self,
         now: Time,

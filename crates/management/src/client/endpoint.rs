@@ -9,15 +9,15 @@ use weir_net::uri::FaceUri;
 
 use super::ClientError;
 
-/// The variable that says where the forwarder is.
+/// The environment variable with the forwarder's address.
 pub const TRANSPORT_VARIABLE: &str = "NDN_CLIENT_TRANSPORT";
-/// Where forwarders listen by default.
+/// The default socket of forwarders.
 pub const DEFAULT_SOCKET: &str = "/run/nfd/nfd.sock";
-/// Where they listen on some systems.
+/// Their socket on some systems.
 const OTHER_SOCKET: &str = "/run/nfd.sock";
 const DEFAULT_PORT: u16 = 6363;
 
-/// Where a forwarder listens for applications.
+/// The address on which a forwarder accepts applications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A Unix stream socket.
@@ -28,7 +28,7 @@ pub enum Endpoint {
         host: String,
         /// Port.
         port: u16,
-        /// Only IPv4 (4) or only IPv6 (6), if it matters.
+        /// Only IPv4 (4) or only IPv6 (6); `None`: either.
         version: Option<u8>,
     },
 }
@@ -75,11 +75,11 @@ impl FromStr for Endpoint {
 }
 
 impl Endpoint {
-    /// Where clients look: what `NDN_CLIENT_TRANSPORT` says, or else `transport` in `~/.ndn/client.conf`,
+    /// The address that clients use by default: `NDN_CLIENT_TRANSPORT`, or else `transport` in `~/.ndn/client.conf`,
     /// `/usr/local/etc/ndn/client.conf` or `/etc/ndn/client.conf`, or else the usual Unix socket.
     ///
     /// # Errors
-    /// [`ClientError::BadEndpoint`]: what is said there cannot be reached in this way.
+    /// [`ClientError::BadEndpoint`]: the text there is not such an address.
     pub fn of_environment() -> Result<Endpoint, ClientError> {
         if let Some(text) = std::env::var(TRANSPORT_VARIABLE).ok().filter(|text| !text.is_empty()) {
             return said(&text, TRANSPORT_VARIABLE.to_owned());
@@ -96,10 +96,10 @@ impl Endpoint {
         Ok(Endpoint::Unix(PathBuf::from(if is_elsewhere { OTHER_SOCKET } else { DEFAULT_SOCKET })))
     }
 
-    /// The addresses of a TCP endpoint, of which a host may have several; a Unix socket has none.
+    /// The addresses of a TCP endpoint (a host may have several); empty for a Unix socket.
     ///
     /// # Errors
-    /// The host is not known, or has no address of the version that is wanted.
+    /// The host is unknown, or has no address of the required IP version.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let Endpoint::Tcp { host, port, version } = self else { return Ok(Vec::new()) };
         let is_wanted = |address: &SocketAddr| match version {
@@ -114,7 +114,7 @@ impl Endpoint {
         Ok(found)
     }
 
-    /// The addresses of the forwarder as face URIs, of which there is at least one.
+    /// The addresses of the forwarder as face URIs, at least one.
     ///
     /// # Errors
     /// As [`Endpoint::addresses`].

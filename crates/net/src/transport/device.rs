@@ -16,7 +16,7 @@ use crate::uri::{FaceUri, Mac};
 pub(super) struct Device {
     pub(super) name: String,
     pub(super) index: u32,
-    /// Its address on the link, as sockets take it.
+    /// Its link-layer address, in the form of sockets.
     pub(super) link: LinkAddr,
     /// Largest IP packet, or Ethernet payload, bytes.
     pub(super) mtu: usize,
@@ -28,7 +28,7 @@ impl Device {
     /// The interface of a `dev://` URI.
     ///
     /// # Errors
-    /// The text is no such URI, or as [`Device::find`].
+    /// The text is not such a URI, or an error of [`Device::find`].
     pub(super) fn of_uri(uri: &str) -> io::Result<Device> {
         match uri.parse()? {
             FaceUri::Device(name) => Device::find(&name),
@@ -41,7 +41,7 @@ impl Device {
     /// The interface of this name.
     ///
     /// # Errors
-    /// There is none, or it is down.
+    /// The interface does not exist, or is down.
     pub(super) fn find(name: &str) -> io::Result<Device> {
         let (mut link, mut up) = (None, false);
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
@@ -77,7 +77,7 @@ impl Device {
     /// Its Ethernet address.
     ///
     /// # Errors
-    /// It is no Ethernet.
+    /// It is not an Ethernet interface.
     pub(super) fn mac(&self) -> io::Result<Mac> {
         match self.link.addr() {
             Some(mac) if self.link.hatype() == libc::ARPHRD_ETHER => Ok(Mac(mac)),

@@ -1,7 +1,7 @@
 //! Faces on Ethernet, without IP: frames with EtherType 0x8624.
 //!
-//! A face is either that of the group, to which everybody on the link belongs, or that of one other host.
-//! Each has a packet socket of its own (packet(7)), and the kernel gives each only what is for it.
+//! A face is either for the multicast group of the link or for one other host. Each face has its own packet socket
+//! (packet(7)), and a filter in the kernel passes only its frames.
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
@@ -39,10 +39,10 @@ struct EthernetFace {
     addresses: FaceAddresses,
 }
 
-/// A face to a group or a host on the link of a network interface, given as `dev://` URI.
+/// A face to a group or a host on the link of a network interface, which is given as a `dev://` URI.
 ///
 /// # Errors
-/// There is no such interface, it is down or no Ethernet, or there is no permission.
+/// The interface does not exist, is down or is not Ethernet, or the process lacks permission.
 pub(super) fn connect(remote: Mac, local: &str) -> io::Result<Box<dyn Transport>> {
     let device = Device::of_uri(local)?;
     let own = device.mac()?;

@@ -1,8 +1,8 @@
 //! The transports of faces: frames in and out of sockets.
 //!
-//! A transport knows sockets and frames, nothing of packets. It never blocks, it bounds what it keeps,
-//! and no peer can make it panic: what cannot be read as frames ends a stream and is counted on
-//! datagrams. Unicast UDP has many faces on one socket and is apart, in [`udp`].
+//! A transport knows sockets and frames, but not packets. It never blocks, its memory is bounded,
+//! and no peer can make it panic. Bytes that are not frames end a stream; on datagrams they are counted.
+//! Unicast UDP is separate, in [`udp`], because many faces share one socket.
 
 mod accept;
 mod device;
@@ -24,18 +24,18 @@ use crate::scope::{FaceScope, LinkType};
 use crate::uri::FaceUri;
 use crate::user::User;
 
-/// What transports can be told.
+/// Options of transports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most that waits in a transport's own buffer for an application of this host, bytes; two of the largest
-    /// frames have room always.
+    /// Size of a transport's send buffer for an application of this host, bytes. Two of the largest
+    /// frames always fit.
     pub buffer: usize,
-    /// The same for a neighbour.
+    /// The same for a neighbour on another host.
     pub far_buffer: usize,
 }
 
 impl Options {
-    /// The most that waits for who is there, bytes.
+    /// Size of the send buffer for a peer of this scope, bytes.
     pub fn buffer_for(&self, scope: FaceScope) -> usize {
         match scope {
             FaceScope::Local => self.buffer,
@@ -45,23 +45,23 @@ impl Options {
 }
 
 impl Default for Options {
-    /// Assumed: 4 MiB, a window of 500 of the largest packets, as applications have no other queue. 256 KiB, two
-    /// milliseconds at 1 Gb/s, for neighbours: their frames wait in the scheme's queue, which is paced, and
-    /// strangers that do not read must not have us keep much.
+    /// Assumed: 4 MiB for applications, a window of 500 of the largest packets, because they have no other queue. 256 KiB
+    /// for neighbours, two milliseconds at 1 Gb/s: their frames wait in the scheme's queue, which is paced, and peers that
+    /// do not read must not use much memory.
     fn default() -> Options {
         Options { buffer: 4 << 20, far_buffer: 256 << 10 }
     }
 }
 
-/// Connects to the far end of a face. Nothing blocks: what takes time goes on when the event loop calls,
-/// and frames that are sent meanwhile wait in the transport's buffer.
+/// Connects to the remote end of a face. It does not block: the event loop completes the connection, and frames that are
+/// sent before wait in the transport's buffer.
 ///
-/// `local` is this host's end where there is a choice: the network interface, as `dev://` URI, of a face
+/// `local` is the local end, if there is a choice: the network interface, as a `dev://` URI, of a face
 /// on Ethernet or to a multicast group.
 ///
 /// # Errors
-/// [`io::ErrorKind::Unsupported`]: no face can be connected to such an end. [`io::ErrorKind::InvalidInput`]: `local`
-/// does not go with `remote`. Else what the operating system says.
+/// [`io::ErrorKind::Unsupported`]: faces cannot be connected to such a URI. [`io::ErrorKind::InvalidInput`]: `local`
+/// does not fit `remote`. Other errors are from the operating system.
 pub fn connect(remote: &FaceUri, local: Option<&str>, options: Options) -> io::Result<Box<dyn Transport>> {
     match (remote, local) {
         (FaceUri::Tcp(end), None) => tcp::connect(end, options),
@@ -104,7 +104,7 @@ fn unsupported(remote: &FaceUri) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, format!("cannot create a face: {remote} is {why}"))
 }
 
-/// What became of a datagram that was given to a socket.
+/// The result of giving a datagram to a socket.
 fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent> {
     loop {
         let error = match send() {
@@ -121,33 +121,33 @@ fn datagram_sent(mut send: impl FnMut() -> io::Result<usize>) -> io::Result<Sent
     }
 }
 
-/// Who sent a frame on a link with several peers: enough to tell them apart for reassembly. 0 where there is one.
+/// The sender of a frame on a link with several peers: a number that distinguishes them for reassembly. 0 if there is one.
 pub type Peer = u64;
 
 /// Whether there may be more to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Everything is read: wait for the socket.
+    /// All frames are read: wait for the socket.
     Drained,
     /// The budget is used up: call again.
     More,
 }
 
-/// What became of a frame that is to be sent.
+/// The result of sending a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The socket has it, or the transport's own buffer has.
+    /// It is in the socket or in the transport's buffer.
     Taken,
     /// The bounded buffer is full: the frame is dropped.
     Full,
-    /// It is longer than the transport can carry: dropped.
+    /// It is too long for the transport: dropped.
     TooLong,
 }
 
-/// Whether something waits for the socket.
+/// Whether frames wait for the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
-    /// Nothing waits.
+    /// No frame waits.
     Done,
     /// The socket takes no more: call again when it is writable.
     Blocked,
@@ -155,33 +155,33 @@ pub enum Flushed {
 
 /// A socket with one face.
 pub trait Transport {
-    /// Has the event loop told of this socket, readable and writable, edge-triggered.
+    /// Registers the socket with the event loop: readable and writable, edge-triggered.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// Hands in at most `budget` frames.
+    /// Passes at most `budget` frames to the callback.
     ///
     /// # Errors
-    /// The face is done for: the peer closed ([`io::ErrorKind::UnexpectedEof`]), a stream is no stream
-    /// of frames ([`io::ErrorKind::InvalidData`]), or the socket failed.
+    /// The face has failed: the peer closed the connection ([`io::ErrorKind::UnexpectedEof`]), a stream contains bytes that
+    /// are not a frame ([`io::ErrorKind::InvalidData`]), or the socket failed.
     fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received>;
 
-    /// Takes a frame for sending: into the socket, or into a bounded buffer until the next
-    /// [`Transport::flush`], so that many leave together.
+    /// Sends a frame: to the socket, or to a bounded buffer until the next [`Transport::flush`], so that many frames leave
+    /// together.
     ///
     /// # Errors
-    /// The face is done for.
+    /// The face has failed.
     fn send(&mut self, frame: &[u8]) -> io::Result<Sent>;
 
-    /// Writes what waits.
+    /// Writes the waiting frames.
     ///
     /// # Errors
-    /// The face is done for.
+    /// The face has failed.
     fn flush(&mut self) -> io::Result<Flushed>;
 
-    /// Whether the connection is there; until then what is sent waits in its own buffer.
+    /// Whether the connection is established; until then frames wait in its own buffer.
     fn is_connected(&self) -> bool {
         true
     }
@@ -203,12 +203,12 @@ pub trait Transport {
         None
     }
 
-    /// What kind of link it is on.
+    /// The kind of link.
     fn link_type(&self) -> LinkType {
         LinkType::PointToPoint
     }
 
-    /// Frames dropped because they could not be read as any.
+    /// Datagrams dropped because they are not frames.
     fn malformed(&self) -> u64 {
         0
     }
@@ -225,19 +225,19 @@ pub struct Uris<'a> {
 
 /// A socket that peers connect to.
 pub trait Listener {
-    /// Has the event loop told of this socket.
+    /// Registers the socket with the event loop.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// An error of the operating system.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// The next peer that has connected; `None` if there is no more. The event loop tells only of what is new:
-    /// call until `None`, also after an error.
+    /// The next connected peer; `None` if there are no more. The event loop reports only changes: call until `None`, also
+    /// after an error.
     ///
     /// # Errors
-    /// Of the operating system: too many open files, for one. Listening goes on, and errors come to an end.
+    /// An error of the operating system, such as too many open files. Listening continues, and the errors end.
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>>;
 
-    /// Where it listens, as a face URI.
+    /// Its address, as a face URI.
     fn uri(&self) -> &str;
 }

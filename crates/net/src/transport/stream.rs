@@ -1,7 +1,7 @@
 //! Frames in a stream of bytes: the common part of TCP and Unix sockets.
 //!
-//! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. Where
-//! no frame can begin, none will be found again: the face ends.
+//! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. If the bytes at the
+//! beginning of a frame are not one, the stream cannot be resynchronised, and the face ends.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
@@ -19,7 +19,7 @@ use crate::user::User;
 /// a peer does not fill is not touched.
 const READ_SIZE: usize = 64 << 10;
 
-/// Cuts what is read from a stream into frames.
+/// Splits the bytes of a stream into frames.
 #[derive(Debug)]
 pub struct FrameReader {
     buffer: Box<[u8]>,
@@ -37,8 +37,8 @@ impl FrameReader {
     /// Hands in at most `budget` frames, and reads until the socket has no more.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`]: the peer has sent its last. [`io::ErrorKind::InvalidData`]: no frame begins
-    /// here. Those of the socket.
+    /// [`io::ErrorKind::UnexpectedEof`]: the peer closed the connection. [`io::ErrorKind::InvalidData`]: the bytes are not
+    /// a frame. Errors of the socket.
     pub fn receive(
         &mut self,
         socket: &mut impl Read,
@@ -93,7 +93,7 @@ pub(super) fn closed() -> io::Error {
 /// Frames that leave together, bytes: then one system call carries dozens. More than that is not held back.
 const GATHERED: usize = 64 << 10;
 
-/// Bytes that wait for a socket: bounded, and by whole frames.
+/// A bounded buffer of whole frames that wait for a socket.
 #[derive(Debug)]
 pub struct Outbox {
     bytes: VecDeque<u8>,
@@ -103,12 +103,12 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Room for `limit` bytes, and for one frame at least.
+    /// A buffer for `limit` bytes, and for at least one frame.
     pub fn new(limit: usize) -> Outbox {
         Outbox { bytes: VecDeque::new(), limit: limit.max(2 * MAX_PACKET_SIZE), is_blocked: false }
     }
 
-    /// Changes how many bytes there is room for; what waits already stays.
+    /// Changes its size, bytes; waiting frames stay.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit.max(2 * MAX_PACKET_SIZE);
     }
@@ -123,12 +123,12 @@ impl Outbox {
         self.bytes.is_empty()
     }
 
-    /// Whether so many bytes more have room.
+    /// Whether this many more bytes fit.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes <= self.limit
     }
 
-    /// Takes a frame as a whole, or not at all.
+    /// Stores a whole frame, or nothing.
     pub fn push(&mut self, frame: &[u8]) -> Sent {
         if frame.len() > MAX_PACKET_SIZE {
             return Sent::TooLong;
@@ -205,9 +205,9 @@ fn write(socket: &mut impl Write, bytes: &[IoSlice<'_>]) -> io::Result<Option<us
     }
 }
 
-/// A socket of the stream kind.
+/// A stream socket.
 pub(super) trait StreamSocket: Read + Write + Source {
-    /// Whether the connection that was begun is there.
+    /// Whether the connection is established.
     ///
     /// # Errors
     /// It failed.
@@ -225,7 +225,7 @@ pub(super) struct Stream<S> {
     user: Option<User>,
 }
 
-/// What a face's ends are called, and where they are.
+/// The URIs of both ends of a face, and its scope.
 #[derive(Clone, Debug)]
 pub(super) struct FaceAddresses {
     pub(super) remote: String,
@@ -240,7 +240,7 @@ impl FaceAddresses {
 }
 
 impl<S: StreamSocket> Stream<S> {
-    /// On a socket that is connected, or is about to be.
+    /// A face on a socket that is connected or connecting.
     pub(super) fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
         let outbox = Outbox::new(options.buffer_for(addresses.scope));
         Stream { socket, connected, reader: FrameReader::default(), outbox, addresses, user: None }

@@ -88,10 +88,10 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at an address; port 0 is any that is free. The IPv6 address `::` stands for IPv6 only.
+    /// Listens on an address; port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
     ///
     /// # Errors
-    /// The port is in use, the address is none of this host, or there is no permission.
+    /// The address is in use, this host does not have it, or the process lacks permission.
     pub fn bind(addr: SocketAddr, options: Options) -> io::Result<TcpListener> {
         let socket = listen(addr)?;
         let uri = FaceUri::Tcp(socket.local_addr()?.into()).to_string();

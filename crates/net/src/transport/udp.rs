@@ -38,16 +38,16 @@ pub struct Socket {
 pub struct Source {
     /// Where the datagram came from.
     pub from: SocketAddr,
-    /// Our address, where the socket has several.
+    /// The local address, if the socket has several.
     pub to: Option<IpAddr>,
 }
 
 impl Socket {
-    /// Binds a socket, for which the kernel keeps up to `kernel_buffer` bytes in either direction, if it lets us
-    /// have so much; 0: what the system has for every socket.
+    /// Binds a socket with kernel buffers of `kernel_buffer` bytes in each direction, or as much as the system allows; 0:
+    /// the system's default.
     ///
     /// # Errors
-    /// Of the operating system: the port is in use, for one.
+    /// An error of the operating system, such as an address in use.
     pub fn bind(local: SocketAddr, kernel_buffer: usize) -> io::Result<Socket> {
         let domain = if local.is_ipv4() { socket2::Domain::IPV4 } else { socket2::Domain::IPV6 };
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, None)?;
@@ -75,7 +75,7 @@ impl Socket {
         self.local
     }
 
-    /// Has the event loop told of this socket.
+    /// Registers the socket with the event loop.
     ///
     /// # Errors
     /// Of the operating system.
@@ -83,10 +83,10 @@ impl Socket {
         registry.register(&mut SourceFd(&self.io.as_raw_fd()), token, Interest::READABLE)
     }
 
-    /// Hands in the frames of at most `calls` batches.
+    /// Passes the frames of at most `calls` batches to the callback.
     ///
     /// # Errors
-    /// Of the operating system; not that a peer is not there.
+    /// An error of the operating system. An unreachable peer is not an error.
     pub fn receive(&mut self, calls: usize, each: &mut dyn FnMut(Source, &[u8])) -> io::Result<Received> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         for _ in 0..calls {

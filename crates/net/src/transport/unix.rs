@@ -66,11 +66,11 @@ impl FileId {
 }
 
 impl UnixListener {
-    /// Listens at a path with these permission bits (to connect one needs the right to write). Folders that
-    /// are missing are made; a socket that a program left behind is replaced.
+    /// Listens on a path with these permission bits; a client needs write permission to connect. Missing folders are
+    /// created, and a socket that a program left behind is replaced.
     ///
     /// # Errors
-    /// A program listens there, something else than a socket is there, or there is no permission.
+    /// Another process listens on the path, the file is not a socket, or the process lacks permission.
     pub fn bind(path: &Path, mode: u32, options: Options) -> io::Result<UnixListener> {
         let cannot = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))

@@ -368,10 +368,10 @@ pub struct WebSocketListener {
 }
 
 impl WebSocketListener {
-    /// Listens at an address; port 0 is any that is free. The IPv6 address `::` stands for IPv6 only.
+    /// Listens on an address; port 0 selects a free port. The IPv6 address `::` accepts only IPv6.
     ///
     /// # Errors
-    /// The port is in use, the address is none of this host, or there is no permission.
+    /// The address is in use, this host does not have it, or the process lacks permission.
     pub fn bind(addr: SocketAddr, options: Options) -> io::Result<WebSocketListener> {
         let mut socket = tcp::listen(addr)?;
         let poll = Poll::new()?;
