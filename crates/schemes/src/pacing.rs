@@ -10,7 +10,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// One whose first Interest is due at this time.
+    /// A pacer whose first Interest is due at this time.
     pub(crate) fn new(due: Time) -> Pacer {
         Pacer { due }
     }

@@ -42,7 +42,7 @@ impl PathLabel {
     /// The label that a Data carries.
     #[inline]
     pub(crate) fn of(data: &Packet) -> PathLabel {
-        // A neighbour may write more than 32 bits: what is beyond tells paths apart as well.
+        // A neighbour may write more than 32 bits: the higher bits distinguish paths too.
         let value = data.header().signals.value(&PATH_LABEL).unwrap_or(0);
         PathLabel(value as u32 ^ (value >> 32) as u32)
     }

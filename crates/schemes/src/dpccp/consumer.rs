@@ -30,7 +30,7 @@ const PATIENCE: f64 = 1.25;
 /// A path is not given up before so many control cycles.
 const UNHEARD_CYCLES: u64 = 4;
 
-/// What is due first.
+/// The action that is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Exploration,
@@ -260,7 +260,7 @@ mod tests {
     const SIZE: Bytes = Bytes::new(1000);
     const RTT: Span = Span::from_millis(100);
 
-    /// An Interest that left: what it carries and its tag.
+    /// A sent Interest: its fields and its tag.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Sent {
         label: Option<u64>,

@@ -39,7 +39,7 @@ impl Label {
         Label(packet.header().signals.value(&SWITCH_LABEL).unwrap_or(0) & ALL)
     }
 
-    /// Writes it into a packet; none is no field.
+    /// Writes it into a packet; without a label it writes no field.
     #[inline]
     pub(super) fn write(self, packet: &mut Packet) {
         let signals = &mut packet.header_mut().signals;
@@ -62,7 +62,7 @@ impl Label {
         self.0 & DIGIT == digit(face)
     }
 
-    /// What is left after the next hop.
+    /// The rest of the label after the next hop.
     #[inline]
     pub(super) fn rest(self) -> Label {
         Label(self.0 >> DIGIT_BITS)

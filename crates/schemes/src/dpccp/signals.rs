@@ -32,7 +32,7 @@ const HOPS: u64 = 63;
 const FIRST_FLAG: u64 = 64;
 const SECOND_FLAG: u64 = 128;
 
-/// What the octet says; nothing without one. A neighbour may write a longer number: what is beyond says nothing.
+/// The flags in the octet; none without an octet. A neighbour may write a longer number, of which higher bits are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HopsAndFlags(u64);
 

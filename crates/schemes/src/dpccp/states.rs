@@ -85,7 +85,7 @@ impl ZigZag {
             Stage::One => Some(ZigZag { stage: Stage::Two, ..self }),
             _ if is_congested => None,
             Stage::Two => Some(ZigZag { stage: Stage::Three, ..self }),
-            // (18). Who gets less than half of what it could ask for has not shown that more is tolerated.
+            // (18). A sub-flow that gets less than half of its allowed rate has not shown that more is tolerated.
             Stage::Three if 2.0 * measured.rate >= tolerable => {
                 Some(ZigZag::round((1.0 + beta) * tolerable, rounds + 1, growth))
             }
@@ -129,7 +129,7 @@ pub(super) struct Convergence {
     is_first: bool,
 }
 
-/// What A-AIAD goes by, beside a cycle's measures.
+/// The inputs of A-AIAD besides a cycle's measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Aim {
     /// α_r, packets.

@@ -36,7 +36,7 @@ const ANNOUNCING: Span = Span::from_secs(5);
 const AFTER_SILENCE: f64 = 0.5;
 /// More Interests are never pending.
 const MOST_PENDING: u32 = 1 << 24;
-/// ψ is no more than this part of α_r.
+/// ψ is at most this part of α_r.
 const PSI_PART: f64 = 0.3;
 
 /// What a Data tells its sub-flow.
@@ -223,7 +223,7 @@ impl Subflow {
 
     /// RP ends with a number of Interests a round trip that is assumed to be harmless.
     fn end_probing(&mut self, now: Time, settings: &Settings) {
-        // What its own Interests labelled is no sign of another's.
+        // A label that its own Interests caused is not a sign of another sub-flow.
         self.drains_from = now + settings.probing_label + self.cycle.scale(settings.drain_spacing);
         let base = self.estimation.base().max(CYCLE.0);
         self.fill(now, settings.first_interests / base.as_secs_f64(), settings);

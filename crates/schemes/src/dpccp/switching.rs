@@ -203,7 +203,7 @@ mod tests {
             self.handle(from, id)
         }
 
-        /// Where an Interest goes, and what is left of its label.
+        /// The next hop of an Interest, and the rest of its label.
         fn goes(&mut self, from: u32, uri: &str, label: &[u32]) -> (u32, Label) {
             let (face, id) =
                 self.interest(from, uri, label, HopsAndFlags::default()).expect("it is forwarded");

@@ -144,7 +144,7 @@ mod tests {
         let found = marks(&mut Codel::new(&ARTICLE), &ARTICLE, MS * 6, 0, 400);
         follow(&found[..1], &[100.0]);
         follow(&gaps(&found), &[100.0, 70.71, 40.82, 20.41, 9.13, 3.73, 1.41]);
-        // What is soon below a Data's spacing marks every other one: Mark, Drop, Mark.
+        // An interval that is soon shorter than the spacing of Data marks every other Data: Mark, Drop, Mark.
         let last = gaps(&found[found.len() - 50..]);
         assert!(last.iter().all(|gap| (*gap - 0.02).abs() < 1e-9), "{last:?}");
     }

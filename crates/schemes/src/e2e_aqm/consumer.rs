@@ -45,7 +45,7 @@ struct QueueState {
     heard: u64,
 }
 
-/// Q: what is known of each queue, by its id.
+/// Q: the state of each queue, by its id.
 #[derive(Debug, Default)]
 struct Queues {
     /// Apart from the states, so that a search reads no more than ids.
@@ -96,7 +96,7 @@ pub(super) struct AqmWindow {
     queues: Queues,
     /// When the last Data came.
     data_at: Option<Time>,
-    /// When a mark that is no queue's state was answered last.
+    /// The time of the last reaction to a mark that does not report a queue's state.
     plain_mark_at: Option<Time>,
 }
 
@@ -131,7 +131,7 @@ impl AqmWindow {
         }
     }
 
-    /// A router that is none of this scheme's marked the Data: congestion, once a round trip.
+    /// A router that does not run this scheme marked the Data: congestion, at most once a round trip.
     fn signals_plainly(&mut self, ev: &DataReceived<'_>) -> bool {
         let round_trip = ev.srtt.unwrap_or(Span::ZERO);
         let is_new = self.plain_mark_at.is_none_or(|before| ev.now.since(before) > round_trip);

@@ -148,7 +148,7 @@ pub(super) struct BaseRtt {
 }
 
 impl BaseRtt {
-    /// Of a hop of which nothing is known.
+    /// The base of a hop without measurements.
     pub(super) fn new(settings: Settings) -> BaseRtt {
         let (last, since_halved) = (0, 0);
         BaseRtt { settings, classes: SmallVec::new(), last, since_halved, slope: 0.0, constant: 0.0 }

@@ -31,7 +31,7 @@ impl Queue for MeasuringQueue {
         self.packets.dequeue(ev)
     }
 
-    /// A mark that is there already stays.
+    /// A mark that the Data already has stays.
     fn on_receive(&mut self, ev: &mut ReceiveEvent<'_>) {
         if ev.packet.is_data()
             && self.hop.marks(ev.now, ev.packet, ev.wire_len, ev.rtt)

@@ -52,7 +52,7 @@ pub(super) struct Settings {
 }
 
 impl Hop {
-    /// Of which nothing is known.
+    /// A hop without measurements.
     pub(super) fn new(settings: Settings) -> Hop {
         Hop { to_node: Way::new(settings), to_source: Way::new(settings) }
     }
@@ -68,7 +68,7 @@ impl Hop {
     }
 }
 
-/// (3); `None` if it comes to nothing.
+/// (3); `None` if the result is zero.
 fn hop_rtt(rtt: Span, upstream: Option<u64>) -> Option<Span> {
     rtt.as_nanos().checked_sub(upstream.unwrap_or(0)).filter(|left| *left > 0).map(Span::from_nanos)
 }

@@ -21,7 +21,7 @@ use crate::path_label::{PATH_LABEL, PathLabel};
 
 /// More paths are not kept: the one not heard of for longest makes room.
 const PATHS: usize = 32;
-/// No rate that is told counts for more, bit/s: a hundred gigabits a second.
+/// Upper bound of a rate in a Data, bit/s: 100 Gb/s.
 const LARGEST_RATE: u64 = 100_000_000_000;
 const CLASSES: [Class; 2] = [Class::Primary, Class::Secondary];
 
@@ -35,11 +35,11 @@ struct Path {
     heard_at: Time,
     /// When the next Interest of each class is due.
     due: [Pacer; 2],
-    /// How far a greedy source is behind on this path, Interests.
+    /// The backlog of a greedy source on this path, Interests.
     credit: f64,
 }
 
-/// What is due first.
+/// The action that is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Exploration,
@@ -90,7 +90,7 @@ impl Consumer {
         Rate::from_bps_f64(self.rate(path, class).max(least)).time_for(size)
     }
 
-    /// What is due first. Of what is overdue, exploration and then primary Interests: a source that asks for less than
+    /// The action that is due first. Of overdue actions, exploration and then primary Interests: a source that asks for less than
     /// all of its rates asks by its primary ones.
     fn first_due(&self, now: Time) -> (Time, Due) {
         let mut first = (self.explore_at, Due::Exploration);
@@ -214,7 +214,7 @@ impl FlowControl for Consumer {
         }
     }
 
-    /// Where routers say the rates, loss changes none. Where nobody does, it is all there is to go by.
+    /// If routers report rates, a loss changes none. If none does, loss is the only signal.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
         if self.paths.is_empty() {
             self.unrated_window.on_loss(ev);

@@ -14,12 +14,12 @@
 
 use weir_core::units::Span;
 
-/// β is no less: a queue is emptied at all times.
+/// Lower bound of β, so that a queue always drains.
 const LEAST_BETA: f64 = 0.1;
 /// No rate is taken to be less when flows are counted by it, bit/s.
 const LEAST_RATE: f64 = 1.0;
 const LEAST_RTT: f64 = 0.001;
-/// A sample counts for no more: who answers after minutes would hide queues for seconds.
+/// Upper bound of a sample: otherwise an answer after minutes would hide queues for seconds.
 const LONGEST_RTT: Span = Span::from_secs(1);
 /// d before there is a sample, and the part of a new one.
 const FIRST_RTT: f64 = 0.03;
@@ -120,12 +120,12 @@ impl LinkRates {
         self.capacity = capacity;
     }
 
-    /// Nobody has asked for long.
+    /// No Interest has arrived for a long time.
     pub(super) fn reset(&mut self) {
         *self = LinkRates { rtt: self.rtt, ..LinkRates::new(self.capacity, self.gain, self.secondary_flows) };
     }
 
-    /// Whether rates no longer change while nobody asks, as [`LinkRates::reset`] leaves them.
+    /// Whether rates have their values of [`LinkRates::reset`], so that they do not change without Interests.
     pub(super) fn is_idle(&self) -> bool {
         let asked =
             [&self.primary, &self.secondary].iter().any(|class| class.asked > 0.0 || class.counted > 0);

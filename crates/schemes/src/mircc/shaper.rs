@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 /// NDN packets are at most 8800 bytes.
 const MAX_DATA_BITS: u64 = 8 * 8800;
 
-/// What stands in front of a link.
+/// The queues in front of a link.
 #[derive(Debug)]
 pub(super) struct Shaper {
     settings: Settings,
@@ -74,7 +74,7 @@ impl Shaper {
     fn enqueue_interest(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
         let class = class_of(&ev.pool[packet]);
         self.begin_period(ev.now);
-        // What is dropped was asked for as well: else no rate that is too high would fall.
+        // Dropped Interests count as demand too: otherwise a rate that is too high would not fall.
         self.rates.count(class, self.data_bits);
         if self.waiting() >= self.settings.shaper {
             let pushed_out = if class == Class::Primary { self.waiting[1].pop_back() } else { None };

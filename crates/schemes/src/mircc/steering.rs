@@ -69,7 +69,7 @@ mod tests {
             Bench { node, pool: PacketPool::new(), now: Time::from_nanos(1), nonce: 0 }
         }
 
-        /// Where an Interest of this label goes, what is left of its label, and as what.
+        /// The next hop of an Interest with this label, the rest of the label, and the Interest's class.
         fn interest(&mut self, uri: &str, label: u64) -> Option<(u32, Option<u64>, Kind)> {
             self.nonce += 1;
             self.packet(FaceId(0), Kind::Interest, uri, Some(label))

@@ -18,7 +18,7 @@ use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, Permi
 use super::signals::QUEUE_SIZE;
 use crate::window::LARGEST_WINDOW;
 
-/// The least W: with less nothing is told of the queue.
+/// The smallest W: a smaller one gives no feedback about the queue.
 const LEAST_WINDOW: f64 = 2.0;
 
 /// Parameters of the consumer.

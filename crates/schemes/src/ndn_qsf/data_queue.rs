@@ -36,7 +36,7 @@ struct PrefixQueue {
 pub(super) struct DataQueue {
     limit: QueueLimit,
     is_fair: bool,
-    /// The first one has what is of no prefix; then they are in the order of prefixes.
+    /// The first queue has the packets without a prefix; the others are in the order of prefixes.
     queues: Vec<PrefixQueue>,
     turns: VecDeque<u32>,
     backlog: Backlog,

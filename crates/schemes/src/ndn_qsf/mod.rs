@@ -203,7 +203,7 @@ const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// What a node goes by.
+/// The settings of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NodeSettings {
     estimate: estimate::Settings,

@@ -31,7 +31,7 @@ pub(super) struct Upstream {
     pacer: Pacer,
     /// Of the Interests that wait, how many may go by it.
     waiting: u32,
-    /// What it has earned of a turn where several are free.
+    /// The part of a turn that it has earned while several limiters are free.
     credit: f64,
     /// The latest round-trip time, and the least that was seen.
     rtt: Span,
@@ -92,7 +92,7 @@ impl Prefix {
         self.upstreams.iter().position(|upstream| upstream.face == face)
     }
 
-    /// The places of these next hops. Who is new gets one, if there is room or one that nobody uses.
+    /// The slots of these next hops. A new next hop gets a free or unused slot, if there is one.
     #[inline]
     pub(super) fn places_of(&mut self, next_hops: &[NextHop], now: Time, settings: &NodeSettings) -> Places {
         let mut places = 0;
@@ -193,7 +193,7 @@ impl Prefix {
         limiters.min().unwrap_or(Time::NEVER).min(self.round_ends.unwrap_or(Time::NEVER))
     }
 
-    /// Lets limiters pull what is due, in the order in which it is.
+    /// Lets limiters pull Interests that are due, in the order of their times.
     pub(super) fn release(
         &mut self,
         now: Time,

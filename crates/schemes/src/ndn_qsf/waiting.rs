@@ -101,7 +101,7 @@ impl Waiting {
         (u64::from(node.generation) == entry.scratch >> 32).then_some((index, node.prefix))
     }
 
-    /// Who may take it.
+    /// The limiters that may take it.
     pub(super) fn places(&self, node: u32) -> Places {
         self.nodes[node as usize].places
     }
@@ -156,7 +156,7 @@ impl Waiting {
         None
     }
 
-    /// Takes an Interest out of its queue; who could have taken it.
+    /// Removes an Interest from its queue; returns the limiters that could have taken it.
     #[inline]
     pub(super) fn remove(&mut self, list: &mut List, index: u32) -> Places {
         let Node { previous, next, places, .. } = self.nodes[index as usize];

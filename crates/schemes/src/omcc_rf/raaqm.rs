@@ -27,7 +27,7 @@ use crate::path_label::PathLabel;
 const ROUTES: usize = 64;
 /// Where the round-trip times of a route differ by less, they tell nothing of queues (the files' 1e-4 s).
 const NO_VARIATION: Span = Span::from_micros(100);
-/// A route that is not heard of for so long begins anew: its queues may be others now (assumed: as long as hICN's
+/// A route without Data for this time begins anew: its queues may be others now (assumed: as long as hICN's
 /// paths count as in use).
 const STALE: Span = Span::from_secs(2);
 
@@ -57,7 +57,7 @@ pub(super) struct Law {
     pub(super) late_data_twice: bool,
 }
 
-/// What is known of one route.
+/// The state of one route.
 #[derive(Debug)]
 struct Route {
     label: PathLabel,

@@ -64,7 +64,7 @@ impl Choice {
     }
 }
 
-/// What is pending at one next hop.
+/// The pending Interests of one next hop.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     face: FaceId,
@@ -75,7 +75,7 @@ struct Load {
 /// One prefix. The place of a next hop among its loads is its bit in [`Counted`].
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Grows when the prefix's number comes to mean another.
+    /// Grows when the number is assigned to another prefix.
     epoch: u8,
     loads: SmallVec<[Load; 2]>,
 }

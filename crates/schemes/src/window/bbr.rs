@@ -83,7 +83,7 @@ const SLOW: f64 = 1.2e6 / 8.0;
 const FAST: f64 = 24e6 / 8.0;
 const QUANTUM_LASTS: f64 = 1e-3;
 const MOST_OF_A_QUANTUM: f64 = 65_536.0;
-/// A bandwidth that is falsely small makes nobody wait for longer.
+/// The longest wait, even if the estimated bandwidth is too small.
 const LONGEST_OWN_WAIT: Span = Span::from_secs(10);
 /// A later Interest is not a timer's fault, but its application's.
 const LATE: Span = Span::from_millis(1);
@@ -138,7 +138,7 @@ impl Settings {
     }
 }
 
-/// What is written down of an Interest when it leaves.
+/// The record of an Interest, made when it is sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     /// Bytes delivered until then, and when the last of them came.

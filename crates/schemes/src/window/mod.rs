@@ -189,7 +189,7 @@ pub(crate) const REACTION: [Parameter; 4] = [
     ),
 ];
 
-/// What ndn-tools' pcon-client does whichever law it has: defaults of its variants, behind those of the law.
+/// The behaviour of ndn-tools' pcon-client under every law: defaults of its variants, after those of the law.
 pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
     ("initial_window", "1"),
     ("min_window", "1"),
@@ -199,7 +199,7 @@ pub(crate) const PCON_CLIENT: [(&str, &str); 6] = [
     ("add_rtt_suppress", "0.5"),
 ];
 
-/// A law's own rows of a table, and behind them the rows that laws have in common. `ALL` is how many there are
+/// A law's own rows of a table, followed by the rows that all laws share. `ALL` is how many there are
 /// together.
 pub(crate) const fn join<T: Copy, const OWN: usize, const COMMON: usize, const ALL: usize>(
     own: [T; OWN],
@@ -246,7 +246,7 @@ impl Bounds {
     }
 }
 
-/// A scheme that is no more than a law at the consumer.
+/// A scheme that consists only of a window law at the consumer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowScheme<L: WindowLaw> {
     pub(crate) law: L::Settings,
