@@ -12,7 +12,7 @@ use weir_net::link_service::{LinkOptions, LinkService, Marking};
 use weir_net::secrets::Secrets;
 use weir_packet::{Data, Interest, LpPacket, Name};
 
-const PIT_ENTRIES: usize = 20;
+const PIT_BYTES: u64 = 16_000;
 const STORE_PACKETS: usize = 5;
 const REASSEMBLY_BYTES: usize = 4096;
 const MTU: usize = 300;
@@ -66,7 +66,7 @@ pub fn input(bytes: &[u8]) {
 impl Forwarder {
     fn new(scheme: &str) -> Forwarder {
         let text = format!(
-            "[scheme]\nname = \"{scheme}\"\n[tables]\npit_entries = {PIT_ENTRIES}\ndead_nonces = 10\n\
+            "[scheme]\nname = \"{scheme}\"\n[tables]\npit_bytes = \"{PIT_BYTES} B\"\ndead_nonces = 10\n\
              content_store_packets = {STORE_PACKETS}\n"
         );
         let config = Config::parse(&text, "fuzz").expect("the file is right");
@@ -145,7 +145,7 @@ impl Forwarder {
         }
         self.node.recycle(actions);
         let core = self.node.core();
-        assert!(core.pit().len() <= PIT_ENTRIES && core.content_store().len() <= STORE_PACKETS);
+        assert!(core.pit().held() <= PIT_BYTES && core.content_store().len() <= STORE_PACKETS);
         assert!(core.next_deadline() > self.now || core.next_deadline() <= self.now + Span::from_nanos(1));
     }
 

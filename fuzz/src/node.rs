@@ -22,7 +22,7 @@ use weir_packet::{NackReason, PitToken};
 use super::input::Choices;
 
 const HASHER: NameHasher = NameHasher::new(3);
-const PIT_ENTRIES: usize = 12;
+const PIT_BYTES: u64 = 10_000;
 const FACES: usize = 5;
 
 /// Decides at random whatever a strategy may decide.
@@ -160,7 +160,7 @@ impl Bench {
             true => Box::new(Erratic { held: Vec::new(), release_at: Time::NEVER }),
             false => Box::new(BestRoute::default()),
         };
-        let limits = TableLimits { pit_entries: PIT_ENTRIES, dead_nonces: 20 };
+        let limits = TableLimits { pit_bytes: PIT_BYTES, dead_nonces: 20, ..TableLimits::default() };
         let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(seed, "node"));
         let mut faces = vec![node.add_application(Time::ZERO), node.add_application(Time::ZERO)];
         for n in 2..FACES {
@@ -281,7 +281,7 @@ impl Bench {
         let held = self.node.pit().iter().filter(|(_, entry)| entry.held.is_some()).count();
         let stored = self.node.content_store().len();
         assert_eq!(self.pool.in_use(), queued + held + stored, "packets neither leak nor double");
-        assert!(self.node.pit().len() <= PIT_ENTRIES);
+        assert!(self.node.pit().held() <= PIT_BYTES);
         assert_eq!(self.node.pit().len(), self.node.pit().iter().count());
     }
 

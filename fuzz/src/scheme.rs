@@ -327,7 +327,7 @@ fn name(parts: &[u8]) -> HashedName {
 
 impl<'a> NodeBench<'a> {
     fn new(name_of: &'a str, scheme: &dyn Scheme, choices: &mut Choices<'_>) -> NodeBench<'a> {
-        let limits = TableLimits { pit_entries: 20, dead_nonces: 20 };
+        let limits = TableLimits { pit_bytes: 16_000, dead_nonces: 20, ..TableLimits::default() };
         let random = |n| Random::named(n, "node");
         let mut node = Forwarder::new(scheme.strategy(&NodeConfig {}), &limits, HASHER, random(1));
         node.set_flow_prefix(scheme.flow_prefix());

@@ -28,12 +28,11 @@ fn main() {
             move |name: &HashedName| fib.lookup(name).is_some()
         });
         report(entries, "PIT", &names, || {
-            let mut pit = Pit::new(hasher, entries);
+            let mut pit = Pit::new(hasher, u64::MAX);
             let expires = Time::ZERO + Span::from_secs(4);
             for name in &names {
-                if let Ok((entry, _)) = pit.find_or_insert(name, false, false, Time::ZERO) {
-                    pit.set_expiry(entry, expires);
-                }
+                let (entry, _) = pit.find_or_insert(name, false, false, Time::ZERO);
+                pit.set_expiry(entry, expires);
             }
             move |name: &HashedName| pit.find_exact(name, false, false).is_some()
         });

@@ -386,6 +386,21 @@ impl HashedName {
         self.clear();
     }
 
+    /// Whether it needs a buffer.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        self.short.is_long
+    }
+
+    /// Bytes of its buffers, used or kept, with what an allocator adds (16 to each).
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        let bytes = |long: &Long| {
+            let (wire, hashes, ends) = (long.wire.capacity(), long.hashes.capacity(), long.ends.capacity());
+            size_of::<Long>() + wire + 8 * hashes + 2 * ends + 4 * 16
+        };
+        self.long.as_deref().map_or(0, bytes)
+    }
+
     /// Position of a long name. For a short name, bytes after its end are not read.
     #[inline]
     fn long(&self) -> Option<&Long> {

@@ -61,7 +61,7 @@ fn hostile_names_break_no_table() {
         prefix.assign_prefix(&names[n], numbers.below(MAX_COMPONENTS as u64) as usize);
         names.push(prefix);
     }
-    let (mut pit, mut fib) = (Pit::new(HASHER, 50), Fib::new());
+    let (mut pit, mut fib) = (Pit::new(HASHER, 1 << 24), Fib::new());
     let mut cs: ContentStore<usize> = ContentStore::new(CsPolicy::Lru, 40, 40_000);
     let mut nonces = DeadNonceList::new(HASHER, 30, DEAD_NONCE_LIFETIME);
     let (mut evicted, mut found, mut known) = (Vec::new(), SmallVec::new(), Vec::<PitId>::new());
@@ -71,14 +71,13 @@ fn hostile_names_break_no_table() {
         now += Span::from_micros(numbers.below(3_000));
         match numbers.below(10) {
             0 | 1 => {
-                if let Ok((id, _)) = pit.find_or_insert(name, numbers.odds(3), numbers.odds(3), now) {
-                    let life = if numbers.odds(9) { u64::MAX } else { numbers.below(10_000_000) };
-                    pit.extend_expiry(id, now + Span::from_nanos(life));
-                    assert_eq!(pit.entry(id).map(|entry| entry.name()), Some(name));
-                    known.push(id);
-                    if known.len() > 100 {
-                        pit.remove(known.swap_remove(numbers.below(100) as usize));
-                    }
+                let (id, _) = pit.find_or_insert(name, numbers.odds(3), numbers.odds(3), now);
+                let life = if numbers.odds(9) { u64::MAX } else { numbers.below(10_000_000) };
+                pit.extend_expiry(id, now + Span::from_nanos(life));
+                assert_eq!(pit.entry(id).map(|entry| entry.name()), Some(name));
+                known.push(id);
+                if known.len() > 100 {
+                    pit.remove(known.swap_remove(numbers.below(100) as usize));
                 }
             }
             2 => {

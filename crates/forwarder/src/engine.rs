@@ -334,7 +334,9 @@ impl Engine {
         use crate::control::Control as _;
 
         let (drops, delays) = (self.observation.drops(), self.observation.delays());
-        Snapshot { general: self.general(), cs: self.cs_info(), faces: self.faces(), drops, delays }
+        let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
+        let evicted_interests = self.node.core().evicted_interests();
+        Snapshot { general, evicted_interests, cs, faces, drops, delays }
     }
 }
 

@@ -86,8 +86,8 @@ impl Node {
     pub fn new(config: &Config, seed: u64, secrets: Secrets) -> Node {
         let scheme = config.scheme.build();
         let hasher = secrets.names;
-        let Tables { pit_entries, dead_nonces, .. } = config.tables;
-        let limits = TableLimits { pit_entries, dead_nonces };
+        let Tables { pit_bytes, longest_lifetime, dead_nonces, .. } = config.tables;
+        let limits = TableLimits { pit_bytes: pit_bytes.as_u64(), longest_lifetime, dead_nonces };
         let random = Random::named(seed, "node");
         let strategy = scheme.strategy(&NodeConfig::default());
         let mut core = Forwarder::new(strategy, &limits, hasher, random);

@@ -166,7 +166,8 @@ fn config(header: &Header) -> Result<Config, ReplayError> {
     config.scheme = chosen.ok_or_else(|| ReplayError::NoScheme(header.scheme.clone()))?;
     config.schemes = schemes;
     let tables = &mut config.tables;
-    tables.pit_entries = size(header.pit_entries);
+    tables.pit_bytes = Bytes::new(header.pit_bytes);
+    tables.longest_lifetime = Span::from_nanos(header.longest_lifetime_ns);
     tables.dead_nonces = size(header.dead_nonces);
     tables.reforward_after = Span::from_nanos(header.reforward_after_ns);
     tables.content_store_packets = size(header.store_packets);

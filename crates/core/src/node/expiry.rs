@@ -92,27 +92,26 @@ impl Forwarder {
         self.pit.remove(pit);
     }
 
-    pub(super) fn note_unsent(&mut self, pit: PitId) {
-        while self.unsent.front().is_some_and(|&oldest| self.pit.entry(oldest).is_none()) {
-            self.unsent.pop_front();
+    /// Takes Interests out of the PIT until it is within its bound: of the face that holds most, the oldest. Entries that
+    /// other downstreams wait for stay. The downstream is not told, for a Nack would need the whole Interest, which is
+    /// not kept, and send who floods as many packets as it sends.
+    #[inline]
+    pub(super) fn keep_pit_bound(&mut self, out: &mut Out<'_>) {
+        while let Some((pit, face)) = self.pit.first_to_lose() {
+            self.evicted_interests += 1;
+            self.withdraw(pit, face, out);
         }
-        // More than entries there cannot be, but the same one may be there twice.
-        if self.unsent.len() > self.pit.len() {
-            self.unsent.pop_front();
-        }
-        self.unsent.push_back(pit);
     }
 
-    /// In a full PIT, ends an entry whose Interest did not leave: nothing answers it, and a flood of such would
-    /// keep out everybody else. Says whether there was one.
-    pub(super) fn make_room(&mut self, out: &mut Out<'_>) -> bool {
-        while let Some(pit) = self.unsent.pop_front() {
-            if self.pit.entry(pit).is_some_and(|entry| !entry.is_pending(out.now)) {
-                self.expire_entry(pit, out);
-                return true;
-            }
+    /// A downstream does not wait any longer. The entry ends with its last one.
+    #[cold]
+    pub(super) fn withdraw(&mut self, pit: PitId, face: FaceId, out: &mut Out<'_>) {
+        let others = |entry: &PitEntry| entry.in_records.iter().any(|record| record.face != face);
+        if self.pit.entry(pit).is_some_and(others) {
+            self.pit.remove_in_record(pit, face);
+        } else {
+            self.expire_entry(pit, out);
         }
-        false
     }
 }
 

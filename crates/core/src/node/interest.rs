@@ -31,24 +31,12 @@ impl Forwarder {
         if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
-        let mut found =
+        let (pit, is_new) =
             self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
-        if found.is_err() && self.make_room(out) {
-            let interest = &out.pool[id];
-            found =
-                self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
-        }
-        if !matches!(found, Ok((_, false)))
-            && let Some(stored) = self.stored(id, out)
-        {
-            if let Ok((pit, _)) = found {
-                self.pit.remove(pit);
-            }
+        if is_new && let Some(stored) = self.stored(id, out) {
+            self.pit.remove(pit);
             return self.answer_from_store(face, id, stored, out);
         }
-        let Ok((pit, is_new)) = found else {
-            return out.drop(face, id, DropReason::PitFull);
-        };
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
         if is_new {
             entry.class = out.pool[id].class() as u8;
@@ -68,6 +56,7 @@ impl Forwarder {
             };
         self.record_downstream(pit, face, id, aggregated, out);
         self.forward(pit, face, id, aggregated, out);
+        self.keep_pit_bound(out);
     }
 
     /// Writes down who asked.
@@ -79,12 +68,14 @@ impl Forwarder {
         aggregated: bool,
         out: &mut Out<'_>,
     ) {
-        let record = in_record(face, &out.pool[id], aggregated, out.now);
+        let record = in_record(face, &out.pool[id], aggregated, self.longest_lifetime(face), out.now);
         let expires = record.expires;
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        match entry.in_record(face) {
-            Some(known) => *known = InRecord { aggregated: known.aggregated, retransmission: true, ..record },
-            None => entry.in_records.push(record),
+        match entry.in_record(face).map(|known| known.aggregated) {
+            Some(aggregated) => {
+                self.pit.renew_in_record(pit, InRecord { aggregated, retransmission: true, ..record });
+            }
+            None => self.pit.add_in_record(pit, record),
         }
         self.pit.extend_expiry(pit, expires);
         self.expect_expiry(expires, out.now);
@@ -209,8 +200,12 @@ impl Forwarder {
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.hop_limit = interest.hop_limit;
         self.sent_signals.keep(pit, &interest.header().signals);
+        let buffers = entry.buffer_bytes();
         if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {
             self.dead_nonces.add(interest.name.hash(), earlier, out.now);
+        }
+        if entry.out_records.len() > 1 {
+            self.pit.note_out_records(pit, buffers);
         }
         self.send_since(face, id, since, out);
     }
@@ -230,14 +225,21 @@ fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
 }
 
 /// What is written down of the downstream that an Interest came from.
-pub(super) fn in_record(face: FaceId, interest: &Packet, aggregated: bool, now: Time) -> InRecord {
+pub(super) fn in_record(
+    face: FaceId,
+    interest: &Packet,
+    aggregated: bool,
+    longest: Span,
+    now: Time,
+) -> InRecord {
     InRecord {
         face,
         nonce: interest.nonce,
         arrived: now,
-        expires: now + interest.lifetime.min(LONGEST_LIFETIME),
+        expires: now + interest.lifetime.min(longest),
         token: interest.header().pit_token,
         aggregated,
         retransmission: false,
+        holding: 0,
     }
 }

@@ -107,7 +107,7 @@ impl Forwarder {
                 let copy = out.pool.duplicate(id);
                 self.reject(pit, copy, reason, out);
             }
-            None => self.note_unsent(pit),
+            None => self.pit.put_first(pit),
         }
     }
 }

@@ -90,4 +90,9 @@ impl Forwarder {
     pub fn satisfied_and_unsatisfied(&self) -> (u64, u64) {
         (self.satisfied, self.unsatisfied)
     }
+
+    /// The number of downstreams that made room for others in a full PIT.
+    pub fn evicted_interests(&self) -> u64 {
+        self.evicted_interests
+    }
 }

@@ -61,15 +61,18 @@ use crate::units::{Span, Time};
 /// Bounds of a node's tables.
 #[derive(Clone, Debug)]
 pub struct TableLimits {
-    /// Pending Interests.
-    pub pit_entries: usize,
+    /// Pending Interests, bytes, all included.
+    pub pit_bytes: u64,
+    /// How long an Interest that comes by a link is pending at most. Whoever uses the node's own applications may ask for
+    /// up to 300 s.
+    pub longest_lifetime: Span,
     /// Dead nonces, and as many upstreams of entries that are gone.
     pub dead_nonces: usize,
 }
 
 impl Default for TableLimits {
     fn default() -> TableLimits {
-        TableLimits { pit_entries: 1 << 20, dead_nonces: 1 << 16 }
+        TableLimits { pit_bytes: 512_000_000, longest_lifetime: LONGEST_LIFETIME, dead_nonces: 1 << 16 }
     }
 }
 
@@ -162,8 +165,8 @@ struct Answerer {
 
 /// No Interest is pending for longer, whatever lifetime it claims: an entry that never expires would
 /// take a place in the PIT for ever. Assumed: five times what applications that wait for news use (60 s,
-/// NFD's notifications); they ask again.
-const LONGEST_LIFETIME: Span = Span::from_secs(300);
+/// NFD's notifications); they ask again. A node can have a shorter bound for links ([`TableLimits`]).
+pub const LONGEST_LIFETIME: Span = Span::from_secs(300);
 
 /// A link, its face, and what its timer is set to.
 struct LinkFace {
@@ -190,6 +193,8 @@ pub struct Forwarder {
     simulated_cache: Option<Box<SimulatedCache>>,
     /// After how long Interests for a pending one are sent on again; never if `None`.
     reforward_after: Option<Span>,
+    /// How long an Interest that comes by a link is pending at most.
+    longest_lifetime_of_links: Span,
     dead_nonces: DeadNonceList,
     /// They may still answer.
     asked: AskedUpstreams,
@@ -208,8 +213,6 @@ pub struct Forwarder {
     to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
-    /// Entries whose Interest did not leave, the oldest first: in a full PIT they make room for others.
-    unsent: VecDeque<PitId>,
     /// Faces that were removed, and since when: no entry of the PIT may mean the old one when the number
     /// is used again.
     gone: VecDeque<(Time, FaceId)>,
@@ -222,6 +225,7 @@ pub struct Forwarder {
     data_seen: u64,
     satisfied: u64,
     unsatisfied: u64,
+    evicted_interests: u64,
 }
 
 /// SHA-256 of a bare Data.
@@ -264,10 +268,11 @@ impl Forwarder {
             fib: Fib::new(),
             prefixes: Prefixes::new(FlowPrefix::FibEntry),
             round_trips: RoundTrips::default(),
-            pit: Pit::new(hasher, limits.pit_entries),
+            pit: Pit::new(hasher, limits.pit_bytes),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
             simulated_cache: None,
             reforward_after: None,
+            longest_lifetime_of_links: limits.longest_lifetime.min(LONGEST_LIFETIME),
             dead_nonces: DeadNonceList::new(
                 hasher,
                 limits.dead_nonces,
@@ -285,7 +290,6 @@ impl Forwarder {
             to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
-            unsent: VecDeque::new(),
             gone: VecDeque::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
@@ -293,6 +297,7 @@ impl Forwarder {
             data_seen: 0,
             satisfied: 0,
             unsatisfied: 0,
+            evicted_interests: 0,
         }
     }
 
@@ -377,6 +382,12 @@ impl Forwarder {
             self.strategy_timer = wanted;
             self.deadlines.set(STRATEGY_TIMER, wanted);
         }
+    }
+
+    /// How long an Interest of a face is pending at most.
+    #[inline]
+    fn longest_lifetime(&self, face: FaceId) -> Span {
+        if self.is_local(face) { LONGEST_LIFETIME } else { self.longest_lifetime_of_links }
     }
 
     /// Answered Interests only put off the next expiry, and a call too early finds nothing to do: so

@@ -94,11 +94,8 @@ impl Forwarder {
         if !entry.is_pending(out.now) {
             return self.reject(pit, id, reason, out);
         }
-        match entry.in_records.iter().position(|record| record.face == face) {
-            Some(place) => {
-                let record = entry.in_records.remove(place);
-                self.send_nack(pit, id, &record, reason, out);
-            }
+        match self.pit.remove_in_record(pit, face) {
+            Some(record) => self.send_nack(pit, id, &record, reason, out),
             None => out.pool.free(id),
         }
     }

@@ -106,9 +106,8 @@ mod tests {
 
     #[test]
     fn each_sending_leaves_its_signals_and_nothing_of_earlier_ones() {
-        let mut pit = Pit::new(HASHER, 1000);
-        let mut insert =
-            |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, Time::ZERO).unwrap().0;
+        let mut pit = Pit::new(HASHER, 1 << 24);
+        let mut insert = |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, Time::ZERO).0;
         let ids: Vec<PitId> = (0..600).map(&mut insert).collect();
         let mut table = SentSignals::default();
         let all = [

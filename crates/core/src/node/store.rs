@@ -5,7 +5,7 @@ use weir_packet::{CachePolicy, LpHeader, Signal};
 
 use super::interest::in_record;
 use super::scope::{Scope, scope_of};
-use super::{Answerer, Forwarder, Out};
+use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
 use crate::ids::{FaceId, NO_PREFIX};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
@@ -102,7 +102,7 @@ impl Forwarder {
         if flow.prefix != NO_PREFIX {
             self.strategies.get(strategy).on_cached(&mut CachedEvent { now: out.now, interest, local });
         }
-        let record = in_record(face, interest, false, out.now);
+        let record = in_record(face, interest, false, LONGEST_LIFETIME, out.now);
         out.pool.free(id);
         self.send_answer(data, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
     }

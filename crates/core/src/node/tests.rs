@@ -1259,54 +1259,6 @@ fn a_downstream_that_has_no_way_on_takes_none_from_the_others() {
 }
 
 #[test]
-fn a_full_pit_refuses_new_interests_and_keeps_the_old_ones() {
-    let limits = TableLimits { pit_entries: 2, ..TableLimits::default() };
-    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
-    let [down, second, up, _] = bench.neighbours;
-    bench.interest(down, "/a/1", 1);
-    bench.interest(down, "/a/2", 2);
-    assert_eq!(bench.interest(down, "/a/3", 3), [Seen::Dropped(DropReason::PitFull)]);
-    assert_eq!(bench.interest(second, "/a/1", 4), [], "who is pending already needs no place");
-    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(down)]);
-    assert_eq!(bench.interest(down, "/a/3", 5), [Seen::Interest(up)]);
-}
-
-#[test]
-fn in_a_full_pit_an_entry_whose_interest_was_dropped_makes_room_and_no_other() {
-    let limits = TableLimits { pit_entries: 3, ..TableLimits::default() };
-    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
-    let [down, second, up, _] = bench.neighbours;
-    let slow = Link::new(tail(1), Some(Rate::from_bps(8_000)), Random::named(1, "slow"));
-    let slow = bench.node.add_link(Time::ZERO, slow);
-    bench.node.add_route(&name("/s"), slow, 0);
-    bench.interest(down, "/s/1", 1);
-    bench.interest(down, "/s/2", 2);
-    let full = [Seen::Dropped(DropReason::QueueFull)];
-    assert_eq!(bench.interest(down, "/s/3", 3), full);
-    assert_eq!(bench.interest(down, "/a/1", 4), [Seen::Interest(up)], "for it /s/3 goes");
-    assert_eq!(bench.node.pit().len(), 3);
-    assert_eq!(bench.interest(down, "/a/2", 5), [Seen::Dropped(DropReason::PitFull)], "the others stay");
-    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(down)]);
-    assert_eq!(bench.interest(down, "/s/3", 6), full);
-    bench.later(100);
-    bench.input(Input::Deadline);
-    assert_eq!(bench.interest(second, "/s/3", 7), []);
-    assert_eq!(bench.interest(down, "/a/3", 8), [Seen::Dropped(DropReason::PitFull)], "it is sent again");
-}
-
-#[test]
-fn a_full_pit_does_not_keep_the_content_store_from_answering() {
-    let limits = TableLimits { pit_entries: 1, ..TableLimits::default() };
-    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed().cached();
-    let [down, second, up, _] = bench.neighbours;
-    bench.interest(down, "/a/1", 1);
-    bench.data(up, "/a/1");
-    bench.interest(down, "/a/2", 2);
-    assert_eq!(bench.interest(second, "/a/1", 3), [Seen::Data(second)]);
-    assert_eq!(bench.interest(second, "/a/3", 4), [Seen::Dropped(DropReason::PitFull)]);
-}
-
-#[test]
 fn a_digest_is_made_only_when_somebody_asks_for_it_and_then_also_of_what_is_stored() {
     let mut bench = Bench::new().routed().cached();
     bench.node.set_digest(|wire| [wire[0]; 32]);
@@ -1404,5 +1356,6 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
 }
 
 mod asked;
+mod full_pit;
 mod ingress;
 mod managed;

@@ -24,8 +24,6 @@ pub enum DropReason {
     LinkLoss,
     /// The link, or the face, is down.
     FaceDown,
-    /// The PIT is full.
-    PitFull,
     /// Its nonce was seen before: it loops.
     Loop,
     /// Its hop limit is used up.
@@ -46,7 +44,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason.
-    pub const ALL: [DropReason; 17] = [
+    pub const ALL: [DropReason; 16] = [
         DropReason::QueueFull,
         DropReason::FlowQueueFull,
         DropReason::ClassQueueFull,
@@ -55,7 +53,6 @@ impl DropReason {
         DropReason::Expired,
         DropReason::LinkLoss,
         DropReason::FaceDown,
-        DropReason::PitFull,
         DropReason::Loop,
         DropReason::HopLimit,
         DropReason::Unsolicited,
@@ -78,8 +75,7 @@ impl DropReason {
             | DropReason::Expired
             | DropReason::LinkLoss
             | DropReason::FaceDown => true,
-            DropReason::PitFull
-            | DropReason::Loop
+            DropReason::Loop
             | DropReason::HopLimit
             | DropReason::Unsolicited
             | DropReason::NoRoute
@@ -101,7 +97,6 @@ impl DropReason {
             DropReason::Expired => "queued beyond its Interest lifetime",
             DropReason::LinkLoss => "lost on the link",
             DropReason::FaceDown => "face down",
-            DropReason::PitFull => "PIT full",
             DropReason::Loop => "loop",
             DropReason::HopLimit => "hop limit reached",
             DropReason::Unsolicited => "unsolicited Data",

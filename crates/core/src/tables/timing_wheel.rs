@@ -59,9 +59,12 @@ impl TimingWheel {
         }
     }
 
-    /// Has room for one index more, which is in no slot.
+    /// Has room for one index more, which is in no slot. If there is no memory left, makes it for so many.
     #[inline]
-    pub(super) fn add_index(&mut self) {
+    pub(super) fn add_index(&mut self, more: usize) {
+        if self.links.len() == self.links.capacity() {
+            self.links.reserve_exact(more);
+        }
         self.links.push(Link { prev: NONE, next: NONE, slot: UNLINKED });
     }
 

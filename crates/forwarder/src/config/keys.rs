@@ -311,7 +311,20 @@ const KEYS: &[Key] = &[
         "4096",
         "Faces, of all kinds. The last eighth is reserved for this host's applications and for faces that management creates. When the rest is full, a new UDP peer replaces the peer that has been silent longest, if that is at least 4 s.",
     ),
-    key("tables", "pit_entries", ENTRIES, "1048576", "Pending Interests."),
+    key(
+        "tables",
+        "pit_bytes",
+        Shape::Size,
+        "512 MB",
+        "Memory of pending Interests, from 16 kB: about 368 B for one with a short name. Faces share it. When it is full, the face that has most loses the Interest that has been pending longest.",
+    ),
+    key(
+        "tables",
+        "longest_lifetime",
+        Shape::SpanFrom(1000),
+        "60 s",
+        "How long an Interest of a neighbour is pending at most, up to 300 s; longer lifetimes count as this. For applications of this host it is 300 s. NFD has no comparable limit.",
+    ),
     key(
         "tables",
         "fib_entries",

@@ -369,8 +369,10 @@ pub fn strategies() -> impl Iterator<Item = &'static str> {
 pub struct Tables {
     /// The most faces.
     pub faces: usize,
-    /// Pending Interests.
-    pub pit_entries: usize,
+    /// Memory of pending Interests.
+    pub pit_bytes: Bytes,
+    /// How long an Interest of a neighbour is pending at most.
+    pub longest_lifetime: Span,
     /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
     /// The most nonces of Interests that are gone which are kept to find loops.

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weir_core::node::LONGEST_LIFETIME;
 use weir_core::seam::params::Value as ParamValue;
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate};
@@ -373,9 +374,18 @@ impl<'a> Reader<'a> {
     fn tables(&self) -> Result<Tables> {
         let item = self.item("tables")?;
         let entries = |key: &str| item.whole(key).map(|n| n as usize);
+        let (pit_bytes, longest_lifetime) = (item.size("pit_bytes")?, item.span("longest_lifetime")?);
+        if pit_bytes < LEAST_PIT {
+            return Err(error(&item, "pit_bytes", "no Interest could be pending", "at least 16 kB"));
+        }
+        if longest_lifetime > LONGEST_LIFETIME {
+            let message = "no Interest is pending for more than 300 s";
+            return Err(error(&item, "longest_lifetime", message, "at most \"300 s\""));
+        }
         Ok(Tables {
             faces: entries("faces")?,
-            pit_entries: entries("pit_entries")?,
+            pit_bytes,
+            longest_lifetime,
             fib_entries: entries("fib_entries")?,
             dead_nonces: entries("dead_nonces")?,
             reforward_after: item.span("reforward_after")?,
@@ -485,6 +495,9 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+/// Smallest PIT: some twenty Interests.
+const LEAST_PIT: Bytes = Bytes::new(16_000);
 
 /// Smallest limit of a file: less would hold next to nothing.
 const LEAST_FILE: u64 = 64 * 1024;

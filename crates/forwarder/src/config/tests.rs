@@ -257,9 +257,19 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         "did you mean \"info\"?",
     );
     assert_mistake(
-        "[tables]\npit_entries = 0\n",
-        "2: tables.pit_entries: 0 is not a whole number from 1 to 1073741824",
+        "[tables]\ndead_nonces = 0\n",
+        "2: tables.dead_nonces: 0 is not a whole number from 1 to 1073741824",
         "",
+    );
+    assert_mistake(
+        "[tables]\npit_bytes = \"1 kB\"\n",
+        "2: tables.pit_bytes: no Interest could be pending",
+        "at least 16 kB",
+    );
+    assert_mistake(
+        "[tables]\nlongest_lifetime = \"301 s\"\n",
+        "2: tables.longest_lifetime: no Interest is pending for more than 300 s",
+        "at most \"300 s\"",
     );
     assert_mistake(
         "[capture]\npath = \"x\"\nlimit = \"1 kB\"\n",
@@ -564,7 +574,7 @@ fn what_needs_a_restart_is_named() {
     assert_eq!(restart("[faces.udp]\nidle_timeout = \"5 s\"\nrate = \"1 Mb/s\"\n"), [""; 0]);
     assert_eq!(restart("[faces.ethernet]\ninterfaces = \"eth0\"\n"), ["faces.ethernet"]);
     assert_eq!(restart("[scheme.qsccp]\nperiod = \"50 ms\"\n"), ["scheme"]);
-    assert_eq!(restart("[tables]\npit_entries = 5\n"), ["tables"]);
+    assert_eq!(restart("[tables]\npit_bytes = \"1 MB\"\n"), ["tables"]);
     assert_eq!(restart("[tables]\ncontent_store_policy = \"fifo\"\n"), ["tables.content_store_policy"]);
     assert_eq!(
         restart("[management]\nenabled = false\n[log]\nformat = \"json\"\nlevel = \"warn\"\n"),

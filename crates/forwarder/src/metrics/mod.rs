@@ -33,6 +33,8 @@ pub const MAX_FACES: usize = 512;
 pub struct Snapshot {
     /// The forwarder as a whole.
     pub general: GeneralStatus,
+    /// Interests that made room for others in a full PIT.
+    pub evicted_interests: u64,
     /// Use and settings of the content store.
     pub cs: CsInfo,
     /// Its faces, by ascending number.
@@ -159,6 +161,7 @@ impl Snapshot {
         out.gauge("uptime_seconds", "Time since it started", seconds(up))?;
         out.counter("satisfied_interests", "PIT entries that were answered", general.satisfied_interests)?;
         out.counter("expired_interests", "PIT entries that expired", general.unsatisfied_interests)?;
+        out.counter("evicted_interests", "Interests that made room in a full PIT", self.evicted_interests)?;
         let all = &general.counters;
         out.counters("received_packets", "Packets that arrived, on all faces", kinds(|k| received(all, k)))?;
         out.counters("sent_packets", "Packets that left, on all faces", kinds(|k| sent(all, k)))

@@ -36,7 +36,7 @@ fn snapshot() -> Snapshot {
     delays.add(Span::from_millis(900));
     delays.add(Span::from_secs(3));
     let mut drops = [0; DropReason::ALL.len()];
-    drops[DropReason::PitFull as usize] = 5;
+    drops[DropReason::Loop as usize] = 5;
     Snapshot {
         general: GeneralStatus {
             version: "weir 0.1.0".into(),
@@ -46,6 +46,7 @@ fn snapshot() -> Snapshot {
             satisfied_interests: 9,
             ..Default::default()
         },
+        evicted_interests: 6,
         cs: CsInfo { capacity: 100, entries: 3, hits: 4, misses: 5, ..Default::default() },
         faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
         drops,
@@ -66,9 +67,10 @@ fn every_figure_has_its_line() {
     assert_eq!(value(&text, "weir_build_info{version=\"weir 0.1.0\"}"), "1");
     assert_eq!(value(&text, "weir_uptime_seconds"), "2.5");
     assert_eq!(value(&text, "weir_pit_entries"), "42");
+    assert_eq!(value(&text, "weir_evicted_interests_total"), "6");
     assert_eq!(value(&text, "weir_satisfied_interests_total"), "9");
     assert_eq!(value(&text, "weir_cs_hits_total"), "4");
-    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"PIT full\"}"), "5");
+    assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"loop\"}"), "5");
     let second = "face=\"2\",remote=\"udp4://192.0.2.1:6363\"";
     let of_kind = |kind: &str| format!("weir_face_received_packets_total{{{second},kind=\"{kind}\"}}");
     assert_eq!((value(&text, &of_kind("interest")), value(&text, &of_kind("data"))), ("20", "0"));

@@ -138,7 +138,8 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
             });
             each.collect::<Option<_>>()?
         },
-        pit_entries: fields.number()?,
+        pit_bytes: fields.number()?,
+        longest_lifetime_ns: fields.number()?,
         dead_nonces: fields.number()?,
         reforward_after_ns: fields.number()?,
         store_packets: fields.number()?,

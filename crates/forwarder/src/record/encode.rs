@@ -54,7 +54,8 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
         bytes(scheme.as_bytes(), out);
         parameters(params.iter().map(|(key, value)| (key.as_str(), value)), out);
     }
-    number(header.pit_entries, out);
+    number(header.pit_bytes, out);
+    number(header.longest_lifetime_ns, out);
     number(header.dead_nonces, out);
     number(header.reforward_after_ns, out);
     number(header.store_packets, out);

@@ -57,8 +57,10 @@ pub struct Header {
     pub scheme: String,
     /// Parameters that were given, by scheme.
     pub schemes: Vec<(String, Vec<(String, Value)>)>,
-    /// Bound of pending Interests.
-    pub pit_entries: u64,
+    /// Bound of pending Interests, bytes.
+    pub pit_bytes: u64,
+    /// How long an Interest that comes by a link is pending at most, ns.
+    pub longest_lifetime_ns: u64,
     /// Bound of dead nonces.
     pub dead_nonces: u64,
     /// The time after which an Interest for a pending one is forwarded again, ns; 0: those of other downstreams never are.
@@ -85,7 +87,8 @@ impl Header {
                 .iter()
                 .map(|scheme| (scheme.entry.name.to_owned(), scheme.given.clone()))
                 .collect(),
-            pit_entries: tables.pit_entries as u64,
+            pit_bytes: tables.pit_bytes.as_u64(),
+            longest_lifetime_ns: tables.longest_lifetime.as_nanos(),
             dead_nonces: tables.dead_nonces as u64,
             reforward_after_ns: tables.reforward_after.as_nanos(),
             store_packets: tables.content_store_packets as u64,

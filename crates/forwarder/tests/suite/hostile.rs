@@ -404,7 +404,7 @@ fn steady(peer: &mut Peer, prefix: &str, per_second: u64, lasts: Duration, class
 /// less than half: the share that is its own. 10 000 Interests a second ask for names that nobody has.
 #[test]
 fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds() {
-    let tables = "[scheme]\nname = \"qsccp\"\n[tables]\npit_entries = 8192\ncontent_store_packets = 0\n";
+    let tables = "[scheme]\nname = \"qsccp\"\n[tables]\npit_bytes = \"6 MB\"\ncontent_store_packets = 0\n";
     let world = world("flood", tables, "rate = \"8 Mb/s\"");
     let World { forwarder, b, a: _a, _folder } = world;
     let mut client = forwarder.client();
@@ -420,7 +420,7 @@ fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds()
     let lasts = Duration::from_secs(3);
     let alone = steady(&mut consumer, "/video/alone", 300, lasts, ServiceClass::Be);
     assert!(alone > 850, "{alone} without a flood");
-    let flood = Flood::start(forwarder.connect(), 10_000);
+    let flood = Flood::start(forwarder.connect(), 10_000, 4000, "");
     pause(SECOND);
     let beside = steady(&mut consumer, "/video/beside", 300, lasts, ServiceClass::Be);
     let pending = client.general().unwrap().pit_entries;
@@ -430,6 +430,34 @@ fn a_flood_of_interests_leaves_another_prefix_its_rate_and_tables_their_bounds()
     assert!((1..=8192).contains(&pending), "{pending} pending");
     assert!(producer.flooded.load(Ordering::Relaxed) > 0, "none of the flood came through");
     producer.stop.store(true, Ordering::Relaxed);
+}
+
+/// Nobody answers what the stranger asks for, so its Interests would be pending for five minutes.
+#[test]
+fn interests_of_long_lifetimes_fill_the_share_of_their_face_and_no_other() {
+    let (_sink, address) = Peer::udp();
+    let sink = format!(
+        "[tables]\npit_bytes = \"1 MB\"\ncontent_store_packets = 0\n[[face]]\nname = \"sink\"\n\
+         remote = \"udp4://{address}\"\n[[route]]\nprefix = \"/flood\"\nface = \"sink\"\n"
+    );
+    let World { forwarder, mut a, mut b, _folder } = world("lifetimes", &sink, "");
+    let client = forwarder.client();
+    for (round, end, least) in [(0, String::new(), 1000), (1, "/long".repeat(6) + &"g".repeat(1000), 100)] {
+        let flood = Flood::start(forwarder.connect(), 20_000, 300_000, &end);
+        pause(SECOND);
+        let mut answered = 0;
+        for n in 0..500 {
+            a.ask(&name(&format!("/b/{round}/{n}")), 1000, None);
+            let Some(interest) = b.receive(SECOND) else { continue };
+            b.answer(&interest, 100);
+            answered += u64::from(a.receive(SECOND).is_some_and(|frame| frame.is_data()));
+        }
+        let pending = client.general().unwrap().pit_entries;
+        let flooded = flood.stop();
+        assert!(flooded > 10_000, "{flooded} Interests are no flood");
+        assert!((least..1500).contains(&pending), "{pending} pending");
+        assert_eq!(answered, 500, "in round {round}");
+    }
 }
 
 /// A producer that has `/video`, and hears of `/flood`.
@@ -456,14 +484,15 @@ impl Video {
     }
 }
 
-/// An application that asks for random names.
+/// An application that asks for random names that end in the same text.
 struct Flood {
     stop: Arc<AtomicBool>,
     thread: thread::JoinHandle<u64>,
 }
 
 impl Flood {
-    fn start(mut peer: Peer, per_second: u64) -> Flood {
+    fn start(mut peer: Peer, per_second: u64, lifetime_ms: u64, end: &str) -> Flood {
+        let end = end.to_owned();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let thread = thread::spawn(move || {
@@ -471,8 +500,8 @@ impl Flood {
             while !told.load(Ordering::Relaxed) {
                 let due = (start.elapsed().as_micros() as u64 * per_second) / 1_000_000;
                 while sent < due {
-                    let asked = name(&format!("/flood/{:x}", random.next_u64()));
-                    peer.ask(&asked, 4000, Some(ServiceClass::Be));
+                    let asked = name(&format!("/flood/{:x}{end}", random.next_u64()));
+                    peer.ask(&asked, lifetime_ms, Some(ServiceClass::Be));
                     sent += 1;
                 }
                 // What is refused comes back, and has to be taken.

@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 use weir_packet::{NackReason, PitToken};
 
-use super::NONE;
-use crate::ids::{FaceId, NO_PREFIX, PrefixId, StrategyId};
+use super::{KEPT_RECORDS, Kind, NONE, PLACE};
+use crate::ids::{FaceId, NO_PREFIX, PitId, PrefixId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::PacketId;
 use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
+
 /// A downstream that waits for the Data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -27,6 +28,8 @@ pub struct InRecord {
     pub retransmission: bool,
     /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
     pub token: PitToken,
+    /// The number of what its face is charged with; the PIT sets it.
+    pub(crate) holding: u32,
 }
 
 /// An upstream that was asked.
@@ -109,12 +112,14 @@ pub struct PitEntry {
     pub held: Option<PacketId>,
     /// The strategy that forwards it.
     pub(crate) strategy: StrategyId,
+    /// Whether it has memory of its own, used or kept for the next one in its place.
+    pub(super) has_buffers: bool,
     pub(super) expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
     /// The upstreams, in order of first sending.
     pub out_records: SmallVec<[OutRecord; 1]>,
-    /// The downstreams, in order of arrival.
+    /// The downstreams, in order of arrival. Only the PIT adds and removes them.
     pub in_records: SmallVec<[InRecord; 1]>,
     /// Last, since of a short name the end is not looked at.
     pub(super) name: HashedName,
@@ -131,6 +136,7 @@ impl PitEntry {
             sibling: NONE,
             expires: Time::NEVER,
             strategy: StrategyId::default(),
+            has_buffers: false,
             prefix: NO_PREFIX,
             class: 0,
             hop_limit: None,
@@ -138,6 +144,64 @@ impl PitEntry {
             held: None,
             in_records: SmallVec::new(),
             out_records: SmallVec::new(),
+        }
+    }
+
+    /// Whether it is the entry with this handle, and lives.
+    #[inline]
+    pub(super) fn is(&self, id: PitId) -> bool {
+        self.generation == id.generation && self.live
+    }
+
+    /// Bytes of its buffers, whether it uses them or not, with what an allocator adds (16 to each).
+    pub(crate) fn buffer_bytes(&self) -> u64 {
+        if !self.has_buffers {
+            return 0;
+        }
+        (self.name.buffer_bytes() + self.in_record_bytes() + self.out_record_bytes()) as u64
+    }
+
+    /// As [`PitEntry::buffer_bytes`], after they may have changed.
+    pub(super) fn note_buffers(&mut self) -> u64 {
+        self.has_buffers = true;
+        let bytes = self.buffer_bytes();
+        self.has_buffers = bytes > 0;
+        bytes
+    }
+
+    fn in_record_bytes(&self) -> usize {
+        let records = &self.in_records;
+        if records.spilled() { records.capacity() * size_of::<InRecord>() + 16 } else { 0 }
+    }
+
+    fn out_record_bytes(&self) -> usize {
+        let records = &self.out_records;
+        if records.spilled() { records.capacity() * size_of::<OutRecord>() + 16 } else { 0 }
+    }
+
+    /// What whoever owns it is charged with. Buffers that were kept and that it does not use do not count.
+    #[inline]
+    pub(super) fn charge(&self) -> (Kind, u32) {
+        if !self.name.is_long() && self.out_records.len() <= 1 {
+            return (Kind::Plain, PLACE);
+        }
+        let name = if self.name.is_long() { self.name.buffer_bytes() } else { 0 };
+        let records = if self.out_records.len() > 1 { self.out_record_bytes() } else { 0 };
+        (Kind::Large, PLACE + (name + records) as u32)
+    }
+
+    /// Gives back its buffers: all, or the large ones.
+    pub(super) fn release(&mut self, keeps: bool) {
+        if keeps {
+            self.name.release();
+        } else {
+            self.name = HashedName::new();
+        }
+        if !keeps || self.in_records.capacity() > KEPT_RECORDS {
+            self.in_records = SmallVec::new();
+        }
+        if !keeps || self.out_records.capacity() > KEPT_RECORDS {
+            self.out_records = SmallVec::new();
         }
     }
 

@@ -9,41 +9,46 @@
 //! up, and each of its prefixes of a length at which there are CanBePrefix entries.
 //!
 //! Entries expire by a timing wheel, up to one of its slots late.
+//!
+//! The table is bounded in bytes, which faces share ([`shares`]): while [`Pit::first_to_lose`] names somebody, the table
+//! is too large.
 
 mod entry;
+mod shares;
 
 pub use entry::{InRecord, OutRecord, PitEntry};
 
 use super::timing_wheel::TimingWheel;
-use crate::ids::PitId;
+use crate::ids::{FaceId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
 use crate::units::Time;
-use core::fmt;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use shares::{Holdings, Kind};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, btree_map};
 
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// The PIT is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PitFull;
-
-impl fmt::Display for PitFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the PIT is full")
-    }
-}
-
-impl core::error::Error for PitFull {}
+/// What an entry takes beside its buffers, bytes: itself, its links in the wheel (12) and in the list of its face (24),
+/// its place in the hash table (5 for each of at most 16/7 places), its signals beside the PIT (32), and the count of the
+/// digest at the end of its name, if it has one (32).
+const PLACE: u32 = size_of::<PitEntry>() as u32 + 12 + 24 + 12 + 32 + 32;
+/// What a further in-record takes, bytes: it may be half of a buffer that has grown, and it has links (24).
+const FURTHER: u32 = 2 * size_of::<InRecord>() as u32 + 24;
+/// Buffers of records that are larger are not kept for the next entry.
+const KEPT_RECORDS: usize = 8;
 
 /// The pending Interest table.
 #[derive(Clone, Debug)]
 pub struct Pit {
     hasher: NameHasher,
-    max_entries: usize,
+    holdings: Holdings,
+    /// Bytes of all buffers of entries, also of free ones.
+    buffers: u64,
+    /// While there are more, free entries keep none.
+    most_kept: u64,
     entries: Vec<PitEntry>,
     /// The first free entry; the others follow by their `sibling`.
     free: u32,
@@ -61,11 +66,17 @@ pub struct Pit {
 }
 
 impl Pit {
-    /// An empty PIT of at most `max_entries` entries (and at most 2^32 - 2).
-    pub fn new(hasher: NameHasher, max_entries: usize) -> Pit {
+    /// An empty PIT of at most so many bytes, all included (and at most 2^31 - 1 entries).
+    ///
+    /// Half of them are for entries that need no buffers, and a quarter for others. The rest is for the places that these
+    /// others leave behind, at worst two thirds of a quarter, and for buffers of free entries, a sixteenth.
+    pub fn new(hasher: NameHasher, bytes: u64) -> Pit {
+        let bytes = bytes.min(u64::from(PLACE) << 31);
         Pit {
             hasher,
-            max_entries: max_entries.min(NONE as usize - 1),
+            holdings: Holdings::new(bytes / 2, bytes / 4),
+            buffers: 0,
+            most_kept: bytes / 16,
             entries: Vec::new(),
             free: NONE,
             len: 0,
@@ -104,7 +115,8 @@ impl Pit {
 
     /// The entry of this name and these selectors, and whether it is new.
     ///
-    /// A new entry has no records and does not expire until [`Pit::extend_expiry`] says when.
+    /// A new entry has no records and does not expire until [`Pit::extend_expiry`] says when. It is charged to nobody
+    /// until [`Pit::add_in_record`].
     #[inline]
     pub fn find_or_insert(
         &mut self,
@@ -112,16 +124,13 @@ impl Pit {
         can_be_prefix: bool,
         must_be_fresh: bool,
         now: Time,
-    ) -> Result<(PitId, bool), PitFull> {
+    ) -> (PitId, bool) {
         let entries = &self.entries;
         let same = |&i: &u32| entries[i as usize].name == *name;
         let rehash = |&i: &u32| entries[i as usize].name.hash();
         let new = match self.index.entry(name.hash(), same, rehash) {
             Entry::Vacant(place) => {
-                if self.len >= self.max_entries {
-                    return Err(PitFull);
-                }
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.free);
+                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
                 place.insert(new);
                 new
             }
@@ -130,17 +139,14 @@ impl Pit {
                 loop {
                     let entry = &self.entries[last as usize];
                     if entry.can_be_prefix == can_be_prefix && entry.must_be_fresh == must_be_fresh {
-                        return Ok((self.id(last), false));
+                        return (self.id(last), false);
                     }
                     if entry.sibling == NONE {
                         break;
                     }
                     last = entry.sibling;
                 }
-                if self.len >= self.max_entries {
-                    return Err(PitFull);
-                }
-                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.free);
+                let new = allocate(&mut self.entries, &mut self.wheel, &mut self.holdings, &mut self.free);
                 self.entries[last as usize].sibling = new;
                 self.siblings += 1;
                 new
@@ -155,11 +161,113 @@ impl Pit {
             *self.digests.entry(name.hash_of(name.len() - 1)).or_default() += 1;
         }
         let entry = &mut self.entries[new as usize];
-        entry.name.assign(name);
+        if entry.has_buffers || name.is_long() {
+            let before = entry.buffer_bytes();
+            entry.name.assign(name);
+            self.buffers += entry.note_buffers();
+            self.buffers -= before;
+        } else {
+            entry.name.assign(name);
+        }
         entry.can_be_prefix = can_be_prefix;
         entry.must_be_fresh = must_be_fresh;
         entry.live = true;
-        Ok((self.id(new), true))
+        (self.id(new), true)
+    }
+
+    /// A downstream waits for the Data of an entry. The first one is charged with the entry, each other one with its
+    /// record.
+    #[inline]
+    pub fn add_in_record(&mut self, id: PitId, record: InRecord) {
+        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        if entry.in_records.is_empty() {
+            let (kind, bytes) = entry.charge();
+            self.holdings.disown(id.index);
+            self.holdings.own(id.index, record.face, kind, bytes);
+            entry.in_records.push(InRecord { holding: id.index, ..record });
+            return;
+        }
+        let holding = self.holdings.join(id.index, record.face, FURTHER);
+        if !record.aggregated {
+            self.holdings.renew(id.index);
+        }
+        let before = entry.buffer_bytes();
+        entry.in_records.push(InRecord { holding, ..record });
+        self.buffers += entry.note_buffers();
+        self.buffers -= before;
+    }
+
+    /// A downstream has sent its Interest again: this is what is written down of it now.
+    pub fn renew_in_record(&mut self, id: PitId, record: InRecord) {
+        let Some(known) = self.entry_mut(id).and_then(|entry| entry.in_record(record.face)) else { return };
+        let holding = known.holding;
+        *known = InRecord { holding, ..record };
+        self.holdings.renew(holding);
+    }
+
+    /// A downstream no longer waits. If the entry was charged to it, the next one of its downstreams is charged with it.
+    /// If there is none, the charge stays until the entry goes.
+    pub fn remove_in_record(&mut self, id: PitId, face: FaceId) -> Option<InRecord> {
+        let entry = self.entries.get_mut(id.index as usize).filter(|e| e.is(id))?;
+        let place = entry.in_records.iter().position(|record| record.face == face)?;
+        let before = entry.buffer_bytes();
+        let removed = entry.in_records.remove(place);
+        let records = &mut entry.in_records;
+        if records.spilled() && records.capacity() > KEPT_RECORDS.max(4 * records.len()) {
+            records.shrink_to_fit();
+        }
+        self.buffers += entry.note_buffers();
+        self.buffers -= before;
+        if removed.holding != id.index {
+            self.holdings.leave(removed.holding);
+        } else if let Some(next) = entry.in_records.first_mut() {
+            let face = next.face;
+            self.holdings.leave(core::mem::replace(&mut next.holding, id.index));
+            let (kind, bytes) = entry.charge();
+            self.holdings.disown(id.index);
+            self.holdings.own(id.index, face, kind, bytes);
+        }
+        Some(removed)
+    }
+
+    /// An entry has one more out-record, and may need more.
+    #[inline]
+    pub(crate) fn note_out_records(&mut self, id: PitId, before: u64) {
+        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        self.buffers += entry.note_buffers();
+        self.buffers -= before;
+        let (kind, bytes) = entry.charge();
+        self.holdings.recharge(id.index, kind, bytes);
+    }
+
+    /// Nothing answers this entry, because its Interest did not leave: it is the first that its face loses.
+    pub fn put_first(&mut self, id: PitId) {
+        if self.entry(id).is_some() {
+            self.holdings.put_first(id.index);
+        }
+    }
+
+    /// If the table is larger than its bound: an entry and the face that no longer waits for it ([`Pit::remove_in_record`],
+    /// or [`Pit::remove`] if it is the only one). It is the entry for which the face that holds most has waited longest.
+    #[inline]
+    pub fn first_to_lose(&mut self) -> Option<(PitId, FaceId)> {
+        let (index, face) = self.holdings.first_to_lose()?;
+        Some((self.id(index), face))
+    }
+
+    /// The oldest entry that a face is charged for.
+    pub fn oldest_of(&mut self, face: FaceId) -> Option<PitId> {
+        self.holdings.oldest_of(face).map(|index| self.id(index))
+    }
+
+    /// Bytes charged to a face.
+    pub fn held_by(&self, face: FaceId) -> u64 {
+        self.holdings.held_by(face)
+    }
+
+    /// Bytes charged to all faces.
+    pub fn held(&self) -> u64 {
+        self.holdings.held()
     }
 
     /// The entry of this name and these selectors, if there is one.
@@ -178,13 +286,13 @@ impl Pit {
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry(&self, id: PitId) -> Option<&PitEntry> {
-        self.entries.get(id.index as usize).filter(|e| e.generation == id.generation && e.live)
+        self.entries.get(id.index as usize).filter(|e| e.is(id))
     }
 
     /// The entry with this handle, if it still lives.
     #[inline]
     pub fn entry_mut(&mut self, id: PitId) -> Option<&mut PitEntry> {
-        self.entries.get_mut(id.index as usize).filter(|e| e.generation == id.generation && e.live)
+        self.entries.get_mut(id.index as usize).filter(|e| e.is(id))
     }
 
     /// Puts into `out` every entry that a Data satisfies: those of exactly its name (longest name
@@ -314,7 +422,17 @@ impl Pit {
             Err(_) => self.unchain(index, sibling, hash),
         }
         let entry = &mut self.entries[index as usize];
-        entry.name.release();
+        self.holdings.disown(index);
+        for record in entry.in_records.iter().filter(|record| record.holding != index) {
+            self.holdings.leave(record.holding);
+        }
+        if entry.has_buffers {
+            self.buffers -= entry.buffer_bytes();
+            entry.release(self.buffers < self.most_kept);
+            self.buffers += entry.note_buffers();
+        } else {
+            entry.name.clear();
+        }
         entry.sibling = self.free;
         self.free = index;
         true
@@ -393,10 +511,21 @@ impl Pit {
 
 /// Takes a free entry, or makes one; it is blank except for its buffers and generation.
 #[inline]
-fn allocate(entries: &mut Vec<PitEntry>, wheel: &mut TimingWheel, free: &mut u32) -> u32 {
+fn allocate(
+    entries: &mut Vec<PitEntry>,
+    wheel: &mut TimingWheel,
+    holdings: &mut Holdings,
+    free: &mut u32,
+) -> u32 {
     if *free == NONE {
+        // By an eighth, and not twice as large: memory that is not used counts too.
+        let more = 256 + entries.len() / 8;
+        if entries.len() == entries.capacity() {
+            entries.reserve_exact(more);
+        }
         entries.push(PitEntry::blank());
-        wheel.add_index();
+        wheel.add_index(more);
+        holdings.add_entry(more);
         return entries.len() as u32 - 1;
     }
     let index = *free;

@@ -9,13 +9,16 @@ use weir_packet::NackReason;
 const SLOT: Span = Span::from_nanos(1 << SLOT_SHIFT);
 const ROUND: Span = Span::from_nanos((SLOTS as u64) << SLOT_SHIFT);
 
+/// Bytes: more than any test fills.
+const ROOM: u64 = 1 << 24;
+
 fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
 /// Inserts with an expiry.
 fn pend(pit: &mut Pit, name: &HashedName, can_be_prefix: bool, until: Time) -> PitId {
-    let (id, _) = pit.find_or_insert(name, can_be_prefix, false, Time::ZERO).unwrap();
+    let (id, _) = pit.find_or_insert(name, can_be_prefix, false, Time::ZERO);
     pit.extend_expiry(id, until);
     id
 }
@@ -34,12 +37,12 @@ fn digest_name(uri: &str, digest: u8) -> HashedName {
 
 #[test]
 fn an_interest_finds_its_entry_again_by_name_and_selectors() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let all = [(false, false), (true, false), (false, true), (true, true)];
-    let ids = all.map(|(cbp, mbf)| pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO).unwrap());
+    let ids = all.map(|(cbp, mbf)| pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO));
     assert!(ids.iter().all(|(_, new)| *new));
     for ((cbp, mbf), (id, _)) in all.into_iter().zip(ids) {
-        assert_eq!(pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO), Ok((id, false)));
+        assert_eq!(pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO), (id, false));
         assert_eq!(pit.find_exact(&name("/a"), cbp, mbf), Some(id));
         let entry = pit.entry(id).unwrap();
         assert_eq!((entry.can_be_prefix(), entry.must_be_fresh(), entry.name()), (cbp, mbf, &name("/a")));
@@ -50,19 +53,8 @@ fn an_interest_finds_its_entry_again_by_name_and_selectors() {
 }
 
 #[test]
-fn a_full_pit_says_so_and_still_knows_its_entries() {
-    let mut pit = Pit::new(HASHER, 1);
-    let id = pend(&mut pit, &name("/a"), false, ms(1));
-    assert_eq!(pit.find_or_insert(&name("/b"), false, false, Time::ZERO), Err(PitFull));
-    assert_eq!(pit.find_or_insert(&name("/a"), true, false, Time::ZERO), Err(PitFull));
-    assert_eq!(pit.find_or_insert(&name("/a"), false, false, Time::ZERO), Ok((id, false)));
-    assert!(pit.remove(id));
-    assert!(pit.find_or_insert(&name("/b"), false, false, Time::ZERO).is_ok());
-}
-
-#[test]
 fn a_handle_outlives_its_entry_without_naming_another() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let old = pend(&mut pit, &name("/a"), false, ms(1));
     pit.entry_mut(old).unwrap().scratch = 5;
     assert!(pit.remove(old) && !pit.remove(old));
@@ -78,7 +70,7 @@ fn a_handle_outlives_its_entry_without_naming_another() {
 
 #[test]
 fn a_token_survives_the_wire_and_a_foreign_one_does_no_harm() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let a = pend(&mut pit, &name("/a"), false, ms(1));
     let b = pend(&mut pit, &name("/b"), false, ms(1));
     assert_eq!(PitId::from_token(&b.to_token()), Some(b));
@@ -115,13 +107,13 @@ fn a_hop_touches_few_cache_lines() {
 
 #[test]
 fn data_satisfies_every_interest_that_it_may() {
-    let mut pit = Pit::new(HASHER, 100);
+    let mut pit = Pit::new(HASHER, ROOM);
     let exact = pend(&mut pit, &name("/a/b"), false, ms(1));
     let root = pend(&mut pit, &name("/"), true, ms(1));
     let prefix = pend(&mut pit, &name("/a"), true, ms(1));
     pend(&mut pit, &name("/a"), false, ms(1));
     pend(&mut pit, &name("/a/b/c"), true, ms(1));
-    let fresh = pit.find_or_insert(&name("/a/b"), true, true, Time::ZERO).unwrap().0;
+    let fresh = pit.find_or_insert(&name("/a/b"), true, true, Time::ZERO).0;
     assert_eq!(matches(&pit, &name("/a/b"), Some(exact), None), [exact, fresh, prefix, root]);
     assert_eq!(matches(&pit, &name("/"), None, None), [root]);
     assert_eq!(matches(&pit, &name("/x/y/z"), None, None), [root]);
@@ -129,7 +121,7 @@ fn data_satisfies_every_interest_that_it_may() {
 
 #[test]
 fn an_interest_with_a_digest_is_for_that_data_only() {
-    let mut pit = Pit::new(HASHER, 100);
+    let mut pit = Pit::new(HASHER, ROOM);
     let full = pend(&mut pit, &digest_name("/a", 1), false, ms(1));
     let plain = pend(&mut pit, &name("/a"), false, ms(1));
     assert!(pit.wants_digest(&name("/a")) && !pit.wants_digest(&name("/b")));
@@ -143,7 +135,7 @@ fn an_interest_with_a_digest_is_for_that_data_only() {
 
 #[test]
 fn an_entry_expires_within_a_slot_of_its_time() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let expiry = ms(4_000);
     let id = pend(&mut pit, &name("/a"), false, expiry);
     let deadline = pit.next_deadline();
@@ -159,7 +151,7 @@ fn an_entry_expires_within_a_slot_of_its_time() {
 
 #[test]
 fn an_expiry_is_extended_and_never_shortened_unless_set() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let id = pend(&mut pit, &name("/a"), false, ms(100));
     pit.extend_expiry(id, ms(50));
     assert_eq!(pit.entry(id).unwrap().expires(), ms(100));
@@ -173,9 +165,9 @@ fn an_expiry_is_extended_and_never_shortened_unless_set() {
 
 #[test]
 fn an_expiry_in_the_past_is_due_soon() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let now = ms(1_000_000);
-    let (id, _) = pit.find_or_insert(&name("/a"), false, false, now).unwrap();
+    let (id, _) = pit.find_or_insert(&name("/a"), false, false, now);
     pit.extend_expiry(id, ms(5));
     assert!(pit.next_deadline() > now && pit.next_deadline() <= now + SLOT);
     assert_eq!(pit.pop_expired(pit.next_deadline()), Some(id));
@@ -183,7 +175,7 @@ fn an_expiry_in_the_past_is_due_soon() {
 
 #[test]
 fn a_lifetime_of_many_rounds_is_kept() {
-    let mut pit = Pit::new(HASHER, 10);
+    let mut pit = Pit::new(HASHER, ROOM);
     let expiry = Time::ZERO + ROUND * 3 + Span::from_millis(500);
     let id = pend(&mut pit, &name("/a"), false, expiry);
     let mut wakes = 0;
@@ -202,7 +194,7 @@ fn a_lifetime_of_many_rounds_is_kept() {
 
 #[test]
 fn a_long_sleep_loses_nobody() {
-    let mut pit = Pit::new(HASHER, 10_000);
+    let mut pit = Pit::new(HASHER, ROOM);
     for n in 0..5_000 {
         let mut one = HashedName::new();
         one.assign_segment(&HASHER, &name("/a"), n).unwrap();
@@ -222,7 +214,7 @@ fn a_long_sleep_loses_nobody() {
 
 #[test]
 fn removing_others_while_popping_is_safe() {
-    let mut pit = Pit::new(HASHER, 100);
+    let mut pit = Pit::new(HASHER, ROOM);
     let ids: Vec<PitId> = ["/a", "/b", "/c", "/d", "/e"]
         .into_iter()
         .map(|uri| pend(&mut pit, &name(uri), false, ms(10)))
@@ -244,7 +236,7 @@ fn removing_others_while_popping_is_safe() {
 
 #[test]
 fn one_that_comes_late_to_the_slot_being_drained_is_due_in_the_next() {
-    let mut pit = Pit::new(HASHER, 100);
+    let mut pit = Pit::new(HASHER, ROOM);
     let first = pend(&mut pit, &name("/a"), false, ms(10));
     let other = pend(&mut pit, &name("/b"), false, ms(50));
     assert_eq!(pit.pop_expired(ms(20)), Some(first));
@@ -297,10 +289,8 @@ struct Pending {
     expires: Time,
 }
 
-const BOUND: usize = 12;
-
 fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
-    let mut pit = Pit::new(HASHER, BOUND);
+    let mut pit = Pit::new(HASHER, ROOM);
     let mut model: Vec<Pending> = Vec::new();
     let mut dead: Vec<PitId> = Vec::new();
     let mut now = Time::ZERO;
@@ -320,10 +310,9 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
                 prop_assert_eq!(pit.find_exact(&full, can_be_prefix, must_be_fresh), known.map(|p| p.id));
                 let got = pit.find_or_insert(&full, can_be_prefix, must_be_fresh, now);
                 match known {
-                    Some(known) => prop_assert_eq!(got, Ok((known.id, false))),
-                    None if model.len() == BOUND => prop_assert_eq!(got, Err(PitFull)),
+                    Some(known) => prop_assert_eq!(got, (known.id, false)),
                     None => {
-                        let (id, new) = got.unwrap();
+                        let (id, new) = got;
                         prop_assert!(new && !dead.contains(&id) && model.iter().all(|p| p.id != id));
                         let expires = now + Span::from_nanos(life);
                         pit.extend_expiry(id, expires);
@@ -426,7 +415,7 @@ proptest! {
 
     #[test]
     fn within_a_round_the_deadline_is_never_before_the_expiry(lives in prop::collection::vec(0u64..4_000_000_000, 1..50)) {
-        let mut pit = Pit::new(HASHER, 100);
+        let mut pit = Pit::new(HASHER, ROOM);
         for (n, life) in lives.iter().enumerate() {
             let mut one = HashedName::new();
             one.assign_segment(&HASHER, &name("/a"), n as u64).unwrap();
@@ -443,3 +432,5 @@ proptest! {
         prop_assert!(order.is_sorted());
     }
 }
+
+mod shares;
