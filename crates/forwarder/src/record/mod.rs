@@ -42,7 +42,7 @@ use crate::output::Output;
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// The configuration of the node.
 #[derive(Clone, Debug, Default, PartialEq)]
