@@ -26,6 +26,8 @@ SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
 # The link, on each way.
 LOSS, RATE, DELAY_MS = 0.002, 20e6, 5
 FILE_BYTES = 3_000_000
+# Peers that nobody knows.
+STRANGERS = 64
 # What memory may grow by, from the second quarter of the time to the last one.
 GROWTH, GROWTH_BYTES = 1.05, 1 << 20
 # Forwarders forget pending Interests and idle peers.
@@ -75,6 +77,7 @@ class Soak:
         for host, weir, name in zip(self.path.hosts, (self.near, self.far), ("/near", "/far")):
             host.start(weir_binary(), "ping-server", name, "--socket", weir.unix)
             weir.wait_route(f"{name}/ping")
+        self.strangers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(STRANGERS)]
         self.stranger = free_port()
         self.near.command("face", "create", f"udp4://127.0.0.1:{self.stranger}")
         self.pings = {"/near": [0, 0], "/far": [0, 0]}
@@ -127,14 +130,14 @@ class Soak:
             connection.sendall(said)
 
     def speak_as_a_stranger(self, number):
-        """Interests for names that nobody has, here and behind the link, from a port that changes now and then."""
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            for _ in range(50):
-                prefix = self.random.choice([b"\x08\x04gone", b"\x08\x06movies"])
-                name = prefix + b"\x08\x08" + self.random.randbytes(8)
-                body = b"\x07" + bytes([len(name)]) + name + b"\x0a\x04" + self.random.randbytes(4)
-                sock.sendto(b"\x05" + bytes([len(body)]) + body, ("127.0.0.1", self.udp_port))
-                sock.sendto(self.random.randbytes(self.random.randrange(1, 100)), ("127.0.0.1", self.udp_port))
+        """Garbage, and Interests for names that nobody has, here and behind the link."""
+        sock = self.strangers[number % STRANGERS]
+        for _ in range(50):
+            prefix = self.random.choice([b"\x08\x04gone", b"\x08\x06movies"])
+            name = prefix + b"\x08\x08" + self.random.randbytes(8)
+            body = b"\x07" + bytes([len(name)]) + name + b"\x0a\x04" + self.random.randbytes(4)
+            sock.sendto(b"\x05" + bytes([len(body)]) + body, ("127.0.0.1", self.udp_port))
+            sock.sendto(self.random.randbytes(self.random.randrange(1, 100)), ("127.0.0.1", self.udp_port))
 
     @property
     def udp_port(self):
