@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_core::ids::FaceId;
-use weir_core::ids::PrefixId;
+use weir_core::ids::{GroupId, PrefixId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
 use weir_core::node::{Action, Forwarder, Input, TableLimits};
@@ -67,8 +67,11 @@ impl QueueBench<'_> {
 
     fn fill(&mut self, choices: &mut Choices<'_>, packet: &mut Packet) {
         packet.kind = choices.of(&[Kind::Interest, Kind::Interest, Kind::Interest, Kind::Data, Kind::Nack]);
-        packet.flow =
-            FlowKey { prefix: PrefixId(choices.below(6) as u32), class: ServiceClass::ALL[choices.below(8)] };
+        packet.flow = FlowKey {
+            prefix: PrefixId(choices.below(6) as u32),
+            class: ServiceClass::ALL[choices.below(8)],
+            group: GroupId(choices.below(3) as u16),
+        };
         packet.lifetime =
             choices.of(&[Span::from_secs(4), Span::ZERO, Span::from_millis(50), Span::from_secs(20)]);
         packet.net_len = choices.of(&[60, 1100, 1, 8800, 300]);

@@ -19,6 +19,16 @@ pub struct PrefixId(pub u32);
 /// The prefix of what matches no FIB entry.
 pub(crate) const NO_PREFIX: PrefixId = PrefixId(u32::MAX);
 
+/// Faces of a node that share as one: the flows of a group have together what one flow outside of groups has. A small
+/// number, given by the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u16);
+
+impl GroupId {
+    /// Of faces whose flows share each for itself.
+    pub const NONE: GroupId = GroupId(0);
+}
+
 /// A strategy of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StrategyId(pub(crate) u8);

@@ -64,7 +64,7 @@ fn nanoseconds_per_packet(flows: u32) -> f64 {
 }
 
 fn key(flow: u32) -> FlowKey {
-    FlowKey { prefix: PrefixId(flow), class: CLASSES[flow as usize % CLASSES.len()] }
+    FlowKey { prefix: PrefixId(flow), class: CLASSES[flow as usize % CLASSES.len()], ..FlowKey::default() }
 }
 
 impl Face {

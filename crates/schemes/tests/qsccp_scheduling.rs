@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weir_core::ids::FaceId;
 use weir_core::ids::PitId;
 use weir_core::ids::PrefixId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::name::{NameHasher, TYPE_GENERIC};
 use weir_core::packet::{FlowKey, Kind, Packet, PacketPool};
 use weir_core::random::Random;
@@ -36,6 +36,8 @@ struct Face {
     /// Interests so far, each with a PIT entry of its own; and that of the one that left last.
     asked: u64,
     left: PitId,
+    /// The group of a prefix's flows.
+    group_of: fn(u32) -> u16,
     /// Bits of Data asked for in the Interests that left.
     served: BTreeMap<(ServiceClass, u32), u64>,
 }
@@ -55,7 +57,8 @@ impl Face {
         let (pool, random) = (PacketPool::new(), Random::named(1, "face"));
         let (now, served) = (Time::from_nanos(1_000_000_000), BTreeMap::new());
         let (lifetime, asked, left) = (Span::from_secs(1000), 0, PitId::default());
-        Face { queue, pool, dropped: Drops::new(), random, now, lifetime, asked, left, served }
+        let (dropped, group_of) = (Drops::new(), (|_| 0) as fn(u32) -> u16);
+        Face { queue, pool, dropped, random, now, lifetime, asked, left, group_of, served }
     }
 
     fn ask(&mut self, flow: Flow) {
@@ -67,7 +70,7 @@ impl Face {
     fn ask_too_much(&mut self, (prefix, class, size): Flow) {
         let id = self.pool.take();
         let packet = &mut self.pool[id];
-        packet.flow = FlowKey { prefix: PrefixId(prefix), class };
+        packet.flow = FlowKey { prefix: PrefixId(prefix), class, group: GroupId((self.group_of)(prefix)) };
         let hasher = NameHasher::new(1);
         packet.name.clear();
         packet.name.push(&hasher, TYPE_GENERIC, format!("p{prefix}").as_bytes()).unwrap();
@@ -143,7 +146,7 @@ impl Face {
 }
 
 fn data((prefix, class, _): Flow, pit: PitId) -> Packet {
-    let flow = FlowKey { prefix: PrefixId(prefix), class };
+    let flow = FlowKey { prefix: PrefixId(prefix), class, ..FlowKey::default() };
     let mut data = Packet::default();
     (data.kind, data.flow, data.pit) = (Kind::Data, flow, pit);
     data
@@ -367,4 +370,51 @@ fn a_limited_flow_alone_on_a_face_is_served_when_it_has_tokens() {
     face.run(&[(0, Ef, 1078)], Span::from_secs(20));
     let served = face.class(Ef);
     assert!(near(served, 1e6 * 20.0 + 160_000.0, 0.005), "{served}");
+}
+
+#[test]
+fn the_flows_of_a_group_have_together_what_a_flow_has_and_each_an_equal_part_of_it() {
+    for class in [Ef, Be] {
+        let mut face = Face::new();
+        face.group_of = |prefix| if prefix == 0 { 0 } else { 1 };
+        let flows: Vec<Flow> = (0..9).map(|n| (n, class, if n < 4 { 1078 } else { 3000 })).collect();
+        face.run(&flows, Span::from_secs(50));
+        let all = face.class(class);
+        assert!(
+            near(face.served[&(class, 0)] as f64, all / 2.0, 0.01),
+            "{class}: {:?} of {all}",
+            face.served
+        );
+        for prefix in 1..9 {
+            let served = face.served[&(class, prefix)] as f64;
+            assert!(near(served, all / 16.0, 0.02), "{class}: {prefix} has {served} of {all}");
+        }
+    }
+}
+
+#[test]
+fn a_flow_in_a_group_keeps_to_its_own_limit_and_does_not_hold_up_the_others() {
+    let mut face = Face::with(&[("flow_limits./p1", Value::Text("200 kb/s".into()))]);
+    face.group_of = |prefix| if prefix < 3 { 7 } else { 0 };
+    face.run(&[(1, Af2, 1078), (2, Af2, 1078), (3, Af2, 1078)], Span::from_secs(50));
+    let served = |prefix| face.served[&(Af2, prefix)] as f64;
+    assert!(near(served(1), 200e3 * 50.0 + 160_000.0, 0.02), "{}", served(1));
+    assert!(near(served(1) + served(2), TARGET * 25.0, 0.01) && near(served(3), TARGET * 25.0, 0.01));
+    let mut alone = Face::with(&[("flow_limits./p1", Value::Text("200 kb/s".into()))]);
+    alone.group_of = |_| 7;
+    alone.run(&[(1, Af2, 1078)], Span::from_secs(50));
+    assert!(near(alone.class(Af2), 200e3 * 50.0 + 160_000.0, 0.02));
+}
+
+#[test]
+fn a_group_with_flows_without_end_takes_no_more_room_than_two_flows_and_refuses_no_other() {
+    let mut face = Face::new();
+    face.group_of = |prefix| if prefix < 10_000 { 3 } else { 0 };
+    for prefix in 0..10_000 {
+        face.ask_too_much((prefix, Be, 1078));
+    }
+    let waiting = face.queue.backlog().packets;
+    assert_eq!((waiting, face.dropped.len()), (401, 9599), "twice the room of 200, and the head");
+    face.dropped.clear();
+    (0..100).for_each(|_| face.ask((10_000, Be, 1078)));
 }

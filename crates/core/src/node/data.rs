@@ -5,7 +5,6 @@
 //! multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
 //! content store sees it.
 
-use super::flow::entry_flow;
 use super::{Answerer, FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
@@ -45,7 +44,7 @@ impl Forwarder {
         let answered = answered_entry(&out.pool[id], matches);
         for (index, &pit) in matches.iter().enumerate() {
             let entry = self.pit.entry(pit).expect("just matched");
-            let flow = entry_flow(entry);
+            let flow = entry.flow();
             let record = entry.out_records.iter().find(|record| record.face == face);
             let rtt = record.filter(|_| answered == Some(pit)).and_then(|record| record.rtt(now));
             out.pool[id].flow = flow;
@@ -82,7 +81,7 @@ impl Forwarder {
         out: &mut Out<'_>,
     ) {
         let entry = self.pit.entry(pit).expect("just matched");
-        let by = Answerer { flow: entry_flow(entry), strategy: entry.strategy };
+        let by = Answerer { flow: entry.flow(), strategy: entry.strategy };
         let mut previous: Option<InRecord> = None;
         let mut index = 0;
         while let Some(record) = self.pit.entry(pit).and_then(|e| e.in_records.get(index).copied()) {

@@ -1,7 +1,7 @@
 //! Faces that come and go.
 
 use super::{FIRST_LINK_TIMER, Face, FaceKind, Forwarder, LONGEST_LIFETIME, LinkFace, Out};
-use crate::ids::FaceId;
+use crate::ids::{FaceId, GroupId};
 use crate::link::Link;
 use crate::packet::PacketPool;
 use crate::seam::{Backlog, DropReason};
@@ -40,7 +40,7 @@ impl Forwarder {
 
     fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { kind, up: true, answered: 0 };
+        let state = Face { kind, up: true, group: GroupId::NONE, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {

@@ -1,26 +1,64 @@
 //! Which flow a packet belongs to.
 
-use weir_packet::ServiceClass;
-
-use super::{Forwarder, LinkFace, Out};
-use crate::ids::PrefixId;
-use crate::packet::{FlowKey, PacketId};
+use super::{Action, Forwarder, LinkFace, Out};
+use crate::ids::{FaceId, GroupId, PrefixId};
+use crate::packet::{FlowKey, PacketId, PacketPool};
 use crate::seam::PrefixRemoved;
 use crate::tables::fib::FibId;
-use crate::tables::pit::PitEntry;
+use crate::units::Time;
 
 impl Forwarder {
+    /// Puts a face into a group: the flows of all faces of a group share as one. [`GroupId::NONE`], the default: each of
+    /// the face's flows shares for itself.
+    pub fn set_group(&mut self, face: FaceId, group: GroupId) {
+        if group != GroupId::NONE {
+            self.prefixes.number_entries(self.fib.id_bound());
+        }
+        self.faces[face.0 as usize].group = group;
+    }
+
+    /// The group of a face.
+    pub fn group(&self, face: FaceId) -> GroupId {
+        self.faces[face.0 as usize].group
+    }
+
+    /// Forgets the flows of a group that has no faces any more: its number may mean another one.
+    pub fn forget_group(
+        &mut self,
+        now: Time,
+        group: GroupId,
+        pool: &mut PacketPool,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut out = Out { now, pool, actions };
+        for prefix in self.prefixes.forget_group(group) {
+            self.forget_prefix(prefix, &mut out);
+        }
+        self.report_drops(&mut out);
+    }
+
     /// The flow of an Interest that has no PIT entry.
     pub(super) fn set_flow(&mut self, id: PacketId, out: &mut Out<'_>) {
-        let prefix = self.flow_prefix(id, self.fib.lookup(&out.pool[id].name), out);
+        let group = self.group(out.pool[id].arrived_on);
+        let prefix = self.flow_prefix(id, self.fib.lookup(&out.pool[id].name), group, out);
         let class = out.pool[id].class();
-        out.pool[id].flow = FlowKey { prefix, class };
+        out.pool[id].flow = FlowKey { prefix, class, group };
     }
 
     /// The prefix of an Interest's flow. Where another is forgotten for it, so are its flows.
     #[inline]
-    pub(super) fn flow_prefix(&mut self, id: PacketId, entry: Option<FibId>, out: &mut Out<'_>) -> PrefixId {
-        let (prefix, forgotten) = self.prefixes.of(&out.pool[id].name, entry);
+    pub(super) fn flow_prefix(
+        &mut self,
+        id: PacketId,
+        entry: Option<FibId>,
+        group: GroupId,
+        out: &mut Out<'_>,
+    ) -> PrefixId {
+        let name = &out.pool[id].name;
+        let (prefix, forgotten) = match group {
+            GroupId::NONE => self.prefixes.of(name, entry),
+            _ => self.prefixes.of_group(group, name, entry.map(|id| (id, self.fib.prefix_len(id)))),
+        };
         if let Some(forgotten) = forgotten {
             self.forget_prefix(forgotten, out);
         }
@@ -36,8 +74,4 @@ impl Forwarder {
             self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
         }
     }
-}
-
-pub(super) fn entry_flow(entry: &PitEntry) -> FlowKey {
-    FlowKey { prefix: entry.prefix, class: ServiceClass::from_value(u64::from(entry.class)) }
 }

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use weir_packet::{NackReason, PitToken};
 
 use super::expiry::give_up_downed;
-use super::flow::entry_flow;
 use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
 use super::{Face, FaceKind, Forwarder, LONGEST_LIFETIME, Out};
@@ -104,13 +103,17 @@ impl Forwarder {
                 next_hops.push(*hop);
             }
         }
-        let prefix = self.flow_prefix(id, Some(fib), out);
+        let group = self.group(face);
+        let prefix = self.flow_prefix(id, Some(fib), group, out);
         let local = self.is_local(face);
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        entry.prefix = prefix;
+        // Who only waits for what another group has asked for does not take it over.
+        if !aggregated || entry.group == group {
+            (entry.prefix, entry.group) = (prefix, group);
+        }
         let strategy = entry.strategy;
         let interest = &mut out.pool[id];
-        interest.flow = entry_flow(entry);
+        interest.flow = entry.flow();
         interest.pit = pit;
         if let Some(chosen) = interest.header().next_hop_face_id() {
             let decision = self.chosen_next_hop(chosen, scope);

@@ -1,13 +1,12 @@
 //! Routes, strategies and content store, as whoever manages a node changes them.
 
 use super::{Action, CsUse, Forwarder, Out};
+use crate::ids::FaceId;
 use crate::ids::StrategyId;
-use crate::ids::{FaceId, PrefixId};
 use crate::name::HashedName;
 use crate::packet::PacketPool;
 use crate::seam::Strategy;
 use crate::tables::fib::{FibId, Removed};
-use crate::tables::flow_prefix::FlowPrefix;
 use crate::units::Time;
 
 impl Forwarder {
@@ -42,8 +41,8 @@ impl Forwarder {
     }
 
     fn forget_fib_prefix(&mut self, id: FibId, out: &mut Out<'_>) {
-        if self.prefixes.rule() == FlowPrefix::FibEntry {
-            self.forget_prefix(PrefixId(id.0), out);
+        for prefix in self.prefixes.of_removed(id) {
+            self.forget_prefix(prefix, out);
         }
     }
 

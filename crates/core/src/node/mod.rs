@@ -42,7 +42,7 @@ use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
 
 use crate::deadline::Deadlines;
-use crate::ids::{FaceId, PitId, StrategyId};
+use crate::ids::{FaceId, GroupId, PitId, StrategyId};
 use crate::link::Link;
 use crate::name::NameHasher;
 use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
@@ -144,6 +144,8 @@ enum FaceKind {
 struct Face {
     kind: FaceKind,
     up: bool,
+    /// Whose flows share with its own.
+    group: GroupId,
     /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
     answered: u64,
 }

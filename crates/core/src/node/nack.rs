@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use weir_packet::{LpHeader, NackReason};
 
 use super::expiry::give_up_downed;
-use super::flow::entry_flow;
 use super::scope::{Scope, scope_of};
 use super::{FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
@@ -58,7 +57,7 @@ impl Forwarder {
         interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
         *interest.header_mut() = LpHeader::NONE;
         interest.pit = pit;
-        interest.flow = entry_flow(entry);
+        interest.flow = entry.flow();
         interest.header_mut().signals = self.sent_signals.of(pit);
         self.carry_out(decision, pit, face, id, out);
     }
@@ -125,7 +124,7 @@ impl Forwarder {
     ) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let nack = &mut out.pool[id];
-        nack.flow = entry_flow(entry);
+        nack.flow = entry.flow();
         nack.make_nack(reason);
         nack.nonce = to.nonce;
         nack.header_mut().pit_token = to.token;

@@ -704,13 +704,14 @@ fn a_nack_is_of_the_flow_that_it_is_here() {
     let mut ask = |face: FaceId, uri: &str| {
         let packet = bench.packet(Kind::Interest, uri, 1);
         // What the neighbour left in it is about the neighbour's tables.
-        bench.pool[packet].flow = FlowKey { prefix: PrefixId(77), class: ServiceClass::Ef };
+        bench.pool[packet].flow =
+            FlowKey { prefix: PrefixId(77), class: ServiceClass::Ef, ..FlowKey::default() };
         let (seen, nack) = bench.give(face, packet)[0].clone();
         (seen, bench.pool[nack].flow)
     };
     let (_, here) = ask(down, "/a/1");
     assert_eq!(ask(second, "/a/1"), (Seen::Nack(second, NackReason::Duplicate), here));
-    let nowhere = FlowKey { prefix: NO_PREFIX, class: ServiceClass::Be };
+    let nowhere = FlowKey { prefix: NO_PREFIX, class: ServiceClass::Be, ..FlowKey::default() };
     assert_eq!(ask(down, "/nowhere/1"), (Seen::Nack(down, NackReason::NoRoute), nowhere));
 }
 

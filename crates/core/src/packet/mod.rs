@@ -12,7 +12,7 @@ use bytes::Bytes as Buffer;
 use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 
 use crate::ids::PitId;
-use crate::ids::{FaceId, PrefixId};
+use crate::ids::{FaceId, GroupId, PrefixId};
 use crate::name::HashedName;
 use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
@@ -29,13 +29,16 @@ pub enum Kind {
     Nack,
 }
 
-/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class.
+/// A flow at a node: a name prefix ([`crate::tables::flow_prefix`]) and a service class. The number of the prefix tells
+/// groups apart too; so no scheme has to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowKey {
     /// The prefix.
     pub prefix: PrefixId,
     /// The service class.
     pub class: ServiceClass,
+    /// The group of the faces that its Interests come from.
+    pub group: GroupId,
 }
 
 /// One packet.

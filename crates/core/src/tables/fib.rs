@@ -107,6 +107,12 @@ impl Fib {
         self.table.get(id.0).map_or(&[], |next_hops| next_hops)
     }
 
+    /// The number of components of an entry's prefix.
+    #[inline]
+    pub(crate) fn prefix_len(&self, id: FibId) -> usize {
+        self.table.name_len(id.0)
+    }
+
     /// The number of prefixes.
     #[inline]
     pub fn len(&self) -> usize {

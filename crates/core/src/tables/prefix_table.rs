@@ -89,6 +89,12 @@ impl<T> PrefixTable<T> {
         self.entries.get(place as usize)?.value.as_ref()
     }
 
+    /// The number of components of the prefix at this place.
+    #[inline]
+    pub(crate) fn name_len(&self, place: u32) -> usize {
+        self.entries[place as usize].name.len()
+    }
+
     /// What is at this place, to change it.
     #[inline]
     pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {

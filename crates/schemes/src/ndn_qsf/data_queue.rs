@@ -223,7 +223,7 @@ mod tests {
             let id = self.pool.take();
             let packet = &mut self.pool[id];
             (packet.kind, packet.net_len) = (kind, len);
-            packet.flow = FlowKey { prefix: PrefixId(prefix), class: ServiceClass::Be };
+            packet.flow = FlowKey { prefix: PrefixId(prefix), class: ServiceClass::Be, ..FlowKey::default() };
             if let Some(size) = says {
                 packet.header_mut().signals.set(&QUEUE_SIZE, size);
             }

@@ -11,7 +11,7 @@ use weir_core::seam::{
 use weir_core::tables::fib::NextHop;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
-use weir_packet::{NackReason, ServiceClass, Signal};
+use weir_packet::{NackReason, Signal};
 
 use super::Settings;
 use super::greedy;
@@ -137,7 +137,7 @@ impl Strategy for AdaptiveForwarding {
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         let sent = ev.entry.out_records.iter().find(|r| r.face == ev.face).map_or(ev.now, |r| r.sent);
-        let Some(tables) = self.known(flow_of(ev.entry)) else {
+        let Some(tables) = self.known(ev.entry.flow()) else {
             return Decision::Nack(least_severe(ev));
         };
         tables.note_loss(ev.face, sent);
@@ -149,7 +149,7 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
-        let Some(tables) = self.known(flow_of(ev.entry)) else { return };
+        let Some(tables) = self.known(ev.entry.flow()) else { return };
         for record in ev.entry.out_records.iter().filter(|record| record.times_sent > 0) {
             tables.note_loss(record.face, record.sent);
         }
@@ -177,10 +177,6 @@ fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     let tried = |face: &FaceId| entry.out_records.iter().any(|record| record.face == *face);
     let fresh: SmallVec<[FaceId; 8]> = all().filter(|face| !tried(face)).collect();
     if fresh.is_empty() { all().collect() } else { fresh }
-}
-
-fn flow_of(entry: &PitEntry) -> FlowKey {
-    FlowKey { prefix: entry.prefix, class: ServiceClass::from_value(u64::from(entry.class)) }
 }
 
 /// A rate that a packet carries, bit/s; infinite (the paper's MAX_RATE) if it carries none.

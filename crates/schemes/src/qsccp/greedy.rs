@@ -44,7 +44,7 @@ pub(super) fn take_mark(packet: &mut Packet) -> bool {
 /// How greedy a flow is at one face.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Greed {
-    /// Periods that it was over its rate, less those that it was not.
+    /// Periods that it was over its rate, times `memory` of [`Greed::end_period`], less those that it was not.
     periods: u32,
     /// Judged so by this face.
     pub(super) is_greedy: bool,
@@ -62,17 +62,25 @@ impl Greed {
     ///
     /// Nothing is held against it in a period in which it was told nothing, or is on its way down: a
     /// consumer takes some Data to follow, and where its Interests wait for long these come late.
-    pub(super) fn end_period(&mut self, is_over: bool, is_falling: bool, lambda: u32) {
+    ///
+    /// It takes `memory` periods of keeping to its rate to make up for one over it: 1 in the paper's sense.
+    pub(super) fn end_period(&mut self, is_over: bool, is_falling: bool, lambda: u32, memory: u32) {
+        let enough = lambda.saturating_mul(memory);
         let follows = !core::mem::take(&mut self.is_told) || is_falling;
         self.periods = match is_over {
             true if follows && !self.is_greedy => self.periods,
-            true => (self.periods + 1).min(lambda),
+            true => self.periods.saturating_add(memory).min(enough),
             false => self.periods.saturating_sub(1),
         };
-        self.is_greedy = self.periods >= lambda || (self.is_greedy && self.periods > 0);
+        self.is_greedy = self.periods >= enough || (self.is_greedy && self.periods > 0);
         // One forged mark among many Interests is nothing.
         let is_marked = core::mem::take(&mut self.marks) > 0;
         self.marked_for = if is_marked { lambda } else { self.marked_for.saturating_sub(1) };
+    }
+
+    /// Whether nothing is held against it.
+    pub(super) fn is_clean(&self) -> bool {
+        self.periods == 0 && !self.is_punished()
     }
 
     /// An Interest came.
@@ -97,7 +105,7 @@ mod tests {
         let mut greed = Greed::default();
         for (is_over, is_told, is_falling) in periods {
             greed.is_told = is_told;
-            greed.end_period(is_over, is_falling, LAMBDA);
+            greed.end_period(is_over, is_falling, LAMBDA, 1);
         }
         greed
     }
@@ -124,7 +132,7 @@ mod tests {
         let mut greed = Greed::default();
         (0..3).for_each(|n| greed.note_interest(n > 0));
         for period in 0..12 {
-            greed.end_period(false, false, LAMBDA);
+            greed.end_period(false, false, LAMBDA, 1);
             assert_eq!((greed.is_punished(), greed.is_greedy), (period < 10, false), "{period}");
         }
     }
@@ -133,7 +141,7 @@ mod tests {
     fn a_few_marks_among_many_interests_are_nothing() {
         let mut greed = Greed::default();
         (0..100).for_each(|n| greed.note_interest(n % 3 == 0));
-        greed.end_period(false, false, LAMBDA);
+        greed.end_period(false, false, LAMBDA, 1);
         assert!(!greed.is_punished());
     }
 

@@ -109,6 +109,14 @@
 //! 24. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link
 //!     (`outgoing.rs`).** The paper has one queue for all Data. It stays short while every router is always on time. On
 //!     hosts that are not, waiting Data leave only at the rate (1 − η)·B.
+//! 25. **The flows of a group of faces share as one.** There are no groups unless the node has them. The paper divides a
+//!     class among flows, so a consumer that begins more flows gets more. A group has one flow in each class, of weight
+//!     1, with its demand, its R_f, its place in the WDRR and its φ. Its own flows divide this R_f as those of a class
+//!     divide B_c. A group is judged as a flow is, but it has to keep to its rate for `group_memory` periods to make up
+//!     for one above it. So neither a new prefix nor a pause ends its punishment. The mark (deviation 15) is on the
+//!     packets of all its flows. Routers upstream see flows of several groups as one, which one of them could flood. So
+//!     the Interests of a group's flow leave at 1.2 times (`greedy_ratio`) the TargetRate that comes from upstream at
+//!     most, and at 0.2 times it if the flow is greedy: so much beyond its rate does not make a flow greedy there.
 //!
 //! # Valid where
 //! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
@@ -273,6 +281,13 @@ const PARAMETERS: &[Parameter] = &[
         "a flow is above its rate if it asks for more than this multiple of it",
         "files: queues.cpp",
     ),
+    Parameter::integer(
+        "group_memory",
+        (1, 1 << 10),
+        "10",
+        "a group of faces makes up for a period above its rate with so many in which it keeps to it",
+        "assumed: λ times it is 10 s, so short pauses do not help; the paper has no groups",
+    ),
     Parameter::number("phi", (0.1, 1.0), "0.5", "φ, factor of a greedy flow's weight", "paper: section V-C"),
     Parameter::number(
         "probing",
@@ -344,6 +359,7 @@ struct Settings {
     lambda: u32,
     greedy_ratio: f64,
     phi: f64,
+    group_memory: u32,
     probing: f64,
     shared_retrieval: bool,
     urgent_data: bool,
@@ -385,6 +401,7 @@ impl Settings {
             lambda: params.integer("lambda") as u32,
             greedy_ratio: params.number("greedy_ratio"),
             phi: params.number("phi"),
+            group_memory: params.integer("group_memory") as u32,
             probing: params.number("probing"),
             shared_retrieval: params.switch("shared_retrieval"),
             urgent_data: params.switch("urgent_data"),

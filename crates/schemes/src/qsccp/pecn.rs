@@ -386,7 +386,7 @@ impl ClassShare {
     ) -> ClassShare {
         let total: f64 = flows.clone().map(|f| f.weight * f.phi).sum();
         if total <= 0.0 {
-            return ClassShare { gamma, rate, per_weight: rate, offered: rate };
+            return ClassShare::of_nobody(rate, gamma);
         }
         let per_weight = rate / total;
         let is_punished = |f: &FlowLoad| f.phi < 1.0;
@@ -395,6 +395,11 @@ impl ClassShare {
         let others = flows.filter(move |f| !is_punished(f)).map(|f| f.claim());
         let offered = offer * offered(rate - used, per_weight, gamma, others);
         ClassShare { gamma, rate, per_weight, offered }
+    }
+
+    /// Of a rate that nobody shares yet.
+    pub(super) fn of_nobody(rate: f64, gamma: f64) -> ClassShare {
+        ClassShare { gamma, rate, per_weight: rate, offered: rate }
     }
 
     /// (9) The suggested target rate R_f, before the discount for a filled queue.

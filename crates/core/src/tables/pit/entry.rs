@@ -1,12 +1,12 @@
 //! A pending Interest: its downstreams and its upstreams.
 
 use smallvec::SmallVec;
-use weir_packet::{NackReason, PitToken};
+use weir_packet::{NackReason, PitToken, ServiceClass};
 
 use super::{KEPT_RECORDS, Kind, NONE, PLACE};
-use crate::ids::{FaceId, NO_PREFIX, PitId, PrefixId, StrategyId};
+use crate::ids::{FaceId, GroupId, NO_PREFIX, PitId, PrefixId, StrategyId};
 use crate::name::HashedName;
-use crate::packet::PacketId;
+use crate::packet::{FlowKey, PacketId};
 use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
 
@@ -114,6 +114,8 @@ pub struct PitEntry {
     pub(crate) strategy: StrategyId,
     /// Whether it has memory of its own, used or kept for the next one in its place.
     pub(super) has_buffers: bool,
+    /// The group of its flow.
+    pub(crate) group: GroupId,
     pub(super) expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
@@ -126,6 +128,13 @@ pub struct PitEntry {
 }
 
 impl PitEntry {
+    /// Its flow.
+    #[inline]
+    pub fn flow(&self) -> FlowKey {
+        let class = ServiceClass::from_value(u64::from(self.class));
+        FlowKey { prefix: self.prefix, class, group: self.group }
+    }
+
     pub(super) fn blank() -> PitEntry {
         PitEntry {
             name: HashedName::new(),
@@ -137,6 +146,7 @@ impl PitEntry {
             expires: Time::NEVER,
             strategy: StrategyId::default(),
             has_buffers: false,
+            group: GroupId::NONE,
             prefix: NO_PREFIX,
             class: 0,
             hop_limit: None,

@@ -1,6 +1,6 @@
 //! The state of flows and classes at a face: how passing Interests and Data change it, and how long it is kept.
 
-use weir_core::ids::PitId;
+use weir_core::ids::{GroupId, PitId, PrefixId};
 use weir_core::meter::Meter;
 use weir_core::packet::{FlowKey, Packet, PacketId, PacketList};
 use weir_core::seam::DropReason;
@@ -60,14 +60,21 @@ pub(super) struct Flow {
     /// R_f, bit/s, not discounted yet; `None` until the first period ends.
     pub(super) rate: Option<f64>,
     pub(super) key: FlowKey,
-    /// Place in its class's list of all flows.
+    /// Place in the list of all flows of its class, or of its group there.
     pub(super) place: u32,
+    /// The flow that stands for its group; and what such a flow stands for ([`Group`]). [`NONE`] for none.
+    pub(super) parent: u32,
+    pub(super) group: u32,
     /// w: weight in the WDRR.
     pub(super) weight: f64,
     pub(super) offers: OfferHistory,
     /// TBRL of a flow that has a limit of its own, and whether it is out of the ring for lack of tokens.
     pub(super) limiter: Option<Meter>,
     pub(super) is_parked: bool,
+    /// Whether that limit is what the next hop tells.
+    pub(super) is_policed: bool,
+    /// Of a flow in a group: the TargetRate of its latest Data when it came, bit/s; infinite if it had none.
+    pub(super) upstream: f64,
     /// φ: less than 1 while it is punished as greedy.
     pub(super) phi: f64,
     pub(super) greed: Greed,
@@ -84,20 +91,46 @@ pub(super) struct Head {
     pub(super) finish: f64,
 }
 
-/// One service class at this face.
-#[derive(Debug)]
-pub(super) struct Class {
+/// Flows that share a rate: those of a class, or of a group in a class.
+#[derive(Debug, Default)]
+pub(super) struct Sharers {
     /// Every flow with state.
     pub(super) flows: Vec<u32>,
     /// Ring of backlogged flows: first and last.
     pub(super) ring: Option<(u32, u32)>,
+    /// Flows in the ring, and those that are out of it for lack of tokens.
+    pub(super) waiting_flows: u32,
+    /// Result of the last period: what they share, B_c for a class, and how.
+    pub(super) rate: f64,
+    pub(super) share: ClassShare,
+    /// How much more they are offered than there is.
+    pub(super) overbooking: Overbooking,
+    /// Σ w·φ over them: now; when `share` was made; and of those that came since and have sent more than one
+    /// Interest.
+    pub(super) weights: f64,
+    pub(super) shared_weights: f64,
+    pub(super) joined_weights: f64,
+}
+
+/// The flows of a class that come from one group of faces. In the class they are as one flow: that flow has their demand,
+/// their share and their punishment, and its place in the ring while any of them waits.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    pub(super) sharers: Sharers,
+    /// Interests in their virtual queues.
+    pub(super) waiting: u32,
+}
+
+/// One service class at this face.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// Its flows, with one for each group.
+    pub(super) sharers: Sharers,
     /// Interests in its virtual queues, its head included; and how many may be.
     pub(super) queued: u32,
     pub(super) room: u32,
     /// Interests that each of its flows may have waiting, its head not included.
     pub(super) flow_room: u32,
-    /// Flows in the ring.
-    pub(super) waiting_flows: u32,
     pub(super) head: Option<Head>,
     /// WFQ finish tag of its latest head.
     pub(super) last_finish: f64,
@@ -105,17 +138,7 @@ pub(super) struct Class {
     pub(super) limiter: Option<Meter>,
     /// Largest Data of its flows, bits: the quantum is not smaller, which keeps WDRR O(1).
     pub(super) largest_bits: u64,
-    /// Result of the last period: B_c, and how it is shared.
-    pub(super) rate: f64,
-    pub(super) share: ClassShare,
     pub(super) offers: OfferHistory,
-    /// How much more its flows are offered than there is.
-    pub(super) overbooking: Overbooking,
-    /// Σ w·φ over its flows: now; when `share` was made; and of those that came since and have sent
-    /// more than one Interest.
-    pub(super) weights: f64,
-    pub(super) shared_weights: f64,
-    pub(super) joined_weights: f64,
 }
 
 impl Flow {
@@ -150,46 +173,165 @@ impl Flow {
     }
 }
 
+/// How much of its class or group waits beside a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    /// Interests that all have waiting, this flow's included, and how many flows these are.
+    waiting: u32,
+    flows: u32,
+    /// What each of them may have when there is no room left.
+    part: u32,
+}
+
+impl Beside {
+    /// Whether its waiting flows have more than so many Interests waiting, on average.
+    fn wait_more(self, waiting: u32) -> bool {
+        u64::from(waiting) * u64::from(self.flows) < u64::from(self.waiting)
+    }
+}
+
+impl Sharers {
+    /// What they offer to one of them, as a part of what they share: of those that have come since the last period
+    /// nobody knew then.
+    #[inline]
+    fn part_left(&self) -> f64 {
+        self.shared_weights / (self.shared_weights + self.joined_weights)
+    }
+
+    /// What a flow of this weight is told that came since the last period, and counts with `own` now.
+    fn rate_of_new(&self, weight: f64, own: f64) -> f64 {
+        self.share.rate_of_new(weight, self.shared_weights.max(self.weights - own))
+    }
+
+    /// Takes a flow out of the list.
+    fn remove(&mut self, flows: &mut [Flow], id: u32) {
+        let Flow { place, discounted_weight, .. } = flows[id as usize];
+        self.flows.swap_remove(place as usize);
+        if let Some(&moved) = self.flows.get(place as usize) {
+            flows[moved as usize].place = place;
+        }
+        self.weights -= discounted_weight;
+    }
+
+    /// Appends a flow to the ring.
+    pub(super) fn append(&mut self, flows: &mut [Flow], id: u32) {
+        flows[id as usize].next = NONE;
+        match &mut self.ring {
+            Some((_, last)) => {
+                let previous = core::mem::replace(last, id);
+                flows[previous as usize].next = id;
+            }
+            ring => *ring = Some((id, id)),
+        }
+    }
+}
+
+impl Group {
+    /// WDRR between the flows of a group, as between those of a class: the next one, which then is the first of the
+    /// ring; or when a flow has tokens, if all that wait lack them.
+    pub(super) fn choose(&mut self, flows: &mut [Flow], now: Time, quantum: f64) -> Result<u32, Time> {
+        let (mut lacking, mut earliest) = (0, Time::NEVER);
+        loop {
+            let (first, last) = self.sharers.ring.expect("a group in the ring is backlogged");
+            let flow = &mut flows[first as usize];
+            if let Some(tokens_at) = flow.lacks_tokens_until(now) {
+                lacking += 1;
+                earliest = earliest.min(tokens_at);
+                if lacking == self.sharers.waiting_flows {
+                    return Err(earliest);
+                }
+            } else {
+                if !flow.has_quantum {
+                    flow.deficit += quantum * flow.discounted_weight;
+                    flow.has_quantum = true;
+                }
+                if flow.data_bits as f64 <= flow.deficit {
+                    return Ok(first);
+                }
+                flow.has_quantum = false;
+                lacking = 0;
+            }
+            if first != last {
+                let after = core::mem::replace(&mut flow.next, NONE);
+                flows[last as usize].next = first;
+                self.sharers.ring = Some((after, first));
+            }
+        }
+    }
+
+    /// A flow has no Interest left.
+    pub(super) fn leave_ring(&mut self, flows: &mut [Flow], id: u32) {
+        let Some((first, last)) = self.sharers.ring else { return };
+        debug_assert_eq!(first, id, "who was chosen is the first");
+        let after = flows[id as usize].leave_ring();
+        self.sharers.waiting_flows -= 1;
+        self.sharers.ring = (first != last).then_some((after, last));
+    }
+}
+
 impl Class {
     /// What each of its waiting flows may have waiting when it is full: equal parts, so that those
     /// with long queues do not keep the others out.
     pub(super) fn part_of_room(&self) -> u32 {
-        (self.room / self.waiting_flows.max(1)).max(1)
+        (self.room / self.sharers.waiting_flows.max(1)).max(1)
     }
 
-    /// σ(x) for the part x of its virtual queue that a flow has filled; or of its part of the class's room
-    /// or what its rate serves in good time, where these are less. One Interest does not count there,
+    /// What waits beside one of its flows.
+    #[inline]
+    fn beside(&self) -> Beside {
+        let waiting = self.queued - u32::from(self.head.is_some());
+        Beside { waiting, flows: self.sharers.waiting_flows, part: self.part_of_room() }
+    }
+
+    /// What waits beside a flow of one of its groups, in that group.
+    fn beside_in(&self, group: &Group) -> Beside {
+        let flows = group.sharers.waiting_flows;
+        Beside { waiting: group.waiting, flows, part: (self.part_of_room() / flows.max(1)).max(1) }
+    }
+
+    /// σ(x) for the part x of its virtual queue that a flow has filled, which has `waiting` Interests; or of its part of
+    /// the class's room or what its rate serves in good time, where these are less. One Interest does not count there,
     /// since where all wait for their turns it is no sign of too many. In the virtual queue it does, unless
     /// the others have more: else flows that began together would wait behind each other for ever.
     ///
     /// What comes of it while one of the class's largest Data leaves has to wait: that does not count.
-    pub(super) fn discount(&self, flow: &Flow) -> f64 {
+    pub(super) fn discount(&self, flow: &Flow, waiting: u32, beside: impl FnOnce() -> Beside) -> f64 {
         let meanwhile = (self.largest_bits / flow.data_bits.max(1)).saturating_sub(1) as u32;
-        let waiting = flow.queue.len().saturating_sub(meanwhile);
+        let waiting = waiting.saturating_sub(meanwhile);
         if waiting == 0 {
             return pecn::UNDISCOUNTED;
         }
         if flow.is_punished() {
             return 1.0;
         }
-        let part = if self.limiter.is_some() { u32::MAX } else { self.part_of_room() };
+        let beside = beside();
+        let part = if self.limiter.is_some() { u32::MAX } else { beside.part };
         let in_time = flow.rate.unwrap_or(f64::INFINITY) * LONG_WAIT.as_secs_f64() / flow.data_bits as f64;
         let more = f64::from(waiting - 1) / f64::from(part).min(in_time);
-        let counted = if self.others_wait_more(waiting) { waiting - 1 } else { waiting };
+        let counted = if beside.wait_more(waiting) { waiting - 1 } else { waiting };
         pecn::occupancy_discount(more.max(f64::from(counted) / f64::from(self.flow_room)))
     }
 
-    /// Whether its waiting flows have more than so many Interests waiting, on average.
-    pub(super) fn others_wait_more(&self, waiting: u32) -> bool {
-        let all = self.queued - u32::from(self.head.is_some());
-        u64::from(waiting) * u64::from(self.waiting_flows) < u64::from(all)
+    /// σ of one of its own flows.
+    #[inline]
+    pub(super) fn discount_of(&self, flow: &Flow) -> f64 {
+        self.discount(flow, flow.queue.len(), || self.beside())
+    }
+
+    /// σ of the flow that stands for a group; and of a flow in it, for which both queues count.
+    pub(super) fn discount_of_group(&self, flow: &Flow, group: &Group) -> f64 {
+        self.discount(flow, group.waiting, || self.beside())
+    }
+
+    pub(super) fn discount_in(&self, flow: &Flow, parent: &Flow, group: &Group) -> f64 {
+        let own = self.discount(flow, flow.queue.len(), || self.beside_in(group));
+        own.min(self.discount_of_group(parent, group))
     }
 
     /// Why there is no room for another Interest of a flow.
     pub(super) fn refuses(&self, flow: &Flow) -> Option<DropReason> {
         let is_full = self.queued >= self.room;
-        let flow_room = if flow.is_punished() { self.flow_room } else { self.room };
-        if flow.queue.len() >= flow_room {
+        if flow.queue.len() >= self.room_of(flow) {
             Some(DropReason::FlowQueueFull)
         } else if is_full && flow.queue.len() >= self.part_of_room() {
             Some(DropReason::ClassQueueFull)
@@ -198,69 +340,59 @@ impl Class {
         }
     }
 
+    /// The same of a flow in a group: the group may have what a flow of the class may have. When it has that, its flows
+    /// have equal parts; those without a waiting Interest may go beyond it, to twice as much together.
+    pub(super) fn refuses_in(&self, flow: &Flow, parent: &Flow, group: &Group) -> Option<DropReason> {
+        if flow.queue.len() >= self.room_of(flow) {
+            return Some(DropReason::FlowQueueFull);
+        }
+        let is_full = self.queued >= self.room;
+        let whole = self.room_of(parent);
+        let room = if is_full { whole.min(self.part_of_room()) } else { whole };
+        let part = (room / group.sharers.waiting_flows.max(1)).max(1);
+        if group.waiting < room || flow.queue.len() < part && group.waiting < 2 * room {
+            None
+        } else if room < whole {
+            Some(DropReason::ClassQueueFull)
+        } else {
+            Some(DropReason::FlowQueueFull)
+        }
+    }
+
+    fn room_of(&self, flow: &Flow) -> u32 {
+        if flow.is_punished() { self.flow_room } else { self.room }
+    }
+
     pub(super) fn new(limiter: Option<Meter>) -> Class {
         Class {
-            flows: Vec::new(),
-            ring: None,
+            sharers: Sharers::default(),
             queued: 0,
             room: 0,
             flow_room: 0,
-            waiting_flows: 0,
             head: None,
             last_finish: 0.0,
             limiter,
             largest_bits: 0,
-            rate: 0.0,
-            share: ClassShare::default(),
             offers: OfferHistory::default(),
-            overbooking: Overbooking::default(),
-            weights: 0.0,
-            shared_weights: 0.0,
-            joined_weights: 0.0,
         }
     }
 }
 
 impl Cds {
+    /// A flow of which the first Interest came, in its class or in its group there.
     pub(super) fn add_flow(&mut self, now: Time, key: FlowKey, name: &[u8], declared_bits: u64) -> u32 {
+        let parent = if key.group == GroupId::NONE { NONE } else { self.group_of(now, key, declared_bits) };
         let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
         let weight = flow_weights.of(name).unwrap_or(1.0);
         let limiter = flow_limits.of(name).map(|rate| Meter::new(rate, *bucket_bits));
-        let class = &mut self.classes[key.class as usize];
         let flow = Flow {
-            key,
-            queue: PacketList::default(),
-            next: NONE,
-            place: class.flows.len() as u32,
-            deficit: 0.0,
-            has_quantum: false,
             weight,
-            limiter,
-            is_parked: false,
-            offers: OfferHistory::default(),
-            phi: 1.0,
-            greed: Greed::default(),
             discounted_weight: weight,
-            data_bits: declared_bits,
-            has_seen_data: false,
-            same_size: 0,
-            unsettled: 0,
-            rate: None,
-            demand: RateMeasure::new(now, declared_bits, self.settings.period),
-            mean_gap: LONGEST_MEMORY / 4,
+            limiter,
+            parent,
+            ..self.new_flow(now, key, declared_bits)
         };
-        let id = match self.free_flows.pop() {
-            Some(id) => {
-                self.flows[id as usize] = flow;
-                id
-            }
-            None => {
-                self.flows.push(flow);
-                self.flows.len() as u32 - 1
-            }
-        };
-        class.flows.push(id);
-        class.weights += flow.discounted_weight;
+        let id = self.put_flow(flow);
         self.index.insert(key, id);
         if self.period_ends == Time::NEVER {
             self.period_began = now;
@@ -270,26 +402,107 @@ impl Cds {
         id
     }
 
+    /// The flow that stands for the group of a flow, in its class.
+    fn group_of(&mut self, now: Time, key: FlowKey, declared_bits: u64) -> u32 {
+        let of_group = FlowKey { prefix: PrefixId(u32::from(key.group.0)), ..key };
+        if let Some(known) = self.group_index.find(of_group) {
+            self.note_demand(now, key.class, known);
+            return known;
+        }
+        let group = self.free_groups.pop().unwrap_or_else(|| {
+            self.groups.push(Group::default());
+            self.groups.len() as u32 - 1
+        });
+        let id = self.put_flow(Flow { group, ..self.new_flow(now, of_group, declared_bits) });
+        let rate = self.classes[key.class as usize].sharers.rate_of_new(1.0, 1.0);
+        let sharers =
+            Sharers { rate, share: ClassShare::of_nobody(rate, self.settings.gamma), ..Sharers::default() };
+        self.groups[group as usize] = Group { sharers, waiting: 0 };
+        self.group_index.insert(of_group, id);
+        id
+    }
+
+    fn new_flow(&self, now: Time, key: FlowKey, declared_bits: u64) -> Flow {
+        Flow {
+            key,
+            queue: PacketList::default(),
+            next: NONE,
+            place: 0,
+            parent: NONE,
+            group: NONE,
+            deficit: 0.0,
+            has_quantum: false,
+            weight: 1.0,
+            limiter: None,
+            is_parked: false,
+            is_policed: false,
+            upstream: f64::INFINITY,
+            offers: OfferHistory::default(),
+            phi: 1.0,
+            greed: Greed::default(),
+            discounted_weight: 1.0,
+            data_bits: declared_bits,
+            has_seen_data: false,
+            same_size: 0,
+            unsettled: 0,
+            rate: None,
+            demand: RateMeasure::new(now, declared_bits, self.settings.period),
+            mean_gap: LONGEST_MEMORY / 4,
+        }
+    }
+
+    /// Gives a flow its place, here and among those it shares with.
+    fn put_flow(&mut self, mut flow: Flow) -> u32 {
+        let id = self.free_flows.pop().unwrap_or(self.flows.len() as u32);
+        let sharers = match flow.parent {
+            NONE => &mut self.classes[flow.key.class as usize].sharers,
+            parent => &mut self.groups[self.flows[parent as usize].group as usize].sharers,
+        };
+        flow.place = sharers.flows.len() as u32;
+        sharers.flows.push(id);
+        sharers.weights += flow.discounted_weight;
+        match self.flows.get_mut(id as usize) {
+            Some(place) => *place = flow,
+            None => self.flows.push(flow),
+        }
+        id
+    }
+
     /// Another Interest of a flow, which is demand whether it is dropped or not.
     pub(super) fn note_demand(&mut self, now: Time, class: ServiceClass, id: u32) {
         let flow = &mut self.flows[id as usize];
         let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
         flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
-        if flow.rate.is_none() && flow.demand.has_nothing_new() {
-            self.classes[class as usize].joined_weights += flow.discounted_weight;
+        let (parent, bits) = (flow.parent, flow.data_bits);
+        let is_joining = flow.rate.is_none() && flow.demand.has_nothing_new();
+        let weight = flow.discounted_weight;
+        flow.demand.on_interest(now, bits);
+        if is_joining {
+            let sharers = match parent {
+                NONE => &mut self.classes[class as usize].sharers,
+                parent => &mut self.groups[self.flows[parent as usize].group as usize].sharers,
+            };
+            sharers.joined_weights += weight;
         }
-        flow.demand.on_interest(now, flow.data_bits);
+        if parent != NONE {
+            self.flows[parent as usize].data_bits = bits;
+            self.note_demand(now, class, parent);
+        }
     }
 
     pub(super) fn remove_flow(&mut self, id: u32) {
-        let Flow { key, place, discounted_weight, .. } = self.flows[id as usize];
-        let class = &mut self.classes[key.class as usize];
-        class.flows.swap_remove(place as usize);
-        if let Some(&moved) = class.flows.get(place as usize) {
-            self.flows[moved as usize].place = place;
+        let Flow { key, parent, group, .. } = self.flows[id as usize];
+        let sharers = match parent {
+            NONE => &mut self.classes[key.class as usize].sharers,
+            parent => &mut self.groups[self.flows[parent as usize].group as usize].sharers,
+        };
+        sharers.remove(&mut self.flows, id);
+        if group == NONE {
+            self.index.remove(key);
+        } else {
+            self.group_index.remove(key);
+            self.free_groups.push(group);
         }
-        class.weights -= discounted_weight;
-        self.index.remove(key);
         self.free_flows.push(id);
     }
 
@@ -299,29 +512,46 @@ impl Cds {
         let class = &self.classes[key.class as usize];
         let flow = self.index.find(key).map(|id| &self.flows[id as usize]);
         let limit = flow.and_then(|flow| flow.limiter.as_ref()).map_or(f64::INFINITY, Meter::bits_per_second);
-        let rate = match flow.and_then(|flow| flow.rate) {
-            Some(rate) => {
-                let discount = flow.map_or(1.0, |flow| class.discount(flow));
-                rate * discount * class.shared_weights / (class.shared_weights + class.joined_weights)
-            }
-            None => {
-                let weight = flow.map_or(1.0, |flow| flow.weight);
-                let others = class.weights - flow.map_or(0.0, |flow| flow.discounted_weight);
-                class.share.rate_of_new(weight, class.shared_weights.max(others))
-            }
+        let rate = match flow {
+            Some(flow) if flow.parent != NONE => self.suggested_in_group(class, flow),
+            _ => match flow.and_then(|flow| flow.rate.map(|rate| (flow, rate))) {
+                Some((flow, rate)) => rate * class.discount_of(flow) * class.sharers.part_left(),
+                None => {
+                    let weight = flow.map_or(1.0, |flow| flow.weight);
+                    class.sharers.rate_of_new(weight, flow.map_or(0.0, |flow| flow.discounted_weight))
+                }
+            },
         };
         rate.min(limit) as u64
+    }
+
+    /// The same in a group, of what the group has in its class.
+    fn suggested_in_group(&self, class: &Class, flow: &Flow) -> f64 {
+        let parent = &self.flows[flow.parent as usize];
+        let group = &self.groups[parent.group as usize];
+        let of_group = if parent.rate.is_some() { class.sharers.part_left() } else { 1.0 };
+        let rate = match flow.rate {
+            Some(rate) => rate * class.discount_in(flow, parent, group) * group.sharers.part_left(),
+            None => group.sharers.rate_of_new(flow.weight, flow.discounted_weight),
+        };
+        rate * of_group
+    }
+
+    /// Whether a flow or its group is greedy at this face.
+    #[inline]
+    pub(super) fn is_greedy(&self, flow: &Flow) -> bool {
+        flow.greed.is_greedy || flow.parent != NONE && self.flows[flow.parent as usize].greed.is_greedy
     }
 
     pub(super) fn forget_silent_flows(&mut self, now: Time) {
         for c in 0..CLASSES {
             let mut place = 0;
-            while let Some(&id) = self.classes[c].flows.get(place) {
-                let flow = &self.flows[id as usize];
-                let memory = (flow.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
-                let is_head = self.classes[c].head.is_some_and(|head| head.flow == id);
-                let is_silent = now.since(flow.demand.last_interest()) > memory;
-                if flow.queue.is_empty() && !is_head && is_silent {
+            while let Some(&id) = self.classes[c].sharers.flows.get(place) {
+                let is_forgotten = match self.flows[id as usize].group {
+                    NONE => self.is_forgotten(now, c, id),
+                    group => self.forget_in_group(now, c, id, group),
+                };
+                if is_forgotten {
                     self.remove_flow(id);
                 } else {
                     place += 1;
@@ -330,12 +560,42 @@ impl Cds {
         }
     }
 
+    fn is_forgotten(&self, now: Time, c: usize, id: u32) -> bool {
+        let flow = &self.flows[id as usize];
+        let memory = (flow.mean_gap * 4).max(SHORTEST_MEMORY).min(LONGEST_MEMORY);
+        let is_head = self.classes[c].head.is_some_and(|head| head.flow == id);
+        let is_silent = now.since(flow.demand.last_interest()) > memory;
+        flow.queue.is_empty() && !is_head && is_silent
+    }
+
+    /// Forgets the silent flows of a group; says whether the group is to be forgotten, which was silent for long and owes
+    /// nothing.
+    fn forget_in_group(&mut self, now: Time, c: usize, id: u32, group: u32) -> bool {
+        let mut place = 0;
+        while let Some(&flow) = self.groups[group as usize].sharers.flows.get(place) {
+            if self.is_forgotten(now, c, flow) {
+                self.remove_flow(flow);
+            } else {
+                place += 1;
+            }
+        }
+        let Flow { demand, greed, .. } = &self.flows[id as usize];
+        let is_silent = now.since(demand.last_interest()) > LONGEST_MEMORY;
+        self.groups[group as usize].sharers.flows.is_empty() && is_silent && greed.is_clean()
+    }
+
     pub(super) fn note_data(&mut self, now: Time, data: &Packet, bits: u64) {
         let key = data.flow;
         if let Some(id) = self.index.find(key) {
             if self.flows[id as usize].unsettled > 0 {
                 self.flows[id as usize].unsettled -= 1;
                 self.settle(now, data.pit, bits);
+            }
+            let parent = self.flows[id as usize].parent;
+            if parent != NONE {
+                self.flows[parent as usize].greed.is_told = true;
+                let told = data.header().signals.value(&TARGET_RATE).filter(|rate| *rate < u64::MAX);
+                self.flows[id as usize].upstream = told.map_or(f64::INFINITY, |rate| rate as f64);
             }
             let flow = &mut self.flows[id as usize];
             flow.greed.is_told = true;
@@ -373,7 +633,7 @@ impl Cds {
             let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
             data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
         }
-        if self.index.find(data.flow).is_some_and(|id| self.flows[id as usize].greed.is_greedy) {
+        if self.index.find(data.flow).is_some_and(|id| self.is_greedy(&self.flows[id as usize])) {
             greedy::mark(data);
         }
     }

@@ -41,7 +41,7 @@ use super::index::{CLASSES, FlowIndex};
 use super::ledger::Ledger;
 use super::outgoing::Outgoing;
 use super::pecn::Overbooking;
-use flows::{Class, Flow};
+use flows::{Class, Flow, Group};
 
 /// C_DS = {CS7, CS6, EF} come first in the numbering, then C_DT.
 const FIRST_DT: usize = ServiceClass::Ef as usize + 1;
@@ -63,6 +63,10 @@ pub(in crate::qsccp) struct Cds {
     flows: Vec<Flow>,
     free_flows: Vec<u32>,
     index: FlowIndex,
+    /// Groups of faces in a class, by the number of the group in place of a prefix: the flows that stand for them.
+    groups: Vec<Group>,
+    free_groups: Vec<u32>,
+    group_index: FlowIndex,
     classes: [Class; CLASSES],
     /// A of the last period, bit/s: what the delay-tolerant classes share; and how much more they are offered.
     shared_rate: f64,
@@ -121,6 +125,9 @@ impl Cds {
             flows: Vec::new(),
             free_flows: Vec::new(),
             index: FlowIndex::default(),
+            groups: Vec::new(),
+            free_groups: Vec::new(),
+            group_index: FlowIndex::default(),
             classes,
             shared_rate: 0.0,
             overbooking: Overbooking::default(),

@@ -1,9 +1,10 @@
 //! The computation at the end of each period, and when a rate changes: equations (1) to (9) with the measured values.
 
+use weir_core::meter::Meter;
 use weir_core::units::{Rate, Span, Time};
 
-use super::flows::LONG_WAIT;
-use super::{Cds, DT_CLASSES, FIRST_DT};
+use super::flows::{Class, Flow, Group, LONG_WAIT, Sharers};
+use super::{Cds, DT_CLASSES, FIRST_DT, NONE};
 use crate::qsccp::Settings;
 use crate::qsccp::index::CLASSES;
 use crate::qsccp::pecn::{self, Claim, ClassShare, OfferHistory};
@@ -12,6 +13,11 @@ use crate::qsccp::pecn::{self, Claim, ClassShare, OfferHistory};
 /// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
 /// Interests are 17 ms on the 10 Mb/s of most of the paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
+
+/// A greedy flow of a group has at least this part of what the next hop tells.
+const LEAST_BEYOND: f64 = 0.05;
+/// And so many Interests a second.
+const LEAST_INTERESTS: f64 = 2.0;
 
 /// Interests that may wait at this rate: so many, or as many as bring Data for [`ROOM_TIME`].
 fn room(least: u32, rate: f64, data_bits: u64) -> u32 {
@@ -32,8 +38,8 @@ impl Cds {
         self.measure_demand(now);
         self.share_capacity(now);
         self.largest_sent_bits = 0;
-        self.judge_flows();
-        let idle = self.classes.iter().all(|class| class.flows.is_empty());
+        self.judge_flows(now);
+        let idle = self.classes.iter().all(|class| class.sharers.flows.is_empty());
         self.period_began = now;
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
     }
@@ -44,27 +50,29 @@ impl Cds {
         for class in &mut self.classes {
             class.largest_bits = 0;
             let (mut demand, mut suggested) = (0.0, 0.0);
-            for place in 0..class.flows.len() {
-                let flow = &mut self.flows[class.flows[place] as usize];
+            for place in 0..class.sharers.flows.len() {
+                let id = class.sharers.flows[place] as usize;
+                if let Some(group) = self.groups.get_mut(self.flows[id].group as usize) {
+                    group.measure_demand(id, class, &mut self.flows, now, (period, gamma));
+                }
+                let flow = &mut self.flows[id];
                 flow.demand.end_period(now, flow.data_bits, period);
                 demand += flow.demand.rate();
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
                 if let Some(rate) = flow.rate {
-                    let discount = class.discount(flow);
-                    let offered = class.share.offered_to(flow.weight).max(rate);
-                    flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);
-                    if !flow.is_punished() {
-                        let is_limited = flow.offers.is_limited();
-                        class.overbooking.note(flow.demand.rate(), rate * discount, is_limited, gamma);
-                    }
+                    let discount = match self.groups.get(flow.group as usize) {
+                        None => class.discount_of(flow),
+                        Some(group) => class.discount_of_group(flow, group),
+                    };
+                    class.sharers.note_offer(flow, rate, discount, gamma);
                     suggested += rate * discount;
                 }
             }
-            class.overbooking.end_period(class.rate, gamma);
-            if class.flows.is_empty() {
+            class.sharers.overbooking.end_period(class.sharers.rate, gamma);
+            if class.sharers.flows.is_empty() {
                 class.offers = OfferHistory::default();
             } else if suggested > 0.0 {
-                let told = suggested.min(class.rate);
+                let told = suggested.min(class.sharers.rate);
                 class.offers.note(demand, told, told, 1.0, gamma);
                 if class.limiter.is_none() {
                     self.overbooking.note(demand, told, class.offers.is_limited(), gamma);
@@ -80,7 +88,7 @@ impl Cds {
         let data_capacity = pecn::data_capacity(s.eta, self.capacity, self.reverse_interests);
         let whole = self.whole_capacity();
         let demands: [f64; CLASSES] = core::array::from_fn(|c| {
-            self.classes[c].flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
+            self.classes[c].sharers.flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
         });
         // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
         // through than that. On a shared medium the limits are parts of more than there is at the moment,
@@ -111,11 +119,7 @@ impl Cds {
         self.shared_rate = available;
         self.set_limits(now, data_capacity, whole);
         for (class, rate) in self.classes.iter_mut().zip(rates) {
-            class.rate = rate;
-            let loads = class.flows.iter().map(|&id| self.flows[id as usize].load());
-            class.share = ClassShare::new(rate, s.gamma, class.overbooking.offer(), loads);
-            class.shared_weights = class.weights;
-            class.joined_weights = 0.0;
+            class.sharers.divide(rate, s.gamma, &self.flows);
             let usual = if class.largest_bits > 0 { class.largest_bits } else { s.default_data_bits };
             class.room = room(s.class_queue, rate, usual);
             class.flow_room = room(s.virtual_queue, rate, usual);
@@ -130,29 +134,27 @@ impl Cds {
         pecn::data_capacity(self.settings.eta, whole, self.reverse_interests)
     }
 
-    /// (9): R_f of every flow.
+    /// (9): R_f of every flow. What a group has its flows share as those of a class do.
     pub(super) fn suggest_rates(&mut self) {
         for class in &self.classes {
-            for &id in &class.flows {
-                let flow = &mut self.flows[id as usize];
-                flow.rate = Some(class.share.rate_of(&flow.load()));
-            }
+            class.sharers.suggest_rates(&mut self.flows);
+        }
+        for group in &mut self.groups {
+            let Some(&first) = group.sharers.flows.first() else { continue };
+            let parent = &self.flows[self.flows[first as usize].parent as usize];
+            let rate = parent.rate.unwrap_or(group.sharers.rate);
+            group.sharers.divide(rate, self.settings.gamma, &self.flows);
+            group.sharers.suggest_rates(&mut self.flows);
         }
     }
 
     /// Punishes flows that are greedy, here or where they came through, and releases the others.
-    pub(super) fn judge_flows(&mut self) {
-        let Settings { lambda, phi, greedy_ratio, .. } = self.settings;
-        for class in &mut self.classes {
-            for &id in &class.flows {
-                let flow = &mut self.flows[id as usize];
-                let told = class.share.rate_of(&flow.load()).max(flow.offers.most());
-                let is_over = flow.demand.rate() > greedy_ratio * told;
-                flow.greed.end_period(is_over, flow.demand.is_falling(), lambda);
-                flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };
-                let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
-                class.weights += flow.discounted_weight - before;
-            }
+    pub(super) fn judge_flows(&mut self, now: Time) {
+        let s = &self.settings;
+        self.classes.iter_mut().for_each(|class| class.sharers.judge(&mut self.flows, s));
+        for group in &mut self.groups {
+            group.sharers.judge(&mut self.flows, s);
+            group.police(&mut self.flows, now, s);
         }
     }
 
@@ -172,6 +174,103 @@ impl Cds {
             if let Some(limiter) = &mut class.limiter {
                 limiter.set_rate(now, Rate::from_bps_f64((whole * delta).min(limit)));
             }
+        }
+    }
+}
+
+impl Group {
+    /// As for a class: r_f of its flows, and who has taken less than was suggested.
+    fn measure_demand(
+        &mut self,
+        parent: usize,
+        class: &mut Class,
+        flows: &mut [Flow],
+        now: Time,
+        (period, gamma): (Span, f64),
+    ) {
+        for place in 0..self.sharers.flows.len() {
+            let id = self.sharers.flows[place] as usize;
+            flows[id].demand.end_period(now, flows[id].data_bits, period);
+            class.largest_bits = class.largest_bits.max(flows[id].data_bits);
+            if let Some(rate) = flows[id].rate {
+                let discount = class.discount_in(&flows[id], &flows[parent], self);
+                let rate = rate.min(flows[id].upstream);
+                self.sharers.note_offer(&mut flows[id], rate, discount, gamma);
+            }
+        }
+        self.sharers.overbooking.end_period(self.sharers.rate, gamma);
+    }
+
+    /// Has the flows of a group that ask for more than the next hop tells leave at that rate. The next hop sees one flow,
+    /// with those of other groups, and could only drop the Interests of all. While the others keep to that rate, a greedy
+    /// one adds no more than makes the next hop call all of them greedy. In any case some Interests leave, to hear of
+    /// another rate.
+    fn police(&mut self, flows: &mut [Flow], now: Time, settings: &Settings) {
+        let &Settings { phi, greedy_ratio, burst_bits, .. } = settings;
+        let beyond = (greedy_ratio - 1.0).clamp(LEAST_BEYOND, phi.max(LEAST_BEYOND));
+        for &id in &self.sharers.flows {
+            let flow = &mut flows[id as usize];
+            let most = flow.upstream * if flow.is_punished() { beyond } else { greedy_ratio };
+            let most = most.max(LEAST_INTERESTS * flow.data_bits as f64);
+            let is_over = flow.demand.rate() > most;
+            match &mut flow.limiter {
+                None if is_over => {
+                    flow.limiter = Some(Meter::new(Rate::from_bps_f64(most), burst_bits));
+                    flow.is_policed = true;
+                }
+                Some(limiter) if flow.is_policed && is_over => {
+                    limiter.set_rate(now, Rate::from_bps_f64(most))
+                }
+                Some(_) if flow.is_policed => {
+                    flow.limiter = None;
+                    flow.is_policed = false;
+                }
+                // The operator has set another limit.
+                None | Some(_) => {}
+            }
+        }
+    }
+}
+
+impl Sharers {
+    /// A flow was told this much over the last period.
+    fn note_offer(&mut self, flow: &mut Flow, rate: f64, discount: f64, gamma: f64) {
+        let offered = self.share.offered_to(flow.weight).max(rate);
+        flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);
+        if !flow.is_punished() {
+            let is_limited = flow.offers.is_limited();
+            self.overbooking.note(flow.demand.rate(), rate * discount, is_limited, gamma);
+        }
+    }
+
+    /// (7), (8): they share this rate from now on.
+    fn divide(&mut self, rate: f64, gamma: f64, flows: &[Flow]) {
+        let loads = self.flows.iter().map(|&id| flows[id as usize].load());
+        self.rate = rate;
+        self.share = ClassShare::new(rate, gamma, self.overbooking.offer(), loads);
+        self.shared_weights = self.weights;
+        self.joined_weights = 0.0;
+    }
+
+    /// (9).
+    fn suggest_rates(&self, flows: &mut [Flow]) {
+        for &id in &self.flows {
+            let flow = &mut flows[id as usize];
+            flow.rate = Some(self.share.rate_of(&flow.load()));
+        }
+    }
+
+    fn judge(&mut self, flows: &mut [Flow], settings: &Settings) {
+        let &Settings { lambda, phi, greedy_ratio, group_memory, .. } = settings;
+        for &id in &self.flows {
+            let flow = &mut flows[id as usize];
+            let told = self.share.rate_of(&flow.load()).min(flow.upstream).max(flow.offers.most());
+            let is_over = flow.demand.rate() > greedy_ratio * told;
+            let memory = if flow.group == NONE && flow.parent == NONE { 1 } else { group_memory };
+            flow.greed.end_period(is_over, flow.demand.is_falling(), lambda, memory);
+            flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };
+            let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
+            self.weights += flow.discounted_weight - before;
         }
     }
 }

@@ -10,7 +10,7 @@ use weir_core::seam::{DequeueEvent, DropReason, Dropped, EnqueueEvent, Next};
 use weir_core::units::{Span, Time};
 use weir_packet::Signal;
 
-use super::flows::{Class, Head, MAX_DATA_BITS, SAME_SIZE};
+use super::flows::{Class, Flow, Head, MAX_DATA_BITS, SAME_SIZE, Sharers};
 use super::{Cds, FIRST_DT, NONE};
 use crate::qsccp::greedy;
 use crate::qsccp::signals::DOWNSTREAM_RATE;
@@ -40,13 +40,25 @@ impl Cds {
         flow.greed.note_interest(is_marked);
         let class = &mut self.classes[key.class as usize];
         class.largest_bits = class.largest_bits.max(flow.data_bits);
-        if let Some(reason) = class.refuses(flow) {
+        let refused = match flow.parent {
+            NONE => class.refuses(flow),
+            parent => {
+                let (flow, parent) = (&self.flows[flow_id as usize], &self.flows[parent as usize]);
+                class.refuses_in(flow, parent, &self.groups[parent.group as usize])
+            }
+        };
+        if let Some(reason) = refused {
             ev.dropped.push(Dropped { packet: id, reason, nack: None });
             return;
         }
-        if flow.queue.is_empty() {
-            class.waiting_flows += 1;
-            self.append_to_ring(flow_id);
+        let flow = &self.flows[flow_id as usize];
+        let (is_first, parent) = (flow.queue.is_empty(), flow.parent);
+        if parent != NONE {
+            self.wait_in_group(parent, flow_id, is_first);
+        } else if is_first {
+            let class = &mut self.classes[key.class as usize];
+            class.sharers.waiting_flows += 1;
+            class.sharers.append(&mut self.flows, flow_id);
         }
         let class = &mut self.classes[key.class as usize];
         self.flows[flow_id as usize].queue.push_back(ev.pool, id);
@@ -58,15 +70,24 @@ impl Cds {
         }
     }
 
-    pub(super) fn append_to_ring(&mut self, id: u32) {
-        let flow = &mut self.flows[id as usize];
-        flow.next = NONE;
-        match &mut self.classes[flow.key.class as usize].ring {
-            Some((_, last)) => {
-                let previous = core::mem::replace(last, id);
-                self.flows[previous as usize].next = id;
-            }
-            ring => *ring = Some((id, id)),
+    /// Another Interest waits in a group: of a flow that may not be in its ring yet, nor the group in that of its class.
+    fn wait_in_group(&mut self, parent: u32, flow: u32, is_first: bool) {
+        let Flow { group, key, is_parked, .. } = self.flows[parent as usize];
+        let group = &mut self.groups[group as usize];
+        if is_first {
+            group.sharers.waiting_flows += 1;
+            group.sharers.append(&mut self.flows, flow);
+        }
+        group.waiting += 1;
+        let sharers = &mut self.classes[key.class as usize].sharers;
+        if group.waiting == 1 {
+            sharers.waiting_flows += 1;
+            sharers.append(&mut self.flows, parent);
+        } else if is_first && is_parked {
+            // Those that lack tokens do not hold up this one.
+            self.parked.retain(|Reverse((_, parked))| *parked != parent);
+            self.flows[parent as usize].is_parked = false;
+            sharers.append(&mut self.flows, parent);
         }
     }
 
@@ -75,8 +96,8 @@ impl Cds {
         while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
             self.parked.pop();
             self.flows[id as usize].is_parked = false;
-            self.append_to_ring(id);
             let c = self.flows[id as usize].key.class as usize;
+            self.classes[c].sharers.append(&mut self.flows, id);
             if self.classes[c].head.is_none() {
                 self.prepare_head(now, c, pool);
             }
@@ -100,28 +121,37 @@ impl Cds {
     /// WFQ tags.
     pub(super) fn prepare_head_from(&mut self, now: Time, c: usize, start: f64, pool: &mut PacketPool) {
         let class = &mut self.classes[c];
-        let Some((mut first, mut last)) = class.ring else { return self.no_head(c, start) };
+        let Some((mut first, mut last)) = class.sharers.ring else { return self.no_head(c, start) };
         self.backlogged |= 1 << c;
         let quantum = self.settings.quantum_bits.max(class.largest_bits) as f64;
         loop {
-            let flow = &mut self.flows[first as usize];
-            if let Some(tokens_at) = flow.lacks_tokens_until(now) {
-                self.parked.push(Reverse((tokens_at, first)));
-                let after = flow.leave_ring();
-                flow.is_parked = true;
-                if first == last {
-                    class.ring = None;
-                    return self.no_head(c, start);
+            let flow = &self.flows[first as usize];
+            let (parent, chosen) = match flow.group {
+                NONE => (NONE, flow.lacks_tokens_until(now).map_or(Ok(first), Err)),
+                group => (first, self.groups[group as usize].choose(&mut self.flows, now, quantum)),
+            };
+            let chosen = match chosen {
+                Ok(chosen) => chosen,
+                Err(tokens_at) => {
+                    self.parked.push(Reverse((tokens_at, first)));
+                    let flow = &mut self.flows[first as usize];
+                    let after = flow.leave_ring();
+                    flow.is_parked = true;
+                    if first == last {
+                        class.sharers.ring = None;
+                        return self.no_head(c, start);
+                    }
+                    first = after;
+                    class.sharers.ring = Some((first, last));
+                    continue;
                 }
-                first = after;
-                class.ring = Some((first, last));
-                continue;
-            }
+            };
+            let bits = self.flows[chosen as usize].data_bits;
+            let flow = &mut self.flows[first as usize];
             if !flow.has_quantum {
                 flow.deficit += quantum * flow.discounted_weight;
                 flow.has_quantum = true;
             }
-            let bits = flow.data_bits;
             if bits as f64 > flow.deficit {
                 flow.has_quantum = false;
                 if first != last {
@@ -132,23 +162,45 @@ impl Cds {
                 continue;
             }
             flow.deficit -= bits as f64;
-            if let Some(limiter) = &mut flow.limiter {
-                limiter.take(now, bits);
-            }
-            let packet = flow.queue.pop_front(pool).expect("a flow in the ring is backlogged");
-            if flow.queue.is_empty() {
-                class.waiting_flows -= 1;
-                let after = flow.leave_ring();
-                class.ring = (first != last).then_some((after, last));
+            let (packet, is_last) = if parent == NONE {
+                take_first(flow, now, pool)
             } else {
-                class.ring = Some((first, last));
+                let group = flow.group as usize;
+                self.take_of_group(group, chosen, now, pool)
+            };
+            let class = &mut self.classes[c];
+            if is_last {
+                class.sharers.waiting_flows -= 1;
+                let after = self.flows[first as usize].leave_ring();
+                class.sharers.ring = (first != last).then_some((after, last));
+            } else {
+                class.sharers.ring = Some((first, last));
             }
             let weight = if c >= FIRST_DT { self.settings.omega[c - FIRST_DT] } else { 1.0 };
             let finish = start + bits as f64 / weight;
             class.last_finish = finish;
-            class.head = Some(Head { packet, flow: first, bits, start, finish });
+            class.head = Some(Head { packet, flow: chosen, bits, start, finish });
             return;
         }
+    }
+
+    /// Takes an Interest out of the queue of a flow that its group has chosen; says whether it was the group's last.
+    fn take_of_group(
+        &mut self,
+        group: usize,
+        chosen: u32,
+        now: Time,
+        pool: &mut PacketPool,
+    ) -> (PacketId, bool) {
+        let flow = &mut self.flows[chosen as usize];
+        flow.deficit -= flow.data_bits as f64;
+        let (packet, is_last) = take_first(flow, now, pool);
+        let group = &mut self.groups[group];
+        group.waiting -= 1;
+        if is_last {
+            group.leave_ring(&mut self.flows, chosen);
+        }
+        (packet, group.waiting == 0)
     }
 
     /// Nothing of a class can go now.
@@ -224,7 +276,7 @@ impl Cds {
             // (10), first argument of the minimum; the second is the strategy's.
             let rate = self.suggested_rate(interest.flow);
             interest.header_mut().signals.lower(&DOWNSTREAM_RATE, rate);
-            if self.flows[head.flow as usize].greed.is_greedy {
+            if self.is_greedy(&self.flows[head.flow as usize]) {
                 greedy::mark(interest);
             }
             return Next::Packet(head.packet);
@@ -256,8 +308,17 @@ impl Cds {
         if let Some(limiter) = &mut flow.limiter {
             limiter.give_back(head.bits);
         }
-        if self.classes[c].ring.is_some_and(|(first, _)| first == head.flow) {
-            flow.deficit += head.bits as f64;
+        let is_first = |sharers: &Sharers, id| sharers.ring.is_some_and(|(first, _)| first == id);
+        let mut of_class = head.flow;
+        if flow.parent != NONE {
+            of_class = flow.parent;
+            let group = self.flows[of_class as usize].group as usize;
+            if is_first(&self.groups[group].sharers, head.flow) {
+                self.flows[head.flow as usize].deficit += head.bits as f64;
+            }
+        }
+        if is_first(&self.classes[c].sharers, of_class) {
+            self.flows[of_class as usize].deficit += head.bits as f64;
         }
         self.prepare_head_from(now, c, head.start, pool);
     }
@@ -299,16 +360,50 @@ impl Cds {
         }
     }
 
-    /// Takes a flow out of its class's ring, wherever it stands.
+    /// Takes a flow with its queue out of the ring of its class or group, wherever it stands; and its group out of that of
+    /// the class, if nothing else waits there.
     pub(super) fn unlink(&mut self, c: usize, id: u32) {
-        if self.flows[id as usize].queue.is_empty() {
+        let Flow { queue, parent, .. } = self.flows[id as usize];
+        if queue.is_empty() {
             return;
         }
-        self.classes[c].waiting_flows -= 1;
-        if self.flows[id as usize].is_parked {
-            return self.parked.retain(|Reverse((_, parked))| *parked != id);
+        if parent == NONE {
+            return self.unlink_from_class(c, id);
         }
-        let Some((first, last)) = self.classes[c].ring else { return };
+        let group = &mut self.groups[self.flows[parent as usize].group as usize];
+        group.waiting -= queue.len();
+        group.sharers.waiting_flows -= 1;
+        group.sharers.unlink(&mut self.flows, id);
+        if group.waiting == 0 {
+            self.unlink_from_class(c, parent);
+        }
+    }
+
+    fn unlink_from_class(&mut self, c: usize, id: u32) {
+        let sharers = &mut self.classes[c].sharers;
+        sharers.waiting_flows -= 1;
+        if core::mem::take(&mut self.flows[id as usize].is_parked) {
+            self.parked.retain(|Reverse((_, parked))| *parked != id);
+        } else {
+            sharers.unlink(&mut self.flows, id);
+        }
+    }
+}
+
+/// Takes an Interest out of the queue of a flow that has tokens; says whether it was the last.
+#[inline]
+fn take_first(flow: &mut Flow, now: Time, pool: &mut PacketPool) -> (PacketId, bool) {
+    if let Some(limiter) = &mut flow.limiter {
+        limiter.take(now, flow.data_bits);
+    }
+    let packet = flow.queue.pop_front(pool).expect("a flow in the ring is backlogged");
+    (packet, flow.queue.is_empty())
+}
+
+impl Sharers {
+    /// Takes a flow out of the ring, wherever it stands.
+    fn unlink(&mut self, flows: &mut [Flow], id: u32) {
+        let Some((first, last)) = self.ring else { return };
         let mut kept = Vec::new();
         let mut at = first;
         loop {
@@ -318,15 +413,15 @@ impl Cds {
             if at == last {
                 break;
             }
-            at = self.flows[at as usize].next;
+            at = flows[at as usize].next;
         }
-        self.flows[id as usize].next = NONE;
+        flows[id as usize].next = NONE;
         for pair in kept.windows(2) {
-            self.flows[pair[0] as usize].next = pair[1];
+            flows[pair[0] as usize].next = pair[1];
         }
-        self.classes[c].ring = kept.first().copied().zip(kept.last().copied());
+        self.ring = kept.first().copied().zip(kept.last().copied());
         if let Some(&last) = kept.last() {
-            self.flows[last as usize].next = NONE;
+            flows[last as usize].next = NONE;
         }
     }
 }
