@@ -212,6 +212,13 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "node",
+        "share_by",
+        Shape::Choice(&["flow", "face"]),
+        "\"flow\"",
+        "Who shares its links, if the scheme divides them among flows. `face`: the flows that come from one face, a neighbour or an application, have together what one flow has. `weir forward` treats strangers and applications so.",
+    ),
+    key(
+        "node",
         "active",
         Shape::Switch,
         "true",

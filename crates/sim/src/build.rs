@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::consumer::Consumer;
-use weir_core::ids::FaceId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::HashedName;
 use weir_core::node::{Forwarder, TableLimits};
@@ -68,6 +68,7 @@ impl<'e> Builder<'e> {
         self.add_producers();
         let flows = self.add_consumers();
         self.add_routes();
+        self.set_groups();
         let Builder { nodes, channels, media, seed_use, .. } = self;
         Parts { nodes, channels, media, flows, measure, seed_use }
     }
@@ -251,6 +252,16 @@ impl<'e> Builder<'e> {
             order.swap(last, random.below(last as u32 + 1) as usize);
         }
         order
+    }
+
+    /// Where faces share, each is a group.
+    fn set_groups(&mut self) {
+        let nodes = self.nodes.iter_mut().zip(&self.scenario.nodes);
+        for (node, _) in nodes.filter(|(_, scenario)| scenario.share_by_face) {
+            for face in 0..node.faces.len() as u32 {
+                node.forwarder.set_group(FaceId(face), GroupId((face % u32::from(u16::MAX)) as u16 + 1));
+            }
+        }
     }
 
     fn add_routes(&mut self) {

@@ -277,5 +277,12 @@ fn not_done(scenario: &Scenario) -> Vec<String> {
     let caches = scenario.nodes.iter().filter(simulates);
     let cache =
         |node: &weir_scenario::Node| format!("the simulated cache of {} does not exist here", node.name);
-    caches.map(cache).chain(scenario.events.iter().filter_map(line)).collect()
+    let shares = scenario.nodes.iter().filter(|node| node.share_by_face);
+    let share = |node: &weir_scenario::Node| {
+        format!(
+            "the forwarder of {} shares its links as its own file says, with or without `share_by`",
+            node.name
+        )
+    };
+    caches.map(cache).chain(shares.map(share)).chain(scenario.events.iter().filter_map(line)).collect()
 }

@@ -17,5 +17,6 @@ mod queueing;
 mod shared_medium;
 mod shared_prefix;
 mod simulated_cache;
+mod strangers;
 mod tcp_newreno;
 mod wire_check;
