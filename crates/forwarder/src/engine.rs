@@ -14,6 +14,7 @@
 mod admission;
 mod control;
 mod faces;
+mod groups;
 mod inbox;
 mod observation;
 mod packets;
@@ -48,6 +49,7 @@ pub(crate) use sockets::FIRST_TOKEN;
 
 use admission::Admission;
 pub(crate) use admission::Origin;
+use groups::Groups;
 use inbox::Inbox;
 use observation::Observation;
 use packets::Buffers;
@@ -76,6 +78,7 @@ pub struct Engine {
     management: FaceId,
     pub(crate) sockets: Sockets,
     admission: Admission,
+    groups: Groups,
     round: Round,
     timers: Timers,
     pub(crate) inbox: Inbox,
@@ -115,6 +118,7 @@ impl Engine {
             management,
             sockets: Sockets::new(registry),
             admission: Admission::new(limits.faces, now),
+            groups: Groups::default(),
             round: Round::default(),
             timers: Timers::new(now),
             inbox: Inbox::default(),

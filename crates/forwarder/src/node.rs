@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::ids::FaceId;
 use weir_core::ids::StrategyId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{
@@ -185,6 +185,18 @@ impl Node {
     pub fn remove_face(&mut self, now: Time, face: FaceId) {
         self.note(now, &Entry::RemoveFace(face.0));
         self.core.remove_face(now, face, &mut self.pool, &mut self.actions);
+    }
+
+    /// Puts a face into a group of faces that share as one, or into none.
+    pub fn set_group(&mut self, now: Time, face: FaceId, group: GroupId) {
+        self.note(now, &Entry::SetGroup { face: face.0, group: group.0 });
+        self.core.set_group(face, group);
+    }
+
+    /// Forgets a group that has no faces any more.
+    pub fn forget_group(&mut self, now: Time, group: GroupId) {
+        self.note(now, &Entry::ForgetGroup(group.0));
+        self.core.forget_group(now, group, &mut self.pool, &mut self.actions);
     }
 
     /// A face came up or went down.

@@ -6,7 +6,7 @@
 use core::fmt;
 use std::collections::BTreeSet;
 
-use weir_core::ids::FaceId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::node::{Action, CsUse};
 use weir_core::seam::DropReason;
 use weir_core::seam::params::Value;
@@ -281,6 +281,8 @@ impl Replay {
                 self.node.remove_face(at, self.face(*face)?);
                 self.faces.remove(face);
             }
+            Entry::SetGroup { face, group } => self.node.set_group(at, self.face(*face)?, GroupId(*group)),
+            Entry::ForgetGroup(group) => self.node.forget_group(at, GroupId(*group)),
             Entry::AddRoute { prefix, face, cost } => {
                 let prefix = self.name(*prefix)?;
                 self.node.add_route(&prefix, self.face(*face)?, *cost);

@@ -231,6 +231,13 @@ const KEYS: &[Key] = &[
         NONE,
         "Rules for service classes, over `trust`. The value for a class is `\"keep\"`, `\"refuse\"`, the class that its Interests get instead, such as `\"BE\"`, or the rate up to which it is believed, such as `\"1 Mb/s\"`. The rate is that of the Data which leave by the face for Interests that then are in the class. Interests beyond it are best effort; beyond a rate of BE they are dropped.",
     ),
+    key(
+        SHARED,
+        "share_by",
+        Shape::Choice(&["face", "flow"]),
+        NONE,
+        "Who shares links, if the scheme divides them among flows. `flow`: each flow that comes from the face has a share, as in the scheme's paper. `face`: they have together what one flow has, and faces of strangers with one IPv4 address, or in one /64 of IPv6, count as one face. The default is `flow` for a `[[face]]` and for what `weir face create` makes, and `face` for applications, strangers and groups.",
+    ),
     // face
     key("face", "name", Shape::Text, NONE, "Its name for routes; without a name, routes use `remote`."),
     key(

@@ -197,6 +197,17 @@ pub struct FaceOptions {
     pub trust: Trust,
     /// What becomes of single classes.
     pub classes: ClassTreatments,
+    /// Who shares links with others; `None`: that depends on who is behind the face.
+    pub share_by: Option<ShareBy>,
+}
+
+/// Who shares links, of what comes from a face.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareBy {
+    /// Each flow.
+    Flow,
+    /// All flows together, as one.
+    Face,
 }
 
 impl Default for FaceOptions {
@@ -213,6 +224,7 @@ impl Default for FaceOptions {
             marking_interval: Span::from_millis(100),
             trust: Trust::Known,
             classes: ClassTreatments::default(),
+            share_by: None,
         }
     }
 }

@@ -19,8 +19,8 @@ use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 use super::keys::{FORMAT, LISTS};
 use super::{
     ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions, Faces,
-    File, Log, LogLevel, Management, MulticastFaces, Route, RouteFace, Source, StrategyChoice, StreamFaces,
-    Tables, Trust, UdpFaces, UnixFaces, strategies,
+    File, Log, LogLevel, Management, MulticastFaces, Route, RouteFace, ShareBy, Source, StrategyChoice,
+    StreamFaces, Tables, Trust, UdpFaces, UnixFaces, strategies,
 };
 use weir_management::status::FacePersistency;
 use weir_net::uri::{FaceUri, FaceUriError, Mac};
@@ -629,6 +629,10 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
     }
     if let Some(value) = item.given("classes") {
         class_treatments(item, value, &mut options.classes)?;
+    }
+    if item.given("share_by").is_some() {
+        let is_by_face = item.choice("share_by")? == "face";
+        options.share_by = Some(if is_by_face { ShareBy::Face } else { ShareBy::Flow });
     }
     Ok(options)
 }

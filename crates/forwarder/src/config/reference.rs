@@ -17,6 +17,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (SHARED, "receive_rate", "\"20 Mb/s\""),
     (SHARED, "mtu", "\"1420 B\""),
     (SHARED, "classes", "{ CS7 = \"refuse\", EF = \"1 Mb/s\", AF4 = \"AF1\" }"),
+    (SHARED, "share_by", "\"flow\""),
     ("face", "name", "\"uplink\""),
     ("face", "remote", "\"udp4://192.0.2.1:6363\""),
     ("face", "local", "\"udp4://192.0.2.7:6363\""),

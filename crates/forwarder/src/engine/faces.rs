@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tracing::{debug, info, warn};
-use weir_core::ids::FaceId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::units::{Span, Time};
 use weir_management::status::{
     FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType,
@@ -19,7 +19,7 @@ use weir_schemes::Resolved;
 use super::Engine;
 use super::admission::Origin;
 use super::sockets::{EventSource, udp_uri};
-use crate::config::{FaceKind, FaceOptions, RouteFace, class_rules};
+use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, class_rules};
 use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 use crate::node::{Ingress, LinkConfig};
@@ -179,8 +179,34 @@ impl Engine {
         if let Some(origin) = new.origin {
             self.admission.add(origin, self.now);
         }
+        self.set_group(slot, options.share_by);
         self.notify(FaceEventKind::Created, slot);
         Some(slot)
+    }
+
+    /// Has a face share links by itself or by its flows, as is asked for. By default those that nobody asked for do the
+    /// first: one that invents flows has no more than one that does not.
+    fn set_group(&mut self, slot: FaceSlot, share_by: Option<ShareBy>) {
+        let Some(face) = self.faces.get(slot) else { return };
+        let (core, origin) = (face.core, face.origin);
+        let is_asked_for =
+            face.persistency != FacePersistency::OnDemand && face.link_type == LinkType::PointToPoint;
+        let wanted = share_by.unwrap_or(if is_asked_for { ShareBy::Flow } else { ShareBy::Face });
+        let before = self.node.core().group(core);
+        match wanted {
+            ShareBy::Face if before == GroupId::NONE => {
+                let (group, is_used) = self.groups.join(origin, self.now);
+                if is_used {
+                    self.node.forget_group(self.now, group);
+                }
+                self.node.set_group(self.now, core, group);
+            }
+            ShareBy::Flow if before != GroupId::NONE => {
+                self.groups.leave(before, origin, self.now);
+                self.node.set_group(self.now, core, GroupId::NONE);
+            }
+            ShareBy::Face | ShareBy::Flow => {}
+        }
     }
 
     /// Tells of what happened to a face: in the log, to those who subscribe to it, and in the capture.
@@ -392,6 +418,10 @@ impl Engine {
         self.timers.forget_face(slot);
         self.round.forget(slot);
         self.observation.keep(face.counters(&self.node));
+        let group = self.node.core().group(face.core);
+        if group != GroupId::NONE {
+            self.groups.leave(group, face.origin, self.now);
+        }
         self.node.remove_face(self.now, face.core);
         self.inbox.add_closed(face.number);
     }
@@ -429,6 +459,7 @@ impl Engine {
         let (core, is_neighbour) = (face.core, face.link_type == LinkType::PointToPoint);
         self.node.set_ingress(self.now, core, &ingress(options, is_neighbour));
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
+        self.set_group(slot, options.share_by);
     }
 
     /// The faces of the groups that the file means, if it means any: a route is by the first.

@@ -346,6 +346,27 @@ fn connections_of_one_address_that_say_nothing_shut_nobody_out() {
 }
 
 #[test]
+fn strangers_and_applications_share_by_face_and_who_was_asked_for_by_flow_unless_the_file_says_otherwise() {
+    let groups = |text| {
+        let mut engine = engine(text);
+        let strangers = [7, 8].map(|host| datagram(&mut engine, host, &interest("/a", 1)).unwrap());
+        let applications =
+            [(); 2].map(|()| add(&mut engine, Script { scope: FaceScope::Local, ..Script::default() }).0);
+        let remote = "udp4://192.0.2.9:6363".parse().unwrap();
+        let options = engine.config.options(crate::config::FaceKind::Udp);
+        let neighbour = engine.open(&remote, None, FacePersistency::Permanent, options, false, None).unwrap();
+        let slots = [strangers[0], strangers[1], applications[0], applications[1], neighbour];
+        slots.map(|slot| engine.node.core().group(face(&engine, slot).core).0)
+    };
+    assert_eq!(groups(""), [1, 2, 3, 4, 0]);
+    assert_eq!(groups("[faces.udp]\nshare_by = \"flow\"\n"), [0, 0, 1, 2, 0]);
+    assert_eq!(
+        groups("[faces.udp]\nshare_by = \"face\"\n[faces.tcp]\nshare_by = \"flow\"\n"),
+        [1, 2, 0, 0, 3]
+    );
+}
+
+#[test]
 fn a_failure_is_one_attempt_however_many_packets_met_it() {
     let mut engine = engine("");
     let (consumer, asks) = add(&mut engine, Script::default());

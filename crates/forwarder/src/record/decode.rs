@@ -188,6 +188,8 @@ fn read_entry<'a>(fields: &mut Fields<'a>, last: Time) -> Option<Recorded<'a>> {
         kind::SET_RATE => Entry::SetRate { face: fields.face()?, rate: fields.optional()? },
         kind::SET_RECEIVE_RATE => Entry::SetReceiveRate { face: fields.face()?, rate: fields.optional()? },
         kind::SET_INGRESS => Entry::SetIngress { face: fields.face()?, ingress: fields.ingress()? },
+        kind::SET_GROUP => Entry::SetGroup { face: fields.face()?, group: fields.number()?.try_into().ok()? },
+        kind::FORGET_GROUP => Entry::ForgetGroup(fields.number()?.try_into().ok()?),
         kind::ACTIONS_HASH => Entry::ActionsHash(fields.eight()?),
         kind::END => Entry::End,
         _ => return None,

@@ -27,6 +27,8 @@ pub(super) mod kind {
     pub const ACTIONS_HASH: u8 = 16;
     pub const END: u8 = 17;
     pub const SET_INGRESS: u8 = 18;
+    pub const SET_GROUP: u8 = 19;
+    pub const FORGET_GROUP: u8 = 20;
 }
 
 /// Appends an entry: `last` is the time of the one before, 0 for the first.
@@ -88,6 +90,8 @@ fn kind_of(entry: &Entry<'_>) -> u8 {
         Entry::SetRate { .. } => kind::SET_RATE,
         Entry::SetReceiveRate { .. } => kind::SET_RECEIVE_RATE,
         Entry::SetIngress { .. } => kind::SET_INGRESS,
+        Entry::SetGroup { .. } => kind::SET_GROUP,
+        Entry::ForgetGroup(_) => kind::FORGET_GROUP,
         Entry::ActionsHash(_) => kind::ACTIONS_HASH,
         Entry::End => kind::END,
     }
@@ -155,6 +159,11 @@ fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
                 optional(rule.rate.map(Rate::as_bps), out);
             }
         }
+        Entry::SetGroup { face, group } => {
+            number(u64::from(*face), out);
+            number(u64::from(*group), out);
+        }
+        Entry::ForgetGroup(group) => number(u64::from(*group), out),
         Entry::ActionsHash(hash) => out.extend_from_slice(&hash.to_le_bytes()),
     }
 }

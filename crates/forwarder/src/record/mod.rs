@@ -198,6 +198,15 @@ pub enum Entry<'a> {
         /// What is believed.
         ingress: Ingress,
     },
+    /// A face joins a group, or leaves its group: 0.
+    SetGroup {
+        /// The face.
+        face: u32,
+        /// The number of the group.
+        group: u16,
+    },
+    /// A group is gone.
+    ForgetGroup(u16),
     /// The hash of all actions of the node so far.
     ActionsHash(u64),
     /// The regular end of the recording: the forwarder ended, or the file is full.

@@ -78,6 +78,8 @@ fn all(name: &Name) -> Vec<Entry<'_>> {
         Entry::EraseStore { prefix, limit: 9 },
         Entry::SetRate { face: 1, rate: Some(1_000_000) },
         Entry::SetReceiveRate { face: 1, rate: None },
+        Entry::SetGroup { face: 1, group: u16::MAX },
+        Entry::ForgetGroup(7),
         Entry::ActionsHash(0x0102_0304_0506_0708),
     ]
 }
