@@ -324,8 +324,11 @@ impl Class {
     }
 
     pub(super) fn discount_in(&self, flow: &Flow, parent: &Flow, group: &Group) -> f64 {
-        let own = self.discount(flow, flow.queue.len(), || self.beside_in(group));
-        own.min(self.discount_of_group(parent, group))
+        let of_group = self.discount_of_group(parent, group);
+        if group.sharers.flows.len() == 1 {
+            return of_group;
+        }
+        self.discount(flow, flow.queue.len(), || self.beside_in(group)).min(of_group)
     }
 
     /// Why there is no room for another Interest of a flow.
