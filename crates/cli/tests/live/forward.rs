@@ -115,7 +115,7 @@ fn a_forwarder_that_is_killed_and_started_again_has_its_traffic_again_and_leaves
     consumer.get(200);
     // Another one with the same file does not start, and leaves the files alone.
     let file_name = file.to_str().unwrap();
-    common::refused(&["forward", "--config", file_name], &["weir.toml:", "stop what"]);
+    common::refused(&["forward", "--config", file_name], &["weir.toml:", "stop the other process"]);
     for _ in 0..2 {
         // What was recorded is written each second.
         let start = now();
