@@ -3,6 +3,7 @@
 //! A frame is one TLV element of at most [`MAX_PACKET_SIZE`] bytes, and nothing is between frames. If the bytes at the
 //! beginning of a frame are not one, the stream cannot be resynchronised, and the face ends.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::ops::Range;
@@ -15,22 +16,23 @@ use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris};
 use crate::scope::FaceScope;
 use crate::user::User;
 
-/// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call; memory that
-/// a peer does not fill is not touched.
+/// Room for what is read at once, bytes. Assumed: seven of the largest frames a system call.
 const READ_SIZE: usize = 64 << 10;
 
-/// Splits the bytes of a stream into frames.
-#[derive(Debug)]
-pub struct FrameReader {
-    buffer: Box<[u8]>,
-    /// What is read and not yet handed in.
-    unread: Range<usize>,
+thread_local! {
+    /// The buffer into which the next reader without one reads. Thousands of silent connections have none.
+    static SPARE: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
-impl Default for FrameReader {
-    fn default() -> FrameReader {
-        FrameReader { buffer: vec![0; READ_SIZE].into(), unread: 0..0 }
-    }
+/// Splits the bytes of a stream into frames.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    /// While there may be whole frames in it.
+    buffer: Option<Box<[u8]>>,
+    /// What of the buffer is read and not yet handed in.
+    unread: Range<usize>,
+    /// The beginning of a frame whose rest has not come yet, while there is no buffer.
+    begun: Vec<u8>,
 }
 
 impl FrameReader {
@@ -45,17 +47,48 @@ impl FrameReader {
         budget: usize,
         each: &mut dyn FnMut(&[u8]),
     ) -> io::Result<Received> {
+        let mut buffer = self.take_buffer();
+        let received = self.receive_into(&mut buffer, socket, budget, each);
+        match received {
+            Ok(Received::Drained) => {
+                self.begun.extend_from_slice(&buffer[self.unread.clone()]);
+                SPARE.set(Some(buffer));
+            }
+            Ok(Received::More) | Err(_) => self.buffer = Some(buffer),
+        }
+        received
+    }
+
+    /// A buffer with what is read and not yet handed in.
+    fn take_buffer(&mut self) -> Box<[u8]> {
+        if let Some(buffer) = self.buffer.take() {
+            return buffer;
+        }
+        let mut buffer = SPARE.take().unwrap_or_else(|| vec![0; READ_SIZE].into());
+        self.unread = 0..self.begun.len();
+        buffer[self.unread.clone()].copy_from_slice(&self.begun);
+        self.begun.clear();
+        buffer
+    }
+
+    fn receive_into(
+        &mut self,
+        buffer: &mut [u8],
+        socket: &mut impl Read,
+        budget: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<Received> {
         let mut left = budget;
         loop {
             while left > 0 {
-                let Some(frame) = self.next()? else { break };
+                let Some(frame) = self.next(buffer)? else { break };
                 each(frame);
                 left -= 1;
             }
             if left == 0 {
                 return Ok(Received::More);
             }
-            match self.read(socket) {
+            match self.read(buffer, socket) {
                 Ok(0) => return Err(closed()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
@@ -66,8 +99,8 @@ impl FrameReader {
     }
 
     /// The first frame that is there in full.
-    fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        let unread = &self.buffer[self.unread.clone()];
+    fn next<'a>(&mut self, buffer: &'a [u8]) -> io::Result<Option<&'a [u8]>> {
+        let unread = &buffer[self.unread.clone()];
         let len = tlv::stream_frame_len(unread)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("invalid frame: {error}")))?;
         let Some(frame) = len.and_then(|len| unread.get(..len)) else { return Ok(None) };
@@ -76,10 +109,10 @@ impl FrameReader {
     }
 
     /// Reads once, behind what is there. There is room: what is there is less than a frame.
-    fn read(&mut self, socket: &mut impl Read) -> io::Result<usize> {
-        self.buffer.copy_within(self.unread.clone(), 0);
+    fn read(&mut self, buffer: &mut [u8], socket: &mut impl Read) -> io::Result<usize> {
+        buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        let count = socket.read(&mut self.buffer[self.unread.end..])?;
+        let count = socket.read(&mut buffer[self.unread.end..])?;
         self.unread.end += count;
         Ok(count)
     }
@@ -442,6 +475,25 @@ mod tests {
             while reader.receive(&mut socket, 3, &mut |frame| received.extend_from_slice(frame)).is_ok() {}
             prop_assert!(bytes.starts_with(&received));
         }
+    }
+
+    /// Two readers by turns, and what each has begun stays its own.
+    #[test]
+    fn silent_readers_have_no_buffer_and_keep_what_has_begun() {
+        let sent = [frame(5000, 1), frame(6000, 2)];
+        let mut readers = [FrameReader::default(), FrameReader::default()];
+        let mut received = [Vec::new(), Vec::new()];
+        for half in 0..2 {
+            for (at, reader) in readers.iter_mut().enumerate() {
+                let cut = 100 * (at + 1);
+                let input = if half == 0 { sent[at][..cut].to_vec() } else { sent[at][cut..].to_vec() };
+                let mut socket = Scripted { input, ..Scripted::default() };
+                let end = reader.receive(&mut socket, 9, &mut |frame| received[at].extend_from_slice(frame));
+                assert_eq!(end.expect("no error"), Received::Drained);
+                assert!(reader.buffer.is_none() && reader.begun.capacity() < 8800);
+            }
+        }
+        assert_eq!(received, sent);
     }
 
     #[test]
