@@ -13,7 +13,7 @@ use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{BestRoute, Multicast};
 use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
-use weir_core::tables::cs::ContentStore;
+use weir_core::tables::cs::{ContentStore, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{DecodeError, LpHeader, Name, NameRef, ServiceClass, SignalSet};
@@ -95,11 +95,9 @@ impl Node {
         core.set_digest(implicit_digest);
         core.set_reforward_after(config.tables.reforward_after);
         let tables = &config.tables;
-        core.set_content_store(ContentStore::new(
-            tables.content_store_policy,
-            tables.content_store_packets,
-            tables.content_store_bytes.as_u64(),
-        ));
+        let bytes = tables.content_store_bytes.as_u64();
+        let packets = tables.content_store_packets.min(most_stored(bytes));
+        core.set_content_store(ContentStore::new(tables.content_store_policy, packets, bytes));
         let strategies = known_strategies(&mut core, config);
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
@@ -367,6 +365,7 @@ impl Node {
 
     /// Changes the bounds of the content store.
     pub fn set_content_store_limits(&mut self, packets: usize, bytes: u64) {
+        let packets = packets.min(most_stored(bytes));
         self.core.set_content_store_limits(packets, bytes, &mut self.pool);
         self.note_store();
     }
@@ -419,6 +418,13 @@ impl Drop for Node {
             recorder.finish_whole();
         }
     }
+}
+
+/// How many Data a content store of so many bytes may hold. Their places stay when larger Data replace them: all of them
+/// take a fifth of the bytes at most.
+fn most_stored(bytes: u64) -> usize {
+    let place = size_of::<Packet>() + ENTRY_BYTES;
+    usize::try_from(bytes / 5 / place as u64).unwrap_or(usize::MAX)
 }
 
 fn link_entry<'a>(face: FaceId, config: LinkConfig, scheme: Option<&'a Resolved>) -> Entry<'a> {

@@ -35,23 +35,26 @@ impl Forwarder {
 
     /// A face whose number may be reused, because no table refers to it any more.
     fn reusable(&self, now: Time) -> Option<FaceId> {
-        self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME).map(|(_, face)| *face)
+        let rested = || self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME);
+        self.unused.last().copied().or_else(|| rested().map(|(_, face)| *face))
     }
 
     fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { kind, up: true, group: GroupId::NONE, answered: 0 };
+        let state = Face { kind, up: true, group: GroupId::NONE, asked: false, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {
-            self.gone.pop_front();
+            if self.unused.pop().is_none() {
+                self.gone.pop_front();
+            }
             self.faces[face.0 as usize] = state;
             self.strategies.each().for_each(|strategy| strategy.on_face(face, true, now));
         }
         face
     }
 
-    /// Removes a face, its routes, and the packets in its queue.
+    /// Removes a face, its routes, the packets in its queue, and what it waits for.
     pub fn remove_face(
         &mut self,
         now: Time,
@@ -66,6 +69,9 @@ impl Forwarder {
         let mut out = Out { now, pool, actions };
         self.on_face(face, false, &mut out);
         self.remove_routes_of(face, &mut out);
+        while let Some(pit) = self.pit.oldest_of(face) {
+            self.withdraw(pit, face, &mut out);
+        }
         if let FaceKind::Link(place) = kind {
             let mut link = core::mem::replace(&mut self.links[place as usize].link, Link::closed());
             let mut cleared = Vec::new();
@@ -74,9 +80,14 @@ impl Forwarder {
             self.set_link_timer(place);
             self.free_links.push(place);
         }
-        self.faces[face.0 as usize].kind = FaceKind::Gone;
+        let state = &mut self.faces[face.0 as usize];
+        state.kind = FaceKind::Gone;
+        if state.asked {
+            self.gone.push_back((now, face));
+        } else {
+            self.unused.push(face);
+        }
         self.forget_ingress(face);
-        self.gone.push_back((now, face));
         self.report_drops(&mut out);
         self.set_strategy_timer();
     }

@@ -202,6 +202,7 @@ impl Forwarder {
         let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.hop_limit = interest.hop_limit;
+        self.faces[face.0 as usize].asked = true;
         self.sent_signals.keep(pit, &interest.header().signals);
         let buffers = entry.buffer_bytes();
         if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {

@@ -146,6 +146,8 @@ struct Face {
     up: bool,
     /// Whose flows share with its own.
     group: GroupId,
+    /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
+    asked: bool,
     /// The last Data that it was sent, by number ([`Forwarder::data_seen`]).
     answered: u64,
 }
@@ -215,9 +217,11 @@ pub struct Forwarder {
     to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
-    /// Faces that were removed, and since when: no entry of the PIT may mean the old one when the number
+    /// Faces that were removed and had been sent Interests, and since when: no entry of the PIT may mean the old one when the number
     /// is used again.
     gone: VecDeque<(Time, FaceId)>,
+    /// Faces that were removed, and that nothing refers to.
+    unused: Vec<FaceId>,
     /// Places of links that were removed.
     free_links: Vec<u32>,
     cs_use: CsUse,
@@ -293,6 +297,7 @@ impl Forwarder {
             matches: SmallVec::new(),
             evicted: Vec::new(),
             gone: VecDeque::new(),
+            unused: Vec::new(),
             free_links: Vec::new(),
             cs_use: CsUse { admit: true, serve: true },
             digest: None,

@@ -9,6 +9,7 @@ use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
 use crate::ids::{FaceId, NO_PREFIX};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
+use crate::tables::cs::entry_bytes;
 use crate::units::{Span, Time};
 
 /// A Data to answer from, without signals.
@@ -17,6 +18,12 @@ pub(super) struct Stored {
     data: PacketId,
     /// How long it has been here; of a simulated cache, which had it from the beginning, since time zero.
     age: Span,
+}
+
+/// What a stored Data counts: all memory that it takes. One of the simulator has no bytes and counts its length, for the
+/// caches of papers hold packets and not tables.
+fn stored_bytes(data: &Packet) -> u64 {
+    if data.wire.is_empty() { u64::from(data.net_len) } else { data.memory() + entry_bytes(&data.name) }
 }
 
 impl Forwarder {
@@ -36,7 +43,7 @@ impl Forwarder {
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
         let fresh_until = out.now + data.freshness;
-        let bytes = u64::from(data.net_len);
+        let bytes = stored_bytes(data);
         self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
         for evicted in self.evicted.drain(..) {
             out.pool.free(evicted);

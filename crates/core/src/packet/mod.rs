@@ -143,6 +143,14 @@ impl Packet {
         prefetch(&self.freshness);
     }
 
+    /// Memory that it takes, bytes, all included: also the digest that may be made of it, and what an allocator adds (16
+    /// to each buffer).
+    pub fn memory(&self) -> u64 {
+        // Bytes that are shared have a count (24), which is made with the first copy.
+        let (wire, shared, digest) = (self.wire.len() + 16, 24 + 16, 32 + 16);
+        (size_of::<Packet>() + self.name.buffer_bytes() + wire + shared + digest) as u64
+    }
+
     /// Whether it is an Interest.
     #[inline]
     pub fn is_interest(&self) -> bool {
@@ -178,7 +186,12 @@ impl PacketId {
 pub struct PacketPool {
     packets: Vec<Packet>,
     free: Vec<PacketId>,
+    /// Bytes of the names' buffers that freed packets keep.
+    kept: usize,
 }
+
+/// Freed packets keep no more than this of the buffers of long names, bytes: enough for a thousand packets of a round.
+const MOST_KEPT: usize = 1 << 20;
 
 impl PacketPool {
     /// An empty pool.
@@ -192,12 +205,17 @@ impl PacketPool {
             Some(id) => {
                 let packet = &mut self.packets[id.index()];
                 let mut name = core::mem::take(&mut packet.name);
+                self.kept -= name.buffer_bytes();
                 name.clear();
                 *packet = Packet { name, ..Packet::default() };
                 id
             }
             None => {
                 let id = PacketId::of(self.packets.len());
+                // By an eighth, and not twice as large: memory that is not used counts too.
+                if self.packets.len() == self.packets.capacity() {
+                    self.packets.reserve_exact(64 + self.packets.len() / 8);
+                }
                 self.packets.push(Packet::default());
                 id
             }
@@ -219,7 +237,15 @@ impl PacketPool {
 
     /// Gives a packet back.
     pub fn free(&mut self, id: PacketId) {
-        self.packets[id.index()].wire = Buffer::new();
+        let packet = &mut self.packets[id.index()];
+        packet.wire = Buffer::new();
+        packet.digest = None;
+        let bytes = packet.name.buffer_bytes();
+        if self.kept + bytes > MOST_KEPT {
+            packet.name = HashedName::new();
+        } else {
+            self.kept += bytes;
+        }
         self.free.push(id);
     }
 
@@ -343,6 +369,24 @@ mod tests {
         assert_eq!(pool.in_use(), 0);
         pool.take();
         assert_eq!(pool.packets.len(), 5);
+    }
+
+    #[test]
+    fn freed_packets_keep_few_buffers_of_long_names() {
+        let mut pool = PacketPool::new();
+        let mut long = HashedName::new();
+        long.push(&crate::name::testing::HASHER, 8, &[1; 8000]).unwrap();
+        let ids: Vec<_> = (0..1000).map(|_| pool.take()).collect();
+        ids.iter().for_each(|&id| pool[id].name.assign(&long));
+        ids.iter().for_each(|&id| pool.free(id));
+        let kept =
+            |pool: &PacketPool| pool.packets.iter().map(|packet| packet.name.buffer_bytes()).sum::<usize>();
+        assert!((1 << 19..=MOST_KEPT).contains(&kept(&pool)), "{} bytes", kept(&pool));
+        assert_eq!(pool.kept, kept(&pool));
+        for _ in &ids {
+            pool.take();
+        }
+        assert_eq!((pool.kept, pool.in_use()), (0, 1000));
     }
 
     #[test]

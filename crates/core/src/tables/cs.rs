@@ -19,6 +19,20 @@ const NONE: u32 = u32::MAX;
 /// How many members of a prefix are tried, newest first, to find a fresh one.
 pub const FRESH_SCAN: usize = 64;
 
+/// What a name takes for each of its prefixes if Interests ask for prefixes of its length, bytes: its place among the
+/// members, in a buffer that may be half empty (24), and the prefix itself (24) with its place in a hash table (12).
+const PREFIX: usize = 24 + 24 + 12;
+
+/// What an entry takes beside the packet, bytes, apart from what follows from its name: itself, and its place in a hash
+/// table (5 for each of at most 16/7 places).
+pub const ENTRY_BYTES: usize = size_of::<CsEntry<u32>>() + 12;
+
+/// What the entry of a Data of this name takes beside the packet, bytes, all included: as if Interests had asked for each
+/// of its prefixes.
+pub fn entry_bytes(name: &HashedName) -> u64 {
+    (ENTRY_BYTES + name.buffer_bytes() + PREFIX * (name.len() + 1)) as u64
+}
+
 /// Which entry makes room for another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsPolicy {
@@ -369,6 +383,9 @@ impl<T: Copy> ContentStore<T> {
                 }
                 None => {
                     node = self.nodes.len() as u32;
+                    if self.nodes.len() == self.nodes.capacity() {
+                        self.nodes.reserve_exact(64 + self.nodes.len() / 8);
+                    }
                     self.nodes.push(new);
                 }
             }
@@ -434,7 +451,14 @@ impl<T: Copy> ContentStore<T> {
         self.lengths.remove(entry.name.len());
         self.len -= 1;
         self.bytes -= entry.bytes;
-        entry.name.release();
+        // What a free entry keeps would be counted nowhere.
+        if entry.name.buffer_bytes() > 0 {
+            entry.name = HashedName::new();
+        }
+        if entry.links.spilled() {
+            entry.links = SmallVec::new();
+        }
+        entry.name.clear();
         entry.links.clear();
         entry.next = self.free;
         self.free = index;
@@ -443,6 +467,10 @@ impl<T: Copy> ContentStore<T> {
     fn allocate(&mut self) -> u32 {
         if let Some(entry) = self.entries.get(self.free as usize) {
             return core::mem::replace(&mut self.free, entry.next);
+        }
+        // By an eighth, and not twice as large: memory that is not used counts too.
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(64 + self.entries.len() / 8);
         }
         self.entries.push(CsEntry {
             name: HashedName::new(),

@@ -360,7 +360,13 @@ const KEYS: &[Key] = &[
         "65536",
         "Data packets in the content store; 0: no content store.",
     ),
-    key("tables", "content_store_bytes", Shape::Size, "256 MB", "Their bytes."),
+    key(
+        "tables",
+        "content_store_bytes",
+        Shape::Size,
+        "256 MB",
+        "Their memory, all included: about 0.8 kB for each Data beside its bytes, 60 B for each component of its name, and more for names of more than four components or 40 bytes.",
+    ),
     key(
         "tables",
         "content_store_policy",

@@ -109,13 +109,16 @@ fn a_face_that_is_removed_takes_its_routes_and_what_waits_with_it() {
     assert_eq!(bench.interest(down, "/b/1", 11), [Seen::Interest(bench.application)]);
     bench.remove(down);
     let data = bench.packet(Kind::Data, "/b/1", 0);
-    assert_eq!(only_seen(bench.give(bench.application, data)), [Seen::Dropped(DropReason::FaceDown)]);
+    assert_eq!(only_seen(bench.give(bench.application, data)), [Seen::Dropped(DropReason::Unsolicited)]);
+    assert!(bench.node.pit().is_empty(), "nobody else waited");
 }
 
 #[test]
 fn the_number_of_a_removed_face_rests_until_no_pending_interest_can_mean_it() {
     let mut bench = Bench::new();
     let [face, next, ..] = bench.neighbours;
+    bench.node.add_route(&name("/b"), face, 0);
+    assert_eq!(bench.interest(next, "/b/0", 1), [Seen::Interest(face)]);
     bench.remove(face);
     let fresh = bench.node.add_application(bench.now);
     assert!(fresh > bench.neighbours[3]);
@@ -124,6 +127,27 @@ fn the_number_of_a_removed_face_rests_until_no_pending_interest_can_mean_it() {
     assert_eq!(bench.node.add_link(bench.now, Link::new(tail(9), None, Random::named(1, "again"))), face);
     bench.node.add_route(&name("/b"), face, 0);
     assert_eq!(bench.interest(next, "/b/1", 1), [Seen::Interest(face)]);
+}
+
+#[test]
+fn ten_thousand_faces_that_come_and_go_leave_nothing() {
+    let mut bench = Bench::new().routed();
+    let [_, second, up, _] = bench.neighbours;
+    let mut faces = std::collections::BTreeSet::new();
+    for nonce in 0..10_000 {
+        let face = bench.node.add_link(bench.now, Link::new(tail(9), None, Random::named(1, "short")));
+        faces.insert(face);
+        assert_eq!(
+            bench.lasting(face, &format!("/a/{nonce}"), nonce, Span::from_secs(300)),
+            [Seen::Interest(up)]
+        );
+        if nonce == 0 {
+            assert_eq!(bench.interest(second, "/a/0", 77), [], "aggregated");
+        }
+        bench.remove(face);
+    }
+    assert_eq!((faces.len(), bench.node.pit().len()), (1, 1));
+    assert_eq!(bench.data(up, "/a/0"), [Seen::Data(second)]);
 }
 
 #[test]

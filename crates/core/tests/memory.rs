@@ -1,0 +1,217 @@
+//! What tables say that they take is what they take: this allocator counts bytes.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use weir_core::ids::FaceId;
+use weir_core::link::Link;
+use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::node::{Action, Forwarder, Input, TableLimits};
+use weir_core::packet::{Kind, PacketPool};
+use weir_core::random::Random;
+use weir_core::seam::{BestRoute, DropTail, QueueLimit};
+use weir_core::tables::cs::{ContentStore, CsPolicy};
+use weir_core::units::{Span, Time};
+
+struct Counting;
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by its trait; all of it is the system's")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(taken(layout.size()), Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(taken(layout.size()), Relaxed);
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATED.fetch_add(taken(size), Relaxed);
+        ALLOCATED.fetch_sub(taken(layout.size()), Relaxed);
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+/// What an allocation takes: the GNU C library's has a word before it, and is a multiple of 16 bytes.
+fn taken(size: usize) -> usize {
+    (size + 8).next_multiple_of(16).max(32)
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One at a time: all threads count together.
+static TURN: Mutex<()> = Mutex::new(());
+
+const HASHER: NameHasher = NameHasher::new(7);
+
+/// A node with two neighbours that ask, and one that answers everything or nothing.
+struct Bench {
+    node: Forwarder,
+    pool: PacketPool,
+    actions: Vec<Action>,
+    now: Time,
+    asking: [FaceId; 2],
+    up: FaceId,
+    can_be_prefix: bool,
+    before: usize,
+}
+
+impl Bench {
+    fn new(pit_bytes: u64, store_bytes: u64) -> Bench {
+        let before = ALLOCATED.load(Relaxed);
+        let limits = TableLimits { pit_bytes, dead_nonces: 1000, ..TableLimits::default() };
+        let strategy = Box::new(BestRoute::default());
+        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        node.set_content_store(ContentStore::new(CsPolicy::Lru, 1 << 20, store_bytes));
+        let [first, second, up] = [(); 3].map(|()| {
+            let queue = Box::new(DropTail::new(QueueLimit::Packets(10)));
+            node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
+        });
+        node.add_route(&HashedName::new(), up, 0);
+        let (pool, actions, now) = (PacketPool::new(), Vec::new(), Time::from_nanos(1));
+        Bench { node, pool, actions, now, asking: [first, second], up, can_be_prefix: false, before }
+    }
+
+    fn packet(&mut self, face: FaceId, kind: Kind, name: &HashedName, nonce: u32, length: usize) {
+        let packet = self.pool.take();
+        let fields = &mut self.pool[packet];
+        fields.kind = kind;
+        fields.name.assign(name);
+        fields.nonce = nonce;
+        fields.can_be_prefix = self.can_be_prefix;
+        fields.lifetime = Span::from_secs(300);
+        fields.freshness = Span::from_secs(300);
+        fields.wire = Bytes::from(vec![1; name.wire().len() + length]);
+        fields.net_len = fields.wire.len() as u32;
+        self.now += Span::from_nanos(1000);
+        self.node.handle(self.now, Input::Packet { face, packet }, &mut self.pool, &mut self.actions);
+        for action in self.actions.drain(..) {
+            let (Action::Transmit { packet, .. }
+            | Action::Deliver { packet, .. }
+            | Action::Drop { packet, .. }) = action;
+            self.pool.free(packet);
+        }
+    }
+
+    fn ask(&mut self, name: &HashedName, nonce: u32) {
+        let face = self.asking[nonce as usize % 2];
+        self.packet(face, Kind::Interest, name, nonce, 20);
+    }
+
+    fn exchange(&mut self, name: &HashedName, nonce: u32, length: usize) {
+        self.ask(name, nonce);
+        self.packet(self.up, Kind::Data, name, 0, length);
+    }
+
+    fn taken(&self) -> usize {
+        ALLOCATED.load(Relaxed) - self.before
+    }
+
+    #[track_caller]
+    fn check(&self, bound: u64, what: &str) {
+        let share = self.taken() as f64 / bound as f64;
+        eprintln!("{what}: {} bytes, {share:.2} of the bound", self.taken());
+        assert!((0.2..=1.25).contains(&share), "{what}: {share} of the bound");
+    }
+}
+
+/// The `n`th of many names with so many components, all of them empty but the last two.
+fn name(n: u32, components: usize, last: usize) -> HashedName {
+    let mut name = HashedName::new();
+    for _ in 2..components {
+        name.push(&HASHER, TYPE_GENERIC, b"").unwrap();
+    }
+    name.push(&HASHER, TYPE_GENERIC, &n.to_be_bytes()).unwrap();
+    name.push(&HASHER, TYPE_GENERIC, &vec![7; last]).unwrap();
+    name
+}
+
+/// Names with a digest have a count of it beside the table.
+fn with_digest(n: u32) -> HashedName {
+    let mut name = HashedName::new();
+    name.push(&HASHER, TYPE_GENERIC, &n.to_be_bytes()[1..]).unwrap();
+    name.push(&HASHER, 1, &[5; 32]).unwrap();
+    name
+}
+
+#[test]
+fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    const BOUND: u64 = 16_000_000;
+    type Names = fn(u32) -> HashedName;
+    let kinds: [(&str, Names); 6] = [
+        ("short names", |n| name(n, 3, 3)),
+        ("digests", with_digest),
+        ("names that just do not fit", |n| name(n, 5, 1)),
+        ("50 components", |n| name(n, 50, 1)),
+        ("8 kB", |n| name(n, 3, 8000)),
+        ("1 kB", |n| name(n, 3, 1000)),
+    ];
+    // All in one table, in both orders: what one flood leaves behind, the next one must not add to.
+    for turned in [false, true] {
+        let mut bench = Bench::new(BOUND, 0);
+        let mut nonce = 0;
+        for step in 0..kinds.len() {
+            let (what, names) = kinds[if turned { kinds.len() - 1 - step } else { step }];
+            for n in 0..30_000 {
+                nonce += 1;
+                bench.ask(&names(n), nonce);
+                // And from the other face: one more in-record.
+                if n % 3 == 0 {
+                    bench.ask(&names(n), nonce + 1_000_001);
+                }
+            }
+            bench.check(BOUND, what);
+        }
+    }
+}
+
+#[test]
+fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    const BOUND: u64 = 16_000_000;
+    let kinds = [
+        ("tiny, 50 components", 50, 1, 10),
+        ("tiny", 3, 1, 10),
+        ("8 kB", 3, 1, 8000),
+        ("long names", 3, 4000, 10),
+    ];
+    for turned in [false, true] {
+        // As the forwarder does: places take a fifth at most.
+        let mut bench = Bench::new(1_000_000, BOUND);
+        let most = BOUND as usize
+            / 5
+            / (size_of::<weir_core::packet::Packet>() + weir_core::tables::cs::ENTRY_BYTES);
+        bench.node.set_content_store_limits(most, BOUND, &mut bench.pool);
+        let mut nonce = 0;
+        for step in 0..kinds.len() {
+            let (what, components, last, length) = kinds[if turned { kinds.len() - 1 - step } else { step }];
+            for n in 0..12_000 {
+                nonce += 1;
+                bench.exchange(&name(n, components, last), nonce, length);
+            }
+            // Whoever asks for prefixes has them sorted.
+            for len in 1..50 {
+                let mut prefix = name(0, components, last);
+                prefix.truncate(len);
+                bench.can_be_prefix = true;
+                nonce += 1;
+                bench.ask(&prefix, nonce);
+                bench.can_be_prefix = false;
+            }
+            bench.check(BOUND, what);
+        }
+    }
+}
