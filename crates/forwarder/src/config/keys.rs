@@ -330,7 +330,7 @@ const KEYS: &[Key] = &[
         "longest_lifetime",
         Shape::SpanFrom(1000),
         "60 s",
-        "How long an Interest of a neighbour is pending at most, up to 300 s; longer lifetimes count as this. For applications of this host it is 300 s. NFD has no comparable limit.",
+        "How long an Interest of a neighbour is pending at most, up to 300 s; longer lifetimes count as this. For applications of this host it is 300 s.",
     ),
     key(
         "tables",
