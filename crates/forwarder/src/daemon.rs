@@ -552,6 +552,8 @@ fn management_config(config: &Config) -> Result<ManagementConfig, ConfigError> {
     if config.management.local_trusted {
         policy.local = Trust::KnownKeys;
     }
+    policy.applications = config.management.applications;
+    policy.max_registrations = config.management.registrations;
     policy.localhop = config.management.localhop.then_some(Trust::KnownKeys);
     Ok(ManagementConfig { policy, max_routes: config.tables.fib_entries, ..ManagementConfig::default() })
 }

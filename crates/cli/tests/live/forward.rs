@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::{self, folder, text, weir};
-use crate::running::{Peer, Producer, SECOND, name, now};
+use crate::running::{Folder, Peer, Producer, SECOND, name, now};
 use serde_json::Value;
 use weir_packet::ServiceClass;
 
@@ -199,4 +199,58 @@ fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_eac
         let counts = (count(remote, true), count(remote, false));
         assert!(counts.0 >= 100 && counts.1 >= 100, "{remote}: {counts:?} of {}", lines.len());
     }
+}
+
+/// `weir` as the user nobody; needs root. `None`: this is not root, or nobody cannot run it.
+fn as_nobody(binary: &Path, socket: &str, arguments: &[&str]) -> Option<Output> {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new(binary);
+    command.args(arguments).args(["--socket", socket]).uid(NOBODY).gid(NOBODY).current_dir("/");
+    match command.output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("1 test skipped: cannot run as another user ({error}); run it as root");
+            None
+        }
+    }
+}
+
+#[test]
+fn another_user_of_this_host_may_look_and_register_and_nothing_else() {
+    let Setting { file, unix, producer: _producer, .. } = setting("nobody", "");
+    // Others may not be allowed into the folder of the build.
+    let open = Folder::new("cli-nobody");
+    let (binary, socket) = (open.path("weir"), open.path("s"));
+    let written = fs::read_to_string(&file).unwrap();
+    fs::write(&file, written.replace(unix.to_str().unwrap(), socket.to_str().unwrap())).unwrap();
+    let _forwarder = Process::start(&file);
+    drop(Peer::unix(&socket));
+    let socket = format!("unix://{}", socket.display());
+    fs::copy(env!("CARGO_BIN_EXE_weir"), &binary).unwrap();
+    let Some(looked) = as_nobody(&binary, &socket, &["status"]) else { return };
+    assert!(looked.status.success(), "{}", text(&looked.stderr));
+    let face = "256";
+    for refused in [
+        &["face", "destroy", face][..],
+        &["face", "create", "udp4://192.0.2.9:6363"],
+        &["face", "update", face, "--mtu", "1000"],
+        &["cs", "config", "--capacity", "0"],
+        &["cs", "erase", "/"],
+        &["strategy", "set", "/a", "multicast"],
+        &["route", "add", "/b", face],
+        &["route", "remove", "/a", face],
+    ] {
+        let output = as_nobody(&binary, &socket, refused).unwrap();
+        assert!(!output.status.success(), "{refused:?}");
+        assert!(text(&output.stderr).contains("403"), "{refused:?}: {}", text(&output.stderr));
+    }
+    let (faces, store) =
+        (weir(&["face", "--socket", &socket, "--json"]), weir(&["cs", "--socket", &socket, "--json"]));
+    let faces: Value = serde_json::from_slice(&faces.stdout).unwrap();
+    assert!(faces.as_array().unwrap().iter().any(|face| face["face"] == 256));
+    let store: Value = serde_json::from_slice(&store.stdout).unwrap();
+    assert!(store["capacity"].as_u64().unwrap() > 0, "{store}");
+    // The user of the forwarder may.
+    assert!(weir(&["cs", "config", "--capacity", "7", "--socket", &socket]).status.success());
 }

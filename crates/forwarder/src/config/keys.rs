@@ -106,7 +106,7 @@ const KEYS: &[Key] = &[
         "mode",
         Shape::TextOf("file mode", "a file mode in octal, such as \"0660\""),
         "0666",
-        "The permissions of the socket: users who may connect can also command the forwarder. By default every user of this host may, as with NFD. Other users can still connect by TCP, UDP and WebSocket on the loopback address, which counts as this host. To prevent that, empty those lists too, or require signed commands (`local` of `[management]`).",
+        "The permissions of the socket. By default every user of this host may connect, as with NFD; `[management]` says what they may do. Users can also connect by TCP, UDP and WebSocket on the loopback address. To prevent that, empty those lists too.",
     ),
     // faces.udp
     key("faces.udp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
@@ -394,7 +394,7 @@ const KEYS: &[Key] = &[
         "local",
         Shape::Choice(&["any", "trusted"]),
         "any",
-        "Which commands from this host are accepted: all, as with NFD, or only those signed with one of `trusted_keys`. The commands of `weir` are not signed: with `trusted` they can only show.",
+        "Which commands from this host are accepted: all that rights allow, or only those signed with one of `trusted_keys`. The commands of `weir` are not signed: with `trusted` they can only show.",
     ),
     key(
         "management",
@@ -408,7 +408,21 @@ const KEYS: &[Key] = &[
         "trusted_keys",
         Shape::TextsOf("path", "the path of a certificate"),
         "[]",
-        "Files with certificates. Their keys may sign commands from this host if `local` is `trusted`, and prefix registrations of neighbours if `localhop` is on.",
+        "Files with certificates. A command from this host that is signed with one of their keys has rights, whoever sends it. If `localhop` is on, neighbours register prefixes with these keys.",
+    ),
+    key(
+        "management",
+        "applications",
+        Shape::Choice(&["register", "show", "all"]),
+        "register",
+        "What applications of this host without rights may do. `show`: read the status. `register`: also register and unregister prefixes for their own faces, if nobody else has the prefix or a longer one, and no other application a shorter one. `all`: everything, as with NFD. Those with rights may do everything: root, the user who runs the forwarder, `users`, `groups`, and who signs with one of `trusted_keys`.",
+    ),
+    key(
+        "management",
+        "registrations",
+        Shape::Whole(1, 1 << 20),
+        "1000",
+        "Registrations of one user without rights. All applications on TCP, UDP and WebSocket together count as one user.",
     ),
     key(
         "management",

@@ -35,6 +35,8 @@ use weir_document::{Document, DocumentError, Origin, Table};
 use weir_packet::Name;
 use weir_schemes::Resolved;
 
+use crate::management::Applications;
+
 pub use change::{Change, FaceChanged};
 pub use classes::{ClassTreatment, ClassTreatments, Trust, class_rules};
 pub(crate) use read::LEAST_MTU;
@@ -412,6 +414,10 @@ pub struct Management {
     pub localhop: bool,
     /// Files with the certificates of those who may.
     pub trusted_keys: Vec<PathBuf>,
+    /// What applications without rights may do.
+    pub applications: Applications,
+    /// Routes at most to the faces of one user without rights.
+    pub registrations: usize,
     /// Users of this host with rights, beside root and the forwarder's own.
     pub users: Vec<String>,
     /// Groups whose members have rights.

@@ -22,6 +22,7 @@ use super::{
     File, Log, LogLevel, Management, MulticastFaces, Route, RouteFace, ShareBy, Source, StrategyChoice,
     StreamFaces, Tables, Trust, UdpFaces, UnixFaces, strategies,
 };
+use crate::management::Applications;
 use weir_management::status::FacePersistency;
 use weir_net::uri::{FaceUri, FaceUriError, Mac};
 
@@ -423,19 +424,26 @@ impl<'a> Reader<'a> {
                 help,
             ));
         }
-        if !localhop && !local_trusted && !trusted_keys.is_empty() {
-            let message = "these keys have no effect";
-            return Err(error(
-                &item,
-                "trusted_keys",
-                message,
-                "give local = \"trusted\", or localhop = true",
-            ));
-        }
         let names = |key| each(&item, key, |name| (!name.is_empty()).then(|| name.to_owned()));
         let (users, groups) = (names("users")?, names("groups")?);
         let loopback = item.switch("loopback")?;
-        Ok(Management { enabled, local_trusted, localhop, trusted_keys, users, groups, loopback })
+        let applications = match item.choice("applications")? {
+            "show" => Applications::Show,
+            "all" => Applications::All,
+            _ => Applications::Register,
+        };
+        let registrations = item.whole("registrations").map(|most| most as usize)?;
+        Ok(Management {
+            enabled,
+            local_trusted,
+            localhop,
+            trusted_keys,
+            applications,
+            registrations,
+            users,
+            groups,
+            loopback,
+        })
     }
 
     fn metrics(&self) -> Result<Option<SocketAddr>> {

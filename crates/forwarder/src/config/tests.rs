@@ -411,11 +411,6 @@ fn keys_that_need_each_other_say_so() {
         "trusted_keys",
     );
     assert_mistake(
-        "[management]\ntrusted_keys = \"x\"\n",
-        "2: management.trusted_keys: these keys have no effect",
-        "localhop = true",
-    );
-    assert_mistake(
         "[management]\nlocal = \"trusted\"\n",
         "2: management.local: no key is trusted, so nobody could command the forwarder",
         "trusted_keys",
@@ -430,6 +425,21 @@ fn keys_that_need_each_other_say_so() {
         "4: record.path: frames are captured to the same file",
         "another path",
     );
+}
+
+#[test]
+fn applications_without_rights_may_register_unless_the_file_says_otherwise() {
+    let management = Config::default().management;
+    assert_eq!((management.applications, management.registrations), (Applications::Register, 1000));
+    assert!(management.users.is_empty() && management.groups.is_empty() && !management.loopback);
+    let text = "[management]\napplications = \"show\"\nusers = [\"alice\", \"1007\"]\ngroups = \"ndn\"\nloopback = true\n";
+    let management = parse(text).management;
+    assert_eq!(management.applications, Applications::Show);
+    assert_eq!(
+        (management.users, management.groups),
+        (vec!["alice".into(), "1007".into()], vec!["ndn".to_owned()])
+    );
+    assert!(management.loopback);
 }
 
 #[test]

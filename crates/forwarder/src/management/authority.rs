@@ -32,6 +32,17 @@ pub enum Trust {
     KnownKeys,
 }
 
+/// What applications of this host may do that have no rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applications {
+    /// Ask for datasets and notifications.
+    Show,
+    /// Also register and unregister prefixes for their own faces that nobody else has.
+    Register,
+    /// All that those with rights may.
+    All,
+}
+
 /// A key, and what it may command.
 #[derive(Debug)]
 pub struct KnownKey {
@@ -48,6 +59,10 @@ pub struct KnownKey {
 pub struct Policy {
     /// Who may command under `/localhost/nfd`, from this host.
     pub local: Trust,
+    /// What applications without rights may do. A command that a known key has signed has rights.
+    pub applications: Applications,
+    /// Routes at most to the faces of one user without rights; all without a known user count as one.
+    pub max_registrations: usize,
     /// Who may register routes under `/localhop/nfd`, from neighbours too; `None`: nobody.
     pub localhop: Option<Trust>,
     /// Whose commands are obeyed where [`Trust::KnownKeys`] is wanted.
@@ -58,11 +73,13 @@ pub struct Policy {
     pub max_remembered: usize,
 }
 
-/// As NFD has it: local commands with any signature, within 120 s.
+/// As NFD has it, local commands with any signature, within 120 s; but applications without rights may only register.
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
             local: Trust::AnySignature,
+            applications: Applications::Register,
+            max_registrations: 1000,
             localhop: None,
             keys: Vec::new(),
             clock_tolerance_ms: 120_000,
@@ -140,14 +157,19 @@ impl Authority {
         self.policy.local
     }
 
-    /// Admits a command, and remembers it.
+    /// What applications without rights may do, and how many routes each of their users may have.
+    pub(super) const fn of_applications(&self) -> (Applications, usize) {
+        (self.policy.applications, self.policy.max_registrations)
+    }
+
+    /// Admits a command, and remembers it. Says whether a key has signed it that may give it.
     pub(super) fn admit(
         &mut self,
         trust: Trust,
         module: Module,
         wall_ms: u64,
         (interest, layout, wire): (&Interest<'_>, &InterestLayout, &[u8]),
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let claim = claim(interest, layout, wire)?;
         let key = self.known_key(&claim.info);
         let verify = |verifier: &Verifier| match claim.is_command_interest {
@@ -158,7 +180,9 @@ impl Authority {
         let (tolerance, room) = (self.policy.clock_tolerance_ms, self.policy.max_remembered);
         let memory = key.unwrap_or(self.policy.keys.len());
         let Some(memory) = self.memories.get_mut(memory) else { return Err(Refusal::NotTrusted) };
-        memory.admit(&claim, trust, (wall_ms, tolerance), room)
+        memory.admit(&claim, trust, (wall_ms, tolerance), room)?;
+        let known = key.and_then(|key| self.policy.keys.get(key));
+        Ok(known.is_some_and(|key| key.modules.contains(&module)))
     }
 
     /// Whether the signature of a Data, such as a prefix announcement, may be trusted.

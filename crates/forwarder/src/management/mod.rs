@@ -24,12 +24,12 @@ use weir_packet::{
     SignatureType,
 };
 
-pub use authority::{KnownKey, Policy, Refusal, Trust};
+pub use authority::{Applications, KnownKey, Policy, Refusal, Trust};
 pub use certificate::known_keys;
 pub use rib::{Rib, Route};
 pub use segments::DatasetConfig;
 
-use crate::control::{Control, ControlError};
+use crate::control::{Control, ControlError, Owner};
 use authority::{Authority, sign};
 use events::Events;
 use segments::{Datasets, MAX_DATA};
@@ -91,6 +91,10 @@ struct Request<'a> {
     incoming: &'a FaceStatus,
     /// Under `/localhost`, from this host.
     is_local: bool,
+    /// Who asks.
+    owner: Owner,
+    /// Whether it is an application that has no rights, nor a known key.
+    is_restricted: bool,
     trust: Trust,
     module: Option<Component<'a>>,
     verb: Option<Component<'a>>,
@@ -156,7 +160,10 @@ impl Management {
             }
             return;
         };
-        let request = Request {
+        let owner = control.owner(incoming.number);
+        let (applications, _) = self.authority.of_applications();
+        let has_none = matches!(owner, Owner::User(_) | Owner::Anybody);
+        let mut request = Request {
             now,
             wall_ms,
             interest: decoded,
@@ -164,12 +171,14 @@ impl Management {
             wire: interest,
             incoming,
             is_local,
+            owner,
+            is_restricted: has_none && applications != Applications::All,
             trust,
             module: decoded.name.component(2),
             verb: decoded.name.component(3),
             suffix: decoded.name.suffix(4),
         };
-        replies.extend(self.answer(&request, control));
+        replies.extend(self.answer(&mut request, control));
     }
 
     /// Something happened to a face: appends the notification if somebody waits for it.
@@ -258,7 +267,7 @@ impl Management {
         is_open.then_some((false, trust))
     }
 
-    fn answer(&mut self, request: &Request<'_>, control: &mut dyn Control) -> Option<Vec<u8>> {
+    fn answer(&mut self, request: &mut Request<'_>, control: &mut dyn Control) -> Option<Vec<u8>> {
         if request.is_for(EVENTS.0, EVENTS.1) {
             return self.events.ask(request.now, &request.interest, request.suffix);
         }
@@ -286,7 +295,7 @@ impl Management {
 
     fn command(
         &mut self,
-        request: &Request<'_>,
+        request: &mut Request<'_>,
         control: &mut dyn Control,
     ) -> Result<ControlParameters, Refused> {
         let (module, command) = match COMMANDS.iter().find(|row| request.is_for(row.0, row.1)) {
@@ -296,12 +305,26 @@ impl Management {
         };
         let packet = (&request.interest, &request.layout, request.wire);
         let admitted = self.authority.admit(request.trust, module, request.wall_ms, packet);
-        admitted.map_err(|refusal| refused(403, refusal.to_string()))?;
+        let is_by_known_key = admitted.map_err(|refusal| refused(403, refusal.to_string()))?;
+        request.is_restricted &= !is_by_known_key;
+        if request.is_restricted && !self.is_for_everybody(module) {
+            return Err(refused(
+                403,
+                "only applications with rights may give this command: see [management] of the forwarder's file",
+            ));
+        }
+        let request = &*request;
         let Some(command) = command else { return announce(self, request, request.trust, control) };
         let parameters = request.suffix.component(0).map_or(&[][..], |component| component.value);
         let parameters = ControlParameters::decode(parameters)
             .map_err(|error| refused(400, format!("ControlParameters: {error}")))?;
         command(self, request, parameters, control)
+    }
+
+    /// Whether applications without rights may give a command: only those that are about their own routes.
+    fn is_for_everybody(&self, module: Module) -> bool {
+        let (applications, _) = self.authority.of_applications();
+        module == Module::Rib && applications == Applications::Register
     }
 
     fn dataset(&mut self, request: &Request<'_>, make: Dataset, control: &dyn Control) -> Option<Vec<u8>> {

@@ -13,7 +13,7 @@ use std::ops::Bound;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, NameRef};
 
-use crate::control::{Control, ControlError};
+use crate::control::{Control, ControlError, Owner};
 use weir_management::dataset::{RibStatus, RouteFlags, RouteStatus};
 use weir_management::status::FaceNumber;
 
@@ -165,6 +165,39 @@ impl Rib {
             self.shrink(&prefix, reaches, control);
             done = reaches.then_some(prefix);
         }
+    }
+
+    /// A prefix whose names somebody else gets, in part or in all, if this owner does not register this one: the prefix itself
+    /// or a longer one with a route to another's face, or a shorter one of another application. What leads from a shorter
+    /// prefix to a neighbour is in nobody's way.
+    pub(super) fn held_by_others(&self, prefix: &Name, owner: Owner, control: &dyn Control) -> Option<Name> {
+        let is_others = |hop: &Hop| control.owner(hop.face) != owner;
+        let from_here = self.entries.range::<Name, _>((Bound::Included(prefix), Bound::Unbounded));
+        let mut below = from_here.take_while(|(name, _)| name.view().starts_with(prefix.view()));
+        let held = below.find(|(_, entry)| entry.routes.iter().any(is_others));
+        if let Some((name, _)) = held {
+            return Some(name.clone());
+        }
+        let is_applications = |hop: &Hop| is_others(hop) && control.owner(hop.face) != Owner::Neighbour;
+        let mut shorter =
+            prefix.view().prefixes().filter_map(|prefix| self.entries.get_key_value(&prefix.to_name()));
+        let above = shorter.find(|(_, entry)| entry.routes.iter().any(is_applications));
+        above.map(|(name, _)| name.clone())
+    }
+
+    /// How many routes lead to the faces of an owner.
+    pub(super) fn routes_of(&self, owner: Owner, control: &dyn Control) -> usize {
+        let faces = self.by_face.iter().filter(|(face, _)| control.owner(**face) == owner);
+        let to = |face: FaceNumber, prefix: &Name| {
+            let hops = self.entries.get(prefix).map_or(&[][..], |entry| &entry.routes);
+            hops.iter().filter(|hop| hop.face == face).count()
+        };
+        faces.map(|(face, prefixes)| prefixes.iter().map(|prefix| to(*face, prefix)).sum::<usize>()).sum()
+    }
+
+    /// Whether there is a route of this prefix, face and origin.
+    pub(super) fn has(&self, prefix: &Name, face: FaceNumber, origin: u64) -> bool {
+        self.find(prefix.view(), face, origin).is_some()
     }
 
     /// When the next route expires.

@@ -9,7 +9,7 @@ use weir_management::{Module, origin};
 use super::authority::Trust;
 use super::rib::Route;
 use super::{LOCALHOP, LOCALHOST, Management, NFD, Request};
-use crate::control::{Control, ControlError};
+use crate::control::{Control, ControlError, Owner};
 use weir_management::dataset::{
     FaceQueryFilter, RouteFlags, cs_flags, cs_options, encode_channel, encode_cs_info, encode_face,
     encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
@@ -135,12 +135,16 @@ fn until(now: Time, period_ms: Option<u64>) -> Time {
 }
 
 impl Request<'_> {
-    /// The face that parameters name; the one that the command arrived on for none and for 0. A
-    /// neighbour has no say over other faces than its own.
+    /// The face that parameters name; the one that the command arrived on for none and for 0. A neighbour, or an
+    /// application without rights, has no say over other faces than its own.
     fn face(&self, parameters: &ControlParameters) -> Result<FaceNumber, Refused> {
         match parameters.face.filter(|face| *face != 0) {
             None => Ok(self.incoming.number),
-            Some(face) if self.is_local || face == self.incoming.number => Ok(face),
+            Some(face) if face == self.incoming.number => Ok(face),
+            Some(_) if self.is_restricted => {
+                Err(refused(403, "an application without rights may register its own face only"))
+            }
+            Some(face) if self.is_local => Ok(face),
             Some(_) => Err(refused(403, "a neighbour may register its own face only")),
         }
     }
@@ -160,15 +164,44 @@ fn register(
         flags: parameters.flags.map_or_else(RouteFlags::default, RouteFlags::from_bits),
         expires: until(request.now, parameters.expiration_period_ms),
     };
-    add_route(management, route, parameters.expiration_period_ms, control)
+    add_route(management, request, route, parameters.expiration_period_ms, control)
+}
+
+/// Whether an application without rights may have a route: nobody else's names take it, and it does not have too many.
+fn check_registration(
+    management: &Management,
+    owner: Owner,
+    route: &Route,
+    control: &dyn Control,
+) -> Result<(), Refused> {
+    let Management { rib, authority, .. } = management;
+    if route.prefix.is_empty() {
+        return Err(refused(403, "only applications with rights may register /"));
+    }
+    if let Some(held) = rib.held_by_others(&route.prefix, owner, control) {
+        return Err(refused(403, format!("{} is not free: somebody else has {held}", route.prefix)));
+    }
+    let (_, most) = authority.of_applications();
+    let is_new = !rib.has(&route.prefix, route.face, route.origin);
+    if is_new && rib.routes_of(owner, control) >= most {
+        return Err(refused(
+            403,
+            format!("there are {most} registrations of this user, the most without rights"),
+        ));
+    }
+    Ok(())
 }
 
 fn add_route(
     management: &mut Management,
+    request: &Request<'_>,
     route: Route,
     expiration_period_ms: Option<u64>,
     control: &mut dyn Control,
 ) -> Answer {
+    if request.is_restricted {
+        check_registration(management, request.owner, &route, control)?;
+    }
     management.rib.add(&route, control).map_err(no_such_face)?;
     Ok(ControlParameters {
         name: Some(route.prefix),
@@ -232,7 +265,7 @@ pub(super) fn announce(
         flags: RouteFlags::default(),
         expires: until(request.now, period),
     };
-    add_route(management, route, period, control)
+    add_route(management, request, route, period, control)
 }
 
 /// A prefix announcement: `<prefix>/32=PA/v=…/seg=0`, whose content has an ExpirationPeriod and

@@ -662,3 +662,46 @@ fn rates_are_not_learned_from_data_that_nobody_asked_for() {
         assert!((LINK / 2..=LINK).contains(&rate), "{before}, {attacked} and {after} bit/s");
     }
 }
+
+/// An application on UDP is of nobody whom the forwarder knows.
+#[test]
+fn an_application_on_the_loopback_address_may_register_and_nothing_else() {
+    let world = world("loopback", "", "");
+    let [a, _] = neighbours(&world.forwarder);
+    let (mut stranger, _) = Peer::udp();
+    stranger.know(world.forwarder.udp);
+    let mut nonce = 0;
+    let mut code_of = |verb: &str, parameters: &ControlParameters| {
+        nonce += 1;
+        stranger.send(&command(verb, parameters, nonce));
+        code(&stranger.receive(5 * SECOND).unwrap_or_else(|| panic!("no answer to {verb}")))
+    };
+    let none = ControlParameters::default;
+    let prefix = |uri: &str| ControlParameters { name: Some(name(uri)), ..none() };
+    assert_eq!(code_of("faces/destroy", &ControlParameters { face: Some(a.number), ..none() }), 403);
+    assert_eq!(code_of("cs/config", &ControlParameters { capacity: Some(0), ..none() }), 403);
+    assert_eq!(code_of("rib/register", &prefix("/")), 403);
+    assert_eq!(code_of("rib/register", &prefix("/a")), 403, "the file has a route there");
+    assert_eq!(
+        code_of("rib/register", &prefix("/a/below")),
+        200,
+        "below, an application of this host answers"
+    );
+    assert_eq!(code_of("rib/register", &prefix("/stranger")), 200);
+    let mut client = world.forwarder.client();
+    assert!(client.cs_info().unwrap().capacity > 0);
+    assert!(client.faces().unwrap().iter().any(|face| face.status.number == a.number));
+    assert!(has_route(&world.forwarder, "/stranger"));
+    // The same user as the forwarder's, by the Unix socket, has rights.
+    let destroyed = ControlParameters { face: Some(a.number), ..none() };
+    client.command(weir_management::Module::Faces, "destroy", &destroyed).unwrap();
+    assert!(client.faces().unwrap().iter().all(|face| face.status.number != a.number));
+}
+
+fn command(verb: &str, parameters: &ControlParameters, nonce: u32) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    parameters.encode(&mut encoded);
+    let command = name(&format!("/localhost/nfd/{verb}")).with(Component::generic(&encoded));
+    let bare = Interest { nonce: Some(nonce), must_be_fresh: true, ..Interest::new(command.view()) };
+    sign(&bare, &Signer::digest(), SignatureInfo::new(SignatureType::DigestSha256))
+}

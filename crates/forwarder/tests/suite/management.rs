@@ -2,9 +2,9 @@
 
 use crate::mock::{Mock, face};
 use weir_core::units::{Span, Time};
-use weir_forwarder::control::{Control, ControlError};
+use weir_forwarder::control::{Control, ControlError, Owner};
 use weir_forwarder::management::{
-    DatasetConfig, KnownKey, Management, ManagementConfig, ManagementCounters, Policy, Trust,
+    Applications, DatasetConfig, KnownKey, Management, ManagementConfig, ManagementCounters, Policy, Trust,
 };
 use weir_management::dataset::{
     FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
@@ -1020,4 +1020,193 @@ fn every_dataset_that_ndnd_was_recorded_sending_is_understood() {
         seen.push((verb.join("/"), implicit_digest(&packet)));
     }
     assert!(seen.len() > 25, "{}", seen.len());
+}
+
+// Applications without rights.
+
+/// Applications of two users and of nobody that is known, beside a privileged one and the neighbours 2 and 3.
+const ALICE: FaceNumber = 10;
+const ALICES_OTHER: FaceNumber = 11;
+const BOB: FaceNumber = 20;
+const UNKNOWN: FaceNumber = 30;
+const OTHER_UNKNOWN: FaceNumber = 31;
+
+fn with_applications(policy: Policy) -> World {
+    let mut world = World::with_policy(policy);
+    let owners = [
+        (ALICE, Owner::User(1)),
+        (ALICES_OTHER, Owner::User(1)),
+        (BOB, Owner::User(2)),
+        (UNKNOWN, Owner::Anybody),
+        (OTHER_UNKNOWN, Owner::Anybody),
+    ];
+    for (number, owner) in owners {
+        world.mock.faces.insert(number, face(number, "fd://8", FaceScope::Local));
+        world.mock.owners.insert(number, owner);
+    }
+    world
+}
+
+impl World {
+    /// The code for a command on a face, signed with a digest.
+    fn code_on(&mut self, face: FaceNumber, verb: &str, parameters: &ControlParameters) -> u64 {
+        self.nonce += 1;
+        let interest = signed(verb, parameters, &Signer::digest(), None, self.wall_ms, self.nonce);
+        response(&interest, &self.ask_on(face, &interest).expect("a response")).code
+    }
+
+    fn register_on(&mut self, face: FaceNumber, prefix: &str) -> u64 {
+        self.code_on(face, "rib/register", &parameters(prefix))
+    }
+}
+
+#[test]
+fn an_application_without_rights_changes_nothing_but_its_own_routes() {
+    for (who, root) in [(ALICE, "/localhost/nfd"), (UNKNOWN, "/localhost/nfd"), (UNKNOWN, "/localhop/nfd")] {
+        let mut world = with_applications(Policy::default());
+        world.command("rib/register", &with_face("/n", 2));
+        world.command("rib/register", &with_face("/b", BOB));
+        let before =
+            (world.mock.faces.clone(), world.mock.fib.clone(), world.mock.strategies.clone(), world.mock.cs);
+        let strategy = Some(name("/localhost/nfd/strategy/multicast"));
+        let own = ControlParameters { face: Some(who), ..ControlParameters::default() };
+        let commands = [
+            ("faces/create", with_uri("udp4://10.0.0.9:6363")),
+            ("faces/update", ControlParameters { flags: Some(1), mask: Some(1), ..own.clone() }),
+            ("faces/destroy", ControlParameters { face: Some(BOB), ..own.clone() }),
+            ("faces/destroy", own),
+            ("fib/add-nexthop", parameters("/x")),
+            ("fib/remove-nexthop", with_face("/n", 2)),
+            ("strategy-choice/set", ControlParameters { strategy, ..parameters("/x") }),
+            ("strategy-choice/unset", parameters("/x")),
+            ("cs/config", ControlParameters { capacity: Some(0), ..ControlParameters::default() }),
+            ("cs/erase", parameters("/")),
+            ("rib/register", with_face("/x", BOB)),
+            ("rib/register", with_face("/x", 2)),
+            ("rib/unregister", with_face("/b", BOB)),
+            ("rib/unregister", with_face("/n", 2)),
+        ];
+        for (verb, asked) in &commands {
+            if root == "/localhost/nfd" || verb.starts_with("rib/") {
+                assert_eq!(world.code_on(who, &format!("{root}/{verb}"), asked), 403, "{who} {verb}");
+            }
+        }
+        let after =
+            (world.mock.faces.clone(), world.mock.fib.clone(), world.mock.strategies.clone(), world.mock.cs);
+        assert_eq!(before, after);
+        // What it needs, it may.
+        for verb in ["rib/register", "rib/register", "rib/unregister", "rib/register"] {
+            assert_eq!(world.code_on(who, &format!("{root}/{verb}"), &parameters("/own")), 200);
+        }
+        assert_eq!(world.mock.next_hops("/own"), [(who, 0)]);
+        let list = name("/localhost/nfd/faces/list");
+        assert!(world.ask_on(who, &query(&list).to_vec()).is_some());
+    }
+}
+
+#[test]
+fn an_application_without_rights_gets_no_names_that_others_have() {
+    let mut world = with_applications(Policy::default());
+    let flags = RouteFlags::default();
+    world.management.add_static(&name("/"), 2, 0, flags, &mut world.mock).unwrap();
+    world.management.add_static(&name("/far/away"), 3, 0, flags, &mut world.mock).unwrap();
+    assert_eq!(world.command("rib/register", &parameters("/root")).code, 200);
+    assert_eq!(world.register_on(ALICE, "/alice/app"), 200);
+    assert_eq!(world.register_on(UNKNOWN, "/unknown"), 200);
+    for (prefix, why) in [
+        ("/", "everybody's names"),
+        ("/root", "of one with rights"),
+        ("/root/below", "of one with rights"),
+        ("/alice", "above another's"),
+        ("/alice/app", "another's"),
+        ("/alice/app/below", "below another's"),
+        ("/unknown/below", "of one whom nobody knows"),
+        ("/far", "above a route to a neighbour"),
+        ("/far/away", "a neighbour's"),
+    ] {
+        assert_eq!(world.register_on(BOB, prefix), 403, "{prefix} is {why}");
+    }
+    // Below a neighbour's everybody may, and beside others; a user's applications share.
+    for (who, prefix) in [
+        (BOB, "/far/away/here"),
+        (BOB, "/alic"),
+        (ALICES_OTHER, "/alice/app"),
+        (ALICES_OTHER, "/alice"),
+        (OTHER_UNKNOWN, "/unknown"),
+    ] {
+        assert_eq!(world.register_on(who, prefix), 200, "{who} {prefix}");
+    }
+    // Who has rights may take anything.
+    assert_eq!(world.command("rib/register", &parameters("/alice/app/below")).code, 200);
+    // What its owner gives up is free.
+    world.management.face_gone(UNKNOWN, &mut world.mock);
+    assert_eq!(world.register_on(BOB, "/unknown"), 403, "the other has it still");
+    world.management.face_gone(OTHER_UNKNOWN, &mut world.mock);
+    assert_eq!(world.register_on(BOB, "/unknown"), 200);
+    let announced = announcement(&Signer::digest(), 5000, b"20261121T092855");
+    assert_eq!(world.register_on(ALICE, "/pa"), 200);
+    world.nonce += 1;
+    let nonce = world.nonce.to_be_bytes();
+    let announce = name("/localhost/nfd/rib/announce");
+    let bare = Interest { application_parameters: Some(&announced), ..Interest::new(announce.view()) };
+    let info = SignatureInfo {
+        nonce: Some(&nonce),
+        time_ms: Some(world.wall_ms),
+        ..SignatureInfo::new(SignatureType::DigestSha256)
+    };
+    let mut wire = Vec::new();
+    bare.sign(&Signer::digest(), info, &mut wire).unwrap();
+    assert_eq!(response(&wire, &world.ask_on(BOB, &wire).unwrap()).code, 403);
+}
+
+#[test]
+fn the_registrations_of_a_user_are_bounded_also_over_several_faces_and_origins() {
+    let mut world = with_applications(Policy { max_registrations: 5, ..Policy::default() });
+    assert_eq!(world.register_on(ALICE, "/a/1"), 200);
+    assert_eq!(world.register_on(ALICES_OTHER, "/a/1"), 200);
+    for origin in 1..4 {
+        let asked = ControlParameters { origin: Some(origin), ..parameters("/a/1") };
+        assert_eq!(world.code_on(ALICE, "rib/register", &asked), 200);
+    }
+    assert_eq!(world.register_on(ALICE, "/a/2"), 403);
+    assert_eq!(world.register_on(ALICES_OTHER, "/a/2"), 403);
+    assert_eq!(world.register_on(ALICE, "/a/1"), 200, "it is there already");
+    assert_eq!(world.register_on(BOB, "/b"), 200, "others have their own");
+    assert_eq!(world.code_on(ALICE, "rib/unregister", &parameters("/a/1")), 200);
+    assert_eq!(world.register_on(ALICE, "/a/2"), 200);
+    for number in 0..20 {
+        assert_eq!(world.command("rib/register", &parameters(&format!("/root/{number}"))).code, 200);
+    }
+}
+
+#[test]
+fn the_file_says_what_applications_without_rights_may_do() {
+    let policy = |applications| Policy { applications, ..Policy::default() };
+    let mut world = with_applications(policy(Applications::Show));
+    assert_eq!(world.register_on(ALICE, "/a"), 403);
+    let list = name("/localhost/nfd/rib/list");
+    assert!(world.ask_on(ALICE, &query(&list).to_vec()).is_some());
+    let mut world = with_applications(policy(Applications::All));
+    assert_eq!(world.command("rib/register", &parameters("/a")).code, 200);
+    assert_eq!(world.register_on(ALICE, "/a"), 200);
+    let asked = ControlParameters { capacity: Some(0), ..ControlParameters::default() };
+    assert_eq!(world.code_on(UNKNOWN, "cs/config", &asked), 200);
+    assert_eq!(world.mock.cs.capacity, 0);
+}
+
+#[test]
+fn a_known_key_has_rights_whoever_sends_its_commands() {
+    let key = name("/op/KEY/1");
+    let signer = Signer::hmac(b"a secret of the operator");
+    let known = KnownKey {
+        name: key.clone(),
+        verifier: Verifier::hmac(b"a secret of the operator"),
+        modules: Module::ALL.to_vec(),
+    };
+    let mut world = with_applications(Policy { keys: vec![known], ..Policy::default() });
+    let asked = ControlParameters { capacity: Some(7), ..ControlParameters::default() };
+    let wire = signed("cs/config", &asked, &signer, Some(&key), world.wall_ms, 900);
+    assert_eq!(response(&wire, &world.ask_on(UNKNOWN, &wire).unwrap()).code, 200);
+    assert_eq!(world.mock.cs.capacity, 7);
+    assert_eq!(world.code_on(UNKNOWN, "cs/config", &asked), 403);
 }
