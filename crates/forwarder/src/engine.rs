@@ -26,12 +26,12 @@ mod timers;
 
 use std::io;
 
-use mio::{Registry, Token};
+use mio::Token;
 use tracing::{debug, info};
 use weir_core::ids::FaceId;
 use weir_core::units::Time;
 use weir_management::status::FacePersistency;
-use weir_net::clock::Clock;
+use weir_net::outside::Outside;
 use weir_net::transport::udp::Source;
 use weir_net::transport::{Flushed, Received};
 use weir_net::user::Rights;
@@ -64,7 +64,7 @@ const CALLS_A_ROUND: usize = 1;
 
 /// The core between the faces.
 pub struct Engine {
-    pub(crate) clock: Clock,
+    pub(crate) outside: Box<dyn Outside>,
     /// The time of this round.
     pub(crate) now: Time,
     pub(crate) node: Node,
@@ -99,14 +99,8 @@ pub struct Limits {
 
 impl Engine {
     /// One without faces but for management's.
-    pub fn new(
-        registry: Registry,
-        mut node: Node,
-        config: FaceConfigs,
-        limits: Limits,
-        clock: Clock,
-    ) -> Engine {
-        let now = clock.now();
+    pub fn new(outside: Box<dyn Outside>, mut node: Node, config: FaceConfigs, limits: Limits) -> Engine {
+        let now = outside.now();
         let management = node.add_application(now);
         let mut engine = Engine {
             now,
@@ -116,18 +110,34 @@ impl Engine {
             limits,
             rights: ApplicationRights { users: Rights::own(), loopback: false },
             management,
-            sockets: Sockets::new(registry),
+            sockets: Sockets::default(),
             admission: Admission::new(limits.faces, now),
             groups: Groups::default(),
             round: Round::default(),
             timers: Timers::new(now),
             inbox: Inbox::default(),
-            observation: Observation::new(clock.start_unix_ns()),
+            observation: Observation::new(outside.start_unix_ns()),
             buffers: Buffers::default(),
-            clock,
+            outside,
         };
         engine.add_internal_face();
         engine
+    }
+
+    /// The core with its packets, to look at.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// How many faces there are, with that of management.
+    pub fn face_count(&self) -> usize {
+        self.faces.len()
+    }
+
+    /// Packets that wait in the queues in front of faces.
+    pub fn queued_packets(&self) -> usize {
+        let backlogs = self.faces.iter().map(|(_, face)| self.node.core().backlog(face.core));
+        backlogs.map(|backlog| backlog.packets as usize).sum()
     }
 
     /// When there is something to do though nothing comes.
@@ -153,7 +163,7 @@ impl Engine {
 
     /// Reads the clock, and lets the core do what was due until then.
     fn run_core(&mut self) {
-        self.now = self.clock.now();
+        self.now = self.outside.now();
         self.node.run_until(self.now);
     }
 
@@ -334,7 +344,7 @@ impl Engine {
     }
 
     /// The forwarder at this moment, for Prometheus.
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot {
         use crate::control::Control as _;
 
         let (drops, delays) = (self.observation.drops(), self.observation.delays());

@@ -11,7 +11,7 @@
 //! Sockets and the link service are those of `weir-net`, the protocol of management that of `weir-management`.
 //!
 //! - [`management`]: what answers by that protocol, and the RIB; [`control`]: what it may ask of the forwarder.
-//! - [`config`]: the file.
+//! - [`config`]: the file; [`instance`]: a forwarder as it says, on any sockets and clocks; [`daemon`]: that as a process.
 //! - [`metrics`]: figures for Prometheus; [`capture`]: frames for Wireshark;
 //!   [`record`]: all that the core is told, and [`replay`]: that, run again.
 
@@ -21,6 +21,7 @@ pub mod control;
 pub mod daemon;
 pub mod engine;
 pub mod face;
+pub mod instance;
 pub mod management;
 pub mod metrics;
 pub mod node;

@@ -295,6 +295,11 @@ impl Node {
         &self.core
     }
 
+    /// Packets that are held: pending, queued or stored.
+    pub fn packets_held(&self) -> usize {
+        self.pool.in_use()
+    }
+
     /// A name with its hashes; `None` if it has too many components.
     pub fn hashed(&self, name: &Name) -> Option<HashedName> {
         HashedName::parse(&self.hasher, name.value()).ok()

@@ -8,12 +8,14 @@
 //! - [`link_service`]: NDNLPv2 between frames and packets, with marks; [`reassembly`] of fragments; [`reliability`]:
 //!   retransmission of lost frames.
 //! - [`codec`]: conversion between encoded packets and the core's packets.
-//! - [`clock`]: the time, and a timer to wake up by; [`secrets`]: keys from the operating system; [`user`]: who is
+//! - [`outside`]: the trait through which a forwarder uses sockets and clocks; [`clock`]: the time, and a timer to wake up
+//!   by; [`secrets`]: keys from the operating system; [`user`]: who is
 //!   behind a Unix socket.
 
 pub mod clock;
 pub mod codec;
 pub mod link_service;
+pub mod outside;
 pub mod reassembly;
 pub mod reliability;
 pub mod scope;

@@ -6,9 +6,10 @@ use std::thread;
 
 use tracing::{error, info, warn};
 
-use super::{Daemon, address};
+use super::Daemon;
 use crate::config::{Change, Config, Face as FaceConfig, Route, RouteFace, StrategyChoice};
 use crate::control::Control as _;
+use crate::instance::{Instance, address};
 use weir_management::origin;
 use weir_management::status::FacePersistency;
 use weir_net::uri::FaceUri;
@@ -34,11 +35,11 @@ impl Daemon {
             Err(error) => return error!(%error, "the file is rejected; the configuration does not change"),
         };
         self.lookup = None;
-        let added = Change::between(&self.config, &new).faces_added;
+        let added = Change::between(&self.instance.config, &new).faces_added;
         let names: Vec<String> =
             added.into_iter().map(|face| face.remote).filter(|remote| is_host(remote)).collect();
         if names.is_empty() {
-            return self.take(new, &Addresses::new());
+            return self.instance.take(new, &Addresses::new());
         }
         let (told, answers) = mpsc::channel();
         let waker = Arc::clone(&self.waker);
@@ -62,10 +63,12 @@ impl Daemon {
             return;
         };
         if let Some(Lookup { new, .. }) = self.lookup.take() {
-            self.take(new, &addresses);
+            self.instance.take(new, &addresses);
         }
     }
+}
 
+impl Instance {
     fn take(&mut self, mut new: Config, addresses: &Addresses) {
         let change = Change::between(&self.config, &new);
         self.apply(&change, addresses, &mut new);

@@ -5,10 +5,12 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
+use crate::control::Control as _;
 use crate::management::Route as RibRoute;
-use weir_management::origin;
-use weir_management::status::FaceStatus;
+use weir_management::status::{FaceNumber, FacePersistency, FaceScope, FaceStatus};
+use weir_management::{RouteFlags, origin};
 use weir_net::transport::udp::Source;
+use weir_packet::Name;
 
 /// A forwarder and its file, which goes with it.
 struct World {
@@ -52,7 +54,7 @@ impl World {
     }
 
     fn faces(&self) -> Vec<FaceStatus> {
-        self.daemon.engine.faces()
+        self.daemon.instance.engine.faces()
     }
 
     fn face_to(&self, remote: &str) -> FaceStatus {
@@ -63,7 +65,7 @@ impl World {
 
     /// Prefixes with routes, and their faces.
     fn routes(&self) -> Vec<(String, FaceNumber)> {
-        let rib = self.daemon.management.rib().list(self.daemon.engine.now);
+        let rib = self.daemon.instance.management.rib().list(self.daemon.instance.engine.now);
         rib.flat_map(|entry| {
             let prefix = entry.prefix.to_string();
             entry.routes.into_iter().map(move |route| (prefix.clone(), route.face))
@@ -154,7 +156,7 @@ fn a_neighbour_that_has_spoken_first_gets_the_options_of_its_face_in_the_file() 
     for host in [[192, 0, 2, 7], [127, 0, 0, 1]] {
         let source = Source { from: (host, 7031).into(), to: None };
         let local = world.daemon.udp_addresses()[0];
-        world.daemon.engine.add_udp_peer(0, local, source).unwrap();
+        world.daemon.instance.engine.add_udp_peer(0, local, source).unwrap();
         let remote = format!("udp4://{}:7031", source.from.ip());
         let before = world.face_to(&remote);
         assert_eq!(before.persistency, FacePersistency::OnDemand);
@@ -179,7 +181,7 @@ fn routes_of_a_face_that_goes_do_not_keep_out_those_of_one_that_comes() {
         let flags = RouteFlags { child_inherit: true, capture: false };
         let prefix: Name = "/x".parse().unwrap();
         let route = RibRoute { prefix, face: number, origin: by, cost: 0, flags, expires: Time::NEVER };
-        world.daemon.management.add_route(&route, &mut world.daemon.engine).unwrap();
+        world.daemon.instance.management.add_route(&route, &mut world.daemon.instance.engine).unwrap();
     }
     world.reload(&(bound.to_owned() + &face("b", "udp4://127.0.0.1:7042", "") + &route("/b", "b")));
     let number = world.face_to("udp4://127.0.0.1:7042").number;

@@ -6,13 +6,12 @@ use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
     GeneralStatus, StrategyStatus,
 };
-use weir_net::clock::wall_ms;
 use weir_net::link_service::{LinkOptions, Marking};
 use weir_net::uri::FaceUri;
 use weir_packet::Name;
 
 use super::Engine;
-use super::faces::{UDP_MTU, first_sequence};
+use super::faces::UDP_MTU;
 use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
 use crate::control::{Control, ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
@@ -55,10 +54,10 @@ impl Control for Engine {
 
     fn update_face(&mut self, face: FaceNumber, change: &FaceChange) -> Result<FaceStatus, ControlError> {
         let slot = self.slot_of(face)?;
-        let mtu = checked_mtu(change.mtu)?;
+        let (mtu, first_sequence) = (checked_mtu(change.mtu)?, self.first_sequence());
         let Some(face) = self.faces.get_mut(slot) else { return Err(ControlError::NoSuchFace) };
         check_change(face, change)?;
-        face.link.set_options(changed_link(face.link.options(), mtu, change), first_sequence());
+        face.link.set_options(changed_link(face.link.options(), mtu, change), first_sequence);
         if let Some(flags) = change.flags {
             face.local_fields = flags.local_fields;
         }
@@ -167,7 +166,7 @@ impl Control for Engine {
     fn general(&self) -> GeneralStatus {
         let core = self.node.core();
         let (satisfied, unsatisfied) = core.satisfied_and_unsatisfied();
-        let now_ms = wall_ms();
+        let now_ms = self.outside.wall_ms();
         GeneralStatus {
             version: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
             started_ms: now_ms.saturating_sub(self.now.as_nanos() / 1_000_000),

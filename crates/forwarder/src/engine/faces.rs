@@ -9,7 +9,6 @@ use weir_core::units::{Span, Time};
 use weir_management::status::{
     FaceCounters, FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType,
 };
-use weir_net::clock::wall_ms;
 use weir_net::link_service::{LinkOptions, LinkService, Marking};
 use weir_net::transport::Transport;
 use weir_net::transport::udp::{Batch, Source};
@@ -86,7 +85,7 @@ impl Engine {
             number,
             core,
             channel,
-            link: LinkService::new(link, first_sequence()),
+            link: LinkService::new(link, self.first_sequence()),
             remote: String::new(),
             local: String::new(),
             scope: FaceScope::NonLocal,
@@ -235,7 +234,7 @@ impl Engine {
             return info!(%remote, "refused a connection: there are {} faces, or too many of its origin", self.faces.len());
         }
         let slot = self.faces.next_slot();
-        if let Err(error) = self.sockets.watch(&mut *transport, slot) {
+        if let Err(error) = self.outside.watch(&mut *transport, EventSource::Face(slot).token()) {
             return warn!(%error, %remote, "cannot watch a connection");
         }
         let added = self.add(NewFace {
@@ -325,14 +324,14 @@ impl Engine {
             FaceUri::Udp(end) if !end.ip().is_multicast() => {
                 let peer = end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string()))?;
                 let buffer = self.config.udp.kernel_buffer.as_u64();
-                let socket = self.sockets.udp_towards(peer, local, buffer)?;
+                let socket = self.sockets.udp_towards(&mut *self.outside, peer, local, buffer)?;
                 let udp = UdpPeer { socket, peer, from: None, batch: Batch::default() };
                 let local = udp_uri(self.sockets.udp_local(socket));
                 (Channel::Udp(udp), local, LinkType::PointToPoint, Some(udp_mtu(peer)))
             }
             _ => {
-                let transport =
-                    self.sockets.connect(remote, local, slot).map_err(|error| refused(remote, &error))?;
+                let connected = self.outside.connect(remote, local, EventSource::Face(slot).token());
+                let transport = connected.map_err(|error| refused(remote, &error))?;
                 let (local, link_type) = (transport.uris().local.to_owned(), transport.link_type());
                 let mtu = transport.mtu();
                 (Channel::Transport(transport), local, link_type, mtu)
@@ -384,7 +383,7 @@ impl Engine {
         let Ok(remote) = face.remote.parse::<FaceUri>() else { return };
         // Where there was a choice it was an interface.
         let local = face.local.starts_with("dev://").then_some(face.local.as_str());
-        match self.sockets.connect(&remote, local, slot) {
+        match self.outside.connect(&remote, local, EventSource::Face(slot).token()) {
             Ok(transport) => {
                 face.local = transport.uris().local.to_owned();
                 face.channel = Channel::Transport(transport);
@@ -445,6 +444,7 @@ impl Engine {
         options: &FaceOptions,
     ) {
         let Some(slot) = self.faces.of_number(number) else { return };
+        let first_sequence = self.first_sequence();
         let Some(face) = self.faces.get_mut(slot) else { return };
         face.persistency = persistency;
         face.idle_timeout = None;
@@ -455,11 +455,16 @@ impl Engine {
             marking: marking(options),
             ..face.link.options()
         };
-        face.link.set_options(link, first_sequence());
+        face.link.set_options(link, first_sequence);
         let (core, is_neighbour) = (face.core, face.link_type == LinkType::PointToPoint);
         self.node.set_ingress(self.now, core, &ingress(options, is_neighbour));
         self.node.set_rates(self.now, core, options.rate, options.receive_rate);
         self.set_group(slot, options.share_by);
+    }
+
+    /// Numbers of fragments differ from start to start, so that a peer does not confuse them.
+    pub(super) fn first_sequence(&self) -> u64 {
+        self.outside.wall_ms() << 20
     }
 
     /// The faces of the groups that the file means, if it means any: a route is by the first.
@@ -491,11 +496,6 @@ fn marking(options: &FaceOptions) -> Option<Marking> {
         threshold: options.marking_threshold.as_u64(),
         interval: options.marking_interval,
     })
-}
-
-/// Numbers of fragments differ from start to start, so that a peer does not confuse them.
-pub(super) fn first_sequence() -> u64 {
-    wall_ms() << 20
 }
 
 fn udp_mtu(peer: SocketAddr) -> usize {

@@ -1,11 +1,12 @@
 //! The sockets of the engine: UDP sockets, which faces share, and listeners; and the mapping from events to faces.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 
-use mio::{Registry, Token};
-use weir_net::transport::udp::{Batch, Socket};
-use weir_net::transport::{self, Listener, Transport};
+use mio::Token;
+use weir_net::outside::{Datagrams, Outside, Place};
+use weir_net::transport::udp::Batch;
+use weir_net::transport::{Listener, Transport};
 use weir_net::uri::{Endpoint, FaceUri};
 
 use crate::control::ControlError;
@@ -48,26 +49,22 @@ impl EventSource {
 }
 
 /// UDP sockets and listeners.
+#[derive(Default)]
 pub(crate) struct Sockets {
-    registry: Registry,
-    udp: Vec<Socket>,
+    udp: Vec<Box<dyn Datagrams>>,
     listeners: Vec<Box<dyn Listener>>,
 }
 
 impl Sockets {
-    pub(super) fn new(registry: Registry) -> Sockets {
-        Sockets { registry, udp: Vec::new(), listeners: Vec::new() }
-    }
-
-    /// Watches a listener from now on.
+    /// Listens for connections from now on; says where, as a face URI.
     ///
     /// # Errors
     /// Of the operating system.
-    pub(crate) fn listen(&mut self, mut listener: Box<dyn Listener>) -> io::Result<()> {
+    pub(crate) fn listen(&mut self, outside: &mut dyn Outside, at: Place<'_>) -> io::Result<&str> {
         let token = EventSource::Listener(self.listeners.len()).token();
-        listener.register(&self.registry, token)?;
+        let listener = outside.listen(at, token)?;
         self.listeners.push(listener);
-        Ok(())
+        Ok(self.listener_uri(self.listeners.len() - 1))
     }
 
     /// The next peer that has connected to a listener, if there is one more.
@@ -79,31 +76,18 @@ impl Sockets {
         self.listeners[listener].uri()
     }
 
-    /// Connects a face to a canonical URI, and watches it. It may take a while until the connection is there.
-    pub(super) fn connect(
-        &self,
-        remote: &FaceUri,
-        local: Option<&str>,
-        slot: FaceSlot,
-    ) -> io::Result<Box<dyn Transport>> {
-        let mut transport = transport::connect(remote, local, transport::Options::default())?;
-        self.watch(&mut *transport, slot)?;
-        Ok(transport)
-    }
-
-    /// Watches the socket of a face.
-    pub(super) fn watch(&self, transport: &mut dyn Transport, slot: FaceSlot) -> io::Result<()> {
-        transport.register(&self.registry, EventSource::Face(slot).token())
-    }
-
     /// Binds a UDP socket; its index. It keeps `kernel_buffer` bytes in the kernel each way.
     ///
     /// # Errors
     /// Of the operating system.
-    pub(crate) fn bind_udp(&mut self, local: SocketAddr, kernel_buffer: u64) -> io::Result<usize> {
-        let socket = Socket::bind(local, kernel_buffer as usize)?;
+    pub(crate) fn bind_udp(
+        &mut self,
+        outside: &mut dyn Outside,
+        local: SocketAddr,
+        kernel_buffer: u64,
+    ) -> io::Result<usize> {
         let at = self.udp.len();
-        socket.register(&self.registry, EventSource::Udp(at).token())?;
+        let socket = outside.bind_udp(local, kernel_buffer as usize, EventSource::Udp(at).token())?;
         self.udp.push(socket);
         Ok(at)
     }
@@ -112,31 +96,33 @@ impl Sockets {
     /// to ourselves, which is bound if it is not there yet.
     pub(super) fn udp_towards(
         &mut self,
+        outside: &mut dyn Outside,
         peer: SocketAddr,
         local: Option<&str>,
         kernel_buffer: u64,
     ) -> Result<usize, ControlError> {
-        if let Some(at) = self.bound_towards(peer, local) {
+        if let Some(at) = self.bound_towards(outside, peer, local) {
             return Ok(at);
         }
         let local = match (local, peer) {
             (Some(local), _) => udp_address(local)?,
             (None, peer) => any_address(peer),
         };
-        self.bind_udp(local, kernel_buffer).map_err(|error| ControlError::Failed(format!("{local}: {error}")))
+        let bound = self.bind_udp(outside, local, kernel_buffer);
+        bound.map_err(|error| ControlError::Failed(format!("{local}: {error}")))
     }
 
     /// A socket that is bound and reaches a peer.
-    fn bound_towards(&self, peer: SocketAddr, local: Option<&str>) -> Option<usize> {
-        let reaches = |socket: &Socket| {
+    fn bound_towards(&self, outside: &dyn Outside, peer: SocketAddr, local: Option<&str>) -> Option<usize> {
+        let reaches = |socket: &Box<dyn Datagrams>| {
             let ours = socket.local();
             let is_named = local.is_none_or(|local| FaceUri::Udp(Endpoint::from(ours)).to_string() == local);
             let may = ours.ip().is_unspecified() || ours.ip().is_loopback() == peer.ip().is_loopback();
             is_named && may && ours.is_ipv4() == peer.is_ipv4()
         };
         // Of several, the one with the address that we have towards the peer: it answers to that.
-        let here = address_towards(peer);
-        let is_on_the_way = |socket: &Socket| {
+        let here = outside.address_towards(peer);
+        let is_on_the_way = |socket: &Box<dyn Datagrams>| {
             let ip = socket.local().ip();
             reaches(socket) && (ip.is_unspecified() || Some(ip) == here)
         };
@@ -154,18 +140,18 @@ impl Sockets {
     }
 
     /// The UDP sockets, apart from the rest: what comes in may make faces meanwhile.
-    pub(super) fn take_udp(&mut self) -> Vec<Socket> {
+    pub(super) fn take_udp(&mut self) -> Vec<Box<dyn Datagrams>> {
         core::mem::take(&mut self.udp)
     }
 
     /// Puts back what [`Sockets::take_udp`] took.
-    pub(super) fn restore_udp(&mut self, sockets: Vec<Socket>) {
+    pub(super) fn restore_udp(&mut self, sockets: Vec<Box<dyn Datagrams>>) {
         self.udp = sockets;
     }
 
     /// Addresses of the UDP sockets.
     pub(crate) fn udp_addresses(&self) -> Vec<SocketAddr> {
-        self.udp.iter().map(Socket::local).collect()
+        self.udp.iter().map(|socket| socket.local()).collect()
     }
 
     /// Face URIs of what listens for new faces.
@@ -191,13 +177,6 @@ fn udp_address(local: &str) -> Result<SocketAddr, ControlError> {
 /// Any address of ours and any port, of the version of a peer's.
 fn any_address(peer: SocketAddr) -> SocketAddr {
     if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
-}
-
-/// Our address on the way to a peer, as the host routes; nothing is sent.
-fn address_towards(peer: SocketAddr) -> Option<IpAddr> {
-    let probe = UdpSocket::bind(any_address(peer)).ok()?;
-    probe.connect(peer).ok()?;
-    probe.local_addr().ok().map(|address| address.ip())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use mio::Poll;
+use mio::{Poll, Registry};
 use weir_core::units::Span;
 use weir_packet::{
     Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo, SignatureType,
@@ -14,6 +14,7 @@ use super::*;
 use crate::config::Config;
 use crate::control::{ApplicationRights, Control, ControlError, Owner};
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
+use weir_net::outside::System;
 use weir_net::secrets::Secrets;
 use weir_net::transport::{Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
@@ -110,7 +111,7 @@ fn engine_with(text: &str, secrets: Secrets) -> Engine {
     let poll = Poll::new().unwrap();
     let limits = Limits { faces: config.tables.faces, fib_entries: 100, reassembly_bytes: 10_000 };
     let registry = poll.registry().try_clone().unwrap();
-    Engine::new(registry, Node::new(&config, 1, secrets), config.faces, limits, Clock::start())
+    Engine::new(Box::new(System::new(registry)), Node::new(&config, 1, secrets), config.faces, limits)
 }
 
 /// Adds a face on a scripted socket.

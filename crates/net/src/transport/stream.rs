@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::ops::Range;
 
-use mio::event::Source;
-use mio::{Interest, Registry, Token};
+use mio::{Registry, Token};
 use weir_packet::{MAX_PACKET_SIZE, tlv};
 
 use super::{Flushed, Options, Peer, Received, Sent, Transport, Uris};
@@ -239,7 +238,13 @@ fn write(socket: &mut impl Write, bytes: &[IoSlice<'_>]) -> io::Result<Option<us
 }
 
 /// A stream socket.
-pub(super) trait StreamSocket: Read + Write + Source {
+pub trait StreamSocket: Read + Write {
+    /// Registers the socket with the event loop: readable and writable, edge-triggered.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
+
     /// Whether the connection is established.
     ///
     /// # Errors
@@ -249,7 +254,7 @@ pub(super) trait StreamSocket: Read + Write + Source {
 
 /// A face on a stream socket.
 #[derive(Debug)]
-pub(super) struct Stream<S> {
+pub struct Stream<S> {
     socket: S,
     connected: bool,
     reader: FrameReader,
@@ -260,27 +265,31 @@ pub(super) struct Stream<S> {
 
 /// The URIs of both ends of a face, and its scope.
 #[derive(Clone, Debug)]
-pub(super) struct FaceAddresses {
-    pub(super) remote: String,
-    pub(super) local: String,
-    pub(super) scope: FaceScope,
+pub struct FaceAddresses {
+    /// Face URI of the peer's end.
+    pub remote: String,
+    /// Face URI of this host's end.
+    pub local: String,
+    /// Whether the peer is on this host.
+    pub scope: FaceScope,
 }
 
 impl FaceAddresses {
-    pub(super) fn uris(&self) -> Uris<'_> {
+    /// Both ends, as face URIs.
+    pub fn uris(&self) -> Uris<'_> {
         Uris { remote: &self.remote, local: &self.local }
     }
 }
 
 impl<S: StreamSocket> Stream<S> {
     /// A face on a socket that is connected or connecting.
-    pub(super) fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
+    pub fn new(socket: S, connected: bool, options: Options, addresses: FaceAddresses) -> Stream<S> {
         let outbox = Outbox::new(options.buffer_for(addresses.scope));
         Stream { socket, connected, reader: FrameReader::default(), outbox, addresses, user: None }
     }
 
     /// The same with a user of this host at the other end.
-    pub(super) fn of_user(self, user: Option<User>) -> Stream<S> {
+    pub fn of_user(self, user: Option<User>) -> Stream<S> {
         Stream { user, ..self }
     }
 
@@ -306,7 +315,7 @@ pub(super) fn not_connected(remote: &str, error: &io::Error) -> io::Error {
 
 impl<S: StreamSocket> Transport for Stream<S> {
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(&mut self.socket, token, Interest::READABLE | Interest::WRITABLE)
+        self.socket.register(registry, token)
     }
 
     fn receive(&mut self, budget: usize, each: &mut dyn FnMut(Peer, &[u8])) -> io::Result<Received> {

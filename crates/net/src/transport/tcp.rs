@@ -26,6 +26,10 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 impl StreamSocket for TcpStream {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
     fn is_connected(&self) -> io::Result<bool> {
         if let Some(error) = self.take_error()? {
             return Err(error);

@@ -130,8 +130,7 @@ impl Socket {
             }
             (rest, bytes) = (&rest[run.frames..], after);
         }
-        batch.bytes.clear();
-        batch.lengths.clear();
+        batch.clear();
         refused
     }
 }
@@ -199,6 +198,22 @@ impl Batch {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
+    }
+
+    /// The frames, in order.
+    pub fn frames(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &self.bytes[..];
+        self.lengths.iter().map(move |&len| {
+            let (frame, after) = rest.split_at(len);
+            rest = after;
+            frame
+        })
+    }
+
+    /// Forgets the frames.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.lengths.clear();
     }
 }
 

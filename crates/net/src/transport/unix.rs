@@ -23,6 +23,10 @@ use crate::user::User;
 const BACKLOG: i32 = 1024;
 
 impl StreamSocket for UnixStream {
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
     fn is_connected(&self) -> io::Result<bool> {
         Ok(true)
     }
