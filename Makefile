@@ -1,6 +1,6 @@
-# make run | quick | test | golden | records | interop | apps | qos | pacing | soak | bench | lint | audit | fuzz |
+# make run | quick | test | golden | records | interop | apps | qos | pacing | soak | bench | lint | audit | faults | fuzz |
 # comparison | release
-.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing soak bench lint audit fuzz comparison release
+.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing soak bench lint audit faults fuzz comparison release
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 # The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
@@ -120,6 +120,11 @@ bench:
 	python3 tests/bench/forwarder.py --weir target/release/weir --latency target/release/examples/latency --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
 	python3 tests/bench/publish.py --weir target/release/weir
 	python3 tests/bench/fetch.py --weir target/release/weir $(if $(NDND),--ndnd $(NDND))
+
+# Whole forwarders under faults, on simulated sockets and time: a thousand seeds, or SEEDS=n.
+faults: SEEDS = 1000
+faults:
+	WEIR_SEEDS=$(SEEDS) cargo test -p weir-forwarder --test faults
 
 # A minute of each fuzz target, or FOR=3600 seconds; fuzz/run says what it needs and what it keeps.
 fuzz: FOR = 60
