@@ -114,7 +114,7 @@ impl Sockets {
 
     /// A socket that is bound and reaches a peer.
     fn bound_towards(&self, outside: &dyn Outside, peer: SocketAddr, local: Option<&str>) -> Option<usize> {
-        let reaches = |socket: &Box<dyn Datagrams>| {
+        let reaches = |socket: &dyn Datagrams| {
             let ours = socket.local();
             let is_named = local.is_none_or(|local| FaceUri::Udp(Endpoint::from(ours)).to_string() == local);
             let may = ours.ip().is_unspecified() || ours.ip().is_loopback() == peer.ip().is_loopback();
@@ -122,11 +122,13 @@ impl Sockets {
         };
         // Of several, the one with the address that we have towards the peer: it answers to that.
         let here = outside.address_towards(peer);
-        let is_on_the_way = |socket: &Box<dyn Datagrams>| {
+        let is_on_the_way = |socket: &dyn Datagrams| {
             let ip = socket.local().ip();
             reaches(socket) && (ip.is_unspecified() || Some(ip) == here)
         };
-        self.udp.iter().position(is_on_the_way).or_else(|| self.udp.iter().position(reaches))
+        let find =
+            |is_it: &dyn Fn(&dyn Datagrams) -> bool| self.udp.iter().position(|socket| is_it(&**socket));
+        find(&is_on_the_way).or_else(|| find(&reaches))
     }
 
     /// The address of a UDP socket.
