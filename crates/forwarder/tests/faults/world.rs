@@ -19,7 +19,7 @@ const FAULTS_END: Time = Time::from_nanos(12_000_000_000);
 /// Every fetch completes by then. The longest wait is that of a face that connects again: doubled at each attempt,
 /// some 16 s after 12 s of faults.
 const DONE_BY: Time = Time::from_nanos(72_000_000_000);
-/// So long after the last packet nothing is left: Interests live for 4 s, faces of strangers for 10 s, which are looked for
+/// So long after the last packet nothing is left: Interests live for 4 s, damaged ones for 5 s, faces of strangers for 10 s, which are looked for
 /// every 5 s.
 const LIFETIMES: Span = Span::from_secs(20);
 /// Bounds of tables.
@@ -363,7 +363,7 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
                 "[faces.unix]\npath = \"/run/h{host}.sock\"\n\
                  [faces.udp]\nlisten = [\"{ip}:{PORT}\"]\nidle_timeout = \"10 s\"\n\
                  [faces.tcp]\nlisten = [\"{ip}:{PORT}\"]\n\
-                 [tables]\nfaces = {FACES}\npit_bytes = \"{PIT_BYTES} B\"\nfib_entries = 16\n\
+                 [tables]\nfaces = {FACES}\npit_bytes = \"{PIT_BYTES} B\"\nlongest_lifetime = \"5 s\"\nfib_entries = 16\n\
                  dead_nonces = 500\ncontent_store_packets = {STORED}\n[scheme]\nname = \"{scheme}\"\n"
             );
             faces[host].iter().for_each(|(_, text)| config += text);
