@@ -165,7 +165,7 @@ class Soak:
             self.show(samples)
         for thread in load.threads:
             thread.join()
-        failures = load.failures or self.judge(load, samples, before)
+        failures = load.failures or list(self.judge(load, samples, before))
         print()
         for failure in failures:
             print(f"FAILED: {failure}")
