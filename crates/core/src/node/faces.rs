@@ -33,6 +33,11 @@ impl Forwarder {
         face
     }
 
+    /// How many faces there are, without those that were removed.
+    pub fn face_count(&self) -> usize {
+        self.faces.len() - self.gone.len() - self.unused.len()
+    }
+
     /// A face whose number may be reused, because no table refers to it any more.
     fn reusable(&self, now: Time) -> Option<FaceId> {
         let rested = || self.gone.front().filter(|(since, _)| now.since(*since) > LONGEST_LIFETIME);

@@ -13,6 +13,8 @@ use weir_packet::{
 
 use crate::net::{Net, Shared};
 
+/// A file has fewer segments than this.
+pub const SEGMENTS: u32 = 50;
 /// Interests of one fetch that are pending at a time.
 const WINDOW: usize = 8;
 /// When a consumer asks again.
@@ -327,6 +329,15 @@ pub fn nonsense(random: &mut Random) -> Vec<u8> {
     let name = prefix(random.below(6) as usize).with(Component::generic(&number));
     let lifetime = Some(100 + u64::from(random.below(4000)));
     Interest { nonce: Some(random.next_u32()), lifetime, ..Interest::new(name.view()) }.to_vec()
+}
+
+/// A Data with a right digest and false content, for a segment that somebody may have asked another for.
+pub fn forged(random: &mut Random) -> Vec<u8> {
+    let name = prefix(random.below(5) as usize).with_segment(u64::from(random.below(SEGMENTS)));
+    let info = SignatureInfo::new(SignatureType::DigestSha256);
+    let mut wire = Vec::new();
+    Data::new(name.view(), b"forged", info).sign(&Signer::digest(), &mut wire).expect("it fits");
+    wire
 }
 
 /// The command that registers a prefix.

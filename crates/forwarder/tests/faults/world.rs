@@ -11,7 +11,7 @@ use weir_forwarder::instance::Instance;
 use weir_management::status::{FacePersistency, FaceStatus};
 use weir_net::secrets::Secrets;
 
-use crate::application::{Application, Role, nonsense, prefix};
+use crate::application::{Application, Role, SEGMENTS, forged, nonsense, prefix};
 use crate::net::{Link, Net, PORT, Shared, Simulated, address};
 
 /// Faults happen until then.
@@ -80,7 +80,8 @@ impl World {
             let role = Role::Producer { is_registered: false, command_at: Time::ZERO };
             applications.push(Application::new(host, role, Random::named(seed, &format!("producer {host}"))));
             let others = (0..count).filter(|other| *other != host);
-            let files: Vec<_> = others.map(|other| (other, 10 + u64::from(random.below(40)))).collect();
+            let files: Vec<_> =
+                others.map(|other| (other, 10 + u64::from(random.below(SEGMENTS - 10)))).collect();
             let random = Random::named(seed, &format!("consumer {host}"));
             applications.push(Application::consumer(host, &files, random));
         }
@@ -255,7 +256,8 @@ impl World {
             Fault::Strangers(host, count) => {
                 for number in 0..count {
                     let from = ([192, 0, 2, self.random.below(100) as u8], 1000 + (number % 7) as u16).into();
-                    let packet = nonsense(&mut self.random);
+                    let make = if number % 2 == 0 { nonsense } else { forged };
+                    let packet = make(&mut self.random);
                     self.net.borrow_mut().arrive(host, from, packet);
                 }
             }
@@ -278,6 +280,7 @@ impl World {
         assert_eq!(core.pit().len(), 0, "host {at}: Interests are pending still");
         assert_eq!(engine.node().packets_held(), core.content_store().len(), "host {at}: packets are left");
         let faces = engine.faces();
+        assert_eq!(core.face_count(), faces.len(), "host {at}: faces of the core");
         for face in &faces {
             assert!(face.up, "host {at}: {} is down", face.remote);
             assert_eq!((face.queued_packets, face.queued_bytes), (0, 0), "host {at}: {}", face.remote);

@@ -10,7 +10,7 @@
 //!
 //! Entries expire by a timing wheel, up to one of its slots late.
 //!
-//! The table is bounded in bytes, which faces share ([`shares`]): while [`Pit::first_to_lose`] names somebody, the table
+//! The table is bounded in bytes, which faces share (`shares`): while [`Pit::first_to_lose`] names somebody, the table
 //! is too large.
 
 mod entry;
