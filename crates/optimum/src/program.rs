@@ -88,14 +88,37 @@ impl Program {
             rows.add(&[(*variable, -1.0)], 0.0);
             cones.push(SupportedConeT::ExponentialConeT());
         }
-        let none = CscMatrix::zeros((columns, columns));
         let matrix = rows.matrix(columns);
-        let mut settings = DefaultSettings { verbose: false, max_threads: 1, ..DefaultSettings::default() };
-        if !self.worth_log.is_empty() {
-            // Near its top a sum of logarithms is flat: what is off by 1e-8 may be so at values off by 1e-4.
-            (settings.tol_gap_abs, settings.tol_gap_rel) = (1e-11, 1e-11);
+        let gaps = if self.worth_log.is_empty() { &[LINEAR_GAP][..] } else { &LOGARITHMIC_GAPS };
+        let mut outcome = Err(NoAnswer(String::new()));
+        for &gap in gaps {
+            outcome = self.solve(&objective, &matrix, &rows.bound, &cones, gap, zeros);
+            if outcome.is_ok() {
+                break;
+            }
         }
-        let solver = DefaultSolver::new(&none, &objective, &matrix, &rows.bound, &cones, settings);
+        outcome
+    }
+
+    /// Solves it until the gap between it and its dual is this small.
+    fn solve(
+        &self,
+        objective: &[f64],
+        matrix: &CscMatrix<f64>,
+        bound: &[f64],
+        cones: &[SupportedConeT<f64>],
+        gap: f64,
+        zeros: usize,
+    ) -> Result<Answer, NoAnswer> {
+        let none = CscMatrix::zeros((objective.len(), objective.len()));
+        let settings = DefaultSettings {
+            verbose: false,
+            max_threads: 1,
+            tol_gap_abs: gap,
+            tol_gap_rel: gap,
+            ..DefaultSettings::default()
+        };
+        let solver = DefaultSolver::new(&none, objective, matrix, bound, cones, settings);
         let mut solver = solver.map_err(|error| NoAnswer(error.to_string()))?;
         solver.solve();
         match solver.solution.status {
@@ -108,6 +131,11 @@ impl Program {
         }
     }
 }
+
+/// Gaps to the dual at which a solution is one. Near its top a sum of logarithms is flat: what is off by 1e-8 may be so at
+/// values off by 1e-4. Where the solver cannot come nearer, it is asked for less.
+const LINEAR_GAP: f64 = 1e-8;
+const LOGARITHMIC_GAPS: [f64; 3] = [1e-11, 1e-10, 1e-9];
 
 /// Rows of a matrix, with their bounds.
 #[derive(Debug, Default)]
