@@ -12,4 +12,5 @@ pub mod packet;
 pub mod resume;
 pub mod scenario;
 pub mod scheme;
+pub mod tables;
 pub mod transport;

@@ -42,6 +42,7 @@ impl Strategy for Erratic {
             }
             1 => Decision::Suppress,
             2 => Decision::Nack(NackReason::Congestion),
+            3 if ev.next_hops.len() > 1 => Decision::Probe(hop.face, ev.next_hops[1].face),
             3 | 4 => Decision::Multicast(ev.next_hops.iter().map(|hop| hop.face).collect()),
             5 => Decision::Multicast(SmallVec::new()),
             _ => Decision::Forward(hop.face),
@@ -186,6 +187,9 @@ impl Bench {
             [(&[0][..], 2, 1), (&[0], 3, 2), (&[0, 1], 1, 0), (&[1], 4, 1), (&[1], 2, 5), (&[], 3, 9)]
         {
             node.add_route(&name(parts), faces[face], cost);
+        }
+        if is_wild {
+            node.set_next_hop_timeout(Span::from_millis(1));
         }
         let stored = choices.of(&[0, 3]);
         node.set_content_store(ContentStore::new(CsPolicy::Lru, stored, 5000));

@@ -1,7 +1,7 @@
 //! Harnesses for every scheme of `weir-schemes`: operation lists from bytes on its queues, its flow
 //! controls, and nodes that run it, hostile values too. A panic if a promise is broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::ids::FaceId;
 use weir_core::ids::{GroupId, PrefixId};
@@ -50,6 +50,8 @@ struct QueueBench<'a> {
     now: Time,
     /// What is in the queue, and how long it was when it came.
     inside: BTreeMap<PacketId, u64>,
+    /// The prefixes that it said it keeps state of.
+    kept: BTreeSet<PrefixId>,
 }
 
 impl QueueBench<'_> {
@@ -92,8 +94,18 @@ impl QueueBench<'_> {
         self.inside.insert(id, packet.wire_len());
         self.pool[id] = packet;
         let (now, pool) = (self.now, &mut self.pool);
-        let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        let mut ev = EnqueueEvent {
+            now,
+            pool,
+            dropped: &mut self.dropped,
+            random: &mut self.random,
+            keeps_prefix: false,
+        };
+        let prefix = ev.pool[id].flow.prefix;
         self.queue.enqueue(&mut ev, id);
+        if ev.keeps_prefix {
+            self.kept.insert(prefix);
+        }
     }
 
     /// What the queue gives, checked: a packet that was in it, or a time that is still to come.
@@ -142,8 +154,10 @@ impl QueueBench<'_> {
             11 => {
                 let prefix = PrefixId(choices.below(6) as u32);
                 let (now, pool) = (self.now, &mut self.pool);
-                let dropped = &mut self.dropped;
+                let (dropped, before) = (&mut self.dropped, self.queue.backlog());
                 self.queue.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool, dropped });
+                let is_same = self.dropped.is_empty() && self.queue.backlog() == before;
+                assert!(self.kept.remove(&prefix) || is_same, "{}: it kept {prefix:?}", self.scheme);
             }
             12 if self.queue.next_deadline() != Time::NEVER => self.advance(self.queue.next_deadline()),
             _ => {
@@ -191,6 +205,7 @@ pub fn queue(bytes: &[u8]) {
             random: Random::named(u64::from(choices.byte()), "queue"),
             now: Time::from_nanos(1),
             inside: BTreeMap::new(),
+            kept: BTreeSet::new(),
         };
         bench.check();
         while !choices.is_over() {
@@ -289,7 +304,9 @@ fn check_control(
     random: &mut Random,
 ) {
     match control.gauge() {
-        Gauge::Window(window) => assert!(window.is_finite() && window >= 0.0, "{name}: window {window}"),
+        Gauge::Window(window) | Gauge::Probing(window) => {
+            assert!(window.is_finite() && window >= 0.0, "{name}: window {window}")
+        }
         Gauge::Rate(_) => {}
     }
     for rto in [Span::ZERO, Span::from_millis(300), Span::from_secs(200)] {

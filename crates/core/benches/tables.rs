@@ -31,10 +31,10 @@ fn main() {
             let mut pit = Pit::new(hasher, u64::MAX);
             let expires = Time::ZERO + Span::from_secs(4);
             for name in &names {
-                let (entry, _) = pit.find_or_insert(name, false, false, Time::ZERO);
+                let (entry, _) = pit.find_or_insert(name, false, false, 0, Time::ZERO);
                 pit.set_expiry(entry, expires);
             }
-            move |name: &HashedName| pit.find_exact(name, false, false).is_some()
+            move |name: &HashedName| pit.find_exact(name, false, false, 0).is_some()
         });
         report(entries, "CS", &names, || {
             let mut store = ContentStore::new(CsPolicy::Lru, entries, u64::MAX);

@@ -4,7 +4,8 @@
 //!
 //! 1. [`units`]: time, rates and sizes as types; [`random`]: random streams by name; [`ids`]: small identifiers;
 //!    [`name`]: names that carry the hashes of their prefixes; [`deadline`]: what is next; [`rtt`]: round-trip times;
-//!    [`meter`]: token buckets; [`words`]: which word was meant; `siphash`: a keyed hash; `prefetch`: memory is fetched ahead of its use.
+//!    [`meter`]: token buckets; [`shared_bound`]: one bound for what several hold; [`words`]: which word was meant; `siphash`:
+//!    a keyed hash; `prefetch`: memory is fetched ahead of its use.
 //! 2. [`packet`]: packets, their pool, and their way to and from bytes.
 //! 3. [`tables`]: FIB, PIT, content store, dead nonces, faces that were asked, and which prefix
 //!    makes a flow.
@@ -25,6 +26,7 @@ pub mod producer;
 pub mod random;
 pub mod rtt;
 pub mod seam;
+pub mod shared_bound;
 mod siphash;
 pub mod tables;
 pub mod units;

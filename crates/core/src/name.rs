@@ -401,6 +401,14 @@ impl HashedName {
         self.long.as_deref().map_or(0, bytes)
     }
 
+    /// Bytes of the buffers of a copy, with what an allocator adds (16 to each).
+    pub(crate) fn copy_bytes(&self) -> usize {
+        let bytes = |long: &Long| {
+            size_of::<Long>() + long.wire.len() + 8 * long.hashes.len() + 2 * long.ends.len() + 4 * 16
+        };
+        self.long().map_or(0, bytes)
+    }
+
     /// Position of a long name. For a short name, bytes after its end are not read.
     #[inline]
     fn long(&self) -> Option<&Long> {

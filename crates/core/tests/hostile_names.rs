@@ -71,7 +71,7 @@ fn hostile_names_break_no_table() {
         now += Span::from_micros(numbers.below(3_000));
         match numbers.below(10) {
             0 | 1 => {
-                let (id, _) = pit.find_or_insert(name, numbers.odds(3), numbers.odds(3), now);
+                let (id, _) = pit.find_or_insert(name, numbers.odds(3), numbers.odds(3), 0, now);
                 let life = if numbers.odds(9) { u64::MAX } else { numbers.below(10_000_000) };
                 pit.extend_expiry(id, now + Span::from_nanos(life));
                 assert_eq!(pit.entry(id).map(|entry| entry.name()), Some(name));
@@ -110,7 +110,7 @@ fn hostile_names_break_no_table() {
             6 => {
                 if let Some(id) = fib.lookup(name) {
                     let (_, prefix, next_hops) = fib.iter().find(|(other, ..)| *other == id).unwrap();
-                    assert!(name.starts_with(prefix));
+                    assert!(name.wire().starts_with(prefix));
                     assert!(!next_hops.is_empty());
                 }
             }

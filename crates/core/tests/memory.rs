@@ -6,15 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use weir_core::ids::FaceId;
+use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
-use weir_core::name::{HashedName, NameHasher, TYPE_GENERIC};
+use weir_core::name::{HashedName, MAX_COMPONENTS, NameHasher, TYPE_GENERIC};
 use weir_core::node::{Action, Forwarder, Input, TableLimits};
-use weir_core::packet::{Kind, PacketPool};
+use weir_core::packet::{Kind, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::seam::{BestRoute, DropTail, QueueLimit};
+use weir_core::seam::{
+    Backlog, BestRoute, ClearEvent, DequeueEvent, DropTail, EnqueueEvent, Next, Queue, QueueLimit,
+};
 use weir_core::tables::cs::{ContentStore, CsPolicy};
-use weir_core::units::{Span, Time};
+use weir_core::tables::flow_prefix::FlowPrefix;
+use weir_core::units::{Rate, Span, Time};
 
 struct Counting;
 
@@ -212,6 +215,209 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
                 bench.can_be_prefix = false;
             }
             bench.check(BOUND, what);
+        }
+    }
+}
+
+/// Blocks that the bytes of many packets are cut from, as the forwarder has them.
+#[derive(Default)]
+struct Blocks(bytes::BytesMut);
+
+impl Blocks {
+    fn cut(&mut self, len: usize) -> Bytes {
+        if self.0.capacity() < len {
+            self.0 = bytes::BytesMut::with_capacity(65_536.max(len));
+        }
+        self.0.resize(len, 1);
+        self.0.split().freeze()
+    }
+}
+
+/// A node with links at which nothing moves, but for the last one.
+struct Stuck {
+    node: Forwarder,
+    links: Vec<FaceId>,
+    pool: PacketPool,
+    blocks: Blocks,
+    now: Time,
+    nonce: u32,
+}
+
+const STUCK: usize = 39;
+
+impl Stuck {
+    fn new(queue_bytes: u64) -> Stuck {
+        let limits =
+            TableLimits { pit_bytes: 200_000, dead_nonces: 1000, queue_bytes, ..TableLimits::default() };
+        let strategy = Box::new(BestRoute::default());
+        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        let links: Vec<FaceId> = (0..=STUCK)
+            .map(|_| {
+                let queue = Box::new(DropTail::new(QueueLimit::Packets(1_000_000)));
+                node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
+            })
+            .collect();
+        links.iter().for_each(|&face| _ = node.add_route(&under(face), face, 0));
+        let (pool, blocks) = (PacketPool::new(), Blocks::default());
+        Stuck { node, links, pool, blocks, now: Time::from_nanos(1), nonce: 0 }
+    }
+
+    fn set_rates(&mut self, rate: Option<Rate>) {
+        for &face in &self.links[..STUCK] {
+            self.node.set_link_rate(self.now, face, rate);
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let mut actions = Vec::new();
+        self.now += Span::from_nanos(1000);
+        self.node.handle(self.now, input, &mut self.pool, &mut actions);
+        for action in actions {
+            let (Action::Transmit { packet, .. }
+            | Action::Deliver { packet, .. }
+            | Action::Drop { packet, .. }) = action;
+            self.pool.free(packet);
+        }
+    }
+
+    /// An Interest that leaves by a link; with so many delegations in its hint, of the worst names for their length.
+    fn ask(&mut self, link: usize, components: usize, last: usize, length: usize, delegations: usize) {
+        let packet = self.pool.take();
+        self.nonce += 1;
+        let mut name = under(self.links[link]);
+        for _ in 1..components - 1 {
+            name.push(&HASHER, TYPE_GENERIC, b"").unwrap();
+        }
+        name.push(&HASHER, TYPE_GENERIC, &[&self.nonce.to_be_bytes()[..], &vec![7; last]].concat()).unwrap();
+        let fields = &mut self.pool[packet];
+        fields.name = name;
+        fields.nonce = self.nonce;
+        fields.lifetime = Span::from_secs(1);
+        fields.wire = self.blocks.cut(fields.name.wire().len() + length);
+        fields.net_len = fields.wire.len() as u32;
+        if delegations > 0 {
+            let wire = [under(self.links[link]).wire(), &[TYPE_GENERIC as u8, 0].repeat(MAX_COMPONENTS - 1)]
+                .concat();
+            let delegation = |_| HashedName::parse(&HASHER, &wire).unwrap();
+            fields.hint = Some((0..delegations).map(delegation).collect());
+        }
+        let face = self.links[usize::from(link == 0)];
+        self.handle(Input::Packet { face, packet });
+    }
+}
+
+/// The names that go to a link.
+fn under(link: FaceId) -> HashedName {
+    let mut name = HashedName::new();
+    name.push(&HASHER, TYPE_GENERIC, &link.0.to_be_bytes()).unwrap();
+    name
+}
+
+#[test]
+fn queues_take_what_their_bound_says_whatever_waits_in_them() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    const BOUND: u64 = 16_000_000;
+    // How many packets go by for one that waits: then it is alone in its block.
+    let kinds = [
+        ("tiny", 3, 1, 10, 0, 0),
+        ("8 kB", 3, 1, 8000, 0, 0),
+        ("50 components", 50, 1, 10, 0, 0),
+        ("hints", 3, 1, 1100, 0, 8),
+        ("short hints", 3, 1, 150, 0, 1),
+        ("tiny, alone", 3, 1, 10, 9, 0),
+        ("1 kB, alone", 3, 1, 1000, 9, 0),
+    ];
+    for turned in [false, true] {
+        let before = ALLOCATED.load(Relaxed);
+        let mut stuck = Stuck::new(BOUND);
+        for step in 0..kinds.len() {
+            let (what, components, last, length, others, delegations) =
+                kinds[if turned { kinds.len() - 1 - step } else { step }];
+            stuck.set_rates(Some(Rate::ZERO));
+            for n in 0..12_000 {
+                stuck.ask(n % STUCK, components, last, length, delegations);
+                (0..others).for_each(|_| stuck.ask(STUCK, 3, 1, 7000, 0));
+            }
+            let taken = ALLOCATED.load(Relaxed) - before;
+            let (share, queued) = (taken as f64 / BOUND as f64, stuck.node.queued_bytes());
+            eprintln!("{what}: {taken} bytes, {share:.2} of the bound; {queued} are counted");
+            assert!(share <= 1.25, "{what}: {share} of the bound");
+            assert!((BOUND / 2..=BOUND).contains(&queued), "{what}: {queued}");
+            // The next kind has all to itself.
+            stuck.set_rates(None);
+            stuck.handle(Input::Deadline);
+            assert_eq!(stuck.node.queued_bytes(), 0, "{what}");
+        }
+    }
+}
+
+/// Says that it keeps state of each prefix.
+struct Keeps(DropTail);
+
+impl Queue for Keeps {
+    fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+        ev.keeps_prefix = true;
+        self.0.enqueue(ev, packet);
+    }
+    fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+        self.0.dequeue(ev)
+    }
+    fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+        self.0.clear(ev);
+    }
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+}
+
+#[test]
+fn prefixes_of_flows_take_what_their_bound_says_whatever_their_names() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    const BOUND: u64 = 8_000_000;
+    for is_grouped in [false, true] {
+        let limits =
+            TableLimits { pit_bytes: 100_000, dead_nonces: 100, flow_bytes: BOUND, ..TableLimits::default() };
+        let strategy = Box::new(BestRoute::default());
+        let mut node = Forwarder::new(strategy, &limits, HASHER, Random::named(1, "node"));
+        node.set_flow_prefix(FlowPrefix::Components(64));
+        let faces: Vec<FaceId> = (0..50)
+            .map(|_| {
+                let queue = Box::new(Keeps(DropTail::new(QueueLimit::Packets(10))));
+                node.add_link(Time::ZERO, Link::new(queue, None, Random::named(1, "face")))
+            })
+            .collect();
+        if is_grouped {
+            faces.iter().for_each(|&face| node.set_group(face, GroupId(face.0 as u16 + 1)));
+        }
+        node.add_route(&HashedName::new(), faces[0], 0);
+        let before = ALLOCATED.load(Relaxed);
+        let (mut pool, mut actions, mut now) = (PacketPool::new(), Vec::new(), Time::from_nanos(1));
+        for (what, components, last) in
+            [("short", 3, 1), ("8 kB", 3, 8000), ("50 components", 50, 1), ("300 B", 3, 300)]
+        {
+            for n in 0..20_000 {
+                let packet = pool.take();
+                let mut name = name(n, components, last);
+                name.push(&HASHER, TYPE_GENERIC, b"0").unwrap();
+                pool[packet].name = name;
+                pool[packet].nonce = n;
+                now += Span::from_nanos(1000);
+                let face = faces[1 + n as usize % 49];
+                node.handle(now, Input::Packet { face, packet }, &mut pool, &mut actions);
+                for action in actions.drain(..) {
+                    let (Action::Transmit { packet, .. }
+                    | Action::Deliver { packet, .. }
+                    | Action::Drop { packet, .. }) = action;
+                    pool.free(packet);
+                }
+            }
+            let share = (ALLOCATED.load(Relaxed) - before) as f64 / BOUND as f64;
+            eprintln!("{what}, in groups: {is_grouped}: {share:.2} of the bound");
+            // One with a short name is charged as five: 0.1, if all that a place may need is used.
+            assert!(
+                (0.08..=0.625).contains(&share),
+                "{what}: {share} of the bound, of which half is for these"
+            );
         }
     }
 }

@@ -103,6 +103,8 @@ pub struct Interest<'a> {
 pub struct InterestLayout {
     /// Offset of the Interest element's value.
     pub value_start: usize,
+    /// The ForwardingHint element.
+    pub forwarding_hint: Option<Range<usize>>,
     /// Offset of the four bytes of the Nonce.
     pub nonce: Option<usize>,
     /// Where a Nonce element belongs, if there is none.
@@ -138,6 +140,19 @@ impl InterestLayout {
         put_header(out, types::INTEREST, before.len() + after.len() + NONCE_LEN);
         out.extend_from_slice(before);
         put_element(out, types::NONCE, &nonce.to_be_bytes());
+        out.extend_from_slice(after);
+    }
+
+    /// Appends the packet to `out` without its ForwardingHint, which neither signature nor parameters digest cover. `wire` is
+    /// the packet that the layout is of.
+    pub fn encode_without_hint(&self, wire: &[u8], out: &mut Vec<u8>) {
+        let hint = self.forwarding_hint.clone().unwrap_or(self.value_start..self.value_start);
+        let (Some(before), Some(after)) = (wire.get(self.value_start..hint.start), wire.get(hint.end..))
+        else {
+            return;
+        };
+        put_header(out, types::INTEREST, before.len() + after.len());
+        out.extend_from_slice(before);
         out.extend_from_slice(after);
     }
 }
@@ -246,6 +261,7 @@ impl<'a> Interest<'a> {
         }
         let mut layout = InterestLayout {
             value_start: outer.value_start,
+            forwarding_hint: None,
             nonce: None,
             nonce_slot: name.end(),
             hop_limit: None,
@@ -269,6 +285,7 @@ impl<'a> Interest<'a> {
                 types::FORWARDING_HINT if order.admit(3) => {
                     ForwardingHint::check(element.reader())?;
                     interest.forwarding_hint = ForwardingHint { value: element.value };
+                    layout.forwarding_hint = Some(element.start..element.end());
                     layout.nonce_slot = element.end();
                 }
                 types::NONCE if order.admit(4) => {

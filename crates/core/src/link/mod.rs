@@ -127,7 +127,8 @@ impl Link {
         self.enqueue_since(now, now, packet, pool, dropped);
     }
 
-    /// A packet is to leave that has waited at this node since an earlier time.
+    /// A packet is to leave that has waited at this node since an earlier time. Whether the queue keeps state of its prefix
+    /// from now on.
     #[inline]
     pub fn enqueue_since(
         &mut self,
@@ -136,11 +137,13 @@ impl Link {
         packet: PacketId,
         pool: &mut PacketPool,
         dropped: &mut Drops,
-    ) {
+    ) -> bool {
         pool[packet].queued_at = since;
         pool[packet].measure();
-        self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped, random: &mut self.random }, packet);
+        let mut ev = EnqueueEvent { now, pool, dropped, random: &mut self.random, keeps_prefix: false };
+        self.queue.enqueue(&mut ev, packet);
         self.serve_at = now.max(self.busy_until);
+        ev.keeps_prefix
     }
 
     /// The next packet to leave at `now`, if the transmitter is free and the queue gives one. Call

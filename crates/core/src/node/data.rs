@@ -1,8 +1,8 @@
 //! Handling of a Data: the PIT entries that it satisfies, and its copies to the downstreams.
 //!
 //! A Data satisfies only entries whose upstreams it comes from: this node sent an Interest of the entry's name by the face
-//! on which the Data arrives, for this entry or for an earlier one that ended less than six seconds ago. The members of a
-//! multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
+//! on which the Data arrives, for this entry or for an earlier one of the same hint that ended less than six seconds ago.
+//! The members of a multicast group are behind one face. Any other Data is unsolicited: it is dropped before a queue, a strategy or the
 //! content store sees it.
 
 use super::{Answerer, FaceKind, Forwarder, Out};
@@ -23,6 +23,7 @@ impl Forwarder {
         // Only an upstream that was asked may answer: anybody else would be believed, stored and learned from.
         matches.retain(|&mut pit| self.was_asked(pit, face, out.now));
         if matches.is_empty() {
+            self.on_late_data(face, id, out);
             out.drop(face, id, DropReason::Unsolicited);
         } else {
             self.satisfy(face, id, &matches, out);
@@ -30,11 +31,12 @@ impl Forwarder {
         self.matches = matches;
     }
 
-    /// Whether a face was asked for what an entry waits for, by this entry or by an earlier one of its name.
+    /// Whether a face was asked for what an entry waits for, by this entry or by an earlier one of its name and hint.
     #[inline]
     fn was_asked(&self, pit: PitId, face: FaceId, now: Time) -> bool {
         self.pit.entry(pit).is_some_and(|entry| {
-            entry.was_sent_to(face) || self.asked.contains(entry.name().hash(), face, now)
+            entry.was_sent_to(face, self.faces[face.0 as usize].since)
+                || self.asked.contains(entry.asked_for(), face, now)
         })
     }
 
@@ -48,6 +50,7 @@ impl Forwarder {
             let record = entry.out_records.iter().find(|record| record.face == face);
             let rtt = record.filter(|_| answered == Some(pit)).and_then(|record| record.rtt(now));
             out.pool[id].flow = flow;
+            self.note_answered(pit, face, rtt, now);
             if let Some(rtt) = rtt {
                 self.round_trips.sample(flow.prefix, rtt);
             }
@@ -60,7 +63,8 @@ impl Forwarder {
             let strategy = self.strategies.get(entry.strategy);
             strategy.on_data(&mut DataEvent { now, data, face, local, flow, entry, rtt, random });
         }
-        self.store(id, out);
+        let hint = self.may_answer(face, &out.pool[id], matches);
+        self.store(id, hint, out);
         self.data_seen += 1;
         for (index, &pit) in matches.iter().enumerate() {
             self.answer_downstreams(face, id, pit, index + 1 == matches.len(), out);
@@ -111,7 +115,11 @@ impl Forwarder {
     pub(super) fn is_to_be_answered(&mut self, face: FaceId) -> bool {
         let state = &mut self.faces[face.0 as usize];
         let is_first = core::mem::replace(&mut state.answered, self.data_seen) != self.data_seen;
-        is_first || state.kind == FaceKind::Application
+        match state.kind {
+            FaceKind::Application => true,
+            FaceKind::Link(_) => is_first,
+            FaceKind::Gone => false,
+        }
     }
 
     pub(super) fn send_data(&mut self, id: PacketId, to: &InRecord, by: Answerer, out: &mut Out<'_>) {
@@ -144,7 +152,7 @@ impl Forwarder {
             answer,
             random,
         });
-        self.charge(face, flow.class, id, out);
+        self.charge(face, to.class, id, out);
         self.send(face, id, out);
     }
 }

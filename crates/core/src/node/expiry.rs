@@ -6,7 +6,15 @@ use super::{FIRST_LINK_TIMER, Face, Forwarder, Out, PIT_TIMER, STRATEGY_TIMER};
 use crate::ids::{FaceId, PitId};
 use crate::seam::{ExpiredEvent, StrategyDeadline};
 use crate::tables::pit::PitEntry;
-use crate::units::Span;
+use crate::units::{Span, Time};
+
+/// So many pending Interests, and routes of faces that are gone, end in a call, and the others later: else who lets half a
+/// PIT expire at once, or closes a face with many routes, stops the node for as long as it takes. Assumed: about a
+/// millisecond of work.
+pub(super) const ENDED_AT_ONCE: usize = 1024;
+
+/// Then the node has so much time for packets. Assumed: more end in a second than can come in one.
+const REST: Span = Span::from_millis(1);
 
 impl Forwarder {
     pub(super) fn on_deadline(&mut self, out: &mut Out<'_>) {
@@ -26,12 +34,47 @@ impl Forwarder {
         }
     }
 
-    pub(super) fn expire(&mut self, out: &mut Out<'_>) {
-        while let Some(pit) = self.pit.pop_expired(out.now) {
+    /// Ends Interests that have expired, then routes and Interests of faces that are gone.
+    fn expire(&mut self, out: &mut Out<'_>) {
+        let mut left = ENDED_AT_ONCE;
+        while left > 0
+            && let Some(pit) = self.pit.pop_expired(out.now)
+        {
             self.expire_entry(pit, out);
+            left -= 1;
         }
-        self.pit_timer = self.pit.next_deadline();
+        while left > 0
+            && let Some(&face) = self.leaving.front()
+        {
+            if self.end_for(face, &mut left, out) {
+                self.leaving.pop_front();
+                self.rest_number(face, out.now);
+            }
+        }
+        self.rest_from_ending(left, out.now);
+    }
+
+    /// Sets the timer for what ends next, after so many of those that end in a call were left.
+    pub(super) fn rest_from_ending(&mut self, left: usize, now: Time) {
+        if left == 0 {
+            self.ending_rests_until = now + REST;
+        }
+        let next = if self.leaving.is_empty() { self.pit.next_deadline() } else { now };
+        self.pit_timer = next.max(self.ending_rests_until);
         self.deadlines.set(PIT_TIMER, self.pit_timer);
+    }
+
+    /// A face is gone: ends its routes and what it waits for, as far as so many may end. Whether those were all. Until
+    /// then, no Interest leaves by the face.
+    pub(super) fn end_for(&mut self, face: FaceId, left: &mut usize, out: &mut Out<'_>) -> bool {
+        *left -= self.remove_routes_of(face, *left, out);
+        while *left > 0
+            && let Some(pit) = self.pit.oldest_of(face)
+        {
+            self.withdraw(pit, face, out);
+            *left -= 1;
+        }
+        !self.fib.has_routes_of(face) && self.pit.oldest_of(face).is_none()
     }
 
     pub(super) fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
@@ -76,12 +119,12 @@ impl Forwarder {
     /// they would be answered, unless they ask for fresh Data.
     pub(super) fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        if let Some(held) = entry.held.take() {
-            out.pool.free(held);
+        for packet in [entry.held.take(), entry.kept.take()].into_iter().flatten() {
+            out.pool.free(packet);
         }
         for record in &entry.out_records {
             if Some(record.face) != answered_by || record.times_sent > 1 {
-                self.asked.add(entry.name().hash(), record.face, out.now);
+                self.asked.add(entry.asked_for(), record.face, out.now);
             }
         }
         if answered_by.is_none() || entry.must_be_fresh() || !self.cs.is_on() {

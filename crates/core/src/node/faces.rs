@@ -1,5 +1,6 @@
 //! Faces that come and go.
 
+use super::expiry::ENDED_AT_ONCE;
 use super::{FIRST_LINK_TIMER, Face, FaceKind, Forwarder, LONGEST_LIFETIME, LinkFace, Out};
 use crate::ids::{FaceId, GroupId};
 use crate::link::Link;
@@ -22,7 +23,7 @@ impl Forwarder {
     pub fn add_link(&mut self, now: Time, link: Link) -> FaceId {
         let place = self.free_links.pop().unwrap_or(self.links.len() as u32);
         let face = self.add_face(now, FaceKind::Link(place));
-        let state = LinkFace { face, link, timer: Time::NEVER };
+        let state = LinkFace { face, link, timer: Time::NEVER, charged: 0 };
         if place as usize == self.links.len() {
             self.links.push(state);
             self.deadlines.push();
@@ -35,7 +36,7 @@ impl Forwarder {
 
     /// How many faces there are, without those that were removed.
     pub fn face_count(&self) -> usize {
-        self.faces.len() - self.gone.len() - self.unused.len()
+        self.faces.len() - self.leaving.len() - self.gone.len() - self.unused.len()
     }
 
     /// A face whose number may be reused, because no table refers to it any more.
@@ -46,7 +47,7 @@ impl Forwarder {
 
     fn add_face(&mut self, now: Time, kind: FaceKind) -> FaceId {
         let face = self.next_face(now);
-        let state = Face { kind, up: true, group: GroupId::NONE, asked: false, answered: 0 };
+        let state = Face { kind, up: true, since: now, group: GroupId::NONE, asked: false, answered: 0 };
         if face.0 as usize == self.faces.len() {
             self.faces.push(state);
         } else {
@@ -59,7 +60,8 @@ impl Forwarder {
         face
     }
 
-    /// Removes a face, its routes, the packets in its queue, and what it waits for.
+    /// Removes a face, its routes, the packets in its queue, and what it waits for. Many routes and pending Interests end in
+    /// parts, the next ones at deadlines.
     pub fn remove_face(
         &mut self,
         now: Time,
@@ -73,28 +75,36 @@ impl Forwarder {
         }
         let mut out = Out { now, pool, actions };
         self.on_face(face, false, &mut out);
-        self.remove_routes_of(face, &mut out);
-        while let Some(pit) = self.pit.oldest_of(face) {
-            self.withdraw(pit, face, &mut out);
-        }
+        let mut left = ENDED_AT_ONCE;
+        let is_done = self.end_for(face, &mut left, &mut out);
         if let FaceKind::Link(place) = kind {
-            let mut link = core::mem::replace(&mut self.links[place as usize].link, Link::closed());
+            let state = &mut self.links[place as usize];
+            let mut link = core::mem::replace(&mut state.link, Link::closed());
+            self.waiting.clear(&mut state.charged);
             let mut cleared = Vec::new();
             link.clear(now, out.pool, &mut cleared);
             cleared.into_iter().for_each(|packet| out.drop(face, packet, DropReason::FaceDown));
             self.set_link_timer(place);
             self.free_links.push(place);
         }
-        let state = &mut self.faces[face.0 as usize];
-        state.kind = FaceKind::Gone;
-        if state.asked {
+        self.faces[face.0 as usize].kind = FaceKind::Gone;
+        self.forget_ingress(face);
+        self.report_drops(&mut out);
+        self.set_strategy_timer();
+        if is_done {
+            return self.rest_number(face, now);
+        }
+        self.leaving.push_back(face);
+        self.rest_from_ending(left, now);
+    }
+
+    /// Routes and pending Interests of a face that is gone have ended: its number is given again, later if tables refer to it.
+    pub(super) fn rest_number(&mut self, face: FaceId, now: Time) {
+        if self.faces[face.0 as usize].asked {
             self.gone.push_back((now, face));
         } else {
             self.unused.push(face);
         }
-        self.forget_ingress(face);
-        self.report_drops(&mut out);
-        self.set_strategy_timer();
     }
 
     pub(super) fn on_face(&mut self, face: FaceId, up: bool, out: &mut Out<'_>) {
@@ -151,6 +161,11 @@ impl Forwarder {
             FaceKind::Link(place) => self.links[place as usize].link.backlog(),
             FaceKind::Application | FaceKind::Gone => Backlog::default(),
         }
+    }
+
+    /// What the packets in the queues of all links are charged with, bytes; 0 without a bound.
+    pub fn queued_bytes(&self) -> u64 {
+        self.waiting.bytes()
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Which flow a packet belongs to.
 
-use super::{Action, Forwarder, LinkFace, Out};
+use super::next_hops::route;
+use super::{Action, Forwarder, Out};
 use crate::ids::{FaceId, GroupId, PrefixId};
 use crate::packet::{FlowKey, PacketId, PacketPool};
 use crate::seam::PrefixRemoved;
@@ -40,12 +41,12 @@ impl Forwarder {
     /// The flow of an Interest that has no PIT entry.
     pub(super) fn set_flow(&mut self, id: PacketId, out: &mut Out<'_>) {
         let group = self.group(out.pool[id].arrived_on);
-        let prefix = self.flow_prefix(id, self.fib.lookup(&out.pool[id].name), group, out);
+        let prefix = self.flow_prefix(id, route(&self.fib, &out.pool[id]), group, out);
         let class = out.pool[id].class();
         out.pool[id].flow = FlowKey { prefix, class, group };
     }
 
-    /// The prefix of an Interest's flow. Where another is forgotten for it, so are its flows.
+    /// The prefix of an Interest's flow. Where others are forgotten for it, so are their flows.
     #[inline]
     pub(super) fn flow_prefix(
         &mut self,
@@ -59,7 +60,7 @@ impl Forwarder {
             GroupId::NONE => self.prefixes.of(name, entry),
             _ => self.prefixes.of_group(group, name, entry.map(|id| (id, self.fib.prefix_len(id)))),
         };
-        if let Some(forgotten) = forgotten {
+        for forgotten in forgotten {
             self.forget_prefix(forgotten, out);
         }
         prefix
@@ -68,10 +69,11 @@ impl Forwarder {
     pub(super) fn forget_prefix(&mut self, prefix: PrefixId, out: &mut Out<'_>) {
         self.round_trips.forget(prefix);
         self.strategies.each().for_each(|strategy| strategy.on_prefix_removed(prefix));
-        for LinkFace { face, link, .. } in &mut self.links {
+        for place in self.links_of_prefixes.take(prefix.0) {
             let (now, dropped) = (out.now, &mut self.dropped);
-            link.on_prefix_removed(&mut PrefixRemoved { now, prefix, pool: out.pool, dropped });
-            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
+            let mut ev = PrefixRemoved { now, prefix, pool: out.pool, dropped };
+            self.links[place as usize].link.on_prefix_removed(&mut ev);
+            self.take_dropped(place, out);
         }
     }
 }

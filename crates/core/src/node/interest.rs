@@ -4,14 +4,16 @@ use smallvec::SmallVec;
 use weir_packet::{NackReason, PitToken};
 
 use super::expiry::give_up_downed;
+use super::next_hops::route;
 use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
-use super::{Face, FaceKind, Forwarder, LONGEST_LIFETIME, Out};
+use super::store::is_past_stores;
+use super::{Face, FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::best_route::SUPPRESSION;
 use crate::seam::{Decision, DropReason, InterestEvent};
-use crate::tables::fib::NextHop;
+use crate::tables::fib::{NO_ENTRY, NextHop};
 use crate::tables::pit::{InRecord, PitEntry};
 use crate::units::{Span, Time};
 
@@ -26,29 +28,50 @@ impl Forwarder {
             }
             *hops -= 1;
         }
-        let nonce = interest.nonce;
+        let (can_be_prefix, must_be_fresh, nonce) =
+            (interest.can_be_prefix, interest.must_be_fresh, interest.nonce);
+        let hint = interest.hint_hash();
         if self.dead_nonces.contains(interest.name.hash(), nonce, now) {
             return self.refuse_loop(face, id, out);
         }
-        let (pit, is_new) =
-            self.pit.find_or_insert(&interest.name, interest.can_be_prefix, interest.must_be_fresh, now);
-        if is_new && let Some(stored) = self.stored(id, out) {
-            self.pit.remove(pit);
+        // What is stored is answered without an entry: nothing waits for it. Of an Interest that waits, the store had nothing.
+        if self.has_stores()
+            && self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none()
+            && let Some(stored) = self.stored(id, out)
+        {
             return self.answer_from_store(face, id, stored, out);
         }
+        if hint != 0 {
+            self.make_room_among_hints(face, id, out);
+        }
+        let name = &out.pool[id].name;
+        let (pit, is_new) = self.pit.find_or_insert(name, can_be_prefix, must_be_fresh, hint, now);
         let entry = self.pit.entry_mut(pit).expect("just found or inserted");
+        if !is_new && is_loop(entry, nonce, face) {
+            return self.refuse_loop(face, id, out);
+        }
+        // The store was not asked for it, and now it may be.
+        if !is_new
+            && entry.is_past_stores
+            && let Some(stored) = self.stored(id, out)
+        {
+            return self.answer_from_store(face, id, stored, out);
+        }
+        let (entry, interest) = (self.pit.entry_mut(pit).expect("just found or inserted"), &out.pool[id]);
+        if is_new || entry.is_past_stores {
+            entry.is_past_stores = is_past_stores(interest);
+        }
         if is_new {
-            entry.class = out.pool[id].class() as u8;
             // It stays theirs while it lives, whatever is chosen meanwhile: who counts it has to hear of its end.
-            entry.strategy = self.strategies.of(&out.pool[id].name);
+            entry.strategy = self.strategies.of(&interest.name);
         } else {
-            if is_loop(entry, nonce, face) {
-                return self.refuse_loop(face, id, out);
-            }
             give_up_downed(entry, &self.faces);
         }
-        let aggregated = !is_new
-            && entry.is_pending(now)
+        let is_pending = entry.is_pending(now);
+        if !is_pending {
+            entry.class = out.pool[id].class() as u8;
+        }
+        let aggregated = is_pending
             && match self.reforward_after {
                 None => entry.in_record(face).is_none(),
                 Some(after) => comes_too_soon(entry, after, now),
@@ -89,7 +112,11 @@ impl Forwarder {
         aggregated: bool,
         out: &mut Out<'_>,
     ) {
-        let Some(fib) = self.fib.lookup(&out.pool[id].name) else {
+        let Some(fib) = route(&self.fib, &out.pool[id]) else {
+            if aggregated {
+                // It waits for what another Interest asked for, which had an earlier route.
+                return out.pool.free(id);
+            }
             return self.refuse(pit, face, id, NackReason::NoRoute, out);
         };
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
@@ -106,12 +133,19 @@ impl Forwarder {
         let group = self.group(face);
         let prefix = self.flow_prefix(id, Some(fib), group, out);
         let local = self.is_local(face);
+        let strategy = self.pit.entry(pit).expect("a live entry").strategy;
+        let watched = if self.watches(strategy, fib) { fib } else { NO_ENTRY };
+        let dead = self.leave_alive(watched, &mut next_hops, out.now);
+        let question = self.in_question(watched, &dead, &next_hops, face, id, out);
+        if out.pool[id].hint.is_some() {
+            self.keep_hinted(pit, fib, id, out);
+        }
         let entry = self.pit.entry_mut(pit).expect("a live entry");
-        // Who only waits for what another group has asked for does not take it over.
-        if !aggregated || entry.group == group {
+        // Who only waits for what another group has asked for does not take it over, however often it asks.
+        if entry.group == group || !entry.is_pending(out.now) {
             (entry.prefix, entry.group) = (prefix, group);
         }
-        let strategy = entry.strategy;
+        (entry.route, entry.is_watched) = (fib, watched != NO_ENTRY);
         let interest = &mut out.pool[id];
         interest.flow = entry.flow();
         interest.pit = pit;
@@ -119,13 +153,21 @@ impl Forwarder {
             let decision = self.chosen_next_hop(chosen, scope);
             return self.carry_out(decision, pit, face, id, out);
         }
-        let (next_hops, random) = (&next_hops, &mut self.random);
+        let random = &mut self.random;
         let suppression = match self.reforward_after {
             None => self.round_trips.get(prefix).map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)),
             Some(_) => Span::ZERO,
         };
-        let mut ev =
-            InterestEvent { now: out.now, interest, pit, entry, local, next_hops, suppression, random };
+        let mut ev = InterestEvent {
+            now: out.now,
+            interest,
+            pit,
+            entry,
+            local,
+            next_hops: &next_hops,
+            suppression,
+            random,
+        };
         let strategy = self.strategies.get(strategy);
         let decision = if aggregated {
             strategy.on_aggregated(&mut ev);
@@ -133,7 +175,15 @@ impl Forwarder {
         } else {
             strategy.on_interest(&mut ev)
         };
+        let Some(question) = question else {
+            return self.carry_out(decision, pit, face, id, out);
+        };
+        let usable = next_hops.iter().map(|hop| hop.face).chain(dead);
+        let copies = self.comparing(question, usable, &decision, id, out);
         self.carry_out(decision, pit, face, id, out);
+        for (next_hop, copy) in copies {
+            self.send_interest(pit, next_hop, copy, out);
+        }
     }
 
     /// An application has chosen the next hop itself (NDNLPv2, NextHopFaceId): no strategy is asked, nor
@@ -157,6 +207,11 @@ impl Forwarder {
     ) {
         match decision {
             Decision::Forward(next_hop) => self.send_interest(pit, next_hop, id, out),
+            Decision::Probe(next_hop, probed) => {
+                let copy = self.copy_for(probed, id, out);
+                self.send_interest(pit, next_hop, id, out);
+                self.send_interest(pit, probed, copy, out);
+            }
             Decision::Multicast(next_hops) => {
                 for &next_hop in next_hops.iter().skip(1) {
                     let copy = out.pool.duplicate(id);
@@ -169,6 +224,9 @@ impl Forwarder {
             }
             Decision::Hold => {
                 out.pool[id].queued_at = out.now;
+                if self.waiting.is_bounded() {
+                    self.waiting.note(id, out.pool);
+                }
                 let entry = self.pit.entry_mut(pit).expect("a live entry");
                 if let Some(earlier) = entry.held.replace(id) {
                     out.pool.free(earlier);
@@ -194,16 +252,20 @@ impl Forwarder {
     ) {
         let interest = &mut out.pool[id];
         // Zero hops left: applications here may still answer, the network may not.
-        let local = self.is_local(face);
-        if interest.hop_limit == Some(0) && !local {
+        if interest.hop_limit == Some(0) && !self.is_local(face) {
+            if self.pit.entry(pit).is_some_and(|entry| !entry.is_pending(out.now)) {
+                self.pit.put_first(pit);
+            }
             return out.drop(face, id, DropReason::HopLimit);
         }
         interest.header_mut().pit_token = PitToken::new(&pit.to_token()).unwrap_or(PitToken::NONE);
-        let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(LONGEST_LIFETIME));
+        let longest = self.longest_lifetime(interest.arrived_on);
+        let (nonce, lifetime) = (interest.nonce, interest.lifetime.min(longest));
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         entry.hop_limit = interest.hop_limit;
         self.faces[face.0 as usize].asked = true;
         self.sent_signals.keep(pit, &interest.header().signals);
+        let watched = entry.watched();
         let buffers = entry.buffer_bytes();
         if let Some(earlier) = entry.note_sending(face, nonce, out.now, lifetime) {
             self.dead_nonces.add(interest.name.hash(), earlier, out.now);
@@ -211,6 +273,7 @@ impl Forwarder {
         if entry.out_records.len() > 1 {
             self.pit.note_out_records(pit, buffers);
         }
+        self.note_asked(watched, face, lifetime, out.now);
         self.send_since(face, id, since, out);
     }
 }
@@ -236,14 +299,7 @@ pub(super) fn in_record(
     longest: Span,
     now: Time,
 ) -> InRecord {
-    InRecord {
-        face,
-        nonce: interest.nonce,
-        arrived: now,
-        expires: now + interest.lifetime.min(longest),
-        token: interest.header().pit_token,
-        aggregated,
-        retransmission: false,
-        holding: 0,
-    }
+    let expires = now + interest.lifetime.min(longest);
+    let record = InRecord::new(face, interest.nonce, now, expires, interest.header().pit_token);
+    InRecord { aggregated, class: interest.class(), ..record }
 }

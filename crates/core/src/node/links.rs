@@ -37,8 +37,19 @@ impl Forwarder {
             FaceKind::Gone => out.drop(face, id, DropReason::FaceDown),
             FaceKind::Application => out.actions.push(Action::Deliver { face, packet: id }),
             FaceKind::Link(link) => {
-                self.links[link as usize].link.enqueue_since(out.now, since, id, out.pool, &mut self.dropped);
+                let state = &mut self.links[link as usize];
+                if !self.waiting.enter(&mut state.charged, &out.pool[id]) {
+                    let dropped = Dropped { packet: id, reason: DropReason::QueueFull, nack: None };
+                    return self.to_report.push((face, dropped));
+                }
+                let prefix = out.pool[id].flow.prefix;
+                if state.link.enqueue_since(out.now, since, id, out.pool, &mut self.dropped) {
+                    self.links_of_prefixes.add(prefix.0, link);
+                }
                 self.serve(link, out);
+                if self.waiting.is_bounded() && self.links[link as usize].link.backlog().packets > 0 {
+                    self.waiting.note(id, out.pool);
+                }
             }
         }
     }
@@ -52,9 +63,10 @@ impl Forwarder {
 
     /// Lets a link send what it can, and sets its timer.
     pub(super) fn serve(&mut self, link: u32, out: &mut Out<'_>) {
-        let LinkFace { face, link: state, .. } = &mut self.links[link as usize];
+        let LinkFace { face, link: state, charged, .. } = &mut self.links[link as usize];
         while let Some(departure) = state.serve(out.now, out.pool, &mut self.dropped) {
             let packet = &out.pool[departure.packet];
+            self.waiting.leave(charged, packet);
             if packet.header().congestion_mark != 0 && packet.is_interest() {
                 remember_mark(&mut self.pit, packet.pit, *face);
             }
@@ -62,9 +74,18 @@ impl Forwarder {
             out.actions.push(Action::Transmit { face: *face, packet, until, waited });
         }
         if !self.dropped.is_empty() {
-            self.to_report.extend(self.dropped.drain(..).map(|dropped| (*face, dropped)));
+            self.take_dropped(link, out);
         }
         self.set_link_timer(link);
+    }
+
+    /// The queue of a link has dropped packets: they are reported later.
+    pub(super) fn take_dropped(&mut self, link: u32, out: &Out<'_>) {
+        let LinkFace { face, charged, .. } = &mut self.links[link as usize];
+        for dropped in self.dropped.drain(..) {
+            self.waiting.leave(charged, &out.pool[dropped.packet]);
+            self.to_report.push((*face, dropped));
+        }
     }
 
     /// Reports what queues dropped: after everything else, so that no entry goes while its Interest is

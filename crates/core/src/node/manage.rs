@@ -25,6 +25,9 @@ impl Forwarder {
         pool: &mut PacketPool,
         actions: &mut Vec<Action>,
     ) -> bool {
+        if let Some(id) = self.fib.exact(prefix) {
+            self.liveness.forget(id, face);
+        }
         let removed = self.fib.remove_next_hop(prefix, face);
         if let Removed::Prefix(id) = removed {
             let mut out = Out { now, pool, actions };
@@ -34,13 +37,20 @@ impl Forwarder {
         removed != Removed::Nothing
     }
 
-    pub(super) fn remove_routes_of(&mut self, face: FaceId, out: &mut Out<'_>) {
-        for id in self.fib.remove_face(face) {
-            self.forget_fib_prefix(id, out);
+    /// Removes routes by a face, at most so many. How many it removed.
+    pub(super) fn remove_routes_of(&mut self, face: FaceId, most: usize, out: &mut Out<'_>) -> usize {
+        let removed = self.fib.remove_face(face, most);
+        for &(id, is_last) in &removed {
+            self.liveness.forget(id, face);
+            if is_last {
+                self.forget_fib_prefix(id, out);
+            }
         }
+        removed.len()
     }
 
     fn forget_fib_prefix(&mut self, id: FibId, out: &mut Out<'_>) {
+        self.strategies.each().for_each(|strategy| strategy.on_route_removed(id));
         for prefix in self.prefixes.of_removed(id) {
             self.forget_prefix(prefix, out);
         }

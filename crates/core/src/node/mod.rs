@@ -1,7 +1,7 @@
 //! One node: tables, strategy and links, driven by inputs and answering with actions.
 //!
 //! ```text
-//!             Interest: loop? -> PIT -> content store -> FIB -> strategy -> queue -> link
+//!             Interest: loop? -> content store -> PIT -> FIB -> strategy -> queue -> link
 //!  input ---> Data:     PIT -> queue of its face -> strategy -> content store -> downstreams
 //!             Nack:     PIT -> strategy -> another next hop, or downstreams
 //! ```
@@ -15,11 +15,13 @@ mod data;
 mod expiry;
 mod faces;
 mod flow;
+mod hints;
 mod ingress;
 mod interest;
 mod links;
 mod manage;
 mod nack;
+mod next_hops;
 mod prefetch;
 mod reforwarding;
 mod scope;
@@ -28,6 +30,7 @@ mod store;
 mod strategy_choice;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
 pub use strategy_choice::MOST_STRATEGIES;
@@ -40,6 +43,7 @@ use ingress::Ingress;
 use scope::{Scope, scope_of};
 use sent_signals::SentSignals;
 use strategy_choice::StrategyChoice;
+use waiting::Waiting;
 
 use crate::deadline::Deadlines;
 use crate::ids::{FaceId, GroupId, PitId, StrategyId};
@@ -49,11 +53,14 @@ use crate::packet::{FlowKey, Kind, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RoundTrips;
 use crate::seam::{DropReason, Dropped, Drops, Strategy};
+use crate::siphash::Key;
 use crate::tables::asked::AskedUpstreams;
 use crate::tables::cs::ContentStore;
 use crate::tables::dead_nonce::DeadNonceList;
 use crate::tables::fib::Fib;
 use crate::tables::flow_prefix::{FlowPrefix, Prefixes};
+use crate::tables::liveness::Liveness;
+use crate::tables::pairs::Pairs;
 use crate::tables::pit::Pit;
 use crate::tables::simulated_cache::SimulatedCache;
 use crate::units::{Span, Time};
@@ -68,11 +75,22 @@ pub struct TableLimits {
     pub longest_lifetime: Span,
     /// Dead nonces, and as many upstreams of entries that are gone.
     pub dead_nonces: usize,
+    /// Packets in the queues of all links, bytes, all included.
+    pub queue_bytes: u64,
+    /// Prefixes of flows that are not the FIB's, bytes, all included.
+    pub flow_bytes: u64,
 }
 
 impl Default for TableLimits {
+    /// Queues have only their own bounds, and prefixes of flows one in number.
     fn default() -> TableLimits {
-        TableLimits { pit_bytes: 512_000_000, longest_lifetime: LONGEST_LIFETIME, dead_nonces: 1 << 16 }
+        TableLimits {
+            pit_bytes: 512_000_000,
+            longest_lifetime: LONGEST_LIFETIME,
+            dead_nonces: 1 << 16,
+            queue_bytes: u64::MAX,
+            flow_bytes: u64::MAX,
+        }
     }
 }
 
@@ -144,6 +162,8 @@ enum FaceKind {
 struct Face {
     kind: FaceKind,
     up: bool,
+    /// When it was added: what was sent earlier by a face of its number, another one was asked.
+    since: Time,
     /// Whose flows share with its own.
     group: GroupId,
     /// Whether an Interest was sent by it: then entries of the PIT may name it as an upstream.
@@ -172,11 +192,12 @@ struct Answerer {
 /// NFD's notifications); they ask again. A node can have a shorter bound for links ([`TableLimits`]).
 pub const LONGEST_LIFETIME: Span = Span::from_secs(300);
 
-/// A link, its face, and what its timer is set to.
+/// A link, its face, what its timer is set to, and what the packets in its queue are charged with, bytes.
 struct LinkFace {
     face: FaceId,
     link: Link,
     timer: Time,
+    charged: u64,
 }
 
 const PIT_TIMER: u32 = 0;
@@ -191,7 +212,12 @@ pub struct Forwarder {
     links: Vec<LinkFace>,
     fib: Fib,
     prefixes: Prefixes,
+    /// The links that keep state of a prefix, by its number.
+    links_of_prefixes: Pairs,
     round_trips: RoundTrips,
+    liveness: Liveness,
+    /// Makes the nonces of copies that probe next hops.
+    nonces_of_copies: Key,
     pit: Pit,
     cs: ContentStore<PacketId>,
     simulated_cache: Option<Box<SimulatedCache>>,
@@ -203,11 +229,14 @@ pub struct Forwarder {
     /// They may still answer.
     asked: AskedUpstreams,
     sent_signals: SentSignals,
+    waiting: Waiting,
     strategies: StrategyChoice,
     random: Random,
     deadlines: Deadlines,
     /// What the timers of PIT and strategy are set to.
     pit_timer: Time,
+    /// No more pending Interests are ended before: so that packets are handled meanwhile.
+    ending_rests_until: Time,
     strategy_timer: Time,
     /// The strategy is not called before: so that time passes, whatever it answers.
     strategy_rests_until: Time,
@@ -217,6 +246,8 @@ pub struct Forwarder {
     to_report: Vec<(FaceId, Dropped)>,
     matches: SmallVec<[PitId; 4]>,
     evicted: Vec<PacketId>,
+    /// Faces that were removed, and still have routes or pending Interests.
+    leaving: VecDeque<FaceId>,
     /// Faces that were removed and had been sent Interests, and since when: no entry of the PIT may mean the old one when the number
     /// is used again.
     gone: VecDeque<(Time, FaceId)>,
@@ -232,6 +263,12 @@ pub struct Forwarder {
     satisfied: u64,
     unsatisfied: u64,
     evicted_interests: u64,
+}
+
+/// A key that follows from a random stream, and takes nothing from it.
+fn key_of(mut random: Random) -> Key {
+    let mut word = || u64::from(random.nonce()) << 32 | u64::from(random.nonce());
+    Key::new(word(), word())
 }
 
 /// SHA-256 of a bare Data.
@@ -272,8 +309,11 @@ impl Forwarder {
             ingress: Vec::new(),
             links: Vec::new(),
             fib: Fib::new(),
-            prefixes: Prefixes::new(FlowPrefix::FibEntry),
+            prefixes: Prefixes::new(FlowPrefix::FibEntry, limits.flow_bytes),
+            links_of_prefixes: Pairs::default(),
             round_trips: RoundTrips::default(),
+            liveness: Liveness::default(),
+            nonces_of_copies: key_of(random.clone()),
             pit: Pit::new(hasher, limits.pit_bytes),
             cs: ContentStore::new(crate::tables::cs::CsPolicy::Lru, 0, 0),
             simulated_cache: None,
@@ -285,17 +325,20 @@ impl Forwarder {
                 crate::tables::dead_nonce::DEAD_NONCE_LIFETIME,
             ),
             asked: AskedUpstreams::new(hasher, limits.dead_nonces),
-            sent_signals: SentSignals::default(),
+            sent_signals: SentSignals::new(limits.pit_bytes),
+            waiting: Waiting::new(limits.queue_bytes),
             strategies: StrategyChoice::new(strategy),
             random,
             deadlines: Deadlines::new(FIRST_LINK_TIMER as usize),
             pit_timer: Time::NEVER,
+            ending_rests_until: Time::ZERO,
             strategy_timer: Time::NEVER,
             strategy_rests_until: Time::ZERO,
             dropped: Drops::new(),
             to_report: Vec::new(),
             matches: SmallVec::new(),
             evicted: Vec::new(),
+            leaving: VecDeque::new(),
             gone: VecDeque::new(),
             unused: Vec::new(),
             free_links: Vec::new(),
@@ -310,7 +353,7 @@ impl Forwarder {
 
     /// Says what flows are at this node, before there are packets.
     pub fn set_flow_prefix(&mut self, rule: FlowPrefix) {
-        self.prefixes = Prefixes::new(rule);
+        self.prefixes = Prefixes::new(rule, self.prefixes.most_bytes());
     }
 
     /// Gives the node a content store, empty, with these bounds; either bound 0 means none.
@@ -327,6 +370,13 @@ impl Forwarder {
     /// the strategy says when the same one may repeat it.
     pub fn set_reforward_after(&mut self, after: Span) {
         self.reforward_after = Some(after).filter(|after| *after > Span::ZERO);
+    }
+
+    /// Has the node compare a prefix's next hop that has answered nothing for so long with another one, by copies of
+    /// Interests. Strategies see it no more while others answer what it does not. Zero, the default: strategies see all next
+    /// hops.
+    pub fn set_next_hop_timeout(&mut self, timeout: Span) {
+        self.liveness.set_timeout(timeout);
     }
 
     /// Gives the node a simulated cache, which is asked for what the content store does not have.
@@ -403,13 +453,15 @@ impl Forwarder {
     fn expect_expiry(&mut self, expires: Time, now: Time) {
         if expires < self.pit_timer {
             // A wheel that was not turned since may name a slot that is over.
-            self.pit_timer = self.pit.next_deadline().max(now);
+            self.pit_timer = self.pit.next_deadline().max(now).max(self.ending_rests_until);
             self.deadlines.set(PIT_TIMER, self.pit_timer);
         }
     }
 
     fn on_packet(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         out.pool[id].arrived_on = face;
+        let bytes = out.pool[id].wire.len();
+        self.waiting.arrive(bytes, out.pool);
         if out.pool[id].name.is_empty() {
             return out.drop(face, id, DropReason::Malformed);
         }

@@ -4,33 +4,40 @@ use smallvec::SmallVec;
 use weir_packet::{LpHeader, NackReason};
 
 use super::expiry::give_up_downed;
+use super::next_hops::route;
 use super::scope::{Scope, scope_of};
 use super::{FaceKind, Forwarder, Out};
 use crate::ids::{FaceId, PitId};
-use crate::packet::{Kind, PacketId};
+use crate::packet::{Kind, Packet, PacketId};
 use crate::seam::{DropReason, NackEvent};
-use crate::tables::fib::NextHop;
-use crate::tables::pit::InRecord;
+use crate::tables::fib::{NO_ENTRY, NextHop};
+use crate::tables::pit::{InRecord, OutRecord};
 
 impl Forwarder {
     pub(super) fn on_nack(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
         let nack = &out.pool[id];
-        let reason = nack.header().nack().unwrap_or(NackReason::None);
-        let found = self.pit.find_exact(&nack.name, nack.can_be_prefix, nack.must_be_fresh);
-        let Some(pit) = found else {
+        let (reason, nonce) = (nack.header().nack().unwrap_or(NackReason::None), nack.nonce);
+        let Some((pit, record)) = self.refused(face, nack) else {
             return out.drop(face, id, DropReason::Unsolicited);
         };
-        let nonce = nack.nonce;
         let entry = self.pit.entry_mut(pit).expect("just found");
-        let Some(record) = entry.out_records.iter_mut().find(|r| r.face == face && r.nonce == nonce) else {
-            return out.drop(face, id, DropReason::Unsolicited);
-        };
-        record.give_up(Some(reason));
+        entry.out_records[record].give_up(Some(reason));
+        let watched = entry.watched();
+        if watched != NO_ENTRY {
+            self.liveness.note_answer(watched, face, None);
+        }
         give_up_downed(entry, &self.faces);
         let pending = entry.is_pending(out.now);
         let downstream = |f: FaceId| entry.in_records.iter().all(|r| r.face == f);
         let mut next_hops: SmallVec<[NextHop; 8]> = SmallVec::new();
-        if let Some(fib) = self.fib.lookup(entry.name()) {
+        // By the hint that was sent, for the neighbour must not choose who else is asked. The route is looked up again: it may be
+        // another by now.
+        let fib = match entry.kept {
+            Some(kept) => route(&self.fib, &out.pool[kept]),
+            None if entry.hint() != 0 => None,
+            None => self.fib.lookup(entry.name()),
+        };
+        if let Some(fib) = fib {
             let is_ours =
                 entry.in_records.iter().any(|r| self.faces[r.face.0 as usize].kind == FaceKind::Application);
             let scope = match scope_of(entry.name()) {
@@ -44,6 +51,12 @@ impl Forwarder {
                 }
             }
         }
+        entry.route = fib.unwrap_or(entry.route);
+        // The next hop that sent the Nack is alive, so none that is dead is tried.
+        if let Some(fib) = fib.filter(|_| watched != NO_ENTRY) {
+            let dead = self.liveness.leave_alive(fib, &mut next_hops, out.now);
+            next_hops.retain(|hop| !dead.contains(&hop.face));
+        }
         let random = &mut self.random;
         let mut ev = NackEvent { now: out.now, reason, face, pit, entry, next_hops: &next_hops, random };
         let decision = self.strategies.get(ev.entry.strategy).on_nack(&mut ev);
@@ -52,6 +65,15 @@ impl Forwarder {
         }
         // The Interest again as it was sent: the neighbour has lowered its hop limit, and the signals
         // that the Nack has are the neighbour's.
+        let id = match entry.kept {
+            Some(kept) => {
+                out.pool.free(id);
+                let copy = out.pool.duplicate(kept);
+                out.pool[copy].nonce = nonce;
+                copy
+            }
+            None => id,
+        };
         let interest = &mut out.pool[id];
         interest.kind = Kind::Interest;
         interest.hop_limit = interest.hop_limit.and(entry.hop_limit);
@@ -60,6 +82,29 @@ impl Forwarder {
         interest.flow = entry.flow();
         interest.header_mut().signals = self.sent_signals.of(pit);
         self.carry_out(decision, pit, face, id, out);
+    }
+
+    /// The entry and the out-record that a Nack is for: those of its Interest's hint, or of any hint if the Interest has
+    /// none, for a neighbour in the producer's region may take the hint off before it refuses an Interest.
+    fn refused(&self, face: FaceId, nack: &Packet) -> Option<(PitId, usize)> {
+        let (hint, since) = (nack.hint_hash(), self.faces[face.0 as usize].since);
+        let is_refused = |r: &OutRecord| r.face == face && r.nonce == nack.nonce && r.sent >= since;
+        let mut found = None;
+        for (pit, entry) in self.pit.of_name(&nack.name) {
+            let is_same = entry.hint() == hint;
+            let has_selectors =
+                entry.can_be_prefix() == nack.can_be_prefix && entry.must_be_fresh() == nack.must_be_fresh;
+            if has_selectors
+                && (is_same || hint == 0)
+                && let Some(record) = entry.out_records.iter().position(is_refused)
+            {
+                if is_same {
+                    return Some((pit, record));
+                }
+                found = found.or(Some((pit, record)));
+            }
+        }
+        found
     }
 
     /// A looping Interest goes back to a neighbour, so that it need not wait; an application does

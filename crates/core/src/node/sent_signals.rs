@@ -5,7 +5,8 @@
 //! have a row in a second table.
 //!
 //! Rows come in blocks, and a block when an Interest of one of its entries carries a signal: so that no
-//! packet waits until the rows of a whole PIT are there.
+//! packet waits until the rows of a whole PIT are there. Compact rows are part of the PIT's bound; the blocks of the second
+//! table take a thirty-second of it at most. Beyond that an Interest whose signals do not fit is sent again without.
 
 use weir_packet::{CompactSignals, Signals};
 
@@ -15,14 +16,22 @@ use crate::ids::PitId;
 const BLOCK: usize = 256;
 
 /// The signals of the latest sending, by PIT entry.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SentSignals {
     compact: Blocks<CompactSignals>,
     /// Where the compact row is empty; none either if this is empty as well.
     large: Blocks<Signals>,
+    /// How many more blocks the second table may have.
+    large_blocks_left: u64,
 }
 
 impl SentSignals {
+    /// None, beside a PIT of at most so many bytes.
+    pub(super) fn new(pit_bytes: u64) -> SentSignals {
+        let large_blocks_left = pit_bytes / 32 / (BLOCK * size_of::<Signals>()) as u64;
+        SentSignals { compact: Blocks::default(), large: Blocks::default(), large_blocks_left }
+    }
+
     /// The Interest of this entry is sent with these signals: those that the strategy has left in it, before
     /// the queue of one face has rewritten them.
     #[inline]
@@ -42,7 +51,11 @@ impl SentSignals {
         match self.large.get_mut(pit.index()) {
             Some(row) => row.copy_from(signals),
             None if signals.is_empty() => {}
-            None => *self.large.add(pit.index()) = *signals,
+            None if self.large_blocks_left == 0 => {}
+            None => {
+                self.large_blocks_left -= 1;
+                *self.large.add(pit.index()) = *signals;
+            }
         }
     }
 
@@ -107,9 +120,9 @@ mod tests {
     #[test]
     fn each_sending_leaves_its_signals_and_nothing_of_earlier_ones() {
         let mut pit = Pit::new(HASHER, 1 << 24);
-        let mut insert = |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, Time::ZERO).0;
+        let mut insert = |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, 0, Time::ZERO).0;
         let ids: Vec<PitId> = (0..600).map(&mut insert).collect();
-        let mut table = SentSignals::default();
+        let mut table = SentSignals::new(1 << 24);
         let all = [
             signals(0, 0),
             signals(3, 7),
@@ -126,5 +139,21 @@ mod tests {
             }
             assert_eq!(table.of(ids[1]), Signals::NONE);
         }
+    }
+    #[test]
+    fn what_does_not_fit_takes_a_part_of_the_pits_bound_and_no_more() {
+        let mut pit = Pit::new(HASHER, 1 << 24);
+        let mut insert = |i| pit.find_or_insert(&name(&format!("/a/{i}")), false, false, 0, Time::ZERO).0;
+        let ids: Vec<PitId> = (0..20_000).map(&mut insert).collect();
+        let mut table = SentSignals::new(1 << 24);
+        let large = signals(TYPES, u64::MAX);
+        ids.iter().for_each(|id| table.keep(*id, &large));
+        let kept = ids.iter().filter(|id| table.of(**id) == large).count();
+        let blocks = table.large.blocks.iter().flatten().count();
+        assert_eq!(kept, blocks * BLOCK);
+        assert!((1..=(1 << 24) / 32).contains(&(kept * size_of::<Signals>())), "{kept} rows");
+        assert_eq!(table.of(ids[ids.len() - 1]), Signals::NONE);
+        table.keep(ids[0], &signals(1, 7));
+        assert_eq!(table.of(ids[0]), signals(1, 7));
     }
 }

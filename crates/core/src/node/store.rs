@@ -1,6 +1,5 @@
 //! The content store of a node: storing Data and answering Interests.
 
-use bytes::Bytes as Buffer;
 use weir_packet::{CachePolicy, LpHeader, Signal};
 
 use super::interest::in_record;
@@ -26,35 +25,46 @@ fn stored_bytes(data: &Packet) -> u64 {
     if data.wire.is_empty() { u64::from(data.net_len) } else { data.memory() + entry_bytes(&data.name) }
 }
 
+/// Whether the consumer does not want an answer from a store.
+#[inline]
+pub(super) fn is_past_stores(interest: &Packet) -> bool {
+    interest.header().signals.value(&Signal::PAST_STORES).is_some()
+}
+
 impl Forwarder {
-    /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host only is not
-    /// kept: it comes from here, and an answer to a command that is sent again must not.
-    pub(super) fn store(&mut self, id: PacketId, out: &mut Out<'_>) {
+    /// Keeps a copy without signals: they belong to one hop and one moment. What is for this host or for one hop is not
+    /// kept: it is not for the others who would get it from here, and an answer to a command must not answer the next one.
+    /// It answers Interests of this hint; 0: all.
+    pub(super) fn store(&mut self, id: PacketId, hint: u32, out: &mut Out<'_>) {
         let refused = out.pool[id].header().cache_policy() == Some(CachePolicy::NoCache);
-        if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) == Scope::Host {
+        if !self.cs.is_on() || !self.cs_use.admit || refused || scope_of(&out.pool[id].name) != Scope::Global
+        {
             return;
         }
         let copy = out.pool.duplicate(id);
         let data = &mut out.pool[copy];
-        if !data.wire.is_empty() {
-            // In memory of its own: the world's buffer may hold many packets.
-            data.wire = Buffer::copy_from_slice(&data.wire);
-        }
+        data.keep_alone();
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
         let fresh_until = out.now + data.freshness;
         let bytes = stored_bytes(data);
-        self.cs.insert(&out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
+        self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
         for evicted in self.evicted.drain(..) {
             out.pool.free(evicted);
         }
+    }
+
+    /// Whether there is anything to answer from.
+    #[inline]
+    pub(super) fn has_stores(&self) -> bool {
+        self.cs.is_on() || self.simulated_cache.is_some()
     }
 
     /// The Data here that answers an Interest, unless the consumer asks past the stores because the Data that it got
     /// was not to be believed.
     #[inline]
     pub(super) fn stored(&mut self, id: PacketId, out: &mut Out<'_>) -> Option<Stored> {
-        if out.pool[id].header().signals.value(&Signal::PAST_STORES).is_some() {
+        if is_past_stores(&out.pool[id]) {
             return None;
         }
         if let Some(data) = self.in_content_store(id, out) {
@@ -74,14 +84,14 @@ impl Forwarder {
             return None;
         }
         let interest = &out.pool[id];
-        let (name, must_be_fresh) = (&interest.name, interest.must_be_fresh);
+        let (name, must_be_fresh, hint) = (&interest.name, interest.must_be_fresh, interest.hint_hash());
         let Some(digest) = name.implicit_digest() else {
-            return self.cs.lookup(name, interest.can_be_prefix, must_be_fresh, out.now);
+            return self.cs.lookup_for(hint, name, interest.can_be_prefix, must_be_fresh, out.now);
         };
         let mut data_name = name.clone();
         data_name.truncate(name.len() - 1);
         let digest = *digest;
-        let found = self.cs.lookup(&data_name, false, must_be_fresh, out.now)?;
+        let found = self.cs.lookup_for(hint, &data_name, false, must_be_fresh, out.now)?;
         (self.digest_of(&mut out.pool[found]) == Some(digest)).then_some(found)
     }
 

@@ -590,13 +590,16 @@ fn an_application_may_choose_the_next_hop_itself() {
 }
 
 #[test]
-fn what_is_for_this_host_only_is_not_kept() {
+fn what_is_for_this_host_or_one_hop_is_not_kept() {
     let mut bench = Bench::new().cached();
-    let [asking, answering] = [bench.application, bench.node.add_application(Time::ZERO)];
-    bench.node.add_route(&name("/localhost"), answering, 1);
-    for nonce in 1..3 {
-        assert_eq!(bench.interest(asking, "/localhost/command", nonce), [Seen::Interest(answering)]);
-        assert_eq!(bench.data(answering, "/localhost/command"), [Seen::Data(asking)]);
+    let answering = bench.node.add_application(Time::ZERO);
+    for (scope, asking) in [("/localhost", bench.application), ("/localhop", bench.neighbours[0])] {
+        bench.node.add_route(&name(scope), answering, 1);
+        let command = format!("{scope}/command");
+        for nonce in 1..3 {
+            assert_eq!(bench.interest(asking, &command, nonce), [Seen::Interest(answering)]);
+            assert_eq!(bench.data(answering, &command), [Seen::Data(asking)]);
+        }
     }
 }
 
@@ -1356,7 +1359,12 @@ fn a_face_on_a_shared_medium_sends_one_packet_for_each_that_the_world_says_has_l
     assert_eq!(actions, []);
 }
 
+mod asf;
 mod asked;
+mod dead_hops;
 mod full_pit;
+mod hints;
 mod ingress;
 mod managed;
+mod strangers;
+mod waiting;

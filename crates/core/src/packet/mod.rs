@@ -7,6 +7,7 @@
 pub mod wire;
 
 use core::num::NonZeroU32;
+use std::sync::Arc;
 
 use bytes::Bytes as Buffer;
 use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
@@ -56,6 +57,12 @@ pub struct Packet {
     pub must_be_fresh: bool,
     /// Interest: how many more hops it may take.
     pub hop_limit: Option<u8>,
+    /// Whether `wire` has memory of its own: else it may keep a block of many packets.
+    pub has_own_memory: bool,
+    /// Interest: where its hop limit is in `wire`, if it has both.
+    pub hop_limit_at: u16,
+    /// Interest: where its nonce is in `wire`; 0: nowhere.
+    pub nonce_at: u16,
     /// Length of the frame that it came in or goes out in, bytes; 0: to be taken anew.
     frame_len: u32,
     /// Length of the bare Interest or Data, bytes, exact; without the link header.
@@ -84,6 +91,8 @@ pub struct Packet {
     header: LpHeader,
     /// Data: how long a cache may call it fresh.
     pub freshness: Span,
+    /// Interest: the delegations of its forwarding hint, the first choice first. They say where it goes, in place of its name.
+    pub hint: Option<Arc<[HashedName]>>,
     /// Data: SHA-256 of the whole packet, if requested
     /// ([`Forwarder::set_digest`](crate::node::Forwarder::set_digest)).
     pub digest: Option<Box<[u8; 32]>>,
@@ -115,6 +124,15 @@ impl Packet {
         }
     }
 
+    /// Tells one forwarding hint from another; 0 without one. The multiplier is 2^64 over the golden ratio (Knuth, The Art of
+    /// Computer Programming 3, 6.4); the hashes of the delegations have the node's key.
+    #[inline]
+    pub fn hint_hash(&self) -> u32 {
+        let Some(hint) = &self.hint else { return 0 };
+        let fold = |all: u64, one: &HashedName| (all ^ one.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hint.iter().fold(1, fold) >> 32) as u32 | 1
+    }
+
     /// [`Packet::wire_len`], kept until the header changes.
     #[inline]
     pub(crate) fn measure(&mut self) -> u64 {
@@ -143,12 +161,25 @@ impl Packet {
         prefetch(&self.freshness);
     }
 
+    /// Gives its bytes memory of their own, if they have none: for who keeps it long.
+    pub(crate) fn keep_alone(&mut self) {
+        if !self.has_own_memory && !self.wire.is_empty() {
+            self.wire = Buffer::copy_from_slice(&self.wire);
+            self.has_own_memory = true;
+        }
+    }
+
     /// Memory that it takes, bytes, all included: also the digest that may be made of it, and what an allocator adds (16
     /// to each buffer).
     pub fn memory(&self) -> u64 {
         // Bytes that are shared have a count (24), which is made with the first copy.
         let (wire, shared, digest) = (self.wire.len() + 16, 24 + 16, 32 + 16);
-        (size_of::<Packet>() + self.name.buffer_bytes() + wire + shared + digest) as u64
+        // Names that are shared have two counts (16) before them.
+        let hint = self.hint.as_deref().map_or(0, |names| {
+            let buffers: usize = names.iter().map(HashedName::buffer_bytes).sum();
+            16 + size_of_val(names) + buffers + 16
+        });
+        (size_of::<Packet>() + self.name.buffer_bytes() + wire + shared + digest + hint) as u64
     }
 
     /// Whether it is an Interest.
@@ -240,6 +271,7 @@ impl PacketPool {
         let packet = &mut self.packets[id.index()];
         packet.wire = Buffer::new();
         packet.digest = None;
+        packet.hint = None;
         let bytes = packet.name.buffer_bytes();
         if self.kept + bytes > MOST_KEPT {
             packet.name = HashedName::new();
@@ -265,9 +297,13 @@ fn copy_fields(from: &Packet) -> Packet {
         can_be_prefix: from.can_be_prefix,
         must_be_fresh: from.must_be_fresh,
         hop_limit: from.hop_limit,
+        has_own_memory: from.has_own_memory,
+        hop_limit_at: from.hop_limit_at,
+        nonce_at: from.nonce_at,
         freshness: from.freshness,
         content_len: from.content_len,
         net_len: from.net_len,
+        hint: from.hint.clone(),
         digest: from.digest.clone(),
         wire: Buffer::new(),
         header: from.header,

@@ -66,6 +66,10 @@ impl Strategy for BestRoute {
 pub struct Multicast {}
 
 impl Strategy for Multicast {
+    fn asks_all(&self) -> bool {
+        true
+    }
+
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         if is_suppressed(ev) {
             return Decision::Suppress;

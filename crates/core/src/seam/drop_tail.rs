@@ -79,7 +79,10 @@ mod tests {
             let id = pool.take();
             pool[id].net_len = len;
             let (now, random) = (Time::ZERO, &mut random);
-            queue.enqueue(&mut EnqueueEvent { now, pool, dropped: &mut dropped, random }, id);
+            queue.enqueue(
+                &mut EnqueueEvent { now, pool, dropped: &mut dropped, random, keeps_prefix: false },
+                id,
+            );
         }
         assert!(dropped.iter().all(|d| d.reason == DropReason::QueueFull && d.nack.is_none()));
         dropped.into_iter().map(|d| pool[d.packet].wire_len()).collect()

@@ -58,6 +58,8 @@ pub enum Gauge {
     Window(f64),
     /// A rate of Data, bit/s.
     Rate(Rate),
+    /// A congestion window, packets, of a consumer that routers should tell a rate and that finds one by itself.
+    Probing(f64),
 }
 
 /// Whether the next Interest may leave.

@@ -9,6 +9,7 @@
 //!
 //! `docs/develop/seam.md` walks every scheme through these hooks.
 
+mod asf;
 pub mod best_route;
 mod drop_tail;
 mod drops;
@@ -18,6 +19,7 @@ mod queue;
 mod sharing;
 mod strategy;
 
+pub use asf::{Asf, AsfOptions};
 pub use best_route::{BestRoute, Multicast};
 pub use drop_tail::DropTail;
 pub use drops::{DropReason, Dropped, Drops};

@@ -38,7 +38,8 @@ pub trait Queue {
     /// promise, because others may be using it.
     fn on_fair_rate(&mut self, _rate: Rate, _now: Time) {}
 
-    /// A prefix is forgotten: its number comes to mean another.
+    /// A prefix is forgotten of which the queue keeps state ([`EnqueueEvent::keeps_prefix`]): its number comes to mean
+    /// another.
     fn on_prefix_removed(&mut self, _ev: &mut PrefixRemoved<'_>) {}
 
     /// The face is gone: gives up everything that waits.
@@ -92,6 +93,9 @@ pub struct EnqueueEvent<'a> {
     pub dropped: &'a mut Drops,
     /// The face's random stream.
     pub random: &'a mut Random,
+    /// Set by a queue that begins to keep state of the prefix of the packet's flow: then it is told when the prefix is
+    /// forgotten. It need not be set again before.
+    pub keeps_prefix: bool,
 }
 
 /// A link is free.

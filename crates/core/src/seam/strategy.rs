@@ -7,7 +7,7 @@ use super::best_route::least_severe;
 use crate::ids::{FaceId, PitId, PrefixId};
 use crate::packet::{FlowKey, Packet};
 use crate::random::Random;
-use crate::tables::fib::NextHop;
+use crate::tables::fib::{FibId, NextHop};
 use crate::tables::pit::{InRecord, PitEntry};
 use crate::units::{Span, Time};
 
@@ -18,6 +18,12 @@ pub trait Strategy {
 
     /// Whether it uses only the cheapest next hop of a prefix while that answers. Default: it divides traffic.
     fn keeps_to_one(&self) -> bool {
+        false
+    }
+
+    /// Whether it sends every Interest to all next hops, so that none needs to be left if it does not answer. Default: it
+    /// chooses.
+    fn asks_all(&self) -> bool {
         false
     }
 
@@ -49,6 +55,9 @@ pub trait Strategy {
     /// A prefix is forgotten: its number comes to mean another.
     fn on_prefix_removed(&mut self, _prefix: PrefixId) {}
 
+    /// An entry of the FIB is removed: its number comes to mean another.
+    fn on_route_removed(&mut self, _route: FibId) {}
+
     /// When [`Strategy::on_deadline`] wants to be called.
     fn next_deadline(&self) -> Time {
         Time::NEVER
@@ -63,6 +72,8 @@ pub trait Strategy {
 pub enum Decision {
     /// Send it to this next hop.
     Forward(FaceId),
+    /// Send it to the first of these next hops, and then a copy with a nonce of its own to the second.
+    Probe(FaceId, FaceId),
     /// Send a copy to each of these next hops.
     Multicast(SmallVec<[FaceId; 4]>),
     /// Keep it here until [`StrategyDeadline::releases`] names it.

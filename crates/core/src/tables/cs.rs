@@ -7,6 +7,8 @@
 //! kept in a list for each prefix, but only for prefixes of a length that such an Interest has
 //! asked for: the first of a length sorts in what is there (once, O(entries)), and a store that
 //! only sees exact names pays nothing.
+//!
+//! A Data may be for the Interests of one forwarding hint only.
 
 use crate::Time;
 use crate::name::{HashedName, LengthCounts, MAX_COMPONENTS};
@@ -78,11 +80,21 @@ struct CsEntry<T> {
     value: Option<T>,
     bytes: u64,
     fresh_until: Time,
+    /// The hint of the Interests that it answers, as a hash; 0: of all.
+    hint: u32,
     /// The neighbours in the list of all entries, newer and older.
     prev: u32,
     next: u32,
     /// The place among the members of the prefix of each length; empty while nothing is indexed.
     links: SmallVec<[Link; 4]>,
+}
+
+/// What an Interest asks for besides a name.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    hint: u32,
+    must_be_fresh: bool,
+    now: Time,
 }
 
 /// The neighbours among the members of a prefix, newer and older, and the prefix's node.
@@ -204,7 +216,25 @@ impl<T: Copy> ContentStore<T> {
         fresh_until: Time,
         evicted: &mut Vec<T>,
     ) -> bool {
+        self.insert_for(0, name, value, bytes, fresh_until, evicted)
+    }
+
+    /// As [`ContentStore::insert`], to answer only Interests of this hint
+    /// ([`Packet::hint_hash`](crate::packet::Packet::hint_hash)); 0: all. It takes no place of one that answers all.
+    pub fn insert_for(
+        &mut self,
+        hint: u32,
+        name: &HashedName,
+        value: T,
+        bytes: u64,
+        fresh_until: Time,
+        evicted: &mut Vec<T>,
+    ) -> bool {
         let known = self.exact(name);
+        if hint != 0 && known != NONE && self.entries[known as usize].hint == 0 {
+            evicted.push(value);
+            return false;
+        }
         if !self.is_on() || bytes > self.max_bytes {
             if known != NONE {
                 self.remove(known, evicted);
@@ -218,6 +248,7 @@ impl<T: Copy> ContentStore<T> {
             self.bytes = self.bytes - entry.bytes + bytes;
             entry.bytes = bytes;
             entry.fresh_until = fresh_until;
+            entry.hint = hint;
             self.touch(known);
             self.unlink_prefixes(known);
             self.link_prefixes(known);
@@ -231,6 +262,7 @@ impl<T: Copy> ContentStore<T> {
         entry.value = Some(value);
         entry.bytes = bytes;
         entry.fresh_until = fresh_until;
+        entry.hint = hint;
         let entries = &self.entries;
         self.index.insert_unique(name.hash(), new, |&i| entries[i as usize].name.hash());
         self.lengths.add(name.len());
@@ -255,14 +287,28 @@ impl<T: Copy> ContentStore<T> {
         must_be_fresh: bool,
         now: Time,
     ) -> Option<T> {
+        self.lookup_for(0, name, can_be_prefix, must_be_fresh, now)
+    }
+
+    /// As [`ContentStore::lookup`], for an Interest of this hint; 0 without one.
+    #[inline]
+    pub fn lookup_for(
+        &mut self,
+        hint: u32,
+        name: &HashedName,
+        can_be_prefix: bool,
+        must_be_fresh: bool,
+        now: Time,
+    ) -> Option<T> {
         if !self.is_on() {
             return None;
         }
+        let asked = Asked { hint, must_be_fresh, now };
         let found = if can_be_prefix {
-            self.newest_of(name, must_be_fresh, now)
+            self.newest_of(name, asked)
         } else {
             let found = self.exact(name);
-            if found != NONE && self.answers(found, must_be_fresh, now) { found } else { NONE }
+            if found != NONE && self.answers(found, asked) { found } else { NONE }
         };
         if found == NONE {
             self.misses += 1;
@@ -308,12 +354,14 @@ impl<T: Copy> ContentStore<T> {
     }
 
     #[inline]
-    fn answers(&self, index: u32, must_be_fresh: bool, now: Time) -> bool {
-        !must_be_fresh || now < self.entries[index as usize].fresh_until
+    fn answers(&self, index: u32, asked: Asked) -> bool {
+        let entry = &self.entries[index as usize];
+        (!asked.must_be_fresh || asked.now < entry.fresh_until)
+            && (entry.hint == 0 || entry.hint == asked.hint)
     }
 
     /// The newest member of a prefix that answers.
-    fn newest_of(&mut self, prefix: &HashedName, must_be_fresh: bool, now: Time) -> u32 {
+    fn newest_of(&mut self, prefix: &HashedName, asked: Asked) -> u32 {
         let len = prefix.len();
         if self.lengths.longest().is_none_or(|longest| len > longest) {
             // Nothing is so long: there is nothing to sort in.
@@ -326,7 +374,7 @@ impl<T: Copy> ContentStore<T> {
         let node = self.node_of(prefix, len);
         let mut next = self.nodes.get(node as usize).map_or(NONE, |node| node.head);
         for _ in 0..FRESH_SCAN {
-            if next == NONE || self.answers(next, must_be_fresh, now) {
+            if next == NONE || self.answers(next, asked) {
                 return next;
             }
             next = self.entries[next as usize].links[len].next;
@@ -470,13 +518,14 @@ impl<T: Copy> ContentStore<T> {
         }
         // By an eighth, and not twice as large: memory that is not used counts too.
         if self.entries.len() == self.entries.capacity() {
-            self.entries.reserve_exact(64 + self.entries.len() / 8);
+            self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
         self.entries.push(CsEntry {
             name: HashedName::new(),
             value: None,
             bytes: 0,
             fresh_until: Time::ZERO,
+            hint: 0,
             prev: NONE,
             next: NONE,
             links: SmallVec::new(),

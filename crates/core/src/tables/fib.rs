@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FibId(pub u32);
 
+/// No entry.
+pub(crate) const NO_ENTRY: FibId = FibId(u32::MAX);
+
 /// A next hop of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
@@ -19,8 +22,8 @@ pub struct NextHop {
     pub cost: u64,
 }
 
-/// The next hops of a prefix by ascending cost, then face.
-type NextHops = SmallVec<[NextHop; 2]>;
+/// The next hops of a prefix by ascending cost; those of equal cost as they were added. Most prefixes have one.
+type NextHops = SmallVec<[NextHop; 1]>;
 
 /// The forwarding information base.
 #[derive(Clone, Debug)]
@@ -42,12 +45,12 @@ impl Fib {
         Fib { table: PrefixTable::new(), by_face: Vec::new() }
     }
 
-    /// Adds a next hop to a prefix, or changes its cost.
+    /// Adds a next hop to a prefix, or changes its cost. It comes after those of equal cost that are there.
     pub fn insert(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
         let id = self.table.find_or_insert(prefix, NextHops::new);
         if let Some(next_hops) = self.table.get_mut(id) {
             next_hops.retain(|hop| hop.face != face);
-            let place = next_hops.partition_point(|hop| (hop.cost, hop.face) < (cost, face));
+            let place = next_hops.partition_point(|hop| hop.cost <= cost);
             next_hops.insert(place, NextHop { face, cost });
         }
         let at = face.0 as usize;
@@ -63,11 +66,17 @@ impl Fib {
         self.exact(prefix).map_or(Removed::Nothing, |id| self.remove_hop(id, face))
     }
 
-    /// Removes all next hops through a face; gives the prefixes that went with their last.
-    pub fn remove_face(&mut self, face: FaceId) -> Vec<FibId> {
-        let all = self.by_face.get_mut(face.0 as usize).map(core::mem::take).unwrap_or_default();
-        let is_last = |&id: &FibId| matches!(self.remove_hop(id, face), Removed::Prefix(_));
-        all.into_iter().map(FibId).filter(is_last).collect()
+    /// Removes next hops through a face, at most so many. Gives the entries that it removed them from, and whether the next
+    /// hop was the entry's last, which removes the prefix.
+    pub fn remove_face(&mut self, face: FaceId, most: usize) -> Vec<(FibId, bool)> {
+        let Some(entries) = self.by_face.get(face.0 as usize) else { return Vec::new() };
+        let some: Vec<FibId> = entries.iter().take(most).map(|id| FibId(*id)).collect();
+        some.into_iter().map(|id| (id, matches!(self.remove_hop(id, face), Removed::Prefix(_)))).collect()
+    }
+
+    /// Whether a prefix has a next hop through this face.
+    pub(crate) fn has_routes_of(&self, face: FaceId) -> bool {
+        self.by_face.get(face.0 as usize).is_some_and(|entries| !entries.is_empty())
     }
 
     fn remove_hop(&mut self, id: FibId, face: FaceId) -> Removed {
@@ -101,7 +110,8 @@ impl Fib {
         self.table.exact(prefix).map(FibId)
     }
 
-    /// The next hops of an entry by ascending cost, then face; none if it was removed or never existed.
+    /// The next hops of an entry by ascending cost, those of equal cost as they were added; none if it was removed or never
+    /// existed.
     #[inline]
     pub fn next_hops(&self, id: FibId) -> &[NextHop] {
         self.table.get(id.0).map_or(&[], |next_hops| next_hops)
@@ -131,9 +141,9 @@ impl Fib {
         self.table.bound()
     }
 
-    /// All entries by ascending id: prefix and next hops.
-    pub fn iter(&self) -> impl Iterator<Item = (FibId, &HashedName, &[NextHop])> {
-        self.table.iter().map(|(id, name, next_hops)| (FibId(id), name, &next_hops[..]))
+    /// All entries by ascending id: the component TLVs of the prefix, and next hops.
+    pub fn iter(&self) -> impl Iterator<Item = (FibId, &[u8], &[NextHop])> {
+        self.table.iter().map(|(id, prefix, next_hops)| (FibId(id), prefix, &next_hops[..]))
     }
 }
 
@@ -169,19 +179,24 @@ mod tests {
         assert_eq!(fib.lookup(&name("/a/c")), Some(root));
         assert_eq!(fib.lookup(&name("/")), Some(root));
         assert_eq!(fib.exact(&name("/a")), None);
-        assert_eq!(fib.iter().find(|(id, ..)| *id == long).unwrap().1, &name("/a/b"));
+        assert_eq!(fib.iter().find(|(id, ..)| *id == long).unwrap().1, name("/a/b").wire());
         assert_eq!(fib.remove_next_hop(&name("/"), FaceId(1)), Removed::Prefix(root));
         assert_eq!(fib.lookup(&name("/a/c")), None);
     }
 
     #[test]
-    fn next_hops_are_in_order_of_cost_then_face() {
+    fn next_hops_are_in_order_of_cost_then_as_they_were_added() {
         let mut fib = Fib::default();
         for (face, cost) in [(3, 5), (2, 5), (9, 1), (4, 7)] {
             fib.insert(&name("/a"), FaceId(face), cost);
         }
         let id = fib.insert(&name("/a"), FaceId(3), 0);
         assert_eq!(fib.next_hops(id), [hop(3, 0), hop(9, 1), hop(2, 5), hop(4, 7)]);
+        for face in [3, 1] {
+            fib.insert(&name("/a"), FaceId(face), 5);
+        }
+        fib.insert(&name("/a"), FaceId(2), 5);
+        assert_eq!(fib.next_hops(id), [hop(9, 1), hop(3, 5), hop(1, 5), hop(2, 5), hop(4, 7)]);
         assert_eq!(fib.len(), 1);
     }
 
@@ -197,8 +212,17 @@ mod tests {
         assert_eq!(fib.insert(&name("/c"), FaceId(1), 0), a);
         let ids: Vec<FibId> = fib.iter().map(|(id, ..)| id).collect();
         assert_eq!(ids, [a, b]);
-        assert_eq!(fib.remove_face(FaceId(1)), [a, b]);
+        fib.insert(&name("/b"), FaceId(2), 0);
+        assert_eq!(fib.remove_face(FaceId(1), 1), [(a, true)]);
+        assert_eq!(fib.remove_face(FaceId(1), 2), [(b, false)]);
+        assert_eq!(fib.remove_face(FaceId(2), 2), [(b, true)]);
         assert!(fib.is_empty());
+    }
+
+    fn remove(hops: &mut Vec<NextHop>, face: u32) -> bool {
+        let before = hops.len();
+        hops.retain(|hop| hop.face != FaceId(face));
+        hops.len() < before
     }
 
     #[derive(Clone, Debug)]
@@ -222,30 +246,33 @@ mod tests {
         #[test]
         fn it_agrees_with_a_map_of_prefixes(ops in prop::collection::vec(op(), 0..200)) {
             let mut fib = Fib::new();
-            let mut model: BTreeMap<Vec<u8>, BTreeMap<u32, u64>> = BTreeMap::new();
+            let mut model: BTreeMap<Vec<u8>, Vec<NextHop>> = BTreeMap::new();
             for op in ops {
                 match op {
                     Op::Insert(prefix, face, cost) => {
                         let id = fib.insert(&prefix, FaceId(face), cost);
                         prop_assert_eq!(fib.exact(&prefix), Some(id));
-                        model.entry(prefix.wire().to_vec()).or_default().insert(face, cost);
+                        let hops = model.entry(prefix.wire().to_vec()).or_default();
+                        hops.retain(|hop| hop.face != FaceId(face));
+                        hops.push(hop(face, cost));
                     }
                     Op::Remove(prefix, face) => {
-                        let there = model.get_mut(prefix.wire()).is_some_and(|hops| hops.remove(&face).is_some());
+                        let there = model.get_mut(prefix.wire()).is_some_and(|hops| remove(hops, face));
                         prop_assert_eq!(fib.remove_next_hop(&prefix, FaceId(face)) != Removed::Nothing, there);
                     }
                     Op::RemoveFace(face) => {
-                        let gone = |hops: &mut BTreeMap<u32, u64>| hops.remove(&face).is_some() && hops.is_empty();
+                        let gone = |hops: &mut Vec<NextHop>| remove(hops, face) && hops.is_empty();
                         let count = model.values_mut().filter_map(|hops| gone(hops).then_some(())).count();
-                        prop_assert_eq!(fib.remove_face(FaceId(face)).len(), count);
+                        let removed = fib.remove_face(FaceId(face), usize::MAX);
+                        prop_assert_eq!(removed.iter().filter(|(_, is_last)| *is_last).count(), count);
                     }
                     Op::Lookup(name) => {
                         let best = (0..=name.len()).rev().map(|n| name.prefix_wire(n)).find(|w| model.contains_key(*w));
                         let found = fib.lookup(&name).and_then(|id| fib.iter().find(|(other, ..)| *other == id));
-                        prop_assert_eq!(found.map(|(_, name, _)| name.wire()), best);
-                        if let Some((_, name, next_hops)) = found {
-                            let mut hops: Vec<NextHop> = model[name.wire()].iter().map(|(f, c)| hop(*f, *c)).collect();
-                            hops.sort_by_key(|h| (h.cost, h.face));
+                        prop_assert_eq!(found.map(|(_, prefix, _)| prefix), best);
+                        if let Some((_, prefix, next_hops)) = found {
+                            let mut hops = model[prefix].clone();
+                            hops.sort_by_key(|hop| hop.cost);
                             prop_assert_eq!(next_hops, &hops[..]);
                         }
                     }

@@ -5,9 +5,12 @@
 
 use crate::ids::{GroupId, NO_PREFIX, PrefixId};
 use crate::name::HashedName;
-use crate::tables::cs::{ContentStore, CsPolicy};
+use crate::shared_bound::SharedBound;
+use crate::tables::cs::{ContentStore, CsPolicy, ENTRY_BYTES};
 use crate::tables::fib::FibId;
+use crate::tables::pairs::Pairs;
 use crate::units::Time;
+use smallvec::SmallVec;
 
 /// Which prefix of a name its flow has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,10 +29,29 @@ const MOST_PREFIXES: usize = 1 << 16;
 /// once; and as many groups as the forwarder has faces by default then have no more than others may have.
 const MOST_OF_GROUP: usize = 256;
 
+/// What the prefixes of a group may take whatever those of others do, bytes: as much as eight with short names. Assumed: an
+/// application or a host fetches no more at once in most cases.
+const LEAST_OF_GROUP: u64 = 8 * 5 * PLACE as u64;
+
+/// What a prefix takes beside its name, bytes: its place in a table; and in buffers that may be half empty its FIB entry
+/// (8) and its number there (8), the place of its number among the forgotten (4), its round-trip time (8), and a link that
+/// keeps state of it (8).
+const PLACE: usize = ENTRY_BYTES + 2 * (8 + 8 + 4 + 8 + 8);
+
+/// What a prefix is charged with, bytes. Its place stays when it is forgotten. So that places take a fifth of the bound
+/// at most, one with a short name counts as five.
+fn charge(prefix: &HashedName) -> u64 {
+    (PLACE + prefix.copy_bytes()).max(5 * PLACE) as u64
+}
+
+/// Prefixes that were forgotten for another.
+pub(crate) type Forgotten = SmallVec<[PrefixId; 2]>;
+
 /// The numbers of prefixes.
 ///
 /// The flows of a [group](GroupId) have numbers of their own, for each group a bounded table. So its names push out
-/// those of no other.
+/// those of no other. Of the bound in bytes one half is for the prefixes of no group. The tables of groups share the other
+/// half; one that is beyond its share forgets its own.
 pub(crate) struct Prefixes {
     rule: FlowPrefix,
     /// Of several components, by use: the least recent makes room.
@@ -38,41 +60,59 @@ pub(crate) struct Prefixes {
     of_entries: Vec<PrefixId>,
     /// Those of each group, from the first on.
     groups: Vec<ContentStore<PrefixId>>,
-    /// Which FIB entry a number of a group belongs to, by number.
+    /// What they take, bytes.
+    groups_bound: SharedBound,
+    numbers: Numbers,
+    /// The bound of all prefixes, bytes.
+    most_bytes: u64,
+    /// Which FIB entry a number of a group belongs to, by number; and the numbers of each FIB entry.
     entries: Vec<Option<FibId>>,
-    forgotten: Vec<PrefixId>,
-    given: u32,
+    of_groups: Pairs,
     /// Reused between calls.
     prefix: HashedName,
 }
 
+/// Which numbers there are.
+struct Numbers {
+    forgotten: Vec<PrefixId>,
+    given: u32,
+}
+
 impl Prefixes {
-    pub(crate) fn new(rule: FlowPrefix) -> Prefixes {
-        Prefixes::with_room(rule, MOST_PREFIXES)
+    /// Prefixes that take at most so many bytes.
+    pub(crate) fn new(rule: FlowPrefix, bytes: u64) -> Prefixes {
+        Prefixes::with_room(rule, MOST_PREFIXES, bytes)
     }
 
-    fn with_room(rule: FlowPrefix, most: usize) -> Prefixes {
+    /// The bound of all prefixes, bytes.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes
+    }
+
+    fn with_room(rule: FlowPrefix, most: usize, bytes: u64) -> Prefixes {
         Prefixes {
             rule,
             known: ContentStore::new(CsPolicy::Lru, most, u64::MAX),
             of_entries: Vec::new(),
             groups: Vec::new(),
+            groups_bound: SharedBound::new(bytes / 2),
+            numbers: Numbers { forgotten: Vec::new(), given: 0 },
+            most_bytes: bytes,
             entries: Vec::new(),
-            forgotten: Vec::new(),
-            given: 0,
+            of_groups: Pairs::default(),
             prefix: HashedName::new(),
         }
     }
 
-    /// The prefix of a name outside of groups that matches this FIB entry; and one that is forgotten for it, whose
-    /// number will come to mean another.
+    /// The prefix of a name outside of groups that matches this FIB entry; and those that are forgotten for it, whose
+    /// numbers will come to mean others.
     #[inline]
-    pub(crate) fn of(&mut self, name: &HashedName, entry: Option<FibId>) -> (PrefixId, Option<PrefixId>) {
+    pub(crate) fn of(&mut self, name: &HashedName, entry: Option<FibId>) -> (PrefixId, Forgotten) {
         match self.rule {
-            FlowPrefix::FibEntry => (entry.map_or(NO_PREFIX, |id| self.of_entry(id)), None),
+            FlowPrefix::FibEntry => (entry.map_or(NO_PREFIX, |id| self.of_entry(id)), Forgotten::new()),
             FlowPrefix::Components(n) => {
                 self.prefix.assign_prefix(name, usize::from(n).min(name.len().saturating_sub(1)));
-                number(&mut self.known, &self.prefix, &mut self.forgotten, &mut self.given)
+                self.numbers.of(&mut self.known, &self.prefix, self.most_bytes / 2)
             }
         }
     }
@@ -83,9 +123,9 @@ impl Prefixes {
         group: GroupId,
         name: &HashedName,
         entry: Option<(FibId, usize)>,
-    ) -> (PrefixId, Option<PrefixId>) {
+    ) -> (PrefixId, Forgotten) {
         let len = match (self.rule, entry) {
-            (FlowPrefix::FibEntry, None) => return (NO_PREFIX, None),
+            (FlowPrefix::FibEntry, None) => return (NO_PREFIX, Forgotten::new()),
             (FlowPrefix::FibEntry, Some((_, len))) => len,
             (FlowPrefix::Components(n), _) => usize::from(n).min(name.len().saturating_sub(1)),
         };
@@ -95,20 +135,35 @@ impl Prefixes {
             self.groups.push(ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX));
         }
         let known = &mut self.groups[place];
-        let (id, forgotten) = number(known, &self.prefix, &mut self.forgotten, &mut self.given);
+        let before = known.bytes();
+        let share = self.groups_bound.share(before).max(LEAST_OF_GROUP);
+        let (id, forgotten) = self.numbers.of(known, &self.prefix, share);
+        self.groups_bound.replace(before, known.bytes());
+        if self.rule == FlowPrefix::FibEntry {
+            self.set_entry(id, entry.map(|(entry, _)| entry));
+        }
+        (id, forgotten)
+    }
+
+    /// A number of a group belongs to this FIB entry from now on.
+    #[inline]
+    fn set_entry(&mut self, id: PrefixId, entry: Option<FibId>) {
         let at = id.0 as usize;
         if at >= self.entries.len() {
             self.entries.resize(at + 1, None);
         }
-        self.entries[at] = entry.map(|(entry, _)| entry);
-        (id, forgotten)
+        let before = core::mem::replace(&mut self.entries[at], entry);
+        if before != entry {
+            before.into_iter().for_each(|before| self.of_groups.remove(before.0, id.0));
+            entry.into_iter().for_each(|entry| self.of_groups.add(entry.0, id.0));
+        }
     }
 
     /// There are going to be groups: from now on the prefixes of FIB entries, `bound` so far, have numbers as any other.
     pub(crate) fn number_entries(&mut self, bound: usize) {
         if self.of_entries.is_empty() && self.rule == FlowPrefix::FibEntry {
             self.of_entries.extend((0..bound.max(1) as u32).map(PrefixId));
-            self.given = self.of_entries.len() as u32;
+            self.numbers.given = self.of_entries.len() as u32;
         }
     }
 
@@ -118,7 +173,7 @@ impl Prefixes {
             return PrefixId(id.0);
         }
         while self.of_entries.len() <= id.0 as usize {
-            self.of_entries.push(fresh(&mut self.forgotten, &mut self.given));
+            self.of_entries.push(self.numbers.fresh());
         }
         self.of_entries[id.0 as usize]
     }
@@ -129,9 +184,9 @@ impl Prefixes {
             return Vec::new();
         }
         let mut all = vec![self.of_entry(id)];
-        for (at, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| **entry == Some(id)) {
-            *entry = None;
-            all.push(PrefixId(at as u32));
+        for number in self.of_groups.take(id.0) {
+            self.entries[number as usize] = None;
+            all.push(PrefixId(number));
         }
         all
     }
@@ -141,37 +196,51 @@ impl Prefixes {
         let mut gone = Vec::new();
         if let Some(known) = self.groups.get_mut(usize::from(group.0)) {
             gone.extend(known.iter().map(|(_, id)| id));
+            self.groups_bound.replace(known.bytes(), 0);
             *known = ContentStore::new(CsPolicy::Lru, MOST_OF_GROUP, u64::MAX);
         }
-        gone.iter().for_each(|id| self.entries[id.0 as usize] = None);
-        self.forgotten.extend(&gone);
+        gone.iter().for_each(|id| self.set_entry(*id, None));
+        self.numbers.forgotten.extend(&gone);
         gone
     }
 }
 
-/// A number that nothing has.
-fn fresh(forgotten: &mut Vec<PrefixId>, given: &mut u32) -> PrefixId {
-    forgotten.pop().unwrap_or_else(|| {
-        *given += 1;
-        PrefixId(*given - 1)
-    })
-}
-
-/// The number of a prefix in a table, and the one that was forgotten for it.
-#[inline]
-fn number(
-    known: &mut ContentStore<PrefixId>,
-    prefix: &HashedName,
-    forgotten: &mut Vec<PrefixId>,
-    given: &mut u32,
-) -> (PrefixId, Option<PrefixId>) {
-    if let Some(known) = known.lookup(prefix, false, false, Time::ZERO) {
-        return (known, None);
+impl Numbers {
+    /// A number that nothing has.
+    fn fresh(&mut self) -> PrefixId {
+        self.forgotten.pop().unwrap_or_else(|| {
+            self.given += 1;
+            PrefixId(self.given - 1)
+        })
     }
-    let id = fresh(forgotten, given);
-    let before = forgotten.len();
-    known.insert(prefix, id, 0, Time::NEVER, forgotten);
-    (id, forgotten.get(before).copied())
+
+    /// The number of a prefix in a table of at most so many bytes, and those that were forgotten for it.
+    #[inline]
+    fn of(
+        &mut self,
+        known: &mut ContentStore<PrefixId>,
+        prefix: &HashedName,
+        bytes: u64,
+    ) -> (PrefixId, Forgotten) {
+        match known.lookup(prefix, false, false, Time::ZERO) {
+            Some(id) => (id, Forgotten::new()),
+            None => self.add(known, prefix, bytes),
+        }
+    }
+
+    #[cold]
+    fn add(
+        &mut self,
+        known: &mut ContentStore<PrefixId>,
+        prefix: &HashedName,
+        bytes: u64,
+    ) -> (PrefixId, Forgotten) {
+        let (id, before, charge) = (self.fresh(), self.forgotten.len(), charge(prefix));
+        // The newest prefix is known whatever the bound: a packet of its flow is here.
+        known.set_limits(known.limits().0, bytes.max(charge), &mut self.forgotten);
+        known.insert(prefix, id, charge, Time::NEVER, &mut self.forgotten);
+        (id, self.forgotten[before..].iter().copied().collect())
+    }
 }
 
 #[cfg(test)]
@@ -187,14 +256,14 @@ mod tests {
 
     #[test]
     fn by_default_a_flow_has_the_prefix_of_its_fib_entry() {
-        let mut prefixes = Prefixes::new(FlowPrefix::FibEntry);
-        assert_eq!(prefixes.of(&name("/a/b"), Some(FibId(7))), (PrefixId(7), None));
-        assert_eq!(prefixes.of(&name("/a/b"), None), (NO_PREFIX, None));
+        let mut prefixes = Prefixes::new(FlowPrefix::FibEntry, u64::MAX);
+        assert_eq!(prefixes.of(&name("/a/b"), Some(FibId(7))), (PrefixId(7), Forgotten::new()));
+        assert_eq!(prefixes.of(&name("/a/b"), None), (NO_PREFIX, Forgotten::new()));
     }
 
     #[test]
     fn components_tell_flows_apart_but_for_the_last() {
-        let mut prefixes = Prefixes::new(FlowPrefix::Components(2));
+        let mut prefixes = Prefixes::new(FlowPrefix::Components(2), u64::MAX);
         let mut of = |uri| prefixes.of(&name(uri), None).0;
         let [b, c, short] = ["/a/b/0", "/a/c/0", "/n/0"].map(&mut of);
         assert!(b != c && c != short && b != short);
@@ -203,18 +272,66 @@ mod tests {
 
     #[test]
     fn the_table_is_bounded_and_the_least_recent_makes_room() {
-        let mut prefixes = Prefixes::with_room(FlowPrefix::Components(1), 2);
+        let mut prefixes = Prefixes::with_room(FlowPrefix::Components(1), 2, u64::MAX);
         let [a, b] = ["/a/0", "/b/0"].map(|uri| prefixes.of(&name(uri), None).0);
-        assert_eq!(prefixes.of(&name("/a/1"), None), (a, None));
+        let none = Forgotten::new;
+        assert_eq!(prefixes.of(&name("/a/1"), None), (a, none()));
         let (c, forgotten) = prefixes.of(&name("/c/0"), None);
-        assert!(c != a && c != b && forgotten == Some(b));
-        assert_eq!(prefixes.of(&name("/a/2"), None), (a, None));
-        assert_eq!(prefixes.of(&name("/d/0"), None), (b, Some(c)));
+        assert!(c != a && c != b && forgotten[..] == [b]);
+        assert_eq!(prefixes.of(&name("/a/2"), None), (a, none()));
+        assert_eq!(prefixes.of(&name("/d/0"), None), (b, [c].into_iter().collect()));
+    }
+
+    #[test]
+    fn groups_share_a_bound_in_bytes_and_one_with_long_names_forgets_only_its_own() {
+        const BOUND: u64 = 200_000;
+        let mut prefixes = Prefixes::new(FlowPrefix::Components(1), 2 * BOUND);
+        let outside = prefixes.of(&name("/a/0"), None).0;
+        let (honest, strange) = (GroupId(1), GroupId(2));
+        let long = |n| name(&format!("/{n:04000}/0"));
+        for n in 0..300 {
+            prefixes.of_group(strange, &long(n), None);
+        }
+        assert!((BOUND / 3..=BOUND / 2).contains(&prefixes.groups_bound.held()));
+        let ids: Vec<_> =
+            (0..30).map(|n| prefixes.of_group(honest, &name(&format!("/{n}/0")), None).0).collect();
+        for n in 300..600 {
+            let (_, forgotten) = prefixes.of_group(strange, &long(n), None);
+            assert!(forgotten.iter().all(|id| !ids.contains(id)));
+            assert!(prefixes.groups_bound.held() <= BOUND);
+        }
+        for (n, id) in ids.iter().enumerate() {
+            assert_eq!(prefixes.of_group(honest, &name(&format!("/{n}/1")), None), (*id, Forgotten::new()));
+        }
+        assert_eq!(prefixes.of(&name("/a/1"), None), (outside, Forgotten::new()));
+        prefixes.forget_group(strange);
+        prefixes.forget_group(honest);
+        assert_eq!(prefixes.groups_bound.held(), 0);
+        // One that is larger than the bound is known too.
+        let mut small = Prefixes::new(FlowPrefix::Components(1), 100);
+        let [a, b] = [1, 2].map(|n| small.of(&long(n), None));
+        assert_eq!(b.1[..], [a.0]);
+        assert_eq!(small.of(&long(2), None), (b.0, Forgotten::new()));
+    }
+
+    #[test]
+    fn a_group_that_comes_late_has_a_few_prefixes_though_others_keep_all_memory() {
+        let mut prefixes = Prefixes::new(FlowPrefix::Components(1), 400_000);
+        for group in 1..100 {
+            (0..300)
+                .for_each(|n| drop(prefixes.of_group(GroupId(group), &name(&format!("/{n:04000}/0")), None)));
+        }
+        let names: Vec<_> = (0..8).map(|n| name(&format!("/{n}/0"))).collect();
+        assert!(prefixes.groups_bound.share(0) < 2 * charge(&names[0]), "nothing is left");
+        let ids: Vec<_> = names.iter().map(|name| prefixes.of_group(GroupId(100), name, None).0).collect();
+        for (name, id) in names.iter().zip(ids) {
+            assert_eq!(prefixes.of_group(GroupId(100), name, None), (id, Forgotten::new()));
+        }
     }
 
     #[test]
     fn a_group_has_numbers_of_its_own_and_forgets_only_its_own() {
-        let mut prefixes = Prefixes::new(FlowPrefix::Components(1));
+        let mut prefixes = Prefixes::new(FlowPrefix::Components(1), u64::MAX);
         let (honest, strange) = (GroupId(1), GroupId(2));
         let outside = prefixes.of(&name("/a/0"), None).0;
         let inside = prefixes.of_group(honest, &name("/a/0"), None).0;
@@ -223,20 +340,21 @@ mod tests {
         for n in 0..3 * MOST_OF_GROUP {
             let (id, forgotten) = prefixes.of_group(strange, &name(&format!("/x{n}/0")), None);
             theirs.push(id);
-            assert_eq!(forgotten.is_some(), n >= MOST_OF_GROUP);
-            assert!(forgotten.is_none_or(|id| theirs.contains(&id)));
+            assert_eq!(forgotten.len(), usize::from(n >= MOST_OF_GROUP));
+            assert!(forgotten.iter().all(|id| theirs.contains(id)));
         }
-        assert_eq!(prefixes.of(&name("/a/1"), None), (outside, None));
-        assert_eq!(prefixes.of_group(honest, &name("/a/1"), None), (inside, None));
-        assert!(prefixes.given as usize <= MOST_OF_GROUP + 3, "numbers are used again");
+        assert_eq!(prefixes.of(&name("/a/1"), None), (outside, Forgotten::new()));
+        assert_eq!(prefixes.of_group(honest, &name("/a/1"), None), (inside, Forgotten::new()));
+        assert!(prefixes.numbers.given as usize <= MOST_OF_GROUP + 3, "numbers are used again");
         assert_eq!(prefixes.forget_group(strange).len(), MOST_OF_GROUP);
-        let given = prefixes.given;
-        assert!(prefixes.of_group(strange, &name("/y/0"), None).1.is_none() && prefixes.given == given);
+        let given = prefixes.numbers.given;
+        assert!(prefixes.of_group(strange, &name("/y/0"), None).1.is_empty());
+        assert_eq!(prefixes.numbers.given, given);
     }
 
     #[test]
     fn with_groups_the_prefixes_of_fib_entries_have_numbers_that_no_group_has() {
-        let mut prefixes = Prefixes::new(FlowPrefix::FibEntry);
+        let mut prefixes = Prefixes::new(FlowPrefix::FibEntry, u64::MAX);
         let (group, entry) = (GroupId(1), |id, len| Some((FibId(id), len)));
         prefixes.number_entries(2);
         assert_eq!(
@@ -248,7 +366,7 @@ mod tests {
         let same = prefixes.of_group(group, &name("/a/c/0"), entry(1, 1)).0;
         let new = prefixes.of(&name("/c"), Some(FibId(5))).0;
         assert!(one == same && one.0 >= 2 && new != one && new.0 >= 2);
-        assert_eq!(prefixes.of_group(group, &name("/z"), None), (NO_PREFIX, None));
+        assert_eq!(prefixes.of_group(group, &name("/z"), None), (NO_PREFIX, Forgotten::new()));
         assert_eq!(prefixes.of_removed(FibId(1)), [PrefixId(1), one]);
         assert_eq!(prefixes.of_removed(FibId(1)), [PrefixId(1)]);
     }

@@ -7,6 +7,8 @@ pub mod cs;
 pub mod dead_nonce;
 pub mod fib;
 pub mod flow_prefix;
+pub(crate) mod liveness;
+pub mod pairs;
 pub mod pit;
 pub(crate) mod prefix_table;
 pub mod simulated_cache;

@@ -6,6 +6,7 @@
 
 use crate::name::{HashedName, LengthCounts};
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 /// Values by name prefix. Indices are small and dense, and are used again after a removal.
 #[derive(Clone, Debug)]
@@ -16,10 +17,18 @@ pub(crate) struct PrefixTable<T> {
     lengths: LengthCounts,
 }
 
-/// A prefix and its value; `None` once it is removed.
+/// Prefixes up to this long, bytes, are kept in place.
+const IN_PLACE: usize = 40;
+
+/// A prefix and its value; `None` once it is removed. There may be a million, so the prefix is kept without the hashes of
+/// shorter ones.
 #[derive(Clone, Debug)]
 struct PrefixEntry<T> {
-    name: HashedName,
+    hash: u64,
+    /// The component TLVs.
+    wire: SmallVec<[u8; IN_PLACE]>,
+    /// The number of components.
+    len: u8,
     value: Option<T>,
 }
 
@@ -34,15 +43,20 @@ impl<T> PrefixTable<T> {
         if let Some(known) = self.exact(prefix) {
             return known;
         }
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(PrefixEntry { name: HashedName::new(), value: None });
-            self.entries.len() as u32 - 1
-        });
-        let entry = &mut self.entries[place as usize];
-        entry.name.assign(prefix);
-        entry.value = Some(value());
+        let (hash, wire, len) = (prefix.hash(), SmallVec::from_slice(prefix.wire()), prefix.len() as u8);
+        let entry = PrefixEntry { hash, wire, len, value: Some(value()) };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.entries[place as usize] = entry;
+                place
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
         let entries = &self.entries;
-        self.index.insert_unique(prefix.hash(), place, |&i| entries[i as usize].name.hash());
+        self.index.insert_unique(hash, place, |&i| entries[i as usize].hash);
         self.lengths.add(prefix.len());
         place
     }
@@ -51,11 +65,11 @@ impl<T> PrefixTable<T> {
     pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
         let entry = self.entries.get_mut(place as usize)?;
         let value = entry.value.take()?;
-        if let Ok(slot) = self.index.find_entry(entry.name.hash(), |&i| i == place) {
+        if let Ok(slot) = self.index.find_entry(entry.hash, |&i| i == place) {
             slot.remove();
         }
-        self.lengths.remove(entry.name.len());
-        entry.name.release();
+        self.lengths.remove(usize::from(entry.len));
+        entry.wire = SmallVec::new();
         self.free.push(place);
         Some(value)
     }
@@ -78,7 +92,7 @@ impl<T> PrefixTable<T> {
         let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
         let same = |&i: &u32| {
             let entry = &self.entries[i as usize];
-            entry.name.hash() == hash && entry.name.wire() == wire
+            entry.hash == hash && entry.wire[..] == *wire
         };
         self.index.find(hash, same).copied()
     }
@@ -92,7 +106,7 @@ impl<T> PrefixTable<T> {
     /// The number of components of the prefix at this place.
     #[inline]
     pub(crate) fn name_len(&self, place: u32) -> usize {
-        self.entries[place as usize].name.len()
+        usize::from(self.entries[place as usize].len)
     }
 
     /// What is at this place, to change it.
@@ -119,9 +133,9 @@ impl<T> PrefixTable<T> {
         self.lengths.is_empty()
     }
 
-    /// All prefixes by ascending place.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &HashedName, &T)> {
+    /// All prefixes by ascending place, as component TLVs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8], &T)> {
         let all = self.entries.iter().enumerate();
-        all.filter_map(|(place, entry)| Some((place as u32, &entry.name, entry.value.as_ref()?)))
+        all.filter_map(|(place, entry)| Some((place as u32, &entry.wire[..], entry.value.as_ref()?)))
     }
 }

@@ -1,11 +1,12 @@
 //! What whoever manages a node does to it while packets pass.
 
 use super::*;
+use crate::node::expiry::ENDED_AT_ONCE;
 use crate::seam::Multicast;
 use weir_packet::CachePolicy;
 
 impl Bench {
-    fn remove(&mut self, face: FaceId) -> Vec<DropReason> {
+    pub(super) fn remove(&mut self, face: FaceId) -> Vec<DropReason> {
         let mut actions = Vec::new();
         self.node.remove_face(self.now, face, &mut self.pool, &mut actions);
         let reason = |action: &Action| match action {
@@ -186,4 +187,31 @@ fn the_content_store_obeys_its_switches_and_what_the_data_says() {
     assert!(bench.node.content_store().is_empty());
     let (satisfied, _) = bench.node.satisfied_and_unsatisfied();
     assert!(satisfied >= 4);
+}
+
+#[test]
+fn many_routes_of_a_face_that_is_gone_are_removed_in_parts_while_packets_pass() {
+    let mut bench = Bench::new();
+    let [down, _, up, other] = bench.neighbours;
+    let routes = 4 * ENDED_AT_ONCE - 1;
+    let last = format!("/a/{}/x", routes - 1);
+    for n in 0..routes {
+        bench.node.add_route(&name(&format!("/a/{n}")), up, 1);
+    }
+    bench.node.add_route(&name("/a"), other, 1);
+    let faces = bench.node.face_count();
+    assert!(bench.remove(up).is_empty());
+    assert_eq!((bench.node.face_count(), bench.node.fib().len()), (faces - 1, routes + 1 - ENDED_AT_ONCE));
+    let next = bench.node.next_face(bench.now);
+    assert_ne!(next, up, "its number is not free yet");
+    assert_eq!(bench.interest(down, &last, 1), [Seen::Nack(down, NackReason::NoRoute)]);
+    for left in [2 * ENDED_AT_ONCE, ENDED_AT_ONCE, 1] {
+        assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(1));
+        bench.later(1);
+        assert_eq!(bench.input(Input::Deadline), []);
+        assert_eq!(bench.node.fib().len(), left);
+    }
+    assert!(bench.node.leaving.is_empty() && bench.node.next_deadline() == bench.node.pit_timer);
+    assert_eq!(bench.node.next_face(bench.now), up);
+    assert_eq!(bench.interest(down, &last, 2), [Seen::Interest(other)]);
 }

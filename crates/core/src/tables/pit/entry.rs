@@ -8,6 +8,7 @@ use crate::ids::{FaceId, GroupId, NO_PREFIX, PitId, PrefixId, StrategyId};
 use crate::name::HashedName;
 use crate::packet::{FlowKey, PacketId};
 use crate::prefetch::prefetch;
+use crate::tables::fib::{FibId, NO_ENTRY};
 use crate::units::{Span, Time};
 
 /// A downstream that waits for the Data.
@@ -26,6 +27,8 @@ pub struct InRecord {
     pub aggregated: bool,
     /// Whether this downstream has sent the Interest more than once.
     pub retransmission: bool,
+    /// The service class of its latest Interest; that of the entry is its flow's.
+    pub class: ServiceClass,
     /// Its PIT token, to be sent back; [`PitToken::NONE`] without one.
     pub token: PitToken,
     /// The number of what its face is charged with; the PIT sets it.
@@ -51,6 +54,15 @@ pub struct OutRecord {
     pub marked: bool,
     /// The reason of the Nack that came back for the last sending, if one did; 255 for 255 and more.
     pub nacked: Option<u8>,
+}
+
+impl InRecord {
+    /// Of a downstream whose first Interest has come, in the class of best effort.
+    pub fn new(face: FaceId, nonce: u32, arrived: Time, expires: Time, token: PitToken) -> InRecord {
+        let (aggregated, retransmission, holding) = (false, false, 0);
+        let class = ServiceClass::Be;
+        InRecord { face, nonce, arrived, expires, aggregated, retransmission, class, token, holding }
+    }
 }
 
 impl OutRecord {
@@ -112,10 +124,22 @@ pub struct PitEntry {
     pub held: Option<PacketId>,
     /// The strategy that forwards it.
     pub(crate) strategy: StrategyId,
+    /// Whether no content store was asked for it.
+    pub(crate) is_past_stores: bool,
     /// Whether it has memory of its own, used or kept for the next one in its place.
     pub(super) has_buffers: bool,
+    /// Whether it matters which next hops of its route answer.
+    pub(crate) is_watched: bool,
     /// The group of its flow.
     pub(crate) group: GroupId,
+    /// The memory of `kept`, bytes.
+    pub(super) kept_bytes: u16,
+    /// The FIB entry by which it was forwarded last; it may be gone, or another's by now. [`NO_ENTRY`] before.
+    pub(crate) route: FibId,
+    /// Its forwarding hint, as a hash (`Packet::hint_hash`).
+    pub(super) hint: u32,
+    /// The Interest, if it has a hint and may be sent elsewhere after a Nack: the neighbour may have taken the hint off.
+    pub(crate) kept: Option<PacketId>,
     pub(super) expires: Time,
     /// Belongs to the strategy.
     pub scratch: u64,
@@ -145,8 +169,14 @@ impl PitEntry {
             sibling: NONE,
             expires: Time::NEVER,
             strategy: StrategyId::default(),
+            is_past_stores: false,
             has_buffers: false,
             group: GroupId::NONE,
+            is_watched: false,
+            route: NO_ENTRY,
+            hint: 0,
+            kept: None,
+            kept_bytes: 0,
             prefix: NO_PREFIX,
             class: 0,
             hop_limit: None,
@@ -192,12 +222,12 @@ impl PitEntry {
     /// What whoever owns it is charged with. Buffers that were kept and that it does not use do not count.
     #[inline]
     pub(super) fn charge(&self) -> (Kind, u32) {
-        if !self.name.is_long() && self.out_records.len() <= 1 {
+        if !self.name.is_long() && self.out_records.len() <= 1 && self.kept.is_none() {
             return (Kind::Plain, PLACE);
         }
         let name = if self.name.is_long() { self.name.buffer_bytes() } else { 0 };
         let records = if self.out_records.len() > 1 { self.out_record_bytes() } else { 0 };
-        (Kind::Large, PLACE + (name + records) as u32)
+        (Kind::Large, PLACE + (name + records) as u32 + u32::from(self.kept_bytes))
     }
 
     /// Gives back its buffers: all, or the large ones.
@@ -240,6 +270,36 @@ impl PitEntry {
     #[inline]
     pub fn must_be_fresh(&self) -> bool {
         self.must_be_fresh
+    }
+
+    /// Whether it is for Interests of these selectors and this hint.
+    #[inline]
+    pub(super) fn has(&self, can_be_prefix: bool, must_be_fresh: bool, hint: u32) -> bool {
+        (self.can_be_prefix, self.must_be_fresh, self.hint) == (can_be_prefix, must_be_fresh, hint)
+    }
+
+    /// Its forwarding hint, as a hash; 0 without one.
+    #[inline]
+    pub fn hint(&self) -> u32 {
+        self.hint
+    }
+
+    /// The FIB entry by which it is forwarded: that of its name, or of its hint. Good for as long as the strategy is asked.
+    #[inline]
+    pub fn route(&self) -> FibId {
+        self.route
+    }
+
+    /// What upstreams were asked, as a hash: the name, by the hint.
+    #[inline]
+    pub(crate) fn asked_for(&self) -> u64 {
+        self.name.hash() ^ u64::from(self.hint) << 32
+    }
+
+    /// Its route, if it matters which next hops of that answer; else [`NO_ENTRY`].
+    #[inline]
+    pub(crate) fn watched(&self) -> FibId {
+        if self.is_watched { self.route } else { NO_ENTRY }
     }
 
     /// When it expires; [`Time::NEVER`] until [`Pit::extend_expiry`](super::Pit::extend_expiry) says.
@@ -285,10 +345,10 @@ impl PitEntry {
         }
     }
 
-    /// Whether the Interest was sent by a face, answered since or not.
+    /// Whether the Interest was sent by a face, answered since or not, at this time or later.
     #[inline]
-    pub fn was_sent_to(&self, face: FaceId) -> bool {
-        self.out_records.iter().any(|record| record.face == face)
+    pub fn was_sent_to(&self, face: FaceId, since: Time) -> bool {
+        self.out_records.iter().any(|record| record.face == face && record.sent >= since)
     }
 
     /// The record of an upstream.

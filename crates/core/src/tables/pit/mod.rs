@@ -1,8 +1,9 @@
 //! The PIT: Interests that were forwarded and not yet answered.
 //!
 //! A slab of entries that are used again with their buffers, and a hash table from name to entry.
-//! Entries are distinct by name and by the selectors CanBePrefix and MustBeFresh; the up to four
-//! entries of one name hang together in a chain, so a name takes one probe.
+//! Entries are distinct by name, by the selectors CanBePrefix and MustBeFresh, and by forwarding hint: who asks another
+//! network must not answer for this one. The entries of one name hang together in a chain, so a name takes one probe. There
+//! are up to four without a hint; the node bounds the others.
 //!
 //! A Data is matched through its PIT token where possible: the token is the entry's handle. A token
 //! comes from a stranger, so the name is compared all the same. Otherwise the Data's name is looked
@@ -21,6 +22,8 @@ pub use entry::{InRecord, OutRecord, PitEntry};
 use super::timing_wheel::TimingWheel;
 use crate::ids::{FaceId, PitId};
 use crate::name::{HashedName, LengthCounts, NameHasher, TYPE_IMPLICIT_DIGEST};
+use crate::packet::PacketId;
+use crate::tables::fib::NO_ENTRY;
 use crate::units::Time;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -113,7 +116,8 @@ impl Pit {
         !self.digests.is_empty() && self.digests.contains_key(&data_name.hash())
     }
 
-    /// The entry of this name and these selectors, and whether it is new.
+    /// The entry of this name, these selectors and this hint ([`Packet::hint_hash`](crate::packet::Packet::hint_hash); 0
+    /// without one), and whether it is new.
     ///
     /// A new entry has no records and does not expire until [`Pit::extend_expiry`] says when. It is charged to nobody
     /// until [`Pit::add_in_record`].
@@ -123,6 +127,7 @@ impl Pit {
         name: &HashedName,
         can_be_prefix: bool,
         must_be_fresh: bool,
+        hint: u32,
         now: Time,
     ) -> (PitId, bool) {
         let entries = &self.entries;
@@ -138,7 +143,7 @@ impl Pit {
                 let mut last = *place.get();
                 loop {
                     let entry = &self.entries[last as usize];
-                    if entry.can_be_prefix == can_be_prefix && entry.must_be_fresh == must_be_fresh {
+                    if entry.has(can_be_prefix, must_be_fresh, hint) {
                         return (self.id(last), false);
                     }
                     if entry.sibling == NONE {
@@ -171,6 +176,7 @@ impl Pit {
         }
         entry.can_be_prefix = can_be_prefix;
         entry.must_be_fresh = must_be_fresh;
+        entry.hint = hint;
         entry.live = true;
         (self.id(new), true)
     }
@@ -270,17 +276,38 @@ impl Pit {
         self.holdings.held()
     }
 
-    /// The entry of this name and these selectors, if there is one.
-    pub fn find_exact(&self, name: &HashedName, can_be_prefix: bool, must_be_fresh: bool) -> Option<PitId> {
+    /// The entry of this name, these selectors and this hint, if there is one.
+    #[inline]
+    pub fn find_exact(
+        &self,
+        name: &HashedName,
+        can_be_prefix: bool,
+        must_be_fresh: bool,
+        hint: u32,
+    ) -> Option<PitId> {
+        let mut all = self.of_name(name);
+        all.find(|(_, entry)| entry.has(can_be_prefix, must_be_fresh, hint)).map(|(id, _)| id)
+    }
+
+    /// All entries of this name, in order of insertion.
+    #[inline]
+    pub fn of_name(&self, name: &HashedName) -> impl Iterator<Item = (PitId, &PitEntry)> {
         let mut next = self.first_of(name.hash(), name.wire());
-        while next != NONE {
-            let entry = &self.entries[next as usize];
-            if entry.can_be_prefix == can_be_prefix && entry.must_be_fresh == must_be_fresh {
-                return Some(self.id(next));
-            }
+        core::iter::from_fn(move || {
+            let entry = self.entries.get(next as usize)?;
+            let id = self.id(next);
             next = entry.sibling;
-        }
-        None
+            Some((id, entry))
+        })
+    }
+
+    /// An entry keeps its Interest, which takes so many bytes of memory.
+    pub(crate) fn keep(&mut self, id: PitId, interest: PacketId, bytes: u64) {
+        let Some(entry) = self.entries.get_mut(id.index as usize).filter(|e| e.is(id)) else { return };
+        entry.kept = Some(interest);
+        entry.kept_bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
+        let (kind, bytes) = entry.charge();
+        self.holdings.recharge(id.index, kind, bytes);
     }
 
     /// The entry with this handle, if it still lives.
@@ -535,7 +562,9 @@ fn allocate(
     entry.strategy = Default::default();
     entry.class = 0;
     entry.scratch = 0;
+    (entry.route, entry.is_watched) = (NO_ENTRY, false);
     entry.held = None;
+    (entry.kept, entry.kept_bytes) = (None, 0);
     entry.in_records.clear();
     entry.out_records.clear();
     index

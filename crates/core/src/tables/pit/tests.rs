@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Time {
 
 /// Inserts with an expiry.
 fn pend(pit: &mut Pit, name: &HashedName, can_be_prefix: bool, until: Time) -> PitId {
-    let (id, _) = pit.find_or_insert(name, can_be_prefix, false, Time::ZERO);
+    let (id, _) = pit.find_or_insert(name, can_be_prefix, false, 0, Time::ZERO);
     pit.extend_expiry(id, until);
     id
 }
@@ -39,16 +39,16 @@ fn digest_name(uri: &str, digest: u8) -> HashedName {
 fn an_interest_finds_its_entry_again_by_name_and_selectors() {
     let mut pit = Pit::new(HASHER, ROOM);
     let all = [(false, false), (true, false), (false, true), (true, true)];
-    let ids = all.map(|(cbp, mbf)| pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO));
+    let ids = all.map(|(cbp, mbf)| pit.find_or_insert(&name("/a"), cbp, mbf, 0, Time::ZERO));
     assert!(ids.iter().all(|(_, new)| *new));
     for ((cbp, mbf), (id, _)) in all.into_iter().zip(ids) {
-        assert_eq!(pit.find_or_insert(&name("/a"), cbp, mbf, Time::ZERO), (id, false));
-        assert_eq!(pit.find_exact(&name("/a"), cbp, mbf), Some(id));
+        assert_eq!(pit.find_or_insert(&name("/a"), cbp, mbf, 0, Time::ZERO), (id, false));
+        assert_eq!(pit.find_exact(&name("/a"), cbp, mbf, 0), Some(id));
         let entry = pit.entry(id).unwrap();
         assert_eq!((entry.can_be_prefix(), entry.must_be_fresh(), entry.name()), (cbp, mbf, &name("/a")));
     }
     assert_eq!(pit.len(), 4);
-    assert_eq!(pit.find_exact(&name("/b"), false, false), None);
+    assert_eq!(pit.find_exact(&name("/b"), false, false, 0), None);
     assert_eq!(pit.iter().map(|(id, _)| id).collect::<Vec<_>>(), ids.map(|(id, _)| id));
 }
 
@@ -113,7 +113,7 @@ fn data_satisfies_every_interest_that_it_may() {
     let prefix = pend(&mut pit, &name("/a"), true, ms(1));
     pend(&mut pit, &name("/a"), false, ms(1));
     pend(&mut pit, &name("/a/b/c"), true, ms(1));
-    let fresh = pit.find_or_insert(&name("/a/b"), true, true, Time::ZERO).0;
+    let fresh = pit.find_or_insert(&name("/a/b"), true, true, 0, Time::ZERO).0;
     assert_eq!(matches(&pit, &name("/a/b"), Some(exact), None), [exact, fresh, prefix, root]);
     assert_eq!(matches(&pit, &name("/"), None, None), [root]);
     assert_eq!(matches(&pit, &name("/x/y/z"), None, None), [root]);
@@ -167,7 +167,7 @@ fn an_expiry_is_extended_and_never_shortened_unless_set() {
 fn an_expiry_in_the_past_is_due_soon() {
     let mut pit = Pit::new(HASHER, ROOM);
     let now = ms(1_000_000);
-    let (id, _) = pit.find_or_insert(&name("/a"), false, false, now);
+    let (id, _) = pit.find_or_insert(&name("/a"), false, false, 0, now);
     pit.extend_expiry(id, ms(5));
     assert!(pit.next_deadline() > now && pit.next_deadline() <= now + SLOT);
     assert_eq!(pit.pop_expired(pit.next_deadline()), Some(id));
@@ -248,8 +248,8 @@ fn one_that_comes_late_to_the_slot_being_drained_is_due_in_the_next() {
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// Name, digest, CanBePrefix, MustBeFresh, lifetime.
-    Insert(HashedName, Option<u8>, bool, bool, u64),
+    /// Name, digest, CanBePrefix, MustBeFresh, hint, lifetime.
+    Insert(HashedName, Option<u8>, bool, bool, u32, u64),
     /// Name, digest, which token.
     Match(HashedName, u8, usize),
     Remove(usize),
@@ -266,9 +266,10 @@ fn lifetime() -> impl Strategy<Value = u64> {
 
 fn op() -> impl Strategy<Value = Op> {
     let digest = prop_oneof![6 => Just(None), 1 => (0u8..2).prop_map(Some)];
+    let hint = prop_oneof![6 => Just(0), 1 => 1u32..3];
     prop_oneof![
-        10 => (few_names(3), digest, prop::bool::weighted(0.2), prop::bool::weighted(0.2), lifetime())
-            .prop_map(|(n, d, c, m, l)| Op::Insert(n, d, c, m, l)),
+        10 => (few_names(3), digest, prop::bool::weighted(0.2), prop::bool::weighted(0.2), hint, lifetime())
+            .prop_map(|(n, d, c, m, h, l)| Op::Insert(n, d, c, m, h, l)),
         8 => (few_names(4), 0u8..2, any::<usize>()).prop_map(|(n, d, t)| Op::Match(n, d, t)),
         3 => any::<usize>().prop_map(Op::Remove),
         2 => (any::<usize>(), lifetime()).prop_map(|(i, l)| Op::Extend(i, l)),
@@ -286,6 +287,7 @@ struct Pending {
     digest: Option<u8>,
     can_be_prefix: bool,
     must_be_fresh: bool,
+    hint: u32,
     expires: Time,
 }
 
@@ -297,7 +299,7 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
     for op in ops {
         let some = |at: usize| (!model.is_empty()).then(|| at % model.len());
         match op {
-            Op::Insert(name, digest, can_be_prefix, must_be_fresh, life) => {
+            Op::Insert(name, digest, can_be_prefix, must_be_fresh, hint, life) => {
                 let mut full = name.clone();
                 if let Some(digest) = digest {
                     full.push(&HASHER, TYPE_IMPLICIT_DIGEST, &[digest; 32]).unwrap();
@@ -305,10 +307,11 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
                 let known = model.iter().find(|p| {
                     p.name == name
                         && p.digest == digest
-                        && (p.can_be_prefix, p.must_be_fresh) == (can_be_prefix, must_be_fresh)
+                        && (p.can_be_prefix, p.must_be_fresh, p.hint) == (can_be_prefix, must_be_fresh, hint)
                 });
-                prop_assert_eq!(pit.find_exact(&full, can_be_prefix, must_be_fresh), known.map(|p| p.id));
-                let got = pit.find_or_insert(&full, can_be_prefix, must_be_fresh, now);
+                let found = pit.find_exact(&full, can_be_prefix, must_be_fresh, hint);
+                prop_assert_eq!(found, known.map(|p| p.id));
+                let got = pit.find_or_insert(&full, can_be_prefix, must_be_fresh, hint, now);
                 match known {
                     Some(known) => prop_assert_eq!(got, (known.id, false)),
                     None => {
@@ -316,7 +319,7 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
                         prop_assert!(new && !dead.contains(&id) && model.iter().all(|p| p.id != id));
                         let expires = now + Span::from_nanos(life);
                         pit.extend_expiry(id, expires);
-                        model.push(Pending { id, name, digest, can_be_prefix, must_be_fresh, expires });
+                        model.push(Pending { id, name, digest, can_be_prefix, must_be_fresh, hint, expires });
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Who is charged for what, and who loses.
 
 use super::*;
-use weir_packet::PitToken;
+use weir_packet::{PitToken, ServiceClass};
 
 const PLAIN: u64 = PLACE as u64;
 
@@ -13,6 +13,7 @@ fn waits(face: u32, aggregated: bool) -> InRecord {
         expires: ms(4000),
         aggregated,
         retransmission: false,
+        class: ServiceClass::Be,
         token: PitToken::NONE,
         holding: 0,
     }
@@ -20,7 +21,7 @@ fn waits(face: u32, aggregated: bool) -> InRecord {
 
 /// An Interest of a face.
 fn ask(pit: &mut Pit, name: &HashedName, face: u32) -> PitId {
-    let (id, is_new) = pit.find_or_insert(name, false, false, Time::ZERO);
+    let (id, is_new) = pit.find_or_insert(name, false, false, 0, Time::ZERO);
     let known = pit.entry_mut(id).and_then(|entry| entry.in_record(FaceId(face))).is_some();
     match known {
         true => pit.renew_in_record(id, waits(face, false)),
@@ -75,7 +76,7 @@ fn an_interest_that_is_sent_again_is_young_and_one_that_did_not_leave_goes_first
     ask(&mut pit, &name("/f/4"), 1);
     assert_eq!(trim(&mut pit), [("/f/2".to_owned(), 1)]);
     assert!(pit.entry(second).is_none());
-    let last = pit.find_exact(&name("/f/4"), false, false).unwrap();
+    let last = pit.find_exact(&name("/f/4"), false, false, 0).unwrap();
     pit.put_first(last);
     ask(&mut pit, &name("/f/5"), 1);
     assert_eq!(trim(&mut pit), [("/f/4".to_owned(), 1)]);
@@ -231,7 +232,7 @@ fn shares_agree(ops: Vec<Op>) -> Result<(), TestCaseError> {
         let some = |at: usize| (!entries.is_empty()).then(|| entries[at % entries.len()]);
         match op {
             Op::Ask(name, face) => {
-                let known = pit.find_exact(&name, false, false);
+                let known = pit.find_exact(&name, false, false, 0);
                 let waiting = known.map_or(Vec::new(), |id| faces(&pit, id));
                 let id = ask(&mut pit, &name, face);
                 prop_assert_eq!(known.is_none(), !entries.contains(&id));

@@ -1,0 +1,88 @@
+//! Forwarding hints, without harm to those who ask by another hint or by none.
+//!
+//! A hint says which network an Interest goes to, and anybody may choose one. So who asks by a hint chooses who answers, but
+//! only for those who ask by the same hint:
+//!
+//! - Interests of different hints have different PIT entries. A Data satisfies an entry only if its face was asked for this
+//!   entry.
+//! - A Data that was asked for by a hint alone answers later Interests of the same hint only, unless its name has a route by
+//!   the face that it came from.
+//! - After a Nack, the hint that was sent says who else is asked, not the copy that the neighbour returns.
+
+use bytes::Bytes as Buffer;
+use smallvec::SmallVec;
+use weir_packet::LpHeader;
+
+use super::next_hops::is_next_hop;
+use super::{Forwarder, Out};
+use crate::ids::{FaceId, PitId};
+use crate::packet::{Packet, PacketId};
+use crate::tables::fib::FibId;
+use crate::tables::liveness::Downstream;
+
+/// Entries of one name that have a hint. Assumed: more than networks that a producer is in. A Data and a Nack look at all
+/// entries of a name.
+const MOST_HINTED: usize = 8;
+
+impl Forwarder {
+    /// There will be one more entry with a hint. If there are too many of the name, the downstream that has most of them
+    /// loses its oldest.
+    #[cold]
+    pub(super) fn make_room_among_hints(&mut self, from: FaceId, id: PacketId, out: &mut Out<'_>) {
+        let interest = &out.pool[id];
+        let by = |face| Downstream::new(face, self.group(face));
+        let mut hinted: SmallVec<[(PitId, Option<Downstream>); MOST_HINTED]> = SmallVec::new();
+        for (pit, entry) in self.pit.of_name(&interest.name) {
+            let is_same = (entry.can_be_prefix(), entry.must_be_fresh(), entry.hint())
+                == (interest.can_be_prefix, interest.must_be_fresh, interest.hint_hash());
+            if is_same {
+                return;
+            }
+            if entry.hint() != 0 {
+                // What several wait for is nobody's: one of them alone must not end it for the others.
+                let mut waiting = entry.in_records.iter().map(|record| by(record.face));
+                let first = waiting.next();
+                hinted.push((pit, first.filter(|first| waiting.all(|other| other == *first))));
+            }
+        }
+        if hinted.len() < MOST_HINTED {
+            return;
+        }
+        let own = Some(by(from));
+        let count = |of| hinted.iter().filter(|(_, by)| *by == of).count() + usize::from(of == own);
+        // The last one of those that have most is the oldest.
+        if let Some(&(oldest, _)) = hinted.iter().rev().max_by_key(|(_, by)| count(*by)) {
+            self.evicted_interests += 1;
+            self.expire_entry(oldest, out);
+        }
+    }
+
+    /// Keeps an Interest with a hint while another next hop may be asked after a Nack.
+    #[cold]
+    pub(super) fn keep_hinted(&mut self, pit: PitId, route: FibId, id: PacketId, out: &mut Out<'_>) {
+        let is_kept = self.pit.entry(pit).is_some_and(|entry| entry.kept.is_some());
+        if is_kept || self.fib.next_hops(route).len() < 2 {
+            return;
+        }
+        let copy = out.pool.duplicate(id);
+        let interest = &mut out.pool[copy];
+        if !interest.wire.is_empty() {
+            // In memory of its own: the world's buffer may hold many packets.
+            interest.wire = Buffer::copy_from_slice(&interest.wire);
+        }
+        *interest.header_mut() = LpHeader::NONE;
+        self.pit.keep(pit, copy, interest.memory());
+    }
+
+    /// Whose Interests a Data that satisfies these entries may answer from the content store: those of this hint, or all (0).
+    #[inline]
+    pub(super) fn may_answer(&self, face: FaceId, data: &Packet, satisfied: &[PitId]) -> u32 {
+        let mut hints = satisfied.iter().filter_map(|pit| self.pit.entry(*pit)).map(|entry| entry.hint());
+        let Some(first) = hints.next().filter(|first| *first != 0) else { return 0 };
+        let leads_there = || {
+            let route = self.fib.lookup(&data.name);
+            route.is_some_and(|route| is_next_hop(&self.fib, route, face))
+        };
+        if hints.any(|hint| hint == 0) || leads_there() { 0 } else { first }
+    }
+}

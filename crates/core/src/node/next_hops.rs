@@ -1,0 +1,145 @@
+//! By which next hops an Interest may leave: its FIB entry, and those that answer ([`Liveness`](crate::tables::liveness)).
+
+use smallvec::SmallVec;
+
+use super::scope::{Scope, scope_of};
+use super::{Forwarder, Out};
+use crate::ids::{FaceId, PitId, StrategyId};
+use crate::name::HashedName;
+use crate::packet::{Packet, PacketId};
+use crate::seam::Decision;
+use crate::tables::fib::{Fib, FibId, NO_ENTRY, NextHop};
+use crate::tables::liveness::{Downstream, Faces, Question};
+use crate::units::{Span, Time};
+
+/// The FIB entry by which an Interest is forwarded: that of its name; with a forwarding hint that of the first delegation
+/// that has one, as NFD does. A delegation in the scope of a host or a link is no way to anybody's network.
+pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
+    let is_global = |delegation: &&HashedName| scope_of(delegation) == Scope::Global;
+    match &interest.hint {
+        None => fib.lookup(&interest.name),
+        Some(hint) => hint.iter().filter(is_global).find_map(|delegation| fib.lookup(delegation)),
+    }
+}
+
+impl Forwarder {
+    /// Whether a next hop was left because it answers nothing and another one does. Until it answers a comparison, strategies
+    /// see it only if all next hops are left.
+    pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
+        self.liveness.has_left(prefix, next_hop)
+    }
+
+    /// Whether it matters which next hops of a prefix answer: where a strategy has a choice, and makes it.
+    #[inline]
+    pub(super) fn watches(&mut self, strategy: StrategyId, prefix: FibId) -> bool {
+        self.liveness.is_on()
+            && self.fib.next_hops(prefix).len() > 1
+            && !self.strategies.get(strategy).asks_all()
+    }
+
+    /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
+    #[inline]
+    pub(super) fn leave_alive(
+        &mut self,
+        watched: FibId,
+        next_hops: &mut SmallVec<[NextHop; 8]>,
+        now: Time,
+    ) -> Faces {
+        if watched == NO_ENTRY {
+            return Faces::new();
+        }
+        self.liveness.leave_alive(watched, next_hops, now)
+    }
+
+    /// The next hop that is to be compared with others by an Interest, if any is.
+    #[inline]
+    pub(super) fn in_question(
+        &mut self,
+        watched: FibId,
+        dead: &[FaceId],
+        next_hops: &[NextHop],
+        from: FaceId,
+        id: PacketId,
+        out: &Out<'_>,
+    ) -> Option<Question> {
+        if watched == NO_ENTRY {
+            return None;
+        }
+        let by = Downstream::new(from, self.group(from));
+        let usable = dead.iter().copied().chain(next_hops.iter().map(|hop| hop.face));
+        self.liveness.in_question(watched, usable, by, out.pool[id].lifetime, out.now)
+    }
+
+    /// Notes that a next hop of a watched prefix is asked. Of other faces, which an application may choose, nothing is kept.
+    #[inline]
+    pub(super) fn note_asked(&mut self, watched: FibId, face: FaceId, lifetime: Span, now: Time) {
+        if watched != NO_ENTRY && is_next_hop(&self.fib, watched, face) {
+            self.liveness.note_sending(watched, face, lifetime, now);
+        }
+    }
+
+    /// Notes that a Data of a face satisfies an entry: this next hop has answered, and others that were asked have not.
+    #[inline]
+    pub(super) fn note_answered(&mut self, pit: PitId, face: FaceId, rtt: Option<Span>, now: Time) {
+        let entry = self.pit.entry(pit).expect("a live entry");
+        let watched = entry.watched();
+        if watched == NO_ENTRY {
+            return;
+        }
+        self.liveness.note_answer(watched, face, rtt);
+        if entry.out_records.len() > 1 && is_next_hop(&self.fib, watched, face) {
+            let missed = entry.out_records.iter().filter(|r| r.face != face && r.times_sent > 0);
+            missed.for_each(|record| self.liveness.note_missed(watched, record.face, now));
+        }
+    }
+
+    /// Makes the copies of an Interest that compare next hops, if one is in question; to be sent after the Interest.
+    #[cold]
+    pub(super) fn comparing(
+        &mut self,
+        question: Question,
+        next_hops: impl IntoIterator<Item = FaceId>,
+        decision: &Decision,
+        id: PacketId,
+        out: &mut Out<'_>,
+    ) -> SmallVec<[(FaceId, PacketId); 4]> {
+        let chosen: Faces = match decision {
+            Decision::Forward(face) => [*face].into_iter().collect(),
+            Decision::Probe(face, probed) => [*face, *probed].into_iter().collect(),
+            Decision::Multicast(faces) if !faces.is_empty() => faces.clone(),
+            // It goes to one of them later, or it has been sent.
+            Decision::Hold => Faces::new(),
+            Decision::Multicast(_) | Decision::Suppress | Decision::Nack(_) => return SmallVec::new(),
+        };
+        let name = &out.pool[id].name;
+        let asked = self.liveness.compare(question, &chosen, next_hops, name, out.now);
+        asked.into_iter().map(|face| (face, self.copy_for(face, id, out))).collect()
+    }
+
+    /// A copy of an Interest with a nonce of its own: where two next hops lead to the same node, the second to arrive is no
+    /// loop. The nonce follows from the Interest's, the time and the node's random stream, and is the same in a replay.
+    pub(super) fn copy_for(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) -> PacketId {
+        let copy = out.pool.duplicate(id);
+        let nonce = &mut out.pool[copy].nonce;
+        let among = u64::from(*nonce) << 32 | u64::from(face.0);
+        *nonce = self.nonces_of_copies.hash(among, &out.now.as_nanos().to_le_bytes()) as u32;
+        copy
+    }
+
+    /// A Data came that nobody waits for: it is an answer all the same, if its face was asked.
+    pub(super) fn on_late_data(&mut self, face: FaceId, id: PacketId, out: &Out<'_>) {
+        let name = &out.pool[id].name;
+        if !self.liveness.is_on() || self.liveness.note_late_answer(name, face, out.now) {
+            return;
+        }
+        if self.asked.contains(name.hash(), face, out.now)
+            && let Some(prefix) = self.fib.lookup(name)
+        {
+            self.liveness.note_answer(prefix, face, None);
+        }
+    }
+}
+
+pub(super) fn is_next_hop(fib: &Fib, prefix: FibId, face: FaceId) -> bool {
+    fib.next_hops(prefix).iter().any(|hop| hop.face == face)
+}

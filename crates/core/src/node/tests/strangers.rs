@@ -1,0 +1,284 @@
+//! What a stranger cannot do to others, and what it cannot make a node do at once.
+
+use super::*;
+use crate::node::expiry::ENDED_AT_ONCE;
+
+impl Bench {
+    /// An Interest of a class, which goes this far.
+    fn hops(&mut self, face: FaceId, nonce: u32, class: ServiceClass, hops: u8) -> Vec<Seen> {
+        let packet = self.packet(Kind::Interest, "/a/1", nonce);
+        self.pool[packet].hop_limit = Some(hops);
+        self.pool[packet].lifetime = Span::from_secs(60);
+        self.pool[packet].header_mut().signals.set(&Signal::SERVICE_CLASS, class as u64);
+        only_seen(self.give(face, packet))
+    }
+
+    fn past_the_stores(&mut self, face: FaceId, uri: &str, nonce: u32) -> Vec<Seen> {
+        let packet = self.packet(Kind::Interest, uri, nonce);
+        self.pool[packet].header_mut().signals.set(&Signal::PAST_STORES, 1);
+        only_seen(self.give(face, packet))
+    }
+
+    fn add_link(&mut self) -> FaceId {
+        self.node.add_link(self.now, Link::new(tail(9), None, Random::named(1, "face")))
+    }
+}
+
+#[test]
+fn an_interest_that_may_go_no_further_gives_its_class_to_no_other() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    let stopped = [Seen::Dropped(DropReason::HopLimit)];
+    assert_eq!(bench.hops(stranger, 1, ServiceClass::Be, 1), stopped);
+    assert_eq!(bench.hops(consumer, 2, ServiceClass::Af2, 9), [Seen::Interest(up)]);
+    assert_eq!(bench.entry().flow().class, ServiceClass::Af2);
+    bench.later(1_000);
+    bench.hops(stranger, 3, ServiceClass::Be, 9);
+    assert_eq!(bench.entry().flow().class, ServiceClass::Af2, "not while it is pending, either");
+}
+
+#[test]
+fn in_a_full_pit_what_may_go_no_further_goes_first() {
+    let limits = TableLimits { pit_bytes: 2 * 368 * 2, ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
+    let [face, _, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(face, "/a/2", 1), [Seen::Interest(up)]);
+    bench.hops(face, 2, ServiceClass::Be, 1);
+    assert_eq!(bench.interest(face, "/a/3", 3), [Seen::Interest(up)]);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(face)]);
+}
+
+#[test]
+fn who_asks_again_does_not_take_over_what_another_group_has_asked_for() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, other] = bench.neighbours;
+    let [theirs, ours] = [GroupId(1), GroupId(2)];
+    bench.node.set_group(stranger, theirs);
+    bench.node.set_group(consumer, ours);
+    assert_eq!(bench.interest(consumer, "/a/1", 1), [Seen::Interest(up)]);
+    let flow = bench.entry().flow();
+    assert_eq!(flow.group, ours);
+    assert_eq!(bench.interest(stranger, "/a/1", 2), []);
+    assert_eq!(bench.interest(stranger, "/a/1", 3), [], "suppressed");
+    assert_eq!(bench.entry().flow(), flow);
+    bench.later(200);
+    assert_eq!(bench.interest(stranger, "/a/1", 4), [Seen::Interest(other)]);
+    assert_eq!(bench.entry().flow(), flow);
+}
+
+#[test]
+fn what_is_pending_no_longer_belongs_to_who_asks_next() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, ..] = bench.neighbours;
+    let [theirs, ours] = [GroupId(1), GroupId(2)];
+    bench.node.set_group(stranger, theirs);
+    bench.node.set_group(consumer, ours);
+    bench.lasting(consumer, "/a/1", 1, Span::from_secs(1));
+    bench.interest(stranger, "/a/1", 2);
+    bench.later(1_000);
+    assert_eq!(bench.interest(stranger, "/a/1", 3).len(), 1);
+    assert_eq!(bench.entry().flow().group, theirs);
+}
+
+#[test]
+fn who_asks_past_the_stores_shuts_them_for_nobody_else() {
+    let mut bench = Bench::new().routed().cached();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    bench.interest(consumer, "/a/1", 1);
+    bench.data(up, "/a/1");
+    assert_eq!(bench.past_the_stores(stranger, "/a/1", 2), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(consumer, "/a/1", 3), [Seen::Data(consumer)], "the store has it");
+    assert_eq!(bench.past_the_stores(consumer, "/a/1", 4), [], "it wants another");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(stranger), Seen::Data(consumer)]);
+    // If the store has nothing, it is not asked again.
+    assert_eq!(bench.past_the_stores(stranger, "/a/2", 5), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(consumer, "/a/2", 6), []);
+    assert!(!bench.entry().is_past_stores);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(stranger), Seen::Data(consumer)]);
+}
+
+#[test]
+fn what_is_stored_is_answered_without_an_entry_and_a_loop_is_refused_before() {
+    let mut bench = Bench::new().routed().cached();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    bench.interest(consumer, "/a/1", 1);
+    bench.data(up, "/a/1");
+    bench.interest(consumer, "/a/2", 2);
+    let pending = bench.node.pit().id_bound();
+    for nonce in 3..6 {
+        assert_eq!(bench.interest(stranger, "/a/1", nonce), [Seen::Data(stranger)]);
+    }
+    assert_eq!(bench.node.pit().id_bound(), pending, "no entry was made");
+    assert_eq!(bench.node.content_store().hits(), 3);
+    // The store has nothing for who waits: it is not asked again.
+    let misses = bench.node.content_store().misses();
+    assert_eq!(bench.interest(stranger, "/a/2", 6), []);
+    assert_eq!(bench.node.content_store().misses(), misses);
+    assert_eq!(bench.interest(up, "/a/2", 2), [Seen::Nack(up, NackReason::Duplicate)], "a loop");
+}
+
+#[test]
+fn a_face_may_not_answer_what_an_earlier_one_of_its_number_was_asked() {
+    let mut bench = Bench::new().routed();
+    let [consumer, _, up, _] = bench.neighbours;
+    bench.interest(consumer, "/a/1", 0);
+    bench.remove(up);
+    let mut nonce = 0;
+    for _ in 0..102 {
+        bench.later(3_000);
+        bench.input(Input::Deadline);
+        nonce += 1;
+        bench.interest(consumer, "/a/1", nonce);
+    }
+    assert_eq!(bench.add_link(), up, "the number is given again");
+    assert!(bench.entry().out_records.iter().any(|record| record.face == up));
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Dropped(DropReason::Unsolicited)]);
+    let refused = bench.nack(up, "/a/1", 0, NackReason::NoRoute);
+    assert_eq!(refused, [Seen::Dropped(DropReason::Unsolicited)]);
+}
+
+#[test]
+fn data_are_charged_to_the_class_in_which_a_face_asked_for_them() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    let rate = Some(Rate::from_bps(8 * 256 * 4));
+    let mut policy = IngressPolicy::open();
+    policy.classes[ServiceClass::Be as usize].rate = rate;
+    bench.node.set_ingress(stranger, &policy);
+    bench.hops(consumer, 1, ServiceClass::Af1, 9);
+    assert_eq!(bench.interest(stranger, "/a/1", 2), [], "within its rate, and aggregated");
+    let data = bench.packet(Kind::Data, "/a/1", 0);
+    bench.pool[data].net_len = 8_000;
+    assert_eq!(only_seen(bench.give(up, data)), [Seen::Data(consumer), Seen::Data(stranger)]);
+    // 8000 bytes take 31 quarters of a second.
+    let over = [Seen::Dropped(DropReason::ClassRate)];
+    bench.later(250);
+    assert_eq!(bench.interest(stranger, "/a/2", 3), over);
+    bench.later(6_000);
+    assert_eq!(bench.interest(stranger, "/a/3", 4), over);
+    bench.later(2_000);
+    assert_eq!(bench.interest(stranger, "/a/4", 5), [Seen::Interest(up)]);
+}
+
+#[test]
+fn a_strangers_interest_is_pending_upstream_for_the_longest_lifetime_at_most() {
+    let limits = TableLimits { longest_lifetime: Span::from_secs(60), ..TableLimits::default() };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &limits, || tail(9)).routed();
+    let [stranger, consumer, up, other] = bench.neighbours;
+    let application = bench.application;
+    bench.lasting(stranger, "/a/1", 1, Span::from_secs(300));
+    bench.lasting(application, "/a/2", 2, Span::from_secs(300));
+    bench.later(1_000);
+    for uri in ["/a/1", "/a/2"] {
+        assert_eq!(bench.lasting(consumer, uri, 3, Span::from_secs(60)), []);
+    }
+    bench.later(59_000);
+    assert_eq!(bench.interest(other, "/a/1", 4), [Seen::Interest(up)], "not aggregated");
+    assert_eq!(bench.interest(other, "/a/2", 5), []);
+}
+
+/// Interests that have been asked for at once expire at once.
+fn flooded(bench: &mut Bench, face: FaceId, interests: usize, nonce: u32) {
+    for number in 0..interests as u32 {
+        let name = format!("/a/{nonce}/{number}");
+        assert_eq!(bench.interest(face, &name, nonce + number).len(), 1);
+    }
+}
+
+#[test]
+fn so_many_interests_that_expire_at_once_end_in_turn_with_packets_of_others() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    flooded(&mut bench, stranger, 3 * ENDED_AT_ONCE, 0);
+    bench.later(3_000);
+    bench.lasting(consumer, "/a/mine", 9_999_999, Span::from_secs(4));
+    bench.later(1_010);
+    let mut left = 3 * ENDED_AT_ONCE;
+    while left > 0 {
+        bench.input(Input::Deadline);
+        left -= ENDED_AT_ONCE;
+        assert_eq!(bench.node.pit().len(), left + 1);
+        // An Interest that is to end at once does not have the others end sooner.
+        let lifetime = Span::from_nanos(1);
+        bench.lasting(consumer, &format!("/a/short/{left}"), 8_000_000 + left as u32, lifetime);
+        bench.input(Input::Deadline);
+        assert!(bench.node.pit().len() > left);
+        if left > 0 {
+            assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(1));
+        }
+        bench.data(up, &format!("/a/short/{left}"));
+        bench.later(1);
+    }
+    assert_eq!(bench.data(up, "/a/mine"), [Seen::Data(consumer)]);
+    assert_eq!(bench.node.satisfied_and_unsatisfied().1, 3 * ENDED_AT_ONCE as u64);
+}
+
+#[test]
+fn what_a_face_waited_for_ends_in_slices_and_its_number_rests_until_then() {
+    let mut bench = Bench::new().routed();
+    let [_, consumer, up, _] = bench.neighbours;
+    let stranger = bench.add_link();
+    let faces = bench.node.face_count();
+    flooded(&mut bench, stranger, 3 * ENDED_AT_ONCE, 0);
+    bench.interest(consumer, "/a/mine", 9_999_999);
+    bench.remove(stranger);
+    assert_eq!(bench.node.face_count(), faces - 1);
+    assert_eq!(bench.node.pit().len(), 2 * ENDED_AT_ONCE + 1);
+    assert_ne!(bench.node.next_face(bench.now), stranger);
+    let last = format!("/a/0/{}", 3 * ENDED_AT_ONCE - 1);
+    assert_eq!(bench.data(up, &last), [], "nobody waits");
+    for left in [1, 0] {
+        assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(1));
+        bench.later(1);
+        bench.input(Input::Deadline);
+        assert!(bench.node.pit().len().abs_diff(left * ENDED_AT_ONCE + 1) <= 1);
+    }
+    assert_eq!(bench.node.pit().held_by(stranger), 0);
+    assert_eq!(bench.node.next_face(bench.now), stranger, "it was never asked");
+    assert_eq!(bench.node.face_count(), faces - 1);
+    assert_eq!(bench.data(up, "/a/mine"), [Seen::Data(consumer)]);
+}
+
+#[test]
+fn only_a_queue_that_keeps_state_of_a_prefix_hears_that_it_is_forgotten() {
+    use crate::seam::PrefixRemoved;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Keeps state of each prefix, and writes down what it hears.
+    struct Keeps(Box<dyn Queue>, Rc<RefCell<Vec<PrefixId>>>);
+
+    impl Queue for Keeps {
+        fn enqueue(&mut self, ev: &mut EnqueueEvent<'_>, packet: PacketId) {
+            ev.keeps_prefix = true;
+            self.0.enqueue(ev, packet);
+        }
+        fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
+            self.0.dequeue(ev)
+        }
+        fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
+            self.1.borrow_mut().push(ev.prefix);
+        }
+        fn clear(&mut self, ev: &mut ClearEvent<'_>) {
+            self.0.clear(ev);
+        }
+        fn backlog(&self) -> Backlog {
+            self.0.backlog()
+        }
+    }
+
+    let heard = Rc::<RefCell<Vec<PrefixId>>>::default();
+    let queue = || -> Box<dyn Queue> { Box::new(Keeps(tail(9), heard.clone())) };
+    let mut bench = Bench::with(Box::new(BestRoute::default()), &TableLimits::default(), queue);
+    let [stranger, consumer, up, _] = bench.neighbours;
+    bench.node.set_flow_prefix(FlowPrefix::Components(1));
+    bench.node.add_route(&name("/"), up, 1);
+    bench.node.set_group(stranger, GroupId(1));
+    bench.interest(consumer, "/mine/0", 1);
+    bench.interest(stranger, "/0/0", 2);
+    let first = bench.node.pit().iter().find(|(_, entry)| entry.group == GroupId(1)).unwrap().1.prefix;
+    (1..256).for_each(|n| drop(bench.interest(stranger, &format!("/{n}/0"), 2 + n)));
+    assert_eq!(*heard.borrow(), []);
+    bench.interest(stranger, "/256/0", 300);
+    assert_eq!(*heard.borrow(), [first], "one of four links");
+}

@@ -1,0 +1,515 @@
+//! Which next hops of a prefix answer.
+//!
+//! ```text
+//!            no answer for the timeout             another answers what it does not
+//!   alive ------------------------------> doubted ----------------------------------> dead
+//!     ^                                      |                                          |
+//!     +------------ Data or a Nack ----------+------------------------------------------+
+//! ```
+//!
+//! A neighbour behind a datagram socket can disappear without a sign. No strategy of the papers leaves a next hop that
+//! answers nothing, so the node does: strategies see only the next hops that are not dead. If all are, they see all.
+//!
+//! Silence alone is no evidence, since anybody may ask for names that do not exist. It is a reason to compare: the node
+//! sends an Interest to the next hop in question and to another one. If the other one answers and it does not, it has
+//! missed a name. If none answers, nothing is known. So a next hop is left only if another one has answered in its place,
+//! and meanwhile the consumer gets the Data from that one. Comparisons go on while a next hop is dead, less often.
+//!
+//! A Data or a Nack for any Interest of the prefix is an answer, also a Data that comes too late for its consumer. Doubts
+//! do not age: they cost copies of a few Interests, and the next answer ends them.
+//!
+//! The state belongs to a prefix's next hop, not to the face, because a neighbour may answer for one prefix and not for
+//! another. Only prefixes with several next hops have any.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use crate::ids::{FaceId, GroupId};
+use crate::name::HashedName;
+use crate::tables::fib::{FibId, NextHop};
+use crate::units::{Span, Time};
+
+/// An Interest of a longer lifetime waits for news: it raises no doubt, and compares nothing. Assumed: between the lifetimes
+/// of applications that fetch (1 s to 4 s) and of NFD's notifications (60 s). No answer comes later either.
+const LONGEST_WAIT: Span = Span::from_secs(10);
+
+/// A longer round trip counts as this many timeouts: a producer that lets its consumers wait must not hide that its host is
+/// gone. Assumed.
+const LONGEST_ROUND_TRIP: u64 = 2;
+
+/// Comparisons that a doubt may begin with at once, so that a consumer that repeats a window of Interests does not lose it
+/// again. Assumed: a window of 8 kB Data at 100 Mb/s and 100 ms is 150.
+const AT_ONCE: u16 = 256;
+
+/// The time between later comparisons of a next hop that is doubted. Assumed: few beside the Interests of a flow.
+const COMPARED_EVERY: Span = Span::from_millis(100);
+
+/// The times between comparisons of a next hop that is dead: doubled by each that it misses from the first to the last.
+/// Assumed: a neighbour that comes back is used soon, and one that does not costs nothing to speak of.
+const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
+
+/// Interests of comparisons whose late answers are known. Assumed: more than are on their way at a time.
+const COMPARED: usize = 256;
+
+/// Next hops of a prefix.
+pub(crate) type Faces = SmallVec<[FaceId; 4]>;
+
+/// From whom an Interest came: a face, or the group that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Downstream(GroupId, FaceId);
+
+impl Downstream {
+    pub(crate) fn new(face: FaceId, group: GroupId) -> Downstream {
+        Downstream(group, if group == GroupId::NONE { face } else { FaceId(0) })
+    }
+}
+
+/// A next hop that is to be compared with another one, by an Interest of a downstream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    prefix: FibId,
+    face: FaceId,
+    by: Downstream,
+}
+
+/// What is known of the next hops that were asked.
+#[derive(Debug, Default)]
+pub(crate) struct Liveness {
+    /// How long a next hop may be silent; `None`: for ever.
+    timeout: Option<Span>,
+    hops: HashTable<Watched>,
+    /// The Interests of the last comparisons, the latest at the end.
+    compared: VecDeque<Compared>,
+}
+
+/// An Interest that was sent to a next hop in order to compare.
+#[derive(Clone, Copy, Debug)]
+struct Compared {
+    /// The hash of its name, and the name's components.
+    name: (u64, usize),
+    prefix: FibId,
+    face: FaceId,
+    sent: Time,
+}
+
+/// A next hop of a prefix.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    prefix: FibId,
+    face: FaceId,
+    /// When the first Interest since the last answer was sent.
+    silent_since: Option<Time>,
+    /// When another next hop first answered in its place, while it is doubted.
+    missed_since: Option<Time>,
+    is_dead: bool,
+    /// The smoothed round-trip time, gain 1/8; zero before the first sample.
+    rtt: Span,
+    /// Comparisons of this doubt that are not due, but made at once.
+    at_once: u16,
+    /// When it was compared last, or has died, and with whose Interest.
+    compared: Time,
+    by: Option<Downstream>,
+    /// Whether it has missed nothing since then.
+    is_open: bool,
+    interval: Span,
+}
+
+impl Watched {
+    fn new(prefix: FibId, face: FaceId) -> Watched {
+        Watched {
+            prefix,
+            face,
+            silent_since: None,
+            missed_since: None,
+            is_dead: false,
+            rtt: Span::ZERO,
+            at_once: AT_ONCE,
+            compared: Time::ZERO,
+            by: None,
+            is_open: false,
+            interval: COMPARED_EVERY,
+        }
+    }
+
+    fn is(&self, prefix: FibId, face: FaceId) -> bool {
+        (self.prefix, self.face) == (prefix, face)
+    }
+
+    fn round_trip(&self, timeout: Span) -> Span {
+        self.rtt.min(timeout * LONGEST_ROUND_TRIP)
+    }
+
+    /// Whether it is silent for longer than it may be.
+    fn is_doubted(&self, now: Time, timeout: Span) -> bool {
+        let patience = timeout.max(self.round_trip(timeout) * 2);
+        self.silent_since.is_some_and(|since| now.since(since) >= patience)
+    }
+
+    /// Whether it is dead, from now on or since earlier: a next hop that is only slower has a round trip more.
+    fn is_dead(&mut self, now: Time, timeout: Span) -> bool {
+        if !self.is_dead
+            && self.missed_since.is_some_and(|since| now.since(since) >= self.round_trip(timeout))
+        {
+            (self.is_dead, self.is_open) = (true, false);
+            (self.compared, self.interval) = (now, PROBE_INTERVALS.0);
+        }
+        self.is_dead
+    }
+
+    fn is_in_question(&self, now: Time, timeout: Span) -> bool {
+        self.is_dead || self.is_doubted(now, timeout)
+    }
+
+    /// Whether it may be compared with an Interest of this downstream. Where several ask they take turns: who asks for names
+    /// that only others answer must not have all comparisons.
+    fn is_due(&self, by: Downstream, now: Time) -> bool {
+        let wait = if self.by.is_some_and(|last| last != by) { self.interval / 2 } else { self.interval };
+        (!self.is_dead && self.at_once > 0) || now >= self.compared + wait
+    }
+}
+
+impl Liveness {
+    /// Has next hops left that answer nothing for so long; zero: never.
+    pub(crate) fn set_timeout(&mut self, timeout: Span) {
+        self.timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
+        self.hops.clear();
+    }
+
+    /// Whether next hops are watched.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.timeout.is_some()
+    }
+
+    /// An Interest that may be pending for `lifetime` is sent to a next hop.
+    pub(crate) fn note_sending(&mut self, prefix: FibId, face: FaceId, lifetime: Span, now: Time) {
+        if lifetime > LONGEST_WAIT {
+            return;
+        }
+        let same = |watched: &Watched| watched.is(prefix, face);
+        let place = self.hops.entry(hash(prefix, face), same, |w| hash(w.prefix, w.face));
+        let mut place = place.or_insert_with(|| Watched::new(prefix, face));
+        place.get_mut().silent_since.get_or_insert(now);
+    }
+
+    /// A next hop has answered, after `rtt` if that is known.
+    pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, rtt: Option<Span>) {
+        let Some(watched) = self.find(prefix, face) else { return };
+        (watched.silent_since, watched.missed_since, watched.is_dead) = (None, None, false);
+        (watched.at_once, watched.interval, watched.is_open) = (AT_ONCE, COMPARED_EVERY, false);
+        if let Some(rtt) = rtt {
+            let smoothed = watched.rtt;
+            watched.rtt = if smoothed == Span::ZERO { rtt } else { smoothed - smoothed / 8 + rtt / 8 };
+        }
+    }
+
+    /// Another next hop has answered an Interest that this one was sent too, and has not answered. If it is doubted, it is
+    /// dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
+    pub(crate) fn note_missed(&mut self, prefix: FibId, face: FaceId, now: Time) {
+        let Some(timeout) = self.timeout else { return };
+        let Some(watched) = self.find(prefix, face).filter(|watched| watched.silent_since.is_some()) else {
+            return;
+        };
+        let was_open = core::mem::take(&mut watched.is_open);
+        if watched.is_dead && was_open {
+            watched.interval = (watched.interval * 2).min(PROBE_INTERVALS.1);
+        } else if !watched.is_dead && watched.is_doubted(now, timeout) {
+            watched.missed_since.get_or_insert(now);
+            watched.is_dead(now, timeout);
+        }
+    }
+
+    /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive.
+    pub(crate) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
+        let is_answered = |of: &&Compared| {
+            let (hash, len) = of.name;
+            let in_time = now.since(of.sent) <= LONGEST_WAIT;
+            of.face == face && in_time && len <= name.len() && name.hash_of(len) == hash
+        };
+        let Some(&Compared { prefix, sent, .. }) = self.compared.iter().rev().find(is_answered) else {
+            return false;
+        };
+        self.note_answer(prefix, face, Some(now.since(sent)));
+        true
+    }
+
+    /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
+    pub(crate) fn leave_alive(
+        &mut self,
+        prefix: FibId,
+        next_hops: &mut SmallVec<[NextHop; 8]>,
+        now: Time,
+    ) -> Faces {
+        let Some(timeout) = self.timeout else { return Faces::new() };
+        let is_dead = |face: &FaceId| self.find(prefix, *face).is_some_and(|w| w.is_dead(now, timeout));
+        let dead: Faces = next_hops.iter().map(|hop| hop.face).filter(is_dead).collect();
+        if dead.len() < next_hops.len() {
+            next_hops.retain(|hop| !dead.contains(&hop.face));
+        }
+        dead
+    }
+
+    /// The first of these next hops that is to be compared with an Interest of this downstream: it is dead or doubted, and
+    /// a comparison is due.
+    pub(crate) fn in_question(
+        &mut self,
+        prefix: FibId,
+        next_hops: impl IntoIterator<Item = FaceId>,
+        by: Downstream,
+        lifetime: Span,
+        now: Time,
+    ) -> Option<Question> {
+        let timeout = self.timeout.filter(|_| lifetime <= LONGEST_WAIT)?;
+        let mut next_hops = next_hops.into_iter();
+        let is_due = |w: &mut Watched| w.is_in_question(now, timeout) && w.is_due(by, now);
+        let face = next_hops.find(|&face| self.find(prefix, face).is_some_and(is_due))?;
+        Some(Question { prefix, face, by })
+    }
+
+    /// Compares a next hop with one of the others, by an Interest of this name that goes to `chosen`. Gives those that are
+    /// sent copies.
+    pub(crate) fn compare(
+        &mut self,
+        question: Question,
+        chosen: &[FaceId],
+        next_hops: impl IntoIterator<Item = FaceId>,
+        name: &HashedName,
+        now: Time,
+    ) -> Faces {
+        let Some(timeout) = self.timeout else { return Faces::new() };
+        let Question { prefix, face: questioned, by } = question;
+        let asked = chosen.iter().copied().find(|face| *face != questioned);
+        let others = next_hops.into_iter().filter(|face| *face != questioned);
+        // Of several that are in question the one that was compared longest ago.
+        let Some(other) = asked.or_else(|| {
+            others.min_by_key(|&face| match self.find(prefix, face) {
+                Some(w) if w.is_dead => (2, w.compared),
+                Some(w) if w.is_doubted(now, timeout) => (1, w.compared),
+                _ => (0, Time::ZERO),
+            })
+        }) else {
+            return Faces::new();
+        };
+        for face in [questioned, other] {
+            if let Some(watched) = self.find(prefix, face).filter(|w| w.is_in_question(now, timeout)) {
+                (watched.compared, watched.by, watched.is_open) = (now, Some(by), true);
+                watched.at_once = watched.at_once.saturating_sub(1);
+            }
+            if self.compared.len() == COMPARED {
+                self.compared.pop_front();
+            }
+            self.compared.push_back(Compared { name: (name.hash(), name.len()), prefix, face, sent: now });
+        }
+        [questioned, other].into_iter().filter(|face| !chosen.contains(face)).collect()
+    }
+
+    /// Whether a next hop of a prefix has been left.
+    pub(crate) fn has_left(&self, prefix: FibId, face: FaceId) -> bool {
+        let found = self.hops.find(hash(prefix, face), |watched| watched.is(prefix, face));
+        found.is_some_and(|watched| watched.is_dead)
+    }
+
+    /// A next hop of a prefix is gone.
+    pub(crate) fn forget(&mut self, prefix: FibId, face: FaceId) {
+        if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
+            watched.remove();
+        }
+    }
+
+    fn find(&mut self, prefix: FibId, face: FaceId) -> Option<&mut Watched> {
+        self.hops.find_mut(hash(prefix, face), |watched| watched.is(prefix, face))
+    }
+}
+
+/// Both numbers are this node's own: nobody chooses them so that they collide. The multiplier is 2^64 over the golden
+/// ratio (Knuth, The Art of Computer Programming 3, 6.4).
+fn hash(prefix: FibId, face: FaceId) -> u64 {
+    let both = u64::from(prefix.0) << 32 | u64::from(face.0);
+    let product = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::testing::name;
+
+    const PREFIX: FibId = FibId(3);
+    const NEAR: FaceId = FaceId(1);
+    const FAR: FaceId = FaceId(2);
+    const SECOND: Span = Span::from_secs(1);
+
+    fn watching() -> Liveness {
+        let mut liveness = Liveness::default();
+        liveness.set_timeout(SECOND);
+        liveness
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// The next hops that a strategy sees.
+    fn seen(liveness: &mut Liveness, millis: u64) -> Vec<FaceId> {
+        let mut hops: SmallVec<[NextHop; 8]> =
+            [NEAR, FAR].into_iter().map(|face| NextHop { face, cost: 1 }).collect();
+        liveness.leave_alive(PREFIX, &mut hops, at(millis));
+        hops.iter().map(|hop| hop.face).collect()
+    }
+
+    fn ask(liveness: &mut Liveness, face: FaceId, millis: u64) {
+        liveness.note_sending(PREFIX, face, Span::from_secs(4), at(millis));
+    }
+
+    /// NEAR is asked, and another next hop answers in its place.
+    fn miss(liveness: &mut Liveness, asked: u64, answered: u64) {
+        ask(liveness, NEAR, asked);
+        liveness.note_missed(PREFIX, NEAR, at(answered));
+    }
+
+    /// An Interest of this downstream goes to `chosen`: who is sent copies.
+    fn copies(liveness: &mut Liveness, from: u32, chosen: &[FaceId], millis: u64) -> Vec<FaceId> {
+        let by = Downstream::new(FaceId(from), GroupId::NONE);
+        let lifetime = Span::from_secs(4);
+        let Some(question) = liveness.in_question(PREFIX, [NEAR, FAR], by, lifetime, at(millis)) else {
+            return Vec::new();
+        };
+        liveness.compare(question, chosen, [NEAR, FAR], &name("/a/1"), at(millis)).to_vec()
+    }
+
+    #[test]
+    fn a_next_hop_is_dead_after_a_second_of_silence_and_a_name_that_another_answers() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 999);
+        assert_eq!(seen(&mut liveness, 60_000), [NEAR, FAR], "one is lost on any path");
+        liveness.note_missed(PREFIX, NEAR, at(60_000));
+        assert_eq!(seen(&mut liveness, 60_000), [FAR]);
+        liveness.note_answer(PREFIX, NEAR, None);
+        assert_eq!(seen(&mut liveness, 60_000), [NEAR, FAR]);
+        liveness.note_missed(PREFIX, NEAR, at(90_000));
+        assert_eq!(seen(&mut liveness, 99_000), [NEAR, FAR], "it was not asked");
+    }
+
+    #[test]
+    fn one_that_is_only_slower_than_another_has_a_round_trip_more() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        liveness.note_answer(PREFIX, NEAR, Some(Span::from_millis(400)));
+        ask(&mut liveness, NEAR, 1_000);
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 5_000), [FAR]);
+        liveness.note_missed(PREFIX, NEAR, at(5_010));
+        assert_eq!(seen(&mut liveness, 5_400), [NEAR, FAR]);
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 5_400), [FAR], "meanwhile both are asked");
+        assert!(liveness.note_late_answer(&name("/a/1"), NEAR, at(5_400)));
+        assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR]);
+        miss(&mut liveness, 9_000, 10_000);
+        assert_eq!(seen(&mut liveness, 10_300), [NEAR, FAR]);
+        assert_eq!(seen(&mut liveness, 10_400), [FAR]);
+    }
+
+    #[test]
+    fn one_that_is_silent_is_compared_often_then_ten_times_a_second_and_downstreams_take_turns() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        assert!(copies(&mut liveness, 7, &[NEAR], 999).is_empty());
+        for _ in 0..AT_ONCE {
+            assert_eq!(copies(&mut liveness, 7, &[NEAR], 1_000), [FAR]);
+        }
+        assert!(copies(&mut liveness, 7, &[NEAR], 1_099).is_empty());
+        assert!(copies(&mut liveness, 8, &[NEAR], 1_049).is_empty());
+        assert_eq!(copies(&mut liveness, 8, &[NEAR], 1_050), [FAR]);
+        assert_eq!(copies(&mut liveness, 7, &[FAR], 1_150), [NEAR]);
+        assert_eq!(copies(&mut liveness, 7, &[], 1_250), [NEAR, FAR], "one that a strategy holds back");
+        assert!(copies(&mut liveness, 7, &[NEAR, FAR], 1_350).is_empty(), "both are asked");
+    }
+
+    #[test]
+    fn if_all_are_dead_all_are_seen() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        ask(&mut liveness, FAR, 0);
+        liveness.note_missed(PREFIX, FAR, at(1_000));
+        assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 2_000), [FAR]);
+    }
+
+    #[test]
+    fn a_dead_one_is_probed_after_a_second_and_twice_as_late_after_each_probe_that_it_misses() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        let probes = (0..100_000).step_by(100).filter(|&millis| {
+            let is_probed = copies(&mut liveness, 7, &[FAR], millis) == [NEAR];
+            if is_probed {
+                (0..2).for_each(|_| liveness.note_missed(PREFIX, NEAR, at(millis)));
+            }
+            is_probed
+        });
+        let probes: Vec<u64> = probes.collect();
+        assert_eq!(probes, [2_000, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 80_000, 96_000]);
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        let unanswered =
+            (0..10_000).step_by(100).filter(|&t| !copies(&mut liveness, 7, &[FAR], t).is_empty());
+        assert_eq!(unanswered.count(), 8, "names that nobody answers say nothing of it");
+    }
+
+    #[test]
+    fn a_late_answer_to_a_comparison_tells_the_round_trip_and_may_have_a_longer_name() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        assert_eq!(copies(&mut liveness, 7, &[FAR], 2_000), [NEAR]);
+        assert!(!liveness.note_late_answer(&name("/a/2"), NEAR, at(3_500)));
+        assert!(!liveness.note_late_answer(&name("/a"), NEAR, at(3_500)));
+        liveness.note_late_answer(&name("/a/1"), FAR, at(3_500));
+        assert_eq!(seen(&mut liveness, 3_500), [FAR], "another's is no answer");
+        assert!(liveness.note_late_answer(&name("/a/1/v1"), NEAR, at(3_500)));
+        assert_eq!(seen(&mut liveness, 3_500), [NEAR, FAR]);
+        ask(&mut liveness, NEAR, 4_000);
+        assert!(copies(&mut liveness, 7, &[NEAR], 6_999).is_empty(), "twice 1.5 s");
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 7_000), [FAR]);
+    }
+
+    #[test]
+    fn a_long_round_trip_and_an_interest_that_waits_for_news_raise_no_doubt() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        liveness.note_answer(PREFIX, NEAR, Some(Span::from_millis(800)));
+        ask(&mut liveness, NEAR, 1_000);
+        assert!(copies(&mut liveness, 7, &[NEAR], 2_599).is_empty());
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 2_600), [FAR]);
+        let (by, long) = (Downstream::new(FAR, GroupId::NONE), Span::from_secs(60));
+        liveness.note_sending(PREFIX, FAR, long, at(0));
+        assert!(liveness.in_question(PREFIX, [FAR], by, SECOND, at(100_000)).is_none());
+        assert!(liveness.in_question(PREFIX, [NEAR], by, long, at(100_000)).is_none());
+        assert!(liveness.in_question(PREFIX, [NEAR], by, SECOND, at(100_000)).is_some());
+    }
+
+    #[test]
+    fn a_producer_that_answers_late_hides_a_dead_next_hop_for_some_seconds_at_most() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        liveness.note_answer(PREFIX, NEAR, Some(Span::from_secs(9)));
+        ask(&mut liveness, NEAR, 10_000);
+        assert!(copies(&mut liveness, 7, &[NEAR], 13_999).is_empty());
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 14_000), [FAR]);
+        liveness.note_missed(PREFIX, NEAR, at(14_000));
+        assert_eq!(seen(&mut liveness, 15_999), [NEAR, FAR]);
+        assert_eq!(seen(&mut liveness, 16_000), [FAR]);
+    }
+
+    #[test]
+    fn another_prefix_a_removed_next_hop_and_a_node_that_does_not_watch_know_nothing() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        assert!(copies(&mut liveness, 7, &[FAR], 1_999).is_empty());
+        liveness.note_answer(FibId(4), NEAR, None);
+        assert_eq!(seen(&mut liveness, 9_000), [FAR]);
+        liveness.forget(PREFIX, NEAR);
+        assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR]);
+        miss(&mut liveness, 9_000, 10_000);
+        liveness.set_timeout(Span::ZERO);
+        assert_eq!(seen(&mut liveness, 19_000), [NEAR, FAR]);
+    }
+}
