@@ -24,9 +24,9 @@ pub struct RunDocument {
     /// The variant of its parameters in the scenario; left out for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// The seed all random streams come from.
+    /// The seed of all random streams.
     pub seed: u64,
-    /// Whether the seed decided anything: if not, every seed gives the same figures.
+    /// Whether the figures depend on the seed.
     #[serde(default = "unknown_is_yes")]
     pub seed_matters: bool,
     /// The `--set` arguments, as given and in that order.
@@ -189,7 +189,7 @@ pub struct WindowRow {
     pub optimum: Option<OptimumRow>,
 }
 
-/// The best allocation over a window, whatever the scheme, and how far the flows are from it.
+/// The optimum over a window, which does not depend on the scheme, and the distance of the flows from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OptimumRow {
     /// The objective, such as `link-fair`.
@@ -202,7 +202,7 @@ pub struct OptimumRow {
     pub distance: DistanceRow,
 }
 
-/// What one flow would get.
+/// The rate of one flow in the optimum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OptimumFlowRow {
     /// The consumer's node.
@@ -219,18 +219,18 @@ pub struct OptimumFlowRow {
     pub unshared_goodput_bps: Option<f64>,
 }
 
-/// How far the goodputs of flows are from those of the optimum, each as a part of the latter; `None` where no
-/// flow should get anything.
+/// The distances of the flows' goodputs from those in the optimum, relative to the latter; `None` if no
+/// flow has any in the optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistanceRow {
     /// Mean of the absolute distances.
     pub mean: Option<f64>,
     /// The largest of these.
     pub largest: Option<f64>,
-    /// The flow that is furthest below its optimum, or least above: negative below.
+    /// The lowest distance with its sign: that of the flow furthest below its optimum, or else least above it.
     #[serde(default)]
     pub lowest: Option<f64>,
-    /// The flow that is furthest above, or least below.
+    /// The highest distance with its sign: that of the flow furthest above its optimum, or else least below it.
     #[serde(default)]
     pub highest: Option<f64>,
     /// The share of the flows within 5 %.
@@ -286,13 +286,13 @@ pub enum Bound {
     LessThan,
 }
 
-/// The mean of a figure over several seeds, and how far the mean of many more may be from it.
+/// The mean of a figure over several seeds, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean over the seeds.
     pub mean: f64,
-    /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero says that
-    /// the seed changes nothing.
+    /// Half the width of its 95 % confidence interval, by Student's t; `None` with one seed. Zero means that
+    /// the figure does not depend on the seed.
     pub ci95: Option<f64>,
     /// The number of seeds with a measured value.
     pub n: u64,

@@ -47,7 +47,7 @@ pub struct ComparedScheme {
     pub report: Option<String>,
 }
 
-/// Figures over a part of all runs; for each class, group and link a row a scheme.
+/// Figures over a part of all runs; for each class, group and link, one row for each scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeriodRow {
     /// Its beginning, s.
@@ -65,7 +65,7 @@ pub struct PeriodRow {
     pub distances: Vec<DistanceComparison>,
 }
 
-/// How far a scheme is from the optimum.
+/// The distance of a scheme from the optimum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DistanceComparison {
     /// Name of the scheme.
@@ -84,10 +84,10 @@ pub struct DistanceEstimates {
     pub mean: Option<Estimate>,
     /// The largest distance of a flow.
     pub largest: Option<Estimate>,
-    /// The flow that is furthest below, or least above: negative below.
+    /// The lowest distance with its sign: that of the flow furthest below its optimum, or else least above it.
     #[serde(default)]
     pub lowest: Option<Estimate>,
-    /// The flow that is furthest above, or least below.
+    /// The highest distance with its sign: that of the flow furthest above its optimum, or else least below it.
     #[serde(default)]
     pub highest: Option<Estimate>,
     /// The share of the flows within 5 %.

@@ -207,15 +207,21 @@ pub const KEYS: &[Key] = &[
         "reforward_after",
         Shape::Span,
         "\"0 ms\"",
-        "Time after which an Interest for a pending one is forwarded again, whoever sent it; it doubles with each transmission, up to 250 ms. NFD has `\"10 ms\"`. 0: other consumers' Interests wait for the Data, and the scheme \
-         says when a repeated one is sent on.",
+        "While an Interest is pending, the same Interest may arrive again, from any face. It is forwarded again if the last transmission was at least this time ago. The time doubles with each transmission, up to 250 ms. NFD has `\"10 ms\"`. 0: Interests of other consumers wait for the Data, and the scheme decides when to forward a repeated one.",
+    ),
+    key(
+        "node",
+        "next_hop_timeout",
+        Shape::Span,
+        "\"0 ms\"",
+        "Time after which a next hop that answers nothing is compared with another one of its prefix, by copies of Interests. If another answers one that it does not, it is left: strategies do not see it. Then it is probed with copies after 1 s, 2 s, up to 16 s, and used again when it answers. The time is at least two round trips of the next hop. 0, the papers' schemes: next hops are never left. `weir forward` has `\"1 s\"`.",
     ),
     key(
         "node",
         "share_by",
         Shape::Choice(&["flow", "face"]),
         "\"flow\"",
-        "Who shares its links, if the scheme divides them among flows. `face`: the flows that come from one face, a neighbour or an application, have together what one flow has. `weir forward` treats strangers and applications so.",
+        "The unit of sharing, if the scheme divides links among flows. `flow`: each flow gets a share. `face`: all flows from one face, a neighbour or an application, together get the share of one flow. In `weir forward` this is the default for strangers and applications.",
     ),
     key(
         "node",
@@ -229,7 +235,7 @@ pub const KEYS: &[Key] = &[
         "position",
         Shape::Position,
         NONE,
-        "Position in the drawing, `[x, y]`, x to the right and y down; for several nodes a list of positions.",
+        "Position in the drawing, `[x, y]`: x to the right and y down; for several nodes a list of positions.",
     ),
     fixed("node", "source", Shape::Source, NONE, SOURCE),
     // link
@@ -316,14 +322,14 @@ pub const KEYS: &[Key] = &[
         "consumer",
         Shape::Texts,
         REQUIRED,
-        "The node that consumes, a range, or a list with one for each flow.",
+        "The node with the consumer, a range, or a list with one node for each flow.",
     ),
     key(
         "flow",
         "producer",
         Shape::Texts,
         REQUIRED,
-        "The node that produces, or a range; a list gives every flow several producers (each may be a range).",
+        "The node with the producer, or a range; a list gives every flow several producers (each may be a range).",
     ),
     key(
         "flow",
@@ -384,7 +390,7 @@ pub const KEYS: &[Key] = &[
         "early_loss",
         Shape::Switch,
         "false",
-        "Whether consumers detect losses early, as `weir get` does (RFC 8985): an Interest counts as lost about a round trip after it was sent if a later one was answered, and a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as those of the papers do.",
+        "Whether consumers detect losses early, as `weir get` does (RFC 8985). Then an Interest counts as lost if a later one was answered, about a round trip after it was sent; a probe detects losses at the end. `false`: consumers wait for the timeout, at least 200 ms in most schemes, as in the papers.",
     ),
     key(
         "flow",
@@ -555,7 +561,7 @@ pub const KEYS: &[Key] = &[
     ),
     fixed("expectation", "when", Shape::Map, NONE, "Only at a point of the axes: `when = { NAME = VALUE }`."),
     // generate
-    key("generate", "kind", Shape::Choice(KINDS), REQUIRED, "Its form."),
+    key("generate", "kind", Shape::Choice(KINDS), REQUIRED, "The shape of the topology."),
     key(
         "generate",
         "nodes",

@@ -106,6 +106,8 @@ pub struct Node {
     pub cache_ratio_prefixes: Vec<String>,
     /// Time after which an Interest for a pending one is forwarded again; 0: never for other downstreams.
     pub reforward_after: Span,
+    /// Time after which strategies do not see a next hop that answers nothing; 0: they always do.
+    pub next_hop_timeout: Span,
     /// Whether the flows that come from one face share as one.
     pub share_by_face: bool,
     /// Whether the node runs the scheme; if not, it forwards by best route with drop-tail queues

@@ -73,7 +73,10 @@ impl Face {
         self.pool[packet].flow = flow;
         self.pool[packet].queued_at = self.now;
         let (now, pool, random) = (self.now, &mut self.pool, &mut self.random);
-        self.queue.enqueue(&mut EnqueueEvent { now, pool, dropped: &mut dropped, random }, packet);
+        self.queue.enqueue(
+            &mut EnqueueEvent { now, pool, dropped: &mut dropped, random, keeps_prefix: false },
+            packet,
+        );
         assert!(dropped.is_empty(), "the queues are long enough");
     }
 

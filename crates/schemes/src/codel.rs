@@ -328,7 +328,10 @@ mod tests {
         for _ in 0..2 {
             let id = pool.take();
             let (now, pool, random) = (Time::ZERO, &mut pool, &mut random);
-            queue.enqueue(&mut EnqueueEvent { now, pool, dropped: &mut dropped, random }, id);
+            queue.enqueue(
+                &mut EnqueueEvent { now, pool, dropped: &mut dropped, random, keeps_prefix: false },
+                id,
+            );
         }
         let reasons: Vec<_> = dropped.iter().map(|dropped| dropped.reason).collect();
         assert_eq!(reasons, [DropReason::QueueFull]);

@@ -51,6 +51,11 @@ impl Entry {
             Params::resolve(self.parameters, []).expect("declared defaults are of their own kinds");
         (self.build)(&defaults)
     }
+
+    /// The scheme for an application: its defaults, but for [`OF_APPLICATIONS`].
+    pub fn for_application(&'static self) -> Box<dyn Scheme> {
+        self.resolve_for_application([]).expect("declared values are of their own kinds").build()
+    }
 }
 
 /// The default scheme of a node: drop-tail queues and best route, nothing else.
@@ -59,6 +64,26 @@ pub const PLAIN: &str = crate::fixed::ENTRY.name;
 /// The default scheme for fetching content: it fills fast and slow paths without tuning (`docs/use/fetch.md` has the
 /// measurements).
 pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
+
+/// Parameters that differ on the paths of applications, where most schemes' defaults are of simulations with Data of one
+/// packet.
+///
+/// - `unit` is the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the time
+///   stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
+/// - `down` and `margin` are of BBR version 3 (draft-ietf-ccwg-bbr): hosts are late, so that samples of the bandwidth are
+///   too high by some hundredths, and the queue that this makes would stay.
+/// - `probe_rtt` is of version 3, too: on a path whose round trip is long, a window of four packets would leave a tenth of it
+///   unused.
+/// - `hystart` is a SHOULD of RFC 9438.
+/// - `untold`: forwarders need not run QSCCP.
+pub const OF_APPLICATIONS: [(&str, &str); 6] = [
+    ("unit", "1448 B"),
+    ("down", "4"),
+    ("margin", "0.01"),
+    ("probe_rtt", "0.5"),
+    ("hystart", "true"),
+    ("untold", "probe"),
+];
 
 /// Every scheme.
 pub const SCHEMES: &[Entry] = &[

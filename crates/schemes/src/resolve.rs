@@ -7,7 +7,7 @@ use weir_core::seam::Scheme;
 use weir_core::seam::params::{ParameterError, Params, Value};
 use weir_core::words::{did_you_mean, nearest};
 
-use crate::registry::{Entry, SCHEMES, find};
+use crate::registry::{Entry, OF_APPLICATIONS, SCHEMES, find};
 
 /// Pairs of parameters that have an order: the scheme, and the parameter that is at most as large as the other.
 const ORDERED: [(&str, &str, &str); 1] = [("ndn-qsf", "queue_low", "queue_high")];
@@ -163,6 +163,31 @@ impl Entry {
         }
     }
 
+    /// The scheme with these parameters for an application: those of [`OF_APPLICATIONS`] that are not given have the values
+    /// there. A variant that follows another program does not get them.
+    ///
+    /// # Errors
+    /// An unknown parameter, or an invalid value.
+    pub fn resolve_for_application(
+        &'static self,
+        given: impl IntoIterator<Item = (String, Value)>,
+    ) -> Result<Resolved, WrongParameter> {
+        let mut given: Vec<_> = given.into_iter().collect();
+        let is_declared = |key: &str| self.parameters.iter().any(|declared| declared.key == key);
+        let is_default = |(key, value): &(String, Value)| {
+            self.parameters.iter().any(|p| p.key == key && Value::parse(p.default) == *value)
+        };
+        if given.iter().any(|each| each.0 == "variant" && !is_default(each)) {
+            return self.resolve(given);
+        }
+        for (key, value) in OF_APPLICATIONS {
+            if is_declared(key) && given.iter().all(|(known, _)| known != key) {
+                given.push((key.to_owned(), Value::parse(value)));
+            }
+        }
+        self.resolve(given)
+    }
+
     /// Refuses two parameters in the wrong order. The error is at the one that was given last.
     fn check_order(&self, given: &[(String, Value)], params: &Params) -> Result<(), ParameterError> {
         for (_, low, high) in ORDERED.iter().filter(|(scheme, ..)| *scheme == self.name) {
@@ -207,6 +232,19 @@ mod tests {
         assert_eq!(resolved.entry.name, "bbr");
         assert_eq!(resolved.params.number("initial_window"), 20.0);
         assert_eq!(resolved.params.iter().count(), resolved.entry.parameters.len());
+    }
+
+    #[test]
+    fn applications_have_their_own_defaults_and_what_is_given_goes_before_them() {
+        let unit = |given: Vec<(String, Value)>| {
+            let resolved = known("cubic").unwrap().resolve_for_application(given).unwrap();
+            resolved.params.text("unit").to_owned()
+        };
+        assert_eq!(unit(Vec::new()), "1448 B");
+        assert_eq!(unit(vec![("unit".to_owned(), Value::parse("0 B"))]), "0 B");
+        assert_eq!(unit(vec![("variant".to_owned(), Value::parse("article"))]), "1448 B");
+        assert_eq!(unit(vec![("variant".to_owned(), Value::parse("pcon-client"))]), "0 B", "as that program");
+        assert!(known("fixed").unwrap().resolve_for_application([]).is_ok(), "it has no unit");
     }
 
     #[test]

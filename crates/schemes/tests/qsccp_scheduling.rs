@@ -83,7 +83,13 @@ impl Face {
         packet.header_mut().signals.set(&Signal::EXPECTED_SIZE, size);
         packet.queued_at = self.now;
         let (now, pool) = (self.now, &mut self.pool);
-        let mut ev = EnqueueEvent { now, pool, dropped: &mut self.dropped, random: &mut self.random };
+        let mut ev = EnqueueEvent {
+            now,
+            pool,
+            dropped: &mut self.dropped,
+            random: &mut self.random,
+            keeps_prefix: false,
+        };
         self.queue.enqueue(&mut ev, id);
     }
 

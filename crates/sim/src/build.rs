@@ -95,6 +95,7 @@ impl<'e> Builder<'e> {
             let mut forwarder = Forwarder::new(strategy, &TableLimits::default(), HASHER, random);
             forwarder.set_flow_prefix(self.scheme_of(index).flow_prefix());
             forwarder.set_reforward_after(node.reforward_after);
+            forwarder.set_next_hop_timeout(node.next_hop_timeout);
             if let Some(store) = self.experiment.store(NodeId(index)) {
                 forwarder.set_content_store(ContentStore::new(store.policy, store.packets, store.bytes));
             }
@@ -270,10 +271,14 @@ impl<'e> Builder<'e> {
             let prefix = names.entry(&route.prefix).or_insert_with(|| name_of(&route.prefix));
             let node = route.node.index();
             let single = route.single.filter(|_| self.nodes[node].keeps_to_one);
-            for &(neighbour, cost) in &route.next_hops {
-                let face = self.towards[&(node, neighbour.index())];
+            let next_hops = route.next_hops.iter().map(|&(neighbour, cost)| {
                 // Those of a given route cost 1, 2, …
                 let cost = if single == Some(neighbour) { 0 } else { cost };
+                (self.towards[&(node, neighbour.index())], cost)
+            });
+            // Those of equal cost stand in the order of their faces.
+            let in_order: BTreeMap<FaceId, u64> = next_hops.collect();
+            for (face, cost) in in_order {
                 self.nodes[node].forwarder.add_route(prefix, face, cost);
             }
         }

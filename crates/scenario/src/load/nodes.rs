@@ -120,6 +120,7 @@ fn node(item: &Item<'_>, name: String) -> Result<Node> {
         cache_ratio: item.number("cache_ratio")?,
         cache_ratio_prefixes,
         reforward_after: item.span("reforward_after")?,
+        next_hop_timeout: item.span("next_hop_timeout")?,
         share_by_face: item.choice("share_by")? == "face",
         active: item.switch("active")?,
         position: item.position()?,

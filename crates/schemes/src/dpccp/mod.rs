@@ -35,11 +35,11 @@
 //! 8. **A flag marks a Data whose Interest was aggregated.** It counts for x_h but gives no RTT. The same holds for a
 //!    Data whose Interest was sent twice. Neither has the round-trip time of its path. In RP and QD the RTT of the
 //!    latter counts from its last transmission.
-//! 9. **u* grows only if half of it came back.** Otherwise a source slower than u*, or a path that is cut, would raise
-//!    it for ever.
+//! 9. **u* grows only if Data come back for half of it.** Otherwise u* would grow for ever on a path that is cut, or if
+//!    the source is slower than u*.
 //! 10. **A loss ends BF, and counts in FC as a backlog above the set point.** The paper has no losses. If a queue is
-//!     shorter than α_s packets, there is no other signal. So random loss costs rate. A loss is detected after the RTO
-//!     or two of the longest control cycles, whichever is longer.
+//!     shorter than α_s packets, there is no other signal. So random loss lowers the rate. A loss is detected after the
+//!     RTO or two of the longest control cycles, whichever is longer.
 //! 11. **QD ends with the first round trip that shows an empty queue, or that is no shorter than the previous one.** It
 //!     is measured with Interests that left during QD. QD ends at the latest after ten cycles or 2 s, whichever is
 //!     later. With d̄ before, d in QD and the base d⁰, d is the new base if d̄ − d < d − d⁰. If not, the rest of the
@@ -56,8 +56,8 @@
 //! 15. **The RTT-probing flag ends 5 s, or ten cycles, after the first Interest of RP.** If all Interests are
 //!     aggregated, there is no RTT to end it. An aggregated Data that answers an exploring Interest does not identify a
 //!     path.
-//! 16. **Without labels there is one sub-flow, by name.** So the scheme works over routers without it. They count no
-//!     hops and do not report aggregation: if they have caches, Δ_r has an error.
+//! 16. **Without labels there is one sub-flow, forwarded by name.** So the scheme works over routers that do not run
+//!     it. These count no hops and do not report aggregation. If they have caches, Δ_r has an error.
 
 mod consumer;
 mod hop_flow;

@@ -170,7 +170,7 @@ impl WindowLaw for AqmWindow {
         self.reno.window()
     }
 
-    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
+    fn on_data(&mut self, ev: &mut DataReceived<'_>, _packets: f64) {
         self.forget_after_a_pause(ev.now, ev.srtt);
     }
 
@@ -182,8 +182,8 @@ impl WindowLaw for AqmWindow {
         }
     }
 
-    fn increase(&mut self, ev: &DataReceived<'_>) {
-        self.reno.increase(ev);
+    fn increase(&mut self, ev: &DataReceived<'_>, packets: f64) {
+        self.reno.increase(ev, packets);
     }
 
     fn decrease(&mut self, congestion: &Congestion) {
@@ -237,7 +237,7 @@ mod tests {
             let mut random = Random::named(1, "growth");
             let data = Packet::default();
             while bench.law.window() < f64::from(2 * window) {
-                bench.law.increase(&pipe::data(&data, Time::ZERO, SRTT, &mut random));
+                bench.law.increase(&pipe::data(&data, Time::ZERO, SRTT, &mut random), 1.0);
             }
             bench.law.decrease(&pipe::MARK);
             bench
@@ -251,7 +251,7 @@ mod tests {
             let pending = self.pending.unwrap_or(self.law.window() as u32);
             let data = pipe::data(&packet, self.now, SRTT, &mut self.random);
             let mut data = DataReceived { srtt: self.srtt, expected_size: self.size, pending, ..data };
-            self.law.on_data(&mut data);
+            self.law.on_data(&mut data, 1.0);
             self.law.is_marked(&mut data)
         }
 

@@ -29,13 +29,13 @@
 //!    Algorithm 1. If it arrives, the consumer treats it as a signal, once in a round trip.
 //! 6. **A consumer keeps the state of the last 128 queues.** The paper has no limit, and anyone on the path may invent
 //!    ids.
-//! 7. **W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending.** All windows here have
-//!    these rules. The program has ⌈W⌉.
-//! 8. **If an application uses less than half of W, the pending Interests replace cwnd in (3).** W is then what the
-//!    application might fetch, not what it fetches. The paper's applications always have more to fetch.
+//! 7. **W does not grow while less than half of it is used, and ⌊W⌋ Interests may be pending.** All window schemes in
+//!    Weir have these rules. The program allows ⌈W⌉.
+//! 8. **If an application uses less than half of W, the pending Interests replace cwnd in (3).** Its rate is then less
+//!    than W/RTT. The paper's applications always have more to fetch.
 //! 9. **After a time without Data longer than the interval and SRTT together, each δ is 0 and each CoDel is in No
-//!    Drop.** Algorithm 2, and the program, would take the first Data after a pause as the end of a long delay,
-//!    although nothing is known of the queue in between.
+//!    Drop.** In Algorithm 2, and in the program, the delay of the first Data after a pause counts for the whole pause,
+//!    although nothing is known of the queue in that time.
 //! 10. **The delay does not include packets below the forwarder, in a socket buffer.** A face with the rate of its link
 //!     keeps its queue in the forwarder.
 
@@ -49,7 +49,9 @@ use weir_core::seam::{FaceConfig, FlowConfig, FlowControl, Queue, Scheme};
 use weir_core::units::{Bytes, Span};
 
 use crate::registry::Entry;
-use crate::window::{Bounds, Guard, Reaction, Recovery, Signs, WindowFlow, initial_window, min_window, reno};
+use crate::window::{
+    Bounds, Guard, Reaction, Recovery, Signs, Unit, WindowFlow, initial_window, min_window, reno,
+};
 use codel::Form;
 use consumer::AqmWindow;
 use queue::MarkingQueue;
@@ -159,6 +161,7 @@ fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
         guard: Guard { marks: false, losses: cwa, by: Recovery::Sending, add_rtt: 0.0 },
         min_rto: Span::ZERO,
         late_data_twice: false,
+        unit: Unit::DATA,
     }
 }
 

@@ -19,8 +19,8 @@
 //! 1. **The field and the mark are in the link header, not in the Data.** Each node may write the link header, and the
 //!    Data's signature stays valid.
 //! 2. **A node reports to each downstream the time since that downstream's Interest arrived, not one time for all.**
-//!    Otherwise the hop of a downstream whose Interest was aggregated would be too short or negative. The program
-//!    writes 1234 then.
+//!    With one time for all, the hop of a downstream whose Interest was aggregated would be too short or negative. For
+//!    such a downstream the program writes 1234.
 //! 3. **A Data gives no sample if its Interest was sent more than once, or if the hop would take no time or less.** In
 //!    the first case it is unknown which Interest it answers. The program computes with unsigned numbers.
 //! 4. **A minimum counts when three Data among 32 of the size have reached it.** So one wrong value does not set the
@@ -29,19 +29,19 @@
 //!    from one place. If nodes without the scheme have a cache, aggregate Interests, or lead to sources at several
 //!    distances, the nearest source sets the base and the others look congested. The paper's overlay has only devices
 //!    that do none of this.
-//! 6. **The line of the base RTT is bounded (`base.rs`).** W and c are not negative. Where the line is above the
-//!    minimum of a size, the minimum counts. The regression alone may be above if a size was seen only behind other
-//!    packets.
+//! 6. **The line of the base RTT is bounded (`base.rs`).** W and c are not negative. If the line is above the minimum
+//!    of a size, the minimum counts. The regression alone may be too high if all packets of a size have waited behind
+//!    others.
 //! 7. **Sizes within 64 bytes count as one, and 16 sizes are kept.** A further size replaces an unused one, or counts
-//!    as its neighbour. The weight of a size is its recent frequency. The program has no compensation of sizes.
+//!    as the nearest one. The weight of a size is its recent frequency. The program does not compensate for sizes.
 //! 8. **The consumer measures its first hop as a node does.** An application may be behind a socket, or on a node
 //!    without the scheme.
 //! 9. **The window does not grow while less than half of it is used.** An application that asks for little does not
 //!    test the network.
 //! 10. **A timeout or a Nack lowers W like a mark, with the same wait before the next decrease.** In the program
-//!     timeouts do not change W (`react_to = "marks"`), so a queue that is full before it holds 5 ms gives no signal.
-//!     In the paper's four experiments both give the same figures. On a path that holds thousands of packets the first
-//!     loss ends slow start early, and less of the path is used.
+//!     timeouts do not change W (`react_to = "marks"`). Then a queue that overflows before its delay is 5 ms gives no
+//!     signal. In the paper's four experiments both give the same figures. On a path that holds thousands of packets
+//!     the first loss ends slow start early, and less of the path is used.
 //! 11. **PI of RFA and repeated Interests are as in OMCC-RF here (its deviations 7 to 9).** An Interest does not return
 //!     to the face that it came from. In the program it may.
 //! 12. **PathId and RED are left out.** The program writes PathId but never reads it. The paper does not use the RED

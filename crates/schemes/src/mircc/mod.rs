@@ -13,41 +13,41 @@
 //! ```
 //!
 //! # Deviations from the paper
-//! 1. **The equations are those of the code of QSCCP's authors, except for plain errors.** Only the article's abstract
-//!    was available. η = 0.95 is the article's value according to QSCCP's paper.
-//! 2. **The number of secondary flows follows from the rate that they are told, N_s = max(C_s, y_s)/R_s.** While no
-//!    flow asks for secondary Data, N_s is the number of primary flows. The code divides by R_p + R_s. Then secondary
-//!    flows ask for (R_p + R_s)/R_s of what is available, and the shaper drops the rest (`secondary_flows = "both"`).
+//! 1. **The equations are those of the code of QSCCP's authors, without its obvious errors.** Only the article's
+//!    abstract was available. η = 0.95 is the article's value according to QSCCP's paper.
+//! 2. **The number of secondary flows follows from their own rate, N_s = max(C_s, y_s)/R_s.** While no flow asks for
+//!    secondary Data, N_s is the number of primary flows. The code divides by R_p + R_s (`secondary_flows = "both"`).
+//!    Then secondary flows ask for (R_p + R_s)/R_s of the available rate, and the shaper drops the rest.
 //! 3. **The older Interest leaves first, whatever its class, as in the code.** Secondary traffic yields when the shaper
 //!    is full. It is not known whether primary Interests leave first in the article (`primary_first`).
-//! 4. **The queue q counts once in (3).** The code multiplies q by ten, as it does y, which it has to convert into bits
-//!    a second (`queue_weight`).
+//! 4. **The queue q counts once in (3).** The code multiplies q by ten (`queue_weight`). It multiplies y by ten too,
+//!    but there this converts bits a period into bits a second.
 //! 5. **The rate of a link is known from its configuration.** The code assumes 1 Mb/s until the first Data.
 //! 6. **Each face learns the size of Data, S_D, from the Data that arrive.** The code has a constant.
-//! 7. **d has one sample for each Data, from the time when its Interest was sent, at most 1 s.** A Data whose Interest
-//!    was sent twice gives none. The code has a sample for each downstream face, from the time when its Interest
-//!    arrived.
+//! 7. **d has one sample for each Data: the time since its Interest was sent, at most 1 s.** A Data whose Interest was
+//!    sent twice gives no sample. The code has a sample for each downstream face: the time since its Interest arrived.
 //! 8. **An Interest that is due leaves before the Data that wait for the same link.** The code has one queue for both
 //!    behind the shaper. After a pause an Interest leaves at once; in the code it leaves at the next tick of a clock
 //!    that never stops.
-//! 9. **An Interest that a shaper drops is not pending, but its PIT entry stays until it expires.** The code removes
-//!    the entry. A retransmission is absorbed for the round-trip time of its prefix after the last transmission, at
-//!    most 100 ms; in the code, for as long as the Interest is pending.
-//! 10. **Path labels of Data are hashes.** The code has decimal digits, which are not enough for more than ten faces.
-//! 11. **A path is given up after 2 s without Data, and at most 32 are kept.** The code assumes that routes are
-//!     permanent. Only an exploring Interest can find a path: the Data of another Interest may have answered the
-//!     Interest of another consumer, with which it was aggregated. No rate in a Data counts for more than 100 Gb/s.
+//! 9. **The PIT entry of an Interest that a shaper drops stays until it expires.** The code removes the entry. A node
+//!    does not forward a retransmission within the round-trip time of its prefix, at most 100 ms, after the last
+//!    transmission. The code does not forward it while the Interest is pending.
+//! 10. **Path labels of Data are hashes.** The code appends a decimal digit for each face, which is too little for more
+//!     than ten faces.
+//! 11. **A consumer forgets a path after 2 s without Data, and keeps at most 32.** The code assumes that routes are
+//!     permanent. Only an exploring Interest can find a path, because the Data of another Interest may come over the
+//!     path of another consumer, with whose Interest it was aggregated. A rate in a Data counts as at most 100 Gb/s.
 //! 12. **A link without Interests computes no rates.** The next flow finds the initial rates: R_p = C, R_s = 0.
 //! 13. **A Data without rates identifies no path and changes no rate.** It comes from this node, or over routers that
-//!     do not run MIRCC. The code reads it as a rate of 0, an Interest a second. While there is no path, a window
-//!     limits the Interests. It grows by one a round trip, up to `unknown_capacity`. A loss halves it, once a round
-//!     trip.
-//! 14. **Interests explore at random times, 100 ms apart on average.** At regular times flows that began together fill
-//!     shapers of ten Interests together, and the last of them never finds a path.
-//! 15. **A retransmission uses whichever pacer is due.** In the code it leaves at once, by the path and class of the
-//!     lost Interest, and starts one more pacer there, which never ends.
-//! 16. **Of overdue pacers, primary ones send first.** So a source with its own rate below its R_p is all primary. The
-//!     code has no such sources.
+//!     do not run MIRCC. The code takes it as a rate of 0, which means one Interest a second. While the consumer knows
+//!     no path, a window limits the Interests. It grows by one a round trip, up to `unknown_capacity`. A loss halves
+//!     it, at most once a round trip.
+//! 14. **Interests explore at random times, 100 ms apart on average.** In the code the intervals are constant. Then
+//!     flows that began together fill shapers of ten Interests together, and the last of them never finds a path.
+//! 15. **A retransmission uses the pacer that is due next.** In the code it leaves at once, by the path and class of
+//!     the lost Interest. It also starts one more pacer there, which never ends.
+//! 16. **If several pacers are overdue, primary ones send first.** So if a source has its own rate, below its R_p, all
+//!     its Interests are primary. The code has no such sources.
 
 mod consumer;
 mod rates;

@@ -251,7 +251,7 @@ mod tests {
                 self.pool[id].header_mut().signals.set(&RATE_CLASS, class.value());
             }
             let Bench { shaper, pool, random, dropped } = self;
-            shaper.enqueue(&mut EnqueueEvent { now, pool, dropped, random }, id);
+            shaper.enqueue(&mut EnqueueEvent { now, pool, dropped, random, keeps_prefix: false }, id);
             id
         }
 

@@ -29,6 +29,8 @@ struct PrefixQueue {
     deficit: u64,
     /// Whether it is among those that have turns.
     has_turn: bool,
+    /// Whether the node knows that packets of the prefix may be here.
+    is_known: bool,
 }
 
 /// The queue of a face.
@@ -131,6 +133,7 @@ impl Queue for DataQueue {
             ev.dropped.push(Dropped { packet, reason: DropReason::QueueFull, nack });
             return;
         }
+        ev.keeps_prefix = !core::mem::replace(&mut self.queues[place].is_known, true);
         self.queues[place].count += 1;
         let queue = &mut self.queues[list];
         queue.packets.push_back(ev.pool, packet);
@@ -158,7 +161,11 @@ impl Queue for DataQueue {
 
     fn on_prefix_removed(&mut self, ev: &mut PrefixRemoved<'_>) {
         let place = ev.prefix.0.wrapping_add(1) as usize;
-        if place == 0 || place >= self.queues.len() || self.queues[place].count == 0 {
+        if place == 0 || place >= self.queues.len() {
+            return;
+        }
+        self.queues[place].is_known = false;
+        if self.queues[place].count == 0 {
             return;
         }
         let list = self.list_of(place);
@@ -228,7 +235,10 @@ mod tests {
                 packet.header_mut().signals.set(&QUEUE_SIZE, size);
             }
             let (pool, dropped, random) = (&mut self.pool, &mut self.dropped, &mut self.random);
-            self.queue.enqueue(&mut EnqueueEvent { now: Time::ZERO, pool, dropped, random }, id);
+            self.queue.enqueue(
+                &mut EnqueueEvent { now: Time::ZERO, pool, dropped, random, keeps_prefix: false },
+                id,
+            );
         }
 
         fn put_data(&mut self, prefix: u32, len: u32) {

@@ -10,6 +10,7 @@
 //! The other queue of section 4.1 holds Data for the downstream and belongs to the face. If it is longer, the face writes its
 //! length instead (`data_queue.rs`).
 
+use smallvec::SmallVec;
 use weir_core::deadline::Deadlines;
 use weir_core::ids::{FaceId, PitId, PrefixId};
 use weir_core::seam::best_route::{is_suppressed, least_severe};
@@ -17,6 +18,8 @@ use weir_core::seam::{
     Answer, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
     StrategyDeadline,
 };
+use weir_core::tables::fib::NextHop;
+use weir_core::tables::pairs::Pairs;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::{Span, Time};
 use weir_packet::NackReason;
@@ -32,6 +35,8 @@ pub(super) struct Forwarding {
     settings: NodeSettings,
     /// By number of the prefix.
     prefixes: Vec<Option<Box<Prefix>>>,
+    /// The prefixes that have an upstream.
+    of_faces: Pairs,
     waiting: Waiting,
     /// Of each prefix.
     deadlines: Deadlines,
@@ -40,7 +45,7 @@ pub(super) struct Forwarding {
 impl Forwarding {
     pub(super) fn new(settings: NodeSettings) -> Forwarding {
         let (prefixes, waiting) = (Vec::new(), Waiting::default());
-        Forwarding { settings, prefixes, waiting, deadlines: Deadlines::new(0) }
+        Forwarding { settings, prefixes, of_faces: Pairs::default(), waiting, deadlines: Deadlines::new(0) }
     }
 
     /// Makes room for a prefix.
@@ -56,6 +61,19 @@ impl Forwarding {
 
     fn known(&mut self, prefix: u32) -> Option<&mut Prefix> {
         self.prefixes.get_mut(prefix as usize)?.as_deref_mut()
+    }
+
+    /// The slots of next hops among the upstreams of a prefix.
+    #[inline]
+    fn places_of(&mut self, prefix: u32, next_hops: &[NextHop], now: Time) -> Places {
+        let Some(known) = self.prefixes.get_mut(prefix as usize).and_then(Option::as_deref_mut) else {
+            return Places::default();
+        };
+        let places = known.places_of(next_hops, now, &self.settings);
+        if known.take_has_new() {
+            next_hops.iter().for_each(|hop| self.of_faces.add(hop.face.0, prefix));
+        }
+        places
     }
 
     #[inline]
@@ -115,8 +133,8 @@ impl Strategy for Forwarding {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         let prefix = ev.entry.prefix;
         self.ensure(prefix);
+        let places = self.places_of(prefix.0, ev.next_hops, ev.now);
         let known = self.prefixes[prefix.0 as usize].get_or_insert_default();
-        let places = known.places_of(ev.next_hops, ev.now, &self.settings);
         let places = places.without(known.waiting_places(ev.entry));
         if let Some((_, of)) = self.waiting.find(ev.entry) {
             // It keeps its turn; by now there may be other routes.
@@ -169,12 +187,9 @@ impl Strategy for Forwarding {
         if ev.entry.is_pending(ev.now) {
             return refused;
         }
-        let settings = self.settings;
+        let places = self.places_of(ev.entry.prefix.0, ev.next_hops, ev.now);
         let places = match self.known(ev.entry.prefix.0) {
-            Some(known) => {
-                let places = known.places_of(ev.next_hops, ev.now, &settings);
-                places.without(known.waiting_places(ev.entry))
-            }
+            Some(known) => places.without(known.waiting_places(ev.entry)),
             None => Places::default(),
         };
         match places.is_empty() {
@@ -188,7 +203,8 @@ impl Strategy for Forwarding {
     }
 
     fn on_face(&mut self, face: FaceId, up: bool, now: Time) {
-        for prefix in 0..self.prefixes.len() as u32 {
+        let prefixes: SmallVec<[u32; 4]> = self.of_faces.of(face.0).collect();
+        for prefix in prefixes {
             let settings = self.settings;
             if let Some(known) = self.known(prefix) {
                 known.on_face(face, up, now, &settings);
@@ -200,6 +216,7 @@ impl Strategy for Forwarding {
     /// Held Interests stay with the node until their lifetime is over.
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         if let Some(mut known) = self.prefixes.get_mut(prefix.0 as usize).and_then(Option::take) {
+            known.faces().for_each(|face| self.of_faces.remove(face.0, prefix.0));
             self.waiting.clear(&mut known.list);
             self.deadlines.set(prefix.0, Time::NEVER);
         }

@@ -19,15 +19,15 @@
 //!    both averages, the initial bandwidth and the jitter of rounds. The paper describes them but gives no values; the
 //!    parameters have our reasons.
 //! 3. **The arrival rate is known only when half of its window is covered.** With a few Data that came at once, rule
-//!    (2) would compute a bandwidth that nothing lowers while no queue builds up. If a round has less than one Data,
-//!    the window covers a round-trip time.
+//!    (2) would compute too high a bandwidth. Nothing would lower it while no queue builds up. If a round has less than
+//!    one Data, the window covers a round-trip time.
 //! 4. **ROUND_LENGTH is the longest of the upstreams' smallest round-trip times, from 10 ms to 1 s, or a parameter.**
 //!    The paper uses the network's round-trip time.
 //! 5. **A free limiter takes an Interest at once, and several free ones take turns in proportion to their limits.** The
 //!    paper's limiters dequeue at a rate. A timer that runs while nothing waits would delay each Interest for no
 //!    reason.
-//! 6. **An Interest does not return to where it came from, nor to an upstream that refused it.** A retransmitted
-//!    Interest takes another upstream, if there is one. The paper has neither losses nor Nacks.
+//! 6. **An Interest does not return to the face from which it came, nor to an upstream that sent a Nack for it.** A
+//!    retransmitted Interest takes another upstream, if there is one. The paper has neither losses nor Nacks.
 //! 7. **The Interest queue is bounded.** An Interest that does not fit goes back as a Nack for congestion, and the
 //!    previous node tries its other upstreams.
 //! 8. **An upstream that never reports its queue size is treated as congested.** Its bandwidth is the present arrival
@@ -42,8 +42,8 @@
 //! 13. **A node with one upstream uses Algorithm 1, also in experiments with several paths.** The paper does not say
 //!     which experiments use which algorithm.
 //! 14. **A queue size is valid for two rounds, or two round-trip times while these are longer.** The state before a
-//!     pause is out of date. A Data without a queue size removes the oldest one, so an upstream that stops reporting
-//!     falls under 8.
+//!     pause is out of date. A Data without a queue size removes the oldest one. So deviation 8 applies to an upstream
+//!     that stops reporting.
 //! 15. **The Interest queue is counted when the Data arrive, the queue of Data when they leave.**
 
 mod consumer;

@@ -85,9 +85,22 @@ pub(super) struct Prefix {
     offered: Places,
     /// When the round ends; `None` while no Interest comes.
     round_ends: Option<Time>,
+    /// Whether there is an upstream more than when it was asked last.
+    has_new: bool,
 }
 
 impl Prefix {
+    /// Whether there is an upstream that was not there when this was asked last.
+    #[inline]
+    pub(super) fn take_has_new(&mut self) -> bool {
+        core::mem::take(&mut self.has_new)
+    }
+
+    /// The faces of its upstreams.
+    pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
+        self.upstreams.iter().map(|upstream| upstream.face)
+    }
+
     fn place_of(&self, face: FaceId) -> Option<usize> {
         self.upstreams.iter().position(|upstream| upstream.face == face)
     }
@@ -114,6 +127,7 @@ impl Prefix {
         settings: &NodeSettings,
     ) -> Option<usize> {
         let fresh = Upstream::new(face, now, settings);
+        self.has_new = true;
         if self.upstreams.len() < Places::MOST {
             self.upstreams.push(fresh);
             return Some(self.upstreams.len() - 1);

@@ -7,34 +7,36 @@
 //!
 //! # Deviations from the paper
 //! 1. **The window's law is that of hICN's libtransport, published later by the authors' group.** Only the article's
-//!    abstract was available. p_max and β are those of the configuration that is shipped with the library
-//!    (consumer.conf). CCN-PLsim, the group's simulator of the year before, has the same law, p_min and number of
-//!    samples; there p_max and β are options. Forwarding, and what hICN leaves open, follow the code of QSCCP's
-//!    authors, whose constants are the variants.
+//!    abstract was available. p_max and β are those of the configuration file of the library (consumer.conf).
+//!    CCN-PLsim, the group's simulator of the year before, has the same law, p_min and number of samples; there p_max
+//!    and β are options. hICN does not define the forwarding and some details. These follow the code of QSCCP's
+//!    authors. The variants have the constants of that code.
 //! 2. **Slow start is that of QSCCP's authors, and only in their variants (`slow_start`).** Neither hICN nor CCN-PLsim
 //!    has one.
 //! 3. **A Data either raises the window or lowers it, as in the code of QSCCP's authors.** In hICN and CCN-PLsim it
 //!    always raises the window, and may lower it afterwards.
 //! 4. **A next hop with a mean of less than one pending Interest has the weight 1, as in the code of QSCCP's authors.**
 //!    In CCN-PLsim the weight is 1/avgPI, down to avgPI = 0.1.
-//! 5. **Route labels are hashes.** The code has decimal digits, which are not enough for more than ten faces.
-//! 6. **An Interest that was sent more than once gives no round-trip time.** It is not known which transmission was
-//!    answered. Its Data raises the window, as in CCN-PLsim. In hICN it does not, and in the code of QSCCP's authors it
-//!    gives a sample.
+//! 5. **Route labels are hashes.** The code appends a decimal digit for each face, which is too little for more than
+//!    ten faces.
+//! 6. **An Interest that was sent more than once gives no round-trip time.** The consumer cannot know which
+//!    transmission was answered. Its Data raises the window, as in CCN-PLsim. In hICN it does not raise the window. In
+//!    the code of QSCCP's authors it gives a round-trip time.
 //! 7. **A Data removes its Interest from PI at every next hop to which the Interest was sent, as in the simulator of
-//!    HbHCM's authors.** In the code of QSCCP's authors the other next hops keep it for ever (`unanswered_stays`). A
-//!    Nack removes it at its next hop. A retransmission to the same next hop is not counted again.
-//! 8. **The prefix p of PI is that of the FIB entry, not the first component of the name.** Interests of applications
+//!    HbHCM's authors.** In the code of QSCCP's authors PI of the other next hops counts it for ever
+//!    (`unanswered_stays`). A Nack removes it from PI of its next hop. A retransmission to the same next hop is not
+//!    counted again.
+//! 8. **PI counts by the prefix of the FIB entry, not by the first component of the name.** Interests of applications
 //!    on the node are distributed like others. In the code they all go to the first next hop.
-//! 9. **A retransmission is absorbed for the round-trip time of its prefix after the last transmission, at most 100
-//!    ms.** An Interest of another downstream face is always aggregated. In the code both hold for a time that doubles
-//!    from 10 ms to 250 ms (`reforward_after` of a node).
+//! 9. **A node does not forward a retransmission within the round-trip time of its prefix, at most 100 ms, after the
+//!    last transmission.** It always aggregates an Interest of another downstream face. The code suppresses both for a
+//!    time that doubles from 10 ms to 250 ms (`reforward_after` of a node).
 //! 10. **A Nack lowers the window as a timeout does.** hICN has no Nacks, and the code ignores them.
 //! 11. **p_r counts from the 30th sample, as in hICN and CCN-PLsim.** In the code it counts from the 31st.
-//! 12. **The variant `hbhcm` is a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.** It tolerates 5
-//!     ms of queueing, spaces decreases by a window, and a timeout leaves a window of one. In the program p_r counts
-//!     from the first sample. It is not known whether their figures were made with it. DPCCP's authors wrote their
-//!     program from the article, and have not published it.
+//! 12. **The variant `hbhcm` follows a program that HbHCM's authors have published, ndn-consumer-raaqm.cpp.** It
+//!     tolerates 5 ms of queueing delay. It decreases at most once a window. A timeout leaves a window of one. In the
+//!     program p_r counts from the first sample. It is not known whether their figures were made with it. DPCCP's
+//!     authors wrote a program from the article, and have not published it.
 //! 13. **A consumer forgets the round-trip times of a route after 2 s of silence, and distinguishes 64 routes.**
 //!     Further routes share the last one, because labels come from strangers.
 

@@ -12,6 +12,7 @@ use weir_core::seam::best_route::least_severe;
 use weir_core::seam::params::Params;
 use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::tables::fib::NextHop;
+use weir_core::tables::pairs::Pairs;
 use weir_core::units::{Span, Time};
 use weir_packet::NackReason;
 
@@ -48,9 +49,10 @@ struct Percentages {
 }
 
 impl Percentages {
-    /// Takes in next hops that were not known. The cheapest begins with everything, even if it is not
-    /// among the first: where an Interest came from is no next hop of it.
-    fn learn(&mut self, next_hops: &[NextHop]) {
+    /// Takes in next hops that were not known, and tells whether there were some. The cheapest begins with everything, even
+    /// if it is not among the first: where an Interest came from is no next hop of it.
+    fn learn(&mut self, next_hops: &[NextHop]) -> bool {
+        let before = self.hops.len();
         for hop in next_hops {
             if self.hops.iter().any(|(face, _)| *face == hop.face) {
                 continue;
@@ -62,6 +64,7 @@ impl Percentages {
                 self.begins = Some(*hop);
             }
         }
+        self.hops.len() > before
     }
 
     /// A next hop is gone: the others share its part.
@@ -111,11 +114,13 @@ pub(super) struct Forwarding {
     settings: Settings,
     /// By number of the prefix.
     prefixes: Vec<Percentages>,
+    /// The prefixes that have a next hop.
+    of_faces: Pairs,
 }
 
 impl Forwarding {
     pub(super) fn new(settings: Settings) -> Forwarding {
-        Forwarding { settings, prefixes: Vec::new() }
+        Forwarding { settings, prefixes: Vec::new(), of_faces: Pairs::default() }
     }
 
     fn of(&mut self, prefix: PrefixId) -> &mut Percentages {
@@ -143,8 +148,11 @@ impl Strategy for Forwarding {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         take_mark(ev);
         let probing = self.settings.probing;
-        let percentages = self.of(ev.entry.prefix);
-        percentages.learn(ev.next_hops);
+        let prefix = ev.entry.prefix.0;
+        if self.of(ev.entry.prefix).learn(ev.next_hops) {
+            ev.next_hops.iter().for_each(|hop| self.of_faces.add(hop.face.0, prefix));
+        }
+        let percentages = &self.prefixes[prefix as usize];
         let Some(chosen) = percentages.choose(ev.next_hops, ev.random) else {
             return Decision::Nack(NackReason::NoRoute);
         };
@@ -199,13 +207,16 @@ impl Strategy for Forwarding {
 
     fn on_face(&mut self, face: FaceId, up: bool, _now: Time) {
         if !up {
-            self.prefixes.iter_mut().for_each(|percentages| percentages.forget(face));
+            for prefix in self.of_faces.take(face.0) {
+                self.prefixes[prefix as usize].forget(face);
+            }
         }
     }
 
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         if let Some(percentages) = self.known(prefix) {
-            *percentages = Percentages::default();
+            let Percentages { hops, .. } = core::mem::take(percentages);
+            hops.iter().for_each(|(face, _)| self.of_faces.remove(face.0, prefix.0));
         }
     }
 }

@@ -53,7 +53,8 @@ use weir_core::units::Span;
 use crate::late_data::LATE_DATA_TWICE;
 use crate::registry::Entry;
 use crate::window::{
-    Bounds, Guard, Reaction, Recovery, Signs, WindowFlow, bbr, bic, cubic, initial_window, min_window, reno,
+    Bounds, Guard, Reaction, Recovery, Signs, UNIT, Unit, WindowFlow, bbr, bic, cubic, initial_window,
+    min_window, reno,
 };
 
 /// What the QSCCP authors' build and NFD's own have in common.
@@ -193,6 +194,7 @@ pub const ENTRY: Entry = Entry {
             "files: pcon_scen1, MinRTO; the other original scenarios have 200 and 300 ms, its attribute 200 ms",
         ),
         LATE_DATA_TWICE,
+        UNIT,
     ],
     signals: &[],
     sharing: None,
@@ -251,6 +253,7 @@ impl Pcon {
                 guard,
                 min_rto: params.span("min_rto"),
                 late_data_twice: params.switch(LATE_DATA_TWICE.key),
+                unit: Unit::new(params),
             },
         }
     }

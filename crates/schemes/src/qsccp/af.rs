@@ -9,6 +9,7 @@ use weir_core::seam::{
     Answer, CachedEvent, DataEvent, DataOutEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy,
 };
 use weir_core::tables::fib::NextHop;
+use weir_core::tables::pairs::Pairs;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::{NackReason, Signal};
@@ -19,17 +20,19 @@ use super::index::FlowIndex;
 use super::signals::{DOWNSTREAM_RATE, TARGET_RATE};
 use super::tables::{FlowTables, News};
 
-/// A node's strategy: the tables of every flow that passes it.
+/// A node's strategy: the tables of all its flows.
 ///
 /// There is a row for each FIB entry and class at most.
 #[derive(Debug)]
 pub(super) struct AdaptiveForwarding {
     probing: f64,
     shared_retrieval: bool,
-    /// What a class may have waiting at a face.
+    /// The room of a class at a face.
     room_bits: f64,
     flows: Vec<FlowTables>,
     index: FlowIndex,
+    /// The flows whose tables have a face.
+    of_faces: Pairs,
 }
 
 impl AdaptiveForwarding {
@@ -42,17 +45,31 @@ impl AdaptiveForwarding {
             room_bits,
             flows: Vec::new(),
             index: FlowIndex::default(),
+            of_faces: Pairs::default(),
         }
     }
 
-    fn tables(&mut self, key: FlowKey) -> &mut FlowTables {
-        let place = self.index.find(key).unwrap_or_else(|| {
+    fn place(&mut self, key: FlowKey) -> u32 {
+        self.index.find(key).unwrap_or_else(|| {
             self.flows.push(FlowTables::default());
             let place = self.flows.len() as u32 - 1;
             self.index.insert(key, place);
             place
-        });
-        &mut self.flows[place as usize]
+        })
+    }
+
+    /// Changes the tables of a flow, and which flows have a face.
+    #[inline]
+    fn change<R>(&mut self, place: u32, change: impl FnOnce(&mut FlowTables) -> R) -> R {
+        let tables = &mut self.flows[place as usize];
+        let result = change(tables);
+        while let Some((face, is_there)) = tables.pop_changed() {
+            match is_there {
+                true => self.of_faces.add(face.0, place),
+                false => self.of_faces.remove(face.0, place),
+            }
+        }
+        result
     }
 
     fn known(&mut self, key: FlowKey) -> Option<&mut FlowTables> {
@@ -62,7 +79,8 @@ impl AdaptiveForwarding {
     /// d_i of the face that an Interest came from.
     fn note_interest(&mut self, now: Time, interest: &Packet) {
         let rate = rate_in(interest, &DOWNSTREAM_RATE);
-        self.tables(interest.flow).note_interest(now, interest.arrived_on, rate);
+        let place = self.place(interest.flow);
+        self.change(place, |tables| tables.note_interest(now, interest.arrived_on, rate));
     }
 
     fn forward(&mut self, ev: &mut InterestEvent<'_>, next_hops: &[FaceId]) -> Decision {
@@ -71,21 +89,23 @@ impl AdaptiveForwarding {
         }
         let is_probe = next_hops.len() > 1 && ev.random.chance(self.probing);
         let probe = is_probe.then(|| ev.random.below(next_hops.len() as u32) as usize);
-        let tables = self.tables(ev.interest.flow);
-        let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
-        let (face, probability) = tables.choose(next_hops, probe);
-        write_rate(ev.interest, &DOWNSTREAM_RATE, tables.downstream_rate(ev.now, probability));
-        if tables.is_greedy() {
-            greedy::mark(ev.interest);
-        }
-        Decision::Forward(face)
+        let place = self.place(ev.interest.flow);
+        self.change(place, |tables| {
+            let probe = probe.filter(|&place| !tables.is_known(ev.now, next_hops[place]));
+            let (face, probability) = tables.choose(next_hops, probe);
+            write_rate(ev.interest, &DOWNSTREAM_RATE, tables.downstream_rate(ev.now, probability));
+            if tables.is_greedy() {
+                greedy::mark(ev.interest);
+            }
+            Decision::Forward(face)
+        })
     }
 }
 
 impl Strategy for AdaptiveForwarding {
     fn on_interest(&mut self, ev: &mut InterestEvent<'_>) -> Decision {
         if ev.local {
-            // An application cannot say that its flow is greedy.
+            // An application cannot mark its flow as greedy.
             greedy::take_mark(ev.interest);
         }
         self.note_interest(ev.now, ev.interest);
@@ -108,16 +128,18 @@ impl Strategy for AdaptiveForwarding {
         let rate = rate_in(ev.data, &TARGET_RATE);
         let news = News { rate, is_greedy: greedy::take_mark(ev.data), rtt: ev.rtt };
         let shared_retrieval = self.shared_retrieval;
-        let tables = self.tables(ev.flow);
-        tables.note_data(ev.now, ev.face, news);
-        if !shared_retrieval {
-            return;
-        }
-        let waiting = || ev.entry.in_records.iter().filter(|r| r.expires >= ev.now && r.face != ev.face);
-        let cost = 1.0 / waiting().count().max(1) as f64;
-        for record in waiting() {
-            tables.note_answer(ev.now, record.face, cost);
-        }
+        let place = self.place(ev.flow);
+        self.change(place, |tables| {
+            tables.note_data(ev.now, ev.face, news);
+            if !shared_retrieval {
+                return;
+            }
+            let waiting = || ev.entry.in_records.iter().filter(|r| r.expires >= ev.now && r.face != ev.face);
+            let cost = 1.0 / waiting().count().max(1) as f64;
+            for record in waiting() {
+                tables.note_answer(ev.now, record.face, cost);
+            }
+        });
     }
 
     fn on_data_out(&mut self, ev: &mut DataOutEvent<'_>) {
@@ -137,15 +159,17 @@ impl Strategy for AdaptiveForwarding {
 
     fn on_nack(&mut self, ev: &mut NackEvent<'_>) -> Decision {
         let sent = ev.entry.out_records.iter().find(|r| r.face == ev.face).map_or(ev.now, |r| r.sent);
-        let Some(tables) = self.known(ev.entry.flow()) else {
+        let Some(place) = self.index.find(ev.entry.flow()) else {
             return Decision::Nack(least_severe(ev));
         };
-        tables.note_loss(ev.face, sent);
         let faces: SmallVec<[FaceId; 8]> = ev.next_hops.iter().map(|hop| hop.face).collect();
-        if faces.is_empty() {
-            return Decision::Nack(least_severe(ev));
-        }
-        Decision::Forward(tables.choose(&faces, None).0)
+        self.change(place, |tables| {
+            tables.note_loss(ev.face, sent);
+            if faces.is_empty() {
+                return Decision::Nack(least_severe(ev));
+            }
+            Decision::Forward(tables.choose(&faces, None).0)
+        })
     }
 
     fn on_expired(&mut self, ev: &mut ExpiredEvent<'_>) {
@@ -156,19 +180,20 @@ impl Strategy for AdaptiveForwarding {
     }
 
     fn on_face(&mut self, face: FaceId, _up: bool, _now: Time) {
-        for tables in &mut self.flows {
-            tables.forget(face);
+        for place in self.of_faces.take(face.0) {
+            self.flows[place as usize].forget(face);
         }
     }
 
     fn on_prefix_removed(&mut self, prefix: PrefixId) {
         for place in self.index.of_prefix(prefix) {
-            self.flows[place as usize] = FlowTables::default();
+            let tables = core::mem::take(&mut self.flows[place as usize]);
+            tables.faces().for_each(|face| self.of_faces.remove(face.0, place));
         }
     }
 }
 
-/// The next hops that an Interest was not sent to yet, or else all.
+/// The next hops to which an Interest was not sent yet; all, if there are none.
 fn untried(entry: &PitEntry, next_hops: &[NextHop]) -> SmallVec<[FaceId; 8]> {
     let all = || next_hops.iter().map(|hop| hop.face);
     if entry.out_records.is_empty() {
@@ -187,8 +212,47 @@ fn rate_in(packet: &Packet, signal: &Signal) -> f64 {
     }
 }
 
-/// What is infinite is left out: nobody limits it.
+/// An infinite rate is left out, because nothing limits it.
 fn write_rate(packet: &mut Packet, signal: &Signal, rate: f64) {
     let signals = &mut packet.header_mut().signals;
     if rate.is_finite() { signals.set(signal, rate as u64) } else { signals.clear(signal) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_core::random::Random;
+    use weir_core::seam::params::Params;
+    use weir_core::units::Span;
+
+    #[test]
+    fn the_flows_of_a_face_are_those_whose_tables_have_it() {
+        let params = Params::resolve(super::super::PARAMETERS, []).unwrap();
+        let mut node = AdaptiveForwarding::new(&Settings::new(&params));
+        let (mut random, mut now) = (Random::named(1, "flows"), Time::from_nanos(1));
+        let news = News { rate: 1e6, is_greedy: false, rtt: None };
+        for _ in 0..5000 {
+            let (face, prefix) = (FaceId(random.below(6)), PrefixId(random.below(9)));
+            let flow = FlowKey { prefix, ..FlowKey::default() };
+            match random.below(20) {
+                0 => node.on_face(face, true, now),
+                1 => node.on_prefix_removed(prefix),
+                2 => now += Span::from_secs(30),
+                3..=7 => {
+                    let place = node.place(flow);
+                    node.change(place, |tables| tables.note_data(now, face, news));
+                }
+                _ => {
+                    let mut interest = Packet::default();
+                    (interest.flow, interest.arrived_on) = (flow, face);
+                    node.note_interest(now, &interest);
+                }
+            }
+            for face in (0..6).map(FaceId) {
+                let has = |place: &u32| node.flows[*place as usize].faces().any(|known| known == face);
+                let wanted: Vec<u32> = (0..node.flows.len() as u32).filter(has).collect();
+                assert_eq!(node.of_faces.of(face.0).collect::<Vec<_>>(), wanted);
+            }
+        }
+    }
 }

@@ -1,19 +1,41 @@
-//! CRA, consumer rate adjustment (section IV-F): the consumer sends at the rate that the network
-//! suggests.
+//! CRA, consumer rate adjustment (section IV-F): the consumer sends at the rate that the network suggests.
+//!
+//! ```text
+//!              a Data without TargetRate, and none with one for a lifetime
+//!   told ------------------------------------------------------------------> probing
+//!        <------------------------------------------------------------------
+//!              a Data with TargetRate: that is the rate
+//! ```
+//!
+//! Where routers do not run QSCCP, nobody says a rate. With `untold = "probe"` the consumer then *probes* by delay, losses
+//! and marks, as a responsible sender does on a path that it does not know: CUBIC (RFC 9438), whose slow start ends by
+//! delay (HyStart++, RFC 9406), and whose Interests leave at a pace (RFC 9002, section 7.7). So it shares with flows of
+//! TCP. A Data without TargetRate in between, as of the consumer's own content store, changes nothing.
 
 use weir_core::seam::{DataReceived, FlowControl, Gauge, LossEvent, Permit, PermitEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 use weir_packet::Signal;
 
 use super::signals::TARGET_RATE;
+use crate::window::paced::Paced;
+use crate::window::{Guard, Reaction, Recovery, Signs, Unit, WindowFlow, cubic};
 
-/// Where nothing says what the rate is: what it is at least, and at most, bit/s.
+/// Without feedback: the smallest and the largest rate, bit/s.
 const FIRST_RATE: f64 = 10_000.0;
 const LARGEST_RATE: f64 = 1e11;
-/// How long what comes is counted before it is a rate.
+/// How long arriving Data are counted for a rate.
 const PERIOD: Span = Span::from_millis(100);
-/// What is lost within this part of a lifetime is lost together.
+/// Interests lost within this part of a lifetime count as one loss.
 const LOST_TOGETHER: u64 = 16;
+
+/// The congestion signals of the probing: marks and losses, once a window.
+const PROBING: Reaction = Reaction {
+    signs: Signs { marks: true, losses: true },
+    guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
+    min_rto: Span::ZERO,
+    late_data_twice: false,
+    unit: Unit::DATA,
+};
 
 /// The consumer's rate control.
 #[derive(Debug)]
@@ -29,13 +51,18 @@ pub(super) struct Cra {
     told_at: Time,
     /// When the rate was last halved.
     halved_at: Time,
-    /// The rate of what came, bit/s; what has come since it was last known, bits, and since when.
+    /// The rate of arriving Data, bit/s; the bits that came since it was computed, and since when.
     delivered: Option<f64>,
     came: u64,
     since: Time,
     lifetime: Span,
-    /// S_D while none is known.
+    /// S_D until the first Data.
     usual_size: Bytes,
+    /// Whether a TargetRate has come.
+    was_told: bool,
+    /// Whether it probes where it is not told, and by which packets.
+    probes_by: Option<Unit>,
+    probing: Option<WindowFlow<Paced>>,
 }
 
 impl Cra {
@@ -53,17 +80,51 @@ impl Cra {
             since: Time::ZERO,
             lifetime,
             usual_size,
+            was_told: false,
+            probes_by: None,
+            probing: None,
         }
     }
 
-    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides: it is the rate of
-    /// Data that is smoothed, whatever their sizes.
+    /// The same, and whether it probes where it is not told a rate, by packets of this unit.
+    pub(super) fn probing(self, probes_by: Option<Unit>) -> Cra {
+        Cra { probes_by, ..self }
+    }
+
+    /// Whether no rate was told for a lifetime, or ever.
+    fn is_untold(&self, now: Time) -> bool {
+        !self.was_told || now.since(self.told_at) >= self.lifetime
+    }
+
+    /// A Data has a TargetRate, bit/s.
+    fn on_told(&mut self, target: f64, now: Time) {
+        match self.probing.take() {
+            Some(_) => self.rate = target,
+            None => self.adjust(target),
+        }
+        (self.told_at, self.was_told) = (now, true);
+    }
+
+    /// A Data without TargetRate came: it belongs to the probing, which begins now if nobody has said a rate.
+    fn probe(&mut self, ev: &mut DataReceived<'_>, unit: Unit) {
+        if self.probing.is_none() && self.is_untold(ev.now) {
+            let reaction = Reaction { unit, ..PROBING };
+            self.probing = Some(WindowFlow::new(cubic::Settings::of_rfc(), reaction));
+        }
+        if let Some(probing) = &mut self.probing {
+            probing.on_data(ev);
+        }
+    }
+
+    /// (13) R_I(t) = β·R_I(t') + (1 − β)·R(t)/S_D, multiplied by S_D on both sides: it smooths the rate of
+    /// Data, which does not depend on their sizes.
     fn adjust(&mut self, target: f64) {
         self.rate =
             if self.rate == 0.0 { target } else { self.beta * self.rate + (1.0 - self.beta) * target };
     }
 
-    /// Counts what comes; its rate, bit/s. The first Data, in a round trip, is a rate already.
+    /// Counts an arriving Data; returns the rate of arriving Data, bit/s. The first Data gives a rate too, by
+    /// its round trip.
     fn measure(&mut self, now: Time, bits: u64) -> f64 {
         self.came += bits;
         let passed = now.since(self.since);
@@ -78,12 +139,15 @@ impl Cra {
 
 impl FlowControl for Cra {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
+        if let Some(probing) = &mut self.probing {
+            return probing.permit(ev);
+        }
         let Some(last) = self.last_sent else { return Permit::Now };
         let size = if ev.expected_size == Bytes::ZERO { self.usual_size } else { ev.expected_size };
         let interval = Rate::from_bps_f64(self.rate).time_for(size);
-        // The wait follows the rate as it changes: a long interval begun at a low rate is cut short
-        // when the rate rises. Without feedback for a whole lifetime an Interest goes out all the
-        // same, or a rate near zero would never be corrected.
+        // The wait follows the rate as it changes: if the rate rises, a long wait becomes shorter. After a
+        // lifetime without feedback an Interest leaves in any case. Otherwise a rate near zero would never be
+        // corrected.
         Permit::At((last + interval).min(last.max(self.heard_at) + self.lifetime))
     }
 
@@ -95,47 +159,53 @@ impl FlowControl for Cra {
         if ev.expected_size > Bytes::ZERO {
             ev.interest.header_mut().signals.set(&Signal::EXPECTED_SIZE, ev.expected_size.as_u64());
         }
-        0
+        self.probing.as_mut().map_or(0, |probing| probing.on_send(ev))
     }
 
-    /// A Data without a TargetRate, MAX_RATE, met nothing that limits it: it is from this node, or from
-    /// a network that does not say. So the rate grows, with each Data as if it were told twice the rate of what
-    /// comes: more than that is not asked of a network that has no way to say that it is too much.
+    /// A Data without a TargetRate, MAX_RATE, comes from this node or from a network without feedback. It
+    /// counts as a TargetRate of twice the rate of arriving Data, so the rate grows. A consumer does not ask
+    /// for more, because such a network cannot report that it is too much.
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.heard_at = ev.now;
         let delivered = self.measure(ev.now, 8 * ev.data.wire_len());
-        match ev.data.header().signals.value(&TARGET_RATE) {
-            Some(target) if target < u64::MAX => {
-                self.adjust(target as f64);
-                self.told_at = ev.now;
-            }
-            _ => self.adjust((2.0 * delivered).clamp(FIRST_RATE, LARGEST_RATE)),
+        let told = ev.data.header().signals.value(&TARGET_RATE).filter(|target| *target < u64::MAX);
+        match (told, self.probes_by) {
+            (Some(target), _) => self.on_told(target as f64, ev.now),
+            (None, Some(unit)) => self.probe(ev, unit),
+            (None, None) => self.adjust((2.0 * delivered).clamp(FIRST_RATE, LARGEST_RATE)),
         }
     }
 
-    /// Loss is no signal while routers say what the rate is. But if none has said so for a whole
-    /// lifetime, the rate may be what keeps every Interest waiting beyond its lifetime, or what a
-    /// network without feedback loses: halve it, once for all that is lost together.
+    /// While routers give rates, a loss is no signal. But if no TargetRate came for a whole lifetime, the rate
+    /// may be too high: every Interest may wait longer than its lifetime, or a network without feedback may
+    /// lose them. So a loss halves the rate, once for all Interests that are lost together.
     fn on_timeout(&mut self, ev: &mut LossEvent<'_>) {
+        if let Some(probing) = &mut self.probing {
+            return probing.on_timeout(ev);
+        }
         let together = self.lifetime / LOST_TOGETHER;
         let is_untold = ev.now.since(self.told_at) >= self.lifetime;
         if is_untold && (self.halved_at == Time::ZERO || ev.now.since(self.halved_at) >= together) {
             self.rate /= 2.0;
             self.halved_at = ev.now;
-            // A lifetime more for what the lower rate brings.
+            // One more lifetime for the effect of the lower rate.
             if self.heard_at <= self.told_at {
                 self.told_at = ev.now;
             }
         }
     }
 
-    /// An Interest waits in virtual queues as long as the scheduler says, so only its lifetime
-    /// tells that it is lost, or the Data of later ones, where that is wanted.
-    fn timeout(&self, _rto: Span, lifetime: Span) -> Span {
-        lifetime
+    /// The scheduler decides how long an Interest waits in virtual queues. So it counts as lost only after its
+    /// lifetime, or, if early loss is on, when later ones are answered.
+    fn timeout(&self, rto: Span, lifetime: Span) -> Span {
+        self.probing.as_ref().map_or(lifetime, |probing| probing.timeout(rto, lifetime))
     }
 
+    /// Of the probing it is the window.
     fn gauge(&self) -> Gauge {
+        if let Some(probing) = &self.probing {
+            return Gauge::Probing(probing.window());
+        }
         Gauge::Rate(Rate::from_bps_f64(self.rate))
     }
 }
@@ -143,6 +213,8 @@ impl FlowControl for Cra {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::window::pipe::{self, Pipe};
+    use weir_core::seam::params::Params;
 
     #[test]
     fn the_rate_follows_equation_13() {
@@ -202,5 +274,70 @@ mod tests {
         let random = &mut random;
         cra.on_timeout(&mut LossEvent { now, segment: 0, tag: 0, pending: 0, highest_sent: 0, random });
         assert_eq!(permitted(&mut cra, 1250), Permit::At(now));
+    }
+
+    /// The part of a link of so many Mb/s and this round trip, ms, that is used in 30 s, with the beginning; its buffer has
+    /// room for so many Data of 8 kB.
+    fn used(mbps: u64, rtt_ms: u64, limit: u32) -> f64 {
+        let cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(4), Bytes::new(1125));
+        let unit = weir_core::seam::params::Value::Text("1448 B".to_owned());
+        let params = Params::resolve(crate::window::cubic::ENTRY.parameters, [("unit", &unit)]).unwrap();
+        let (rate, delay) = (Some(Rate::from_mbps(mbps)), Span::from_millis(rtt_ms));
+        let pipe = Pipe { rate, delay, limit, content: 8000, early_loss: true, ..Pipe::default() };
+        let got = pipe.run(Box::new(cra.probing(Some(Unit::new(&params)))), 30);
+        got.bits as f64 / (mbps as f64 * 1e6 * 30.0)
+    }
+
+    #[test]
+    fn where_nobody_says_a_rate_it_finds_one_whatever_the_buffer_is() {
+        for (mbps, rtt_ms) in [(10, 20), (10, 100), (100, 20), (100, 100)] {
+            let bdp = (mbps * rtt_ms) as f64 * 1000.0 / 8.0 / 8066.0;
+            // An eighth of the BDP, half of it, and four of it.
+            for limit in [bdp / 8.0, bdp / 2.0, 4.0 * bdp].map(|limit| limit.ceil() as u32) {
+                let used = used(mbps, rtt_ms, limit);
+                assert!(used > 0.8, "{mbps} Mb/s, {rtt_ms} ms, room for {limit}: {used}");
+            }
+            // Without a buffer slow start ends at half of the link or less, and CUBIC takes long to grow from there.
+            let used = used(mbps, rtt_ms, 1);
+            assert!(used > 0.5, "{mbps} Mb/s, {rtt_ms} ms, no buffer: {used}");
+        }
+    }
+
+    /// A consumer that probes, and a Data that comes to it.
+    fn hear(cra: &mut Cra, now: Time, target: Option<u64>) {
+        let mut packet = weir_core::packet::Packet::default();
+        if let Some(target) = target {
+            packet.header_mut().signals.set(&TARGET_RATE, target);
+        }
+        let mut random = weir_core::random::Random::named(1, "cra");
+        cra.on_data(&mut pipe::data(&packet, now, Span::from_millis(20), &mut random));
+    }
+
+    #[test]
+    fn a_rate_that_is_told_ends_the_probing_at_once_and_silence_of_a_lifetime_begins_it() {
+        let cra = Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125));
+        let mut cra = cra.probing(Some(Unit::DATA));
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        hear(&mut cra, at(20), None);
+        assert!(matches!(cra.gauge(), Gauge::Probing(_)), "{:?}", cra.gauge());
+        hear(&mut cra, at(40), Some(3_000_000));
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)));
+        hear(&mut cra, at(2039), None);
+        assert_eq!(cra.gauge(), Gauge::Rate(Rate::from_mbps(3)), "as from a content store");
+        hear(&mut cra, at(2040), None);
+        assert!(matches!(cra.gauge(), Gauge::Probing(_)));
+    }
+
+    #[test]
+    fn on_a_path_that_says_rates_it_does_not_probe() {
+        let [mut probes, mut doubles] = [Some(Unit::DATA), None].map(|unit| {
+            Cra::new(0.8, Rate::from_bps(100_000), Span::from_secs(2), Bytes::new(1125)).probing(unit)
+        });
+        for ms in (20..1000).step_by(20) {
+            for cra in [&mut probes, &mut doubles] {
+                hear(cra, Time::ZERO + Span::from_millis(ms), Some(1000 * ms));
+            }
+            assert_eq!(probes.gauge(), doubles.gauge());
+        }
     }
 }

@@ -1,9 +1,10 @@
-//! The greedy status (sections IV-C 3 and IV-D): flows that keep asking for more than they are told.
+//! The greedy status (sections IV-C 3 and IV-D): flows that ask for more than their rate for many periods.
 //!
-//! A router detects a greedy flow at one of its faces. The face marks the flow's Interests, because routers upstream
-//! see only those that are let through, and would give the flow an equal share. The face also marks the flow's Data on
-//! their way to the node's tables. The tables then mark the flow's Interests towards every face. Otherwise the flow
-//! would gain at the other faces what it lost at this one.
+//! A router detects a greedy flow at one of its faces. The face marks the flow's Interests. Without the mark,
+//! routers upstream would give the flow an equal share, because they get only the Interests that this face
+//! sends. The face also marks the flow's Data on their way to the node's tables. The tables then mark the
+//! flow's Interests towards every face. Otherwise the flow would gain at the other faces what it lost at this
+//! one.
 //!
 //! ```text
 //!            Data marked                     Interests marked
@@ -41,27 +42,26 @@ pub(super) fn take_mark(packet: &mut Packet) -> bool {
     is_marked
 }
 
-/// How greedy a flow is at one face.
+/// The greedy status of a flow at one face.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Greed {
     /// Periods that it was over its rate, times `memory` of [`Greed::end_period`], less those that it was not.
     periods: u32,
-    /// Judged so by this face.
+    /// Whether this face has found it greedy.
     pub(super) is_greedy: bool,
     /// For how many periods the latest mark counts.
     marked_for: u32,
-    /// In this period: whether a Data told it its rate; Interests, those marked counted and the others
-    /// discounted.
+    /// In this period: whether a Data carried its rate to it; marked Interests minus the others.
     pub(super) is_told: bool,
     marks: i32,
 }
 
 impl Greed {
-    /// Ends a period. A flow that is over its rate in λ periods more than not is greedy, until it has
-    /// not been for as many.
+    /// Ends a period. A flow is greedy when its periods over its rate exceed the others by λ, until it has kept
+    /// to its rate for as many.
     ///
-    /// Nothing is held against it in a period in which it was told nothing, or is on its way down: a
-    /// consumer takes some Data to follow, and where its Interests wait for long these come late.
+    /// A period does not count if no Data carried its rate to it, or if its demand falls: a consumer needs some
+    /// Data to follow, and if its Interests wait for long, these Data come late.
     ///
     /// It takes `memory` periods of keeping to its rate to make up for one over it: 1 in the paper's sense.
     pub(super) fn end_period(&mut self, is_over: bool, is_falling: bool, lambda: u32, memory: u32) {
@@ -73,12 +73,12 @@ impl Greed {
             false => self.periods.saturating_sub(1),
         };
         self.is_greedy = self.periods >= enough || (self.is_greedy && self.periods > 0);
-        // One forged mark among many Interests is nothing.
+        // One forged mark among many Interests has no effect.
         let is_marked = core::mem::take(&mut self.marks) > 0;
         self.marked_for = if is_marked { lambda } else { self.marked_for.saturating_sub(1) };
     }
 
-    /// Whether nothing is held against it.
+    /// Whether its count of periods is zero, and it is not greedy.
     pub(super) fn is_clean(&self) -> bool {
         self.periods == 0 && !self.is_punished()
     }
@@ -89,7 +89,7 @@ impl Greed {
         self.marks = self.marks.saturating_add(if is_marked { 1 } else { -1 });
     }
 
-    /// Whether it is punished, φ < 1: judged so here, or where its Interests came through.
+    /// Whether φ < 1: this face, or one that its Interests have passed, has found it greedy.
     pub(super) fn is_punished(self) -> bool {
         self.is_greedy || self.marked_for > 0
     }

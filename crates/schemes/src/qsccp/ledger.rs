@@ -1,9 +1,10 @@
-//! The charges of Interests whose Data have not come yet. Each Data settles its charge: the total limiter is charged
+//! The charges of Interests whose Data have not come yet. Each Data settles its charge: the total limiter pays
 //! the excess of a larger Data, and gets back the rest of a smaller one.
 //!
-//! A router knows the size of a Data only when it has come. Until then it charges the average size of the flow's Data.
-//! This is too little while the first segments follow metadata of a tenth of their size. The surplus waits at the other
-//! end of the link, in one queue for all classes, and drains slowly: only the part 1 − η of the link is left for it.
+//! A router knows the size of a Data only when it has come. Until then it charges the average size of the
+//! flow's Data. This is too little for the first segments after metadata of a tenth of their size. The surplus
+//! waits at the other end of the link, in one queue for all classes. It drains slowly, because only the part 1
+//! − η of the link is free.
 
 use weir_core::ids::PitId;
 use weir_core::units::{Rate, Span};
@@ -15,7 +16,7 @@ const ROUND_TRIP: Span = Span::from_millis(200);
 /// be, to stay in the processor's caches.
 const FIRST: usize = 8;
 const MOST: usize = 1 << 12;
-/// A table becomes larger if more than such a part of what it took was forgotten.
+/// A table becomes larger if it has forgotten more than this part of its charges.
 const FORGETS: u32 = 8;
 /// Charges in a row: with the place of the next one they are a cache line.
 const ROW: usize = 15;
@@ -30,15 +31,15 @@ struct Row {
     next: u32,
 }
 
-/// A hash table of a bounded size whose rows forget what is oldest: what is never answered does not stay, and a flood of
-/// Interests only makes others keep what they were charged.
+/// A hash table of a bounded size. A full row forgets its oldest charge. So charges of Interests without Data
+/// do not stay. After a flood of Interests, the charges of others may be missing; then they are not corrected.
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// Made when it is first needed.
     rows: Vec<Row>,
-    /// How many rows there may be.
+    /// The largest number of rows.
     most: usize,
-    /// Since it was looked at last: charges, and how many others were forgotten for them.
+    /// Since the last check of the size: charges, and how many others were forgotten for them.
     taken: u32,
     forgotten: u32,
 }
@@ -69,7 +70,7 @@ impl Ledger {
         *next = (*next + 1) % ROW as u32;
     }
 
-    /// Makes the table, or a larger one: what is in it is forgotten then.
+    /// Makes the table, or a larger one, without the charges of the old one.
     #[cold]
     fn look(&mut self) {
         let rows = self.rows.len();
@@ -83,7 +84,7 @@ impl Ledger {
         pit.index() & (self.rows.len() - 1)
     }
 
-    /// A Data is there for this PIT entry: what its Interest was charged, if that is known.
+    /// A Data has come for this PIT entry: the charge of its Interest, if it is known.
     #[inline]
     pub(super) fn settle(&mut self, pit: PitId) -> Option<u64> {
         if self.rows.is_empty() {

@@ -15,108 +15,108 @@
 //! # Deviations from the paper
 //! 1. **Equations (4) to (9) are reconstructed from the authors' published code.** The page with them is missing from
 //!    every available copy. One threshold γ serves flows and classes; the code has three. The threshold for idle
-//!    classes, 0.05, is the code's. Spare capacity is divided until all of it is taken: a flow or class that does not
-//!    take its offer for half a second is limited elsewhere, and the rest goes to others. To detect this also for one
-//!    that takes γ of its share or more, more is offered than available while parts of shares are unused. The rates
-//!    then reach the weighted max-min share, except for 0.1 % of what is shared. A new flow or class is high-demand
-//!    until it has taken what it was told, or had half a second for it. Otherwise others would be told the part for
-//!    which it has not asked yet, and would fill their queues with it.
+//!    classes, 0.05, is the code's. Spare capacity is divided until all of it is used. A flow or class that does not
+//!    use its offer for half a second counts as limited elsewhere, and the others get the rest. A flow or class that
+//!    uses γ of its share or more may also be limited elsewhere. To detect this, more is offered than is available
+//!    while parts of shares are unused. The rates then reach the weighted max-min share, except for 0.1 % of the shared
+//!    rate. A new flow or class is high-demand until it has used its rate, for at most half a second. Otherwise others
+//!    would get the rate that it has not used yet, and would fill their queues.
 //! 2. **The total limiter's rate is η·B − B_I, not η·B.** Data share the link with the Interests of the other
-//!    direction. With η = 0.99 the paper's rate overloads it as soon as Interests are more than 1 % of it. The rate is
-//!    at least half of η·B, because Interests leave half of the link to waiting Data (14).
+//!    direction. With η = 0.99 the paper's rate overloads the link if Interests need more than 1 % of it. The rate is
+//!    at least half of η·B, because Interests leave half of the link to waiting Data (deviation 14).
 //! 3. **total_rate_DS counts each delay-sensitive class with at most its limit δ_c·B'.** The class's token bucket lets
 //!    no more through.
 //! 4. **r_f is measured from Interest to Interest, and r_c is the sum of the r_f.** r_f is smoothed over a few
 //!    measurements if a period has less than eight Interests, and zero after four usual gaps without one. A count over
-//!    T has steps of one Data per T, 86 kb/s: coarser than the thresholds of flows below 1 Mb/s (the authors' code
-//!    allows them 0.5 Mb/s).
+//!    T has steps of one Data per T, 86 kb/s. This is too coarse for the thresholds of flows below 1 Mb/s. The authors'
+//!    code gives each flow a tolerance of 0.5 Mb/s instead.
 //! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
 //!    it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
-//!    usual size: a flow that asks for Data that never come cannot pass the limiters. If a Data is larger than the
-//!    charge of its Interest, the total limiter is charged the difference when it comes. If it is smaller, the limiter
-//!    gets the difference back (`ledger.rs`). Without this, Interests leave too fast while metadata are the only Data
-//!    seen, and the surplus waits in the next router's queue for seconds. An Interest keeps its charge if its Data does
-//!    not come, or if the flow's last 32 Data had one size. TargetRate makes a Data longer, and its consumer counts the
-//!    longer Data. So the router that adds TargetRate writes a rate of the longer Data.
+//!    usual size. So a flow whose Data never come cannot bypass the limiters with a small size. If a Data is larger
+//!    than the charge of its Interest, the total limiter pays the difference when the Data comes. If it is smaller, the
+//!    limiter gets the difference back (`ledger.rs`). Without this, Interests leave too fast while only small metadata
+//!    have arrived, and the surplus waits in the next router's queue for seconds. The charge of an Interest does not
+//!    change if its Data does not come, or if the flow's last 32 Data had one size. TargetRate makes a Data longer, and
+//!    its consumer counts the longer Data. So the router that adds TargetRate writes the rate for the longer Data.
 //! 6. **Limiters wake the scheduler when there are tokens.** The authors' pacer delays the first Interest on an idle
-//!    link, and can stall. The total bucket lets an Interest leave when it has tokens for the largest Data, whatever
-//!    the size of this Interest's Data. So the wait comes after a long Data, not before it, and no Interest asks for a
-//!    short Data that would come while the long one is being sent. The bucket is deeper by half of `burst`, for
-//!    Interests that come late, and by the tokens that come while the link sends its own largest Data. Buckets begin
-//!    full.
+//!    link, and can stall. An Interest leaves when the total bucket has tokens for the largest Data, even if its own
+//!    Data is small. So the wait is after a long Data, not before it. No short Data then arrives while the long one is
+//!    being sent. The bucket is deeper by half of `burst`, for Interests that are late. It is also deeper by the tokens
+//!    that come while the link sends its own largest Data. Buckets begin full.
 //! 7. **A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period.** Otherwise a flow
-//!    of less than ten Data a second would come and go ten times a second. The R_f of a class's flows decreases as soon
-//!    as a flow joins and sends a second Interest, not at the next period.
-//! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The surviving text has none. Its
-//!    argument is the larger of two ratios. The first is the flow's waiting Interests to the size of its virtual queue;
-//!    one Interest less counts if the class's waiting flows have more on average. The second is the waiting Interests
-//!    beyond the first to the smaller of two numbers: the flow's equal share of a delay-tolerant class's room among the
-//!    waiting flows, and what its rate serves in a second. The ratios are those of the moment, not of the last period.
-//!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill its class's
-//!    room while the others leave it free, and only a punished flow is limited to its virtual queue: a waiting Interest
-//!    can still be useful, but a dropped one costs its consumer a lifetime. A full class still accepts Interests of
-//!    flows that have less than their share waiting. Queues of fast classes hold what B_c brings in 20 ms, in the
-//!    class's largest Data, if that is more than 20 and 200 Interests. Otherwise they would overflow within a period.
+//!    of less than ten Data a second would start and end several times a second. When a flow joins a class and sends a
+//!    second Interest, the R_f of the class's flows decreases at once, not at the next period.
+//! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The available text has none. Its
+//!    argument is the larger of two ratios (σ, `pecn.rs`). They are those of the moment, not of the last period.
+//!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill the room of
+//!    its class if the others do not use it. Only a greedy flow is limited to its virtual queue. The reason: a waiting
+//!    Interest can still be useful, but a dropped one costs its consumer a lifetime. A full class still accepts
+//!    Interests of flows that have less than their share waiting. Virtual queues hold 20 Interests of a flow and 200 of
+//!    a class. Those of fast classes hold as many as B_c serves in 20 ms, with the class's largest Data, if this is
+//!    more. Otherwise they would overflow within a period.
 //! 9. **The WDRR quantum is at least the class's largest Data.** So each turn serves a packet, and the cost per packet
 //!    stays O(1).
 //! 10. **The consumer's wait follows its rate as it changes, and ends a lifetime after the latest feedback.** A
 //!     consumer with a rate near zero would otherwise never hear of a better one. (13) smooths the rate of Data, not of
 //!     Interests; the two are the same while Data have one size.
 //! 11. **An Interest is dropped, not sent, if it waited so long that its Data would come after its lifetime.** Class
-//!     and flow are not charged for it. The way back is estimated as two of the shortest recent round trips, waiting at
-//!     this face included, and at most half the lifetime.
+//!     and flow do not pay for it. The estimate of the remaining time is two of the shortest recent round trips,
+//!     including the wait at this face, and at most half the lifetime.
 //! 12. **A consumer halves its rate if its Interest times out after a whole lifetime without feedback.** The paper
 //!     never lowers the rate without feedback. Then a flow whose first rate is far above its share fills its queue with
 //!     Interests that all wait too long, and never gets feedback.
-//! 13. **If no class is high-demand, a class is promised no more than the others leave.** The code promises each class
-//!     its base rate and all the spare capacity, together more than the link has.
-//! 14. **Interests leave before the Data that wait for the same link, up to half of it.** They are small and scheduled.
-//!     An Interest that waits behind Data would leave the other direction idle. The authors' code has one queue for
-//!     both.
-//! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f outnumber the others by
-//!     λ.** Such a period does not count if no Data told the flow its rate, or if its demand was falling. The flow is
+//! 13. **If no class is high-demand, a class gets at most the rate that the others do not use.** The code gives each
+//!     class its base rate and all the spare capacity. Together this is more than the link has.
+//! 14. **Interests leave before the Data that wait for the same link, and use at most half of it.** They are small, and
+//!     the scheduler limits them. While an Interest waits behind Data, the other direction of the link may be idle. The
+//!     authors' code has one queue for both.
+//! 15. **A flow is greedy when the periods in which it asks for more than 1.2 times its R_f exceed the others by λ.**
+//!     Such a period does not count if no Data carried the flow's rate to it, or if its demand was falling. The flow is
 //!     released when it has kept to its rate for as many periods. The paper does not say when, and the authors' code
-//!     never releases it. The mark that tells routers upstream (ServiceClass + 8) is the code's: they see only the
-//!     Interests that are let through, and would give a greedy flow an equal share. Our mark also tells the node's
-//!     other faces.
-//! 16. **Interests take next hops by turns in the ratio of f_j, as in the authors' code, not at random.** At 99 %
-//!     utilisation bunches would fill queues. 1 % are drawn at random, but go as probes only to next hops from which
-//!     nothing came for a second: a slow next hop would get more than its part. A next hop of unknown rate counts as
-//!     the mean of the others. An Interest that is retransmitted, or came back as a Nack, goes to a next hop that was
-//!     not tried, if there is one.
+//!     never releases it. The mark for routers upstream (ServiceClass + 8) is that of the code. Without it, these
+//!     routers would give a greedy flow an equal share, because they get only the Interests that this router sends. Our
+//!     mark also informs the node's other faces.
+//! 16. **Interests take next hops in turn in the ratio of f_j, as in the authors' code, not at random.** At 99 %
+//!     utilisation random bunches would fill queues. For 1 % of the Interests a next hop is drawn at random. They are
+//!     probes, and go only to next hops from which nothing came for a second. Otherwise a slow next hop would get more
+//!     than its part. A next hop of unknown rate counts as the mean of the others. An Interest that is retransmitted,
+//!     or that returned as a Nack, goes to a next hop that was not tried, if there is one.
 //! 17. **Tables age without a timer.** A downstream face is ignored after four of its usual gaps without an Interest. A
 //!     next hop that lost three Interests, and from which nothing came since, counts as zero until a probe brings Data.
 //!     A next hop from which nothing came for 10 s, while Data came from another, is ignored. The authors' code resets
 //!     rates after 100 ms of silence.
 //! 18. **Shared retrieval is our addition; `shared_retrieval = false` restores (11).** (11) divides Σu among downstream
-//!     faces as if each asked for different Data, so two consumers of the same Data would get half each. An Interest of
-//!     face k costs only q_k upstream: nothing if the content store answers it, 1/m if it is one of m that are
-//!     aggregated. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and (10) passes on f_j·Σ q_k·d_k. A rise of q_k counts at once,
-//!     a fall by half in each tenth of a second. So consumers that pass each other do not overload the link. A consumer
-//!     that finds its Data in the content store is told more, the older the Data, and catches up with the others in
-//!     four round trips. But it is told at most Σu plus what fills a class's room in two round trips.
-//! 19. **A downstream face that nobody limits, such as an application of this node, counts in (11) with Σu.** So does
-//!     any face that could have more than that.
+//!     faces as if each asked for different Data. So two consumers of the same Data would get half each. But an
+//!     Interest of face k costs only q_k upstream: 0 if the content store answers it, 1/m if it is one of m that are
+//!     aggregated. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and the second argument of (10) is f_j·Σ q_k·d_k. A rise of q_k
+//!     counts at once, a fall by half in each tenth of a second. So consumers that share Data only for a moment do not
+//!     overload the link. A consumer that finds its Data in the content store gets a higher rate. The older the Data,
+//!     the higher the rate, so that it closes the gap with a time constant of four round trips. But its rate is at most
+//!     Σu plus the rate that fills a class's room in two round trips.
+//! 19. **A downstream face without a rate, such as an application of this node, counts in (11) with Σu.** So does any
+//!     face with a higher rate.
 //! 20. **A Data without TargetRate (MAX_RATE) counts as twice the rate of arriving Data.** After a lifetime without
-//!     TargetRate, timeouts halve the rate.
-//! 21. **No Nack reports a dropped Interest, as in the authors' code.** A dropped Interest was too much, and would come
-//!     back into the same full queue. A retransmission is absorbed within 100 ms of the time when the Interest was
-//!     forwarded. Delay-sensitive classes have a bounded room too.
+//!     TargetRate, timeouts halve the rate. With `untold = "probe"` such a Data changes no rate. The consumer then probes
+//!     for a rate if no Data has had a TargetRate for a lifetime (`cra.rs`).
+//! 21. **No Nack reports a dropped Interest, as in the authors' code.** After a Nack the Interest would come back into
+//!     the same full queue. A node does not forward a retransmission within 100 ms after it has forwarded the Interest.
+//!     Delay-sensitive classes have a bounded room too.
 //! 22. **The weight and the limit of a flow (`flow_weights`, `flow_limits`) depend on the name of its first Interest.**
-//! 23. **On a shared medium a class's limit is δ_c of the rate that the face could have if it asked for all.** The rate
-//!     on which a face may count follows its use, so δ_c of it would keep a delay-sensitive class at its present rate.
-//!     The limit is at most B' less what more urgent classes use.
+//! 23. **On a shared medium a class's limit is δ_c of the rate that the face could have if it asked for all.** The
+//!     available rate of a face follows its use. So δ_c of it would keep a delay-sensitive class at its present rate.
+//!     The limit is at most B' less the rates of more urgent classes.
 //! 24. **With `urgent_data`, Data of delay-sensitive classes leave before other Data, up to Σδ of the link
-//!     (`outgoing.rs`).** The paper has one queue for all Data. It stays short while every router is always on time. On
-//!     hosts that are not, waiting Data leave only at the rate (1 − η)·B.
-//! 25. **The flows of a group of faces share as one.** There are no groups unless the node has them. The paper divides a
-//!     class among flows, so a consumer that begins more flows gets more. A group has one flow in each class, of weight
-//!     1, with its demand, its R_f, its place in the WDRR and its φ. Its own flows divide this R_f as those of a class
-//!     divide B_c. A group is judged as a flow is, but it has to keep to its rate for `group_memory` periods to make up
-//!     for one above it. So neither a new prefix nor a pause ends its punishment. The mark (deviation 15) is on the
-//!     packets of all its flows. Routers upstream see flows of several groups as one, which one of them could flood. So
-//!     the Interests of a group's flow leave at 1.2 times (`greedy_ratio`) the TargetRate that comes from upstream at
-//!     most, and at 0.2 times it if the flow is greedy: so much beyond its rate does not make a flow greedy there.
+//!     (`outgoing.rs`).** The paper has one queue for all Data. It stays short if every router is always on time. On a
+//!     host that is not, waiting Data leave only at the rate (1 − η)·B.
+//! 25. **The flows of a group of faces share as one.** There are no groups unless the node's configuration defines
+//!     them. The paper divides a class among flows, so a consumer that opens more flows gets more. A group has one flow
+//!     in each class, of weight 1, with its own demand, R_f, place in the WDRR and φ. The flows of the group divide
+//!     this R_f as those of a class divide B_c. The rule for greedy flows applies to the group, but for each period
+//!     above its rate the group has to keep to its rate for `group_memory` periods. So neither a new prefix nor a pause
+//!     makes φ 1 again. The mark (deviation 15) is on the packets of all flows of the group. Routers upstream treat
+//!     flows of several groups as one, and one group could fill its queue. So the Interests of a group's flow leave at
+//!     most at 1.2 times (`greedy_ratio`) the TargetRate from upstream. If the flow is greedy, they leave at 0.2 times
+//!     this rate. So the flow does not count as greedy upstream.
 //!
 //! # Valid where
 //! A flow's fair share should be at least two Interests a second. With less, Interests wait too long to be useful, and
@@ -143,6 +143,7 @@ use weir_core::units::{Bytes, Rate, Span};
 
 use crate::registry::{Entry, Sharing};
 use crate::resolve::Resolved;
+use crate::window::{UNIT, Unit};
 use policy::PerPrefix;
 
 /// Its place in the list of schemes.
@@ -214,7 +215,7 @@ const PARAMETERS: &[Parameter] = &[
         "flow_prefix",
         (0, 127),
         "0",
-        "a flow is the names with the same first components, this many; the last component never counts; 0: the FIB entry's prefix",
+        "number of first name components that define a flow; the last component of a name never counts; 0: the prefix of the FIB entry",
         "paper: section IV-B, the prefix",
     ),
     Parameter::number(
@@ -257,7 +258,7 @@ const PARAMETERS: &[Parameter] = &[
         "class_queue",
         (1, 1 << 24),
         "200",
-        "Interests of a delay-tolerant class that may wait; beyond it, flows with more than an equal part are refused",
+        "Interests of a delay-tolerant class that may wait; if so many wait, Interests of flows with more than an equal part are dropped",
         "files: queues.cpp",
     ),
     Parameter::number(
@@ -285,7 +286,7 @@ const PARAMETERS: &[Parameter] = &[
         "group_memory",
         (1, 1 << 10),
         "10",
-        "a group of faces makes up for a period above its rate with so many in which it keeps to it",
+        "periods in which a group of faces has to keep to its rate to compensate for one period above it",
         "assumed: λ times it is 10 s, so short pauses do not help; the paper has no groups",
     ),
     Parameter::number("phi", (0.1, 1.0), "0.5", "φ, factor of a greedy flow's weight", "paper: section V-C"),
@@ -305,7 +306,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch(
         "urgent_data",
         "false",
-        "whether Data of delay-sensitive classes leave before other Data; for hosts that are not always on time",
+        "whether Data of delay-sensitive classes leave before other Data; useful on hosts that do not always send on time",
         "assumed: the paper has one queue for all Data",
     ),
     Parameter::number(
@@ -319,14 +320,24 @@ const PARAMETERS: &[Parameter] = &[
         key: "initial_rate",
         kind: ParameterKind::Rate(Rate::ZERO, MAX_RATE),
         default: "100 kb/s",
-        meaning: "rate of Data that a consumer asks for before it has feedback; 0: a single Interest",
+        meaning: "rate of Data for which a consumer asks before it has feedback; 0: a single Interest",
         from: "files: ndn-consumer-qsccp.cpp, InitialSendRate",
     },
+    Parameter {
+        key: "untold",
+        kind: ParameterKind::Choice(&["double", "probe"]),
+        default: "double",
+        meaning: "the consumer's rate where Data have no TargetRate: `double`: twice the rate of arriving Data, halved by \
+                  timeouts; `probe`: none came with one, or none for a lifetime: CUBIC with HyStart++, paced",
+        from: "assumed: the paper has no such Data; `weir get` has `probe`: RFC 9438, RFC 9406, and RFC 9002, section \
+               7.7, for paths whose forwarders do not run QSCCP",
+    },
+    UNIT,
     Parameter::integer(
         "data_size",
         (1, 8800),
         "1125",
-        "size of Data until one was seen or declared, bytes",
+        "assumed size of Data until a Data or a declared size arrives, bytes",
         "files: queues.cpp, 9000 bits",
     ),
     Parameter {
@@ -365,6 +376,8 @@ struct Settings {
     urgent_data: bool,
     beta: f64,
     initial_rate: Rate,
+    /// The unit of the window, if the consumer probes where it is not told a rate.
+    probes_by: Option<Unit>,
     default_data_bits: u64,
     unknown_capacity: Rate,
 }
@@ -407,6 +420,7 @@ impl Settings {
             urgent_data: params.switch("urgent_data"),
             beta: params.number("beta"),
             initial_rate: params.rate("initial_rate"),
+            probes_by: (params.text("untold") == "probe").then(|| Unit::new(params)),
             default_data_bits: 8 * params.integer("data_size"),
             unknown_capacity: params.rate("unknown_capacity"),
         }
@@ -421,8 +435,9 @@ pub struct Qsccp {
 
 impl Scheme for Qsccp {
     fn flow_control(&self, flow: &FlowConfig) -> Box<dyn FlowControl> {
-        let Settings { beta, initial_rate, default_data_bits, .. } = self.settings;
-        Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, Bytes::new(default_data_bits / 8)))
+        let Settings { beta, initial_rate, default_data_bits, probes_by, .. } = self.settings;
+        let usual_size = Bytes::new(default_data_bits / 8);
+        Box::new(cra::Cra::new(beta, initial_rate, flow.lifetime, usual_size).probing(probes_by))
     }
 
     fn needs_rates(&self) -> bool {

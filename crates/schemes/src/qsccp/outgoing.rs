@@ -1,10 +1,10 @@
 //! Data and Nacks on their way out. They are not scheduled, because their Interests were. So none waits long, if
 //! Interests leave on time.
 //!
-//! A router that pauses for a moment then sends many of them at once, and so do several neighbours at random. Their
-//! Data wait here, and the part 1 − η that is left of the link drains them a hundred times more slowly. So Data of
-//! delay-sensitive classes leave before others, but only as many as the limits of their Interests allow. Otherwise a
-//! flow could gain by the class of its Interests alone.
+//! After a short pause a router sends many Interests at once, and several neighbours may do so at the same
+//! time. Their Data wait here. The free part of the link, 1 − η, drains them a hundred times more slowly. So
+//! Data of delay-sensitive classes leave before others, but only as many as the limits of their Interests
+//! allow. Otherwise a flow could gain by the class of its Interests alone.
 
 use weir_core::meter::Meter;
 use weir_core::packet::{PacketId, PacketPool};
@@ -17,14 +17,15 @@ use weir_core::units::{Rate, Time};
 pub(super) struct Outgoing {
     urgent: DropTail,
     others: DropTail,
-    /// What may go before others.
+    /// The Data that leave before others.
     limiter: Meter,
     /// Σ δ: as a part of the link.
     part: f64,
 }
 
 impl Outgoing {
-    /// Each with this bound; `part` of a link (0: nothing is) of `send_rate` may be urgent, and `burst` bits at once.
+    /// Each queue has this bound. At most `part` of a link of `send_rate` may be urgent (0: none), and `burst`
+    /// bits at once.
     pub(super) fn new(limit: QueueLimit, send_rate: Option<Rate>, part: f64, burst: u64) -> Outgoing {
         let limiter = Meter::new(part_of(send_rate, part), burst);
         Outgoing { urgent: DropTail::new(limit), others: DropTail::new(limit), limiter, part }
@@ -89,7 +90,13 @@ mod tests {
             pool[id].kind = Kind::Data;
             pool[id].net_len = 1000;
             pool[id].flow = FlowKey { class, ..FlowKey::default() };
-            let mut ev = EnqueueEvent { now, pool: &mut pool, dropped: &mut dropped, random: &mut random };
+            let mut ev = EnqueueEvent {
+                now,
+                pool: &mut pool,
+                dropped: &mut dropped,
+                random: &mut random,
+                keeps_prefix: false,
+            };
             outgoing.enqueue(&mut ev, id);
         }
         assert_eq!(outgoing.backlog().packets as usize, classes.len());

@@ -14,34 +14,34 @@ use weir_core::units::{Span, Time};
 /// The share of its base rate up to which a class counts as idle.
 const CLASS_IDLE: f64 = 0.05;
 
-/// How often spare capacity is divided again, at most. Each time the rate that is offered grows and
-/// nobody is counted at more than before, so that it is safe to stop at any.
+/// How often spare capacity is divided again, at most. Each time the offered rate grows, and no claim counts
+/// more than before. So it is safe to stop at any time.
 const ROUNDS: u32 = 8;
 
-/// (1) B'(t) = η·B(t) − B_I(t); but the other end leaves half of the link to Data that wait.
+/// (1) B'(t) = η·B(t) − B_I(t), and at least half: the other end leaves half of the link to waiting Data.
 pub(super) fn data_capacity(eta: f64, capacity: f64, reverse_interests: f64) -> f64 {
     (eta * capacity - reverse_interests).max(eta * capacity / 2.0)
 }
 
-/// Somebody who shares a rate with others: a flow in its class, or a class.
+/// A claim to a part of a shared rate: that of a flow in its class, or of a class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Claim {
     /// Its weight.
     pub(super) weight: f64,
-    /// What it asks for, bit/s.
+    /// Its demand, bit/s.
     pub(super) demand: f64,
-    /// Whether it has not taken what it was offered for so long that something else must limit it.
+    /// Whether it is limited elsewhere: it has not used its offer for so long.
     pub(super) is_limited: bool,
-    /// Whether it came so lately that it cannot have followed what it was told.
+    /// Whether it is so new that it cannot have followed its rate yet.
     pub(super) is_new: bool,
-    /// The least that it was told of late, bit/s.
+    /// Its smallest rate of late, bit/s.
     pub(super) least_told: f64,
 }
 
 impl Claim {
-    /// (5), (7) High-demand: asks for γ of its base rate or more; or of what it was told, if that was
-    /// less. Who keeps to a rate that a full queue has lowered has not left the rest to others; nor has
-    /// who is new and on its way up.
+    /// (5), (7) High-demand: asks for γ of its base rate or more; or for γ of its last rates, if they were
+    /// lower. A flow that follows a rate that a full queue has lowered does not leave the rest to others. Nor
+    /// does a new flow whose rate still grows.
     fn is_high(self, base: f64, gamma: f64) -> bool {
         self.is_new && self.demand > 0.0 || self.takes(self.least_told.min(base * self.weight), gamma)
     }
@@ -51,24 +51,24 @@ impl Claim {
     }
 }
 
-/// Somebody that is offered more than it takes for so many periods is limited by something else. In
-/// that time consumers have heard of the offer and followed it.
+/// A claim that does not use its offer for so many periods is limited elsewhere. In that time consumers have
+/// received the offer and followed it.
 const PATIENCE: u32 = 5;
 
-/// What is remembered of what somebody was told, periods: at least as long as consumers take to follow.
+/// How long rates are remembered, periods: at least as long as consumers take to follow.
 const WINDOW: u32 = 10;
 
-/// What somebody was told of late, and for how long it has not taken it.
+/// The last rates of a flow or class, and for how long it has not used them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfferHistory {
-    /// The least that it was told, with the discount for its queue, and the most, without: in this
-    /// window and in the one before.
+    /// Its smallest rate, with the discount for its queue, and its largest one, without: in this window and in
+    /// the one before.
     least: [f64; 2],
     most: [f64; 2],
     window: u32,
-    /// For how many periods it has taken less than γ of it.
+    /// For how many periods it has used less than γ of it.
     untaken: u32,
-    /// Whether it has taken it once, or had the time to.
+    /// Whether it has used it once, or had the time to.
     is_known: bool,
 }
 
@@ -79,8 +79,8 @@ impl Default for OfferHistory {
 }
 
 impl OfferHistory {
-    /// In a period it asked for `demand`, and was told `rate`, before the discount; those who want more
-    /// were offered `offered`. Who was told less than those still is limited if it takes it.
+    /// In a period it asked for `demand`, and had `rate`, before the discount. High-demand claims were offered
+    /// `offered`. If its rate was lower than theirs, and it used this rate, it is still limited.
     pub(super) fn note(&mut self, demand: f64, rate: f64, offered: f64, discount: f64, gamma: f64) {
         let told = rate * discount;
         if demand < gamma * told {
@@ -102,7 +102,7 @@ impl OfferHistory {
         self.most[0] = self.most[0].max(rate);
     }
 
-    /// Whether something else must limit it.
+    /// Whether it is limited elsewhere.
     pub(super) fn is_limited(&self) -> bool {
         self.untaken == PATIENCE
     }
@@ -112,29 +112,29 @@ impl OfferHistory {
         !self.is_known
     }
 
-    /// The least that it was told: nobody can be expected to ask for more.
+    /// Its smallest rate: it cannot be expected to ask for more.
     pub(super) fn least(&self) -> f64 {
         self.least[0].min(self.least[1])
     }
 
-    /// The most that it was told: nobody can be blamed for asking for it still.
+    /// Its largest rate: a flow that still asks for it is not greedy.
     pub(super) fn most(&self) -> f64 {
         self.most[0].max(self.most[1])
     }
 }
 
-/// How much more is offered than there is, to those who want more.
+/// How much more than the available rate is offered to high-demand claims.
 ///
-/// Who asks for γ of its share or more may want all of it, or be limited elsewhere. It counts as wanting
-/// it, so what it leaves would be nobody's. To look does not tell which it is. So more is offered, as long
-/// as something is left and somebody takes it. Who is limited does not follow. It asks for less than γ of
-/// what it was told at last, and is known.
+/// A claim that asks for γ of its share or more may want all of it, or it may be limited elsewhere. It counts
+/// as high-demand, so no other claim would get the unused part. Its demand does not show which of the two it
+/// is. So more is offered, as long as a part is unused and a claim uses the offer. A limited claim does not
+/// follow. In the end it asks for less than γ of its rate, and is recognised.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overbooking {
-    /// As a part of what there is.
+    /// As a part of the available rate.
     extra: f64,
-    /// Over the last period: what those left of their shares who asked for γ of them or more, bit/s, less
-    /// what they took beyond them; how many have shares; and whether anybody took half of `extra`.
+    /// Over the last period: the unused parts of the shares of claims that asked for γ of them or more, bit/s,
+    /// less the rates beyond shares; the number of shares; and whether a claim used half of `extra`.
     unused: f64,
     sharers: u32,
     is_taken: bool,
@@ -143,13 +143,13 @@ pub(super) struct Overbooking {
 /// The part of what is unused by which a period's offer grows. Consumers take some periods to follow, and
 /// the rates of slow ones are smoothed over some: with more it would swing.
 const OVERBOOKING_GAIN: f64 = 0.1;
-/// What may stay unused, as a part of what there is: it drains queues, as σ(0) does.
+/// The part of the available rate that may stay unused: it drains queues, as σ(0) does.
 const UNUSED: f64 = 0.001;
-/// The largest offer is so much that its part γ is more than there is.
+/// The largest offer: its part γ is more than the available rate.
 const BEYOND: f64 = 1.01;
 
 impl Overbooking {
-    /// In a period somebody was told this much and asked for that.
+    /// In a period a claim had this rate and asked for that.
     pub(super) fn note(&mut self, demand: f64, told: f64, is_limited: bool, gamma: f64) {
         self.sharers += 1;
         let share = told / self.offer();
@@ -159,7 +159,7 @@ impl Overbooking {
         }
     }
 
-    /// Ends a period in which they shared `rate`. To one alone nobody leaves anything.
+    /// Ends a period in which the claims shared `rate`. A single claim gets nothing from others.
     pub(super) fn end_period(&mut self, rate: f64, gamma: f64) {
         let Overbooking { extra, unused, sharers, is_taken } = *self;
         let unused = if is_taken { unused } else { unused.min(0.0) };
@@ -169,20 +169,20 @@ impl Overbooking {
         *self = Overbooking { extra, ..Overbooking::default() };
     }
 
-    /// What is offered, as a multiple of what there is.
+    /// The offer, as a multiple of the available rate.
     pub(super) fn offer(&self) -> f64 {
         1.0 + self.extra
     }
 }
 
-/// (6), (8): what each unit of weight is offered of `rate`, where `base` is an equal part for all.
+/// (6), (8): the offer to each unit of weight of `rate`; `base` is an equal part for all.
 ///
-/// What those leave who ask for less than γ of their base rate goes to the others, by weight. The
-/// authors' code leaves it at that. But some of these do not take it either, being limited elsewhere,
-/// so what they leave is divided again until all is taken: with those who are limited at what they ask
-/// for, this fixed point is the weighted max-min share.
+/// Claims that ask for less than γ of their base rate leave a part. The others get it by weight. The authors'
+/// code stops here. But some of these are limited elsewhere and do not use it either. So their unused part is
+/// divided again, until nothing is left. Limited claims count with their demand. This fixed point is the
+/// weighted max-min share.
 ///
-/// Who is limited and asks for γ of this share or more is in the end a taker of it: what it asks for varies.
+/// A limited claim that asks for γ of this share or more is finally a taker, because its demand varies.
 fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim> + Clone) -> f64 {
     let divided = |level: f64, part: f64| {
         let (mut left, mut takers) = (rate, 0.0);
@@ -212,9 +212,9 @@ fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim>
 
 /// (4) to (6): the rates B_c of the delay-tolerant classes, of A = B' − total_rate_DS.
 ///
-/// base_c = A·ω_c/Σω over all classes, active or not (3). What low-demand and idle classes leave
-/// goes to the high-demand ones by weight, `offer` times, or to the low-demand ones if there is none; but
-/// what a class is promised and what the others use fit A together then.
+/// base_c = A·ω_c/Σω over all classes, active or not (3). High-demand classes get the unused parts of
+/// low-demand and idle ones by weight, `offer` times. If there is no high-demand class, low-demand ones get
+/// them. Then the rate of a class and the use of the others together fit A.
 pub(super) fn class_rates<const N: usize>(
     available: f64,
     gamma: f64,
@@ -243,11 +243,11 @@ pub(super) fn class_rates<const N: usize>(
 /// r_f: the rate of Data that a flow asks for, measured from Interest to Interest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateMeasure {
-    /// Smoothed, bit/s; and what it was at the end of the period before.
+    /// Smoothed, bit/s; and its value at the end of the period before.
     rate: f64,
     rate_before: f64,
     is_known: bool,
-    /// After a pause the next Interest is as the first.
+    /// After a pause the next Interest counts as the first.
     has_paused: bool,
     /// Bits asked for since `since`, and the time of the Interest before them.
     asked_bits: u64,
@@ -255,17 +255,17 @@ pub(super) struct RateMeasure {
     last: Time,
 }
 
-/// A period in which a flow sent so many Interests is a measure in itself; others are smoothed.
+/// The measure of a period with so many Interests is used directly; others are smoothed.
 const INTERESTS_TO_KNOW: f64 = 8.0;
 /// The smallest gain of the smoothing.
 const LEAST_GAIN: f64 = 0.25;
 
-/// A rate falls that is less than this part of what it was.
+/// A rate falls if it is less than this part of its earlier value.
 const FALLING: f64 = 0.98;
 
 impl RateMeasure {
-    /// Of a flow whose first Interest, for so many bits, came now. Until there is more to go by, it
-    /// counts as asking for one Data per period.
+    /// For a flow whose first Interest, for so many bits, came now. Until more Interests come, its demand is
+    /// one Data per period.
     pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
         let rate = bits as f64 / period.as_secs_f64();
         let (rate_before, is_known, has_paused) = (rate, false, false);
@@ -313,7 +313,7 @@ impl RateMeasure {
             self.fade(bits / now.since(self.last).max(period).as_secs_f64());
             return;
         }
-        // Interests that came all at once are no rate: a quarter of a period at least.
+        // Interests that come all at once give no rate: at least a quarter of a period.
         let span = self.last.since(self.since).max(period / 4);
         let measured = self.asked_bits as f64 / span.as_secs_f64();
         let interests = self.asked_bits as f64 / bits;
@@ -324,8 +324,8 @@ impl RateMeasure {
         self.since = self.last;
     }
 
-    /// In a period without an Interest: the rate is not much more than `now`, what an Interest now
-    /// would show. Gaps vary, but after four usual ones a flow has stopped.
+    /// In a period without an Interest the rate is not much more than `now`, the rate that an Interest at this
+    /// time would give. Gaps vary, but after four usual ones a flow has stopped.
     fn fade(&mut self, now: f64) {
         if !self.is_known {
             self.rate = self.rate.min(now);
@@ -344,11 +344,11 @@ impl RateMeasure {
 pub(super) struct FlowLoad {
     /// w.
     pub(super) weight: f64,
-    /// φ: less than 1 while it is punished.
+    /// φ: less than 1 while the flow is greedy.
     pub(super) phi: f64,
     /// r_f, bit/s.
     pub(super) demand: f64,
-    /// As those of a [`Claim`].
+    /// As in a [`Claim`].
     pub(super) is_limited: bool,
     pub(super) is_new: bool,
     pub(super) least_told: f64,
@@ -361,7 +361,7 @@ impl FlowLoad {
     }
 }
 
-/// What a class has for each of its flows; made in a few passes over them, asked in another.
+/// The shares of a class's flows: computed in a few passes over the flows, and read in another.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClassShare {
     gamma: f64,
@@ -369,15 +369,15 @@ pub(super) struct ClassShare {
     rate: f64,
     /// (7) B_c per unit of w·φ.
     per_weight: f64,
-    /// (8) What a unit of w of the high-demand flows gets, spare_c included.
+    /// (8) The rate of a unit of w of the high-demand flows, including spare_c.
     offered: f64,
 }
 
 impl ClassShare {
     /// (7), (8): sums over the flows of a class with rate B_c = `rate`.
     ///
-    /// A punished flow has its base_f and takes nothing of what is spare. The others are offered `offer`
-    /// times what there is.
+    /// A greedy flow has its base_f, and no part of the spare rate. The others are offered `offer` times the
+    /// available rate.
     pub(super) fn new(
         rate: f64,
         gamma: f64,
@@ -397,7 +397,7 @@ impl ClassShare {
         ClassShare { gamma, rate, per_weight, offered }
     }
 
-    /// Of a rate that nobody shares yet.
+    /// For a rate that no flow shares yet.
     pub(super) fn of_nobody(rate: f64, gamma: f64) -> ClassShare {
         ClassShare { gamma, rate, per_weight: rate, offered: rate }
     }
@@ -411,7 +411,7 @@ impl ClassShare {
         }
     }
 
-    /// What a flow of this weight is offered that wants all it can have.
+    /// The offer to a flow of this weight that wants as much as possible.
     pub(super) fn offered_to(&self, weight: f64) -> f64 {
         self.offered * weight
     }
@@ -425,9 +425,8 @@ impl ClassShare {
 /// σ(0).
 pub(super) const UNDISCOUNTED: f64 = 0.999_537_996_820_976_3;
 
-/// The queue-occupancy discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 for a virtual queue that is
-/// filled to the share x (authors' code; not in the surviving text). It drains what start-up and
-/// bursts leave in the queues.
+/// The queue-occupancy discount σ(x) = (1/3)(π/2 − atan(8x − 4)) + 0.034 for a virtual queue that is filled to
+/// the share x (authors' code; not in the available text). It drains the queues that start-up and bursts leave.
 pub(super) fn occupancy_discount(filled: f64) -> f64 {
     (core::f64::consts::FRAC_PI_2 - libm::atan(8.0 * filled - 4.0)) / 3.0 + 0.034
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_packet::Name;
 
-/// A value for each of some prefixes; of several that cover a name the longest counts.
+/// A value for each of some prefixes. If several cover a name, the longest counts.
 #[derive(Clone, Debug)]
 pub(super) struct PerPrefix<T>(Arc<[(Vec<u8>, T)]>);
 

@@ -19,29 +19,29 @@ const GAPS: u64 = 4;
 const SHORTEST_MEMORY: Span = Span::from_millis(100);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
-/// What a face costs upstream is measured over so many Data, and a tenth of a second, at least.
+/// The upstream cost of a face is measured over at least so many Data and a tenth of a second.
 const ANSWERS: u32 = 32;
-/// So many Data in a row that cost more than believed are no chance.
+/// After so many Data in a row that cost more than known, the known cost rises.
 const ALL_DEAR: u32 = 16;
-/// How much of the difference is believed if it costs less than before.
+/// The part of the difference that counts if a face costs less than before.
 const FALL: f64 = 0.5;
 
-/// So many Interests lost, with nothing from a next hop since they were sent, and it counts as dead.
+/// A next hop counts as dead after so many lost Interests, if nothing came from it since they were sent.
 const LOSSES: u8 = 3;
-/// A next hop that was heard from within this time is not probed: what it gives is known, and a slow
-/// one would have more than its part.
+/// A next hop is not probed if a Data came from it within this time. Its rate is known, and probes would give a
+/// slow one more than its part.
 const PROBE_AFTER: Span = Span::from_secs(1);
 
-/// Who is behind others in fetching the same Data has caught up in about so many round trips upstream.
+/// A consumer that is behind others with the same Data closes the gap in about so many round trips upstream.
 const CATCH_UP: f64 = 4.0;
-/// By so much of its rate may a face that catches up exceed what is its upstream.
+/// A face that catches up may exceed its upstream rate by this part of it.
 const HARMLESS: f64 = 0.05;
 
-/// A face that Interests of a flow come from: an entry of the DRT.
+/// A face from which Interests of a flow come: an entry of the DRT.
 #[derive(Clone, Copy, Debug)]
 struct Downstream {
     face: FaceId,
-    /// d_i, bit/s: infinite where nobody said.
+    /// d_i, bit/s: infinite if no Interest carried one.
     rate: f64,
     share: UpstreamShare,
     heard_at: Time,
@@ -55,30 +55,30 @@ impl Downstream {
     }
 }
 
-/// q_i: what an Interest of a downstream face costs upstream, in Data. One that is answered from the
-/// content store costs nothing; one that is aggregated with others, its part; any other, all.
+/// q_i: the mean upstream cost of an Interest of a downstream face, in Data. It is 0 if the content store
+/// answers it, 1/m if it is one of m that are aggregated, else 1.
 ///
-/// What is shared now need not be shared for long: two consumers that fetch the same Data pass each
-/// other. So it is believed slowly that an Interest costs less, and at once that it costs more.
+/// Two consumers may share Data only for a moment, while one overtakes the other. So a lower cost counts
+/// slowly, and a higher cost at once.
 #[derive(Clone, Copy, Debug)]
 struct UpstreamShare {
     value: f64,
     is_known: bool,
-    /// Since the latest measure: when it was, Data that came, and what they cost.
+    /// The time of the latest measure, and the Data since then, with their costs.
     since: Time,
     answers: u32,
     cost: f64,
-    /// The latest Data that cost more than believed, one after the other.
+    /// The latest Data in a row that cost more than known.
     dear: u32,
 }
 
 impl UpstreamShare {
-    /// Of a face that nothing is known of: all.
+    /// For a face without a measure: 1.
     fn new(now: Time) -> UpstreamShare {
         UpstreamShare { value: 1.0, is_known: false, since: now, answers: 0, cost: 0.0, dear: 0 }
     }
 
-    /// What a face costs upstream at a rate; one that costs nothing, at any.
+    /// The upstream cost of a face at a rate. A face that costs 0 costs 0 at any rate.
     fn used(&self, rate: f64) -> f64 {
         if self.value > 0.0 { self.value * rate } else { 0.0 }
     }
@@ -88,7 +88,7 @@ impl UpstreamShare {
         self.cost += cost;
         self.dear = if cost > self.value { self.dear + 1 } else { 0 };
         if self.dear == ALL_DEAR {
-            // What was shared is over: a cache, for one, has no more.
+            // Sharing has ended: for example, a cache has no more Data.
             *self = UpstreamShare { value: cost, is_known: true, ..UpstreamShare::new(now) };
         }
         if self.answers < ANSWERS || now.since(self.since) < SHORTEST_MEMORY {
@@ -108,39 +108,65 @@ struct Upstream {
     /// u_j, bit/s: infinite where the producer is on this node; `None` before a Data came.
     rate: Option<f64>,
     heard_at: Time,
-    /// Interests lost since.
+    /// Interests lost since then.
     losses: u8,
-    /// Whether it has found the flow greedy.
+    /// Whether its Data mark the flow as greedy.
     is_greedy: bool,
     /// Smoothed time from an Interest to its Data.
     rtt: Span,
-    /// How far the Interests sent by it are behind f_j of all, Interests.
+    /// How many Interests it has had less than its part f_j of all.
     credit: f64,
 }
 
-/// What a Data says of the next hop that it came from.
+impl Upstream {
+    /// Whether it was not silent for long when the latest Data of any next hop came.
+    fn is_heard(&self, latest: Time) -> bool {
+        latest.since(self.heard_at) <= LONGEST_MEMORY
+    }
+
+    /// u_j as far as it is known: not of one that was silent for long, unless the way is dead.
+    fn known_rate(&self, latest: Time) -> Option<f64> {
+        self.rate.filter(|rate| *rate == 0.0 || self.is_heard(latest))
+    }
+}
+
+/// The information of a Data about its next hop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News {
     /// Its TargetRate, bit/s; infinite if it has none.
     pub(super) rate: f64,
-    /// Whether the flow was found greedy there.
+    /// Whether the flow is greedy there.
     pub(super) is_greedy: bool,
-    /// Time since the Interest was sent, if it was once.
+    /// Time since the Interest was sent, if it was sent only once.
     pub(super) rtt: Option<Span>,
 }
 
-/// What one flow has in the tables of a node.
+/// The rows of one flow in the tables of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowTables {
     downstream: SmallVec<[Downstream; 1]>,
     upstream: SmallVec<[Upstream; 2]>,
+    /// Faces that came or made room since this was asked last.
+    changed: SmallVec<[FaceId; 2]>,
 }
 
 impl FlowTables {
+    /// A face that came or made room, and whether it is in the tables; each once.
+    #[inline]
+    pub(super) fn pop_changed(&mut self) -> Option<(FaceId, bool)> {
+        let face = self.changed.pop()?;
+        Some((face, self.faces().any(|known| known == face)))
+    }
+
+    /// The faces in both tables.
+    pub(super) fn faces(&self) -> impl Iterator<Item = FaceId> {
+        self.downstream.iter().map(|d| d.face).chain(self.upstream.iter().map(|u| u.face))
+    }
+
     // ---- DRT
 
-    /// An Interest came from a face, whatever becomes of it: d_i is what it carries, infinite if
-    /// nothing.
+    /// An Interest came from a face, even if it is not forwarded: d_i is the rate that it carries; infinite if
+    /// it carries none.
     pub(super) fn note_interest(&mut self, now: Time, face: FaceId, rate: f64) {
         match self.downstream.iter_mut().find(|d| d.face == face) {
             Some(known) => {
@@ -150,8 +176,10 @@ impl FlowTables {
                 known.rate = rate;
             }
             None => {
+                self.changed.extend(self.downstream.iter().filter(|d| d.is_silent(now)).map(|d| d.face));
                 self.downstream.retain(|d| !d.is_silent(now));
                 let gap = LONGEST_MEMORY / GAPS;
+                self.changed.push(face);
                 self.downstream.push(Downstream {
                     face,
                     rate,
@@ -163,14 +191,15 @@ impl FlowTables {
         }
     }
 
-    /// A Data answers a face: `cost` is its part of it upstream, 0 if it came from the content store.
+    /// A Data answers a face. `cost` is the face's part of its upstream cost, 0 if it came from the content
+    /// store.
     pub(super) fn note_answer(&mut self, now: Time, face: FaceId, cost: f64) {
         if let Some(known) = self.downstream.iter_mut().find(|d| d.face == face) {
             known.share.note(now, cost);
         }
     }
 
-    /// Σ q_k·d_k over the downstream faces: what they will ask of upstream.
+    /// Σ q_k·d_k over the downstream faces: their demand upstream.
     fn wanted_upstream(&self, now: Time) -> f64 {
         self.downstream.iter().filter(|d| !d.is_silent(now)).map(|d| d.share.used(d.rate)).sum()
     }
@@ -190,20 +219,25 @@ impl FlowTables {
         upstream.heard_at = now;
     }
 
-    /// Whether any next hop has found the flow greedy.
+    /// Whether the flow is greedy at any next hop.
     pub(super) fn is_greedy(&self) -> bool {
         self.heard().any(|u| u.is_greedy)
     }
 
-    /// The next hops that count: not those that were silent for long while another gave Data. A route to them may be
-    /// gone.
+    /// The next hops that count. A next hop does not if it was silent for long while another one brought Data:
+    /// its route may be gone.
     fn heard(&self) -> impl Iterator<Item = &Upstream> {
-        let latest = self.upstream.iter().map(|u| u.heard_at).max().unwrap_or(Time::ZERO);
-        self.upstream.iter().filter(move |u| latest.since(u.heard_at) <= LONGEST_MEMORY)
+        let latest = self.latest();
+        self.upstream.iter().filter(move |u| u.is_heard(latest))
     }
 
-    /// An Interest that was sent by a next hop is lost. If some are, and nothing else came from there
-    /// since, the way is dead until a probe brings Data.
+    /// When a Data came from any next hop.
+    fn latest(&self) -> Time {
+        self.upstream.iter().map(|u| u.heard_at).max().unwrap_or(Time::ZERO)
+    }
+
+    /// An Interest to a next hop is lost. After several losses without a Data from there, the next hop counts
+    /// as dead until a probe brings Data.
     pub(super) fn note_loss(&mut self, face: FaceId, sent: Time) {
         if let Some(known) = self.upstream.iter_mut().find(|u| u.face == face)
             && known.heard_at < sent
@@ -216,12 +250,12 @@ impl FlowTables {
         }
     }
 
-    /// Whether a next hop was heard from so lately that it needs no probe.
+    /// Whether a Data came from a next hop so lately that it needs no probe.
     pub(super) fn is_known(&self, now: Time, face: FaceId) -> bool {
         self.upstream.iter().any(|u| u.face == face && now.since(u.heard_at) < PROBE_AFTER)
     }
 
-    /// A face went down or came up: nothing is known of it.
+    /// A face went down or came up: its entries are forgotten.
     pub(super) fn forget(&mut self, face: FaceId) {
         self.upstream.retain(|u| u.face != face);
         self.downstream.retain(|d| d.face != face);
@@ -229,6 +263,7 @@ impl FlowTables {
 
     fn upstream(&mut self, face: FaceId) -> &mut Upstream {
         let place = self.upstream.iter().position(|u| u.face == face).unwrap_or_else(|| {
+            self.changed.push(face);
             self.upstream.push(Upstream {
                 face,
                 rate: None,
@@ -243,18 +278,19 @@ impl FlowTables {
         &mut self.upstream[place]
     }
 
-    /// Σ u_k over the next hops, those not counted that lead back to `except`.
+    /// Σ u_k over the next hops without `except`.
     fn rate_upstream(&self, except: FaceId) -> f64 {
         self.heard().filter(|u| u.face != except).filter_map(|u| u.rate).sum()
     }
 
     // ---- Equations
 
-    /// (12) f_j for each of these next hops. One that nothing is known of counts as the mean of the
-    /// others; where nothing comes from any, all are equal.
+    /// (12) f_j for each of these next hops. One without a rate counts as the mean of the others. If no Data
+    /// come from any, all are equal.
     fn probabilities(&mut self, next_hops: &[FaceId]) -> SmallVec<[f64; 8]> {
+        let latest = self.latest();
         let rates: SmallVec<[Option<f64>; 8]> =
-            next_hops.iter().map(|&face| self.upstream(face).rate).collect();
+            next_hops.iter().map(|&face| self.upstream(face).known_rate(latest)).collect();
         let infinite = rates.iter().filter(|rate| **rate == Some(f64::INFINITY)).count();
         if infinite > 0 {
             let part = 1.0 / infinite as f64;
@@ -270,11 +306,10 @@ impl FlowTables {
         rates.iter().map(|rate| rate.unwrap_or(mean) / total).collect()
     }
 
-    /// AF: which of these next hops an Interest takes, with f_j of that one; `probe` names one that is
-    /// tried whatever is known of it.
+    /// AF: the next hop of an Interest, with its f_j. `probe` names one that is tried in any case.
     ///
-    /// Interests are dealt out by turns in the ratio of f_j, as smoothly as whole ones can be: drawn
-    /// at random they would come in bunches, and fill the queues of links that are used to 99 %.
+    /// Interests take next hops in turn in the ratio of f_j, as evenly as possible. Random draws would make
+    /// bunches, and fill the queues of links with a utilisation of 99 %.
     pub(super) fn choose(&mut self, next_hops: &[FaceId], probe: Option<usize>) -> (FaceId, f64) {
         if let [only] = next_hops {
             return (*only, 1.0);
@@ -293,20 +328,20 @@ impl FlowTables {
         (next_hops[place], probabilities[place])
     }
 
-    /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nobody limits it.
+    /// (10), second argument of the minimum: f_j·Σ d_k, bit/s; infinite if nothing limits it.
     pub(super) fn downstream_rate(&self, now: Time, probability: f64) -> f64 {
         let wanted = self.wanted_upstream(now);
         if wanted.is_finite() { probability * wanted } else { wanted }
     }
 
-    /// (11), with what downstream faces share: the rate suggested to face i, bit/s; infinite if nothing
-    /// upstream limits it.
+    /// (11), with shared retrieval: the suggested rate of face i, bit/s; infinite if nothing upstream limits
+    /// it.
     ///
-    /// The paper's d_i/Σd_k·Σu_k divides the rate upstream as though each face asked for other Data.
-    /// But face k costs only q_k of its rate there: so it is d_i/Σ(q_k·d_k)·Σu_k, and the faces use
-    /// Σu together whatever they share. Where nothing is shared, q_k = 1, and this is (11).
+    /// The paper's d_i/Σd_k·Σu_k divides the upstream rate as if each face asked for different Data. But face k
+    /// costs only q_k of its rate there. So the rate is d_i/Σ(q_k·d_k)·Σu_k, and the faces together always use
+    /// Σu. If nothing is shared, q_k = 1, and this is (11).
     ///
-    /// No face counts with more than Σu: one that nothing limits would leave nothing to the others.
+    /// No face counts with more than Σu. Otherwise a face without a limit would leave nothing to the others.
     pub(super) fn target_rate(&self, now: Time, face: FaceId) -> f64 {
         let upstream = self.rate_upstream(face);
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return upstream };
@@ -318,16 +353,16 @@ impl FlowTables {
         if wanted > 0.0 { rate(own) / wanted * upstream } else { f64::INFINITY }
     }
 
-    /// The downstream faces that have not gone silent, this one in any case.
+    /// The downstream faces that are not silent, and this one in any case.
     fn active(&self, now: Time, face: FaceId) -> impl Iterator<Item = &Downstream> {
         self.downstream.iter().filter(move |d| d.face == face || !d.is_silent(now))
     }
 
-    /// The rate suggested to face i with a Data that came so long ago from upstream.
+    /// The suggested rate of face i, with a Data that came from upstream this time ago.
     ///
-    /// Who is behind the others, and finds in the content store what they have fetched, may catch up:
-    /// the faster the further behind, so that it falls in with them in a few round trips and does not
-    /// overshoot. But if some of its Interests do go upstream, these must not become many more.
+    /// A consumer that is behind the others finds their Data in the content store, and may catch up. The
+    /// further it is behind, the higher is its rate. So it reaches them in a few round trips and does not
+    /// overshoot. But if some of its Interests go upstream, their number must not grow much.
     pub(super) fn target_rate_cached(&self, now: Time, face: FaceId, age: Span) -> f64 {
         let Some(own) = self.downstream.iter().find(|d| d.face == face) else { return f64::INFINITY };
         let behind = age.as_secs_f64() / (CATCH_UP * self.round_trip()).max(f64::MIN_POSITIVE);
@@ -335,9 +370,9 @@ impl FlowTables {
         self.target_rate(now, face) * (1.0 + behind.min(harmless))
     }
 
-    /// What a face may be told at most that shares with others or finds in the content store, bit/s: when
-    /// that ends, its Interests go upstream at this rate until the first Data is back and the consumer
-    /// has heard of it, and have to fit into `room_bits` there.
+    /// The largest rate of a face that shares Data with others or finds them in the content store, bit/s. When
+    /// this ends, its Interests go upstream at this rate until the consumer gets a new rate with the first
+    /// Data. They have to fit into `room_bits` there.
     pub(super) fn shared_bound(&self, face: FaceId, room_bits: f64) -> f64 {
         match self.downstream.iter().find(|d| d.face == face) {
             Some(own) if own.share.value < 1.0 => {
@@ -377,13 +412,26 @@ mod tests {
         (a - b).abs() < 1e-6 * b.abs().max(1e-6)
     }
 
-    /// Lets the tables learn that of each face's Interests this part costs something upstream.
+    /// Sets the upstream cost of each face's Interests.
     fn shared(tables: &mut FlowTables, shares: &[f64]) {
         for (face, share) in DOWN.iter().zip(shares) {
             for n in 0..2000 {
                 tables.note_answer(NOW + Span::from_millis(10 * n), *face, *share);
             }
         }
+    }
+
+    #[test]
+    fn no_interest_follows_the_rate_of_a_next_hop_that_is_silent_while_another_gives_data() {
+        let mut tables = tables(&[1e6], &[500e6, 1e6]);
+        let rtt = Some(Span::from_millis(50));
+        let parts = |tables: &mut FlowTables| tables.probabilities(&UP[..2]);
+        assert!(near(parts(&mut tables)[0], 500.0 / 501.0));
+        let later = NOW + LONGEST_MEMORY + Span::from_millis(1);
+        tables.note_data(later, UP[1], News { rate: 1e6, is_greedy: false, rtt });
+        assert_eq!(parts(&mut tables)[..], [0.5, 0.5], "it counts as one that nothing is known of");
+        (0..LOSSES).for_each(|_| tables.note_loss(UP[0], later));
+        assert_eq!(parts(&mut tables)[..], [0.0, 1.0], "one that is dead stays dead");
     }
 
     #[test]
@@ -490,6 +538,24 @@ mod tests {
         tables.note_interest(later, DOWN[0], 30e6);
         assert!(near(tables.target_rate(later, DOWN[0]), 10e6) && !tables.is_greedy());
         assert!(tables.round_trip() < 0.1);
+    }
+
+    #[test]
+    fn tables_tell_which_faces_came_and_which_made_room() {
+        let mut tables = tables(&[4e6, 4e6], &[8e6]);
+        let changed = |tables: &mut FlowTables| {
+            let mut all: Vec<_> = core::iter::from_fn(|| tables.pop_changed()).collect();
+            all.sort_by_key(|(face, _)| face.0);
+            all
+        };
+        let [first, second, third] = DOWN;
+        assert_eq!(changed(&mut tables), [(first, true), (second, true), (UP[0], true)]);
+        let later = NOW + Span::from_secs(60);
+        tables.note_interest(later, second, 4e6);
+        tables.note_data(later, UP[0], News { rate: 1e6, is_greedy: false, rtt: None });
+        assert_eq!(changed(&mut tables), []);
+        tables.note_interest(later, third, 4e6);
+        assert_eq!(changed(&mut tables), [(first, false), (third, true)]);
     }
 
     #[test]

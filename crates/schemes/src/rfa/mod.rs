@@ -16,6 +16,7 @@ use weir_core::seam::best_route::{is_suppressed, least_severe};
 use weir_core::seam::params::{Parameter, Params};
 use weir_core::seam::{DataEvent, Decision, ExpiredEvent, InterestEvent, NackEvent, Strategy};
 use weir_core::tables::fib::NextHop;
+use weir_core::tables::pairs::Pairs;
 use weir_core::tables::pit::PitEntry;
 use weir_core::units::Time;
 use weir_packet::NackReason;
@@ -85,11 +86,12 @@ impl Row {
         self.loads.iter().find(|load| load.face == face)
     }
 
-    /// The slot of a next hop; if all are in use, a new one replaces one with nothing pending.
-    fn place_of(&mut self, face: FaceId) -> Option<usize> {
+    /// The slot of a next hop, and whether it is new; if all are in use, a new one replaces one with nothing pending.
+    fn place_of(&mut self, face: FaceId, is_new: &mut bool) -> Option<usize> {
         if let Some(place) = self.loads.iter().position(|load| load.face == face) {
             return Some(place);
         }
+        *is_new = true;
         let fresh = Load { face, pending: 0, average: 0.0 };
         if self.loads.len() < NEXT_HOPS {
             self.loads.push(fresh);
@@ -128,11 +130,13 @@ pub(crate) struct PendingInterests {
     /// Sendings that are not answered stay, if another one is: a fault of QSCCP's authors' code.
     unanswered_stays: bool,
     rows: Vec<Row>,
+    /// The rows that have a next hop.
+    of_faces: Pairs,
 }
 
 impl PendingInterests {
     fn new(gain: f64) -> PendingInterests {
-        PendingInterests { gain, unanswered_stays: false, rows: Vec::new() }
+        PendingInterests { gain, unanswered_stays: false, rows: Vec::new(), of_faces: Pairs::default() }
     }
 
     /// An entry is sent to a next hop.
@@ -147,7 +151,12 @@ impl PendingInterests {
             self.remove_all(entry);
             counted = Counted { prefix: prefix.0, epoch, places: 0 };
         }
-        let Some(place) = self.rows[prefix.0 as usize].place_of(face) else { return };
+        let mut is_new = false;
+        let place = self.rows[prefix.0 as usize].place_of(face, &mut is_new);
+        if is_new {
+            self.of_faces.add(face.0, prefix.0);
+        }
+        let Some(place) = place else { return };
         if counted.places & 1 << place == 0 || self.unanswered_stays {
             counted.places |= 1 << place;
             self.change(prefix.0, place, 1);
@@ -207,15 +216,16 @@ impl PendingInterests {
 
     /// A face went down or came up, so the averages may be out of date. Pending Interests are subtracted as they end.
     fn forget_average(&mut self, face: FaceId) {
-        for load in self.rows.iter_mut().flat_map(|row| &mut row.loads).filter(|load| load.face == face) {
-            load.average = 0.0;
+        for row in self.of_faces.of(face.0) {
+            let loads = &mut self.rows[row as usize].loads;
+            loads.iter_mut().filter(|load| load.face == face).for_each(|load| load.average = 0.0);
         }
     }
 
     fn forget_prefix(&mut self, prefix: PrefixId) {
         if let Some(row) = self.rows.get_mut(prefix.0 as usize) {
             row.epoch = row.epoch.wrapping_add(1);
-            row.loads.clear();
+            row.loads.drain(..).for_each(|load| self.of_faces.remove(load.face.0, prefix.0));
         }
     }
 }

@@ -22,22 +22,23 @@
 //! if an older one is pending, because routers do not hold back the retransmissions of a TCP sender either.
 //!
 //! # Deviations from the paper
-//! 1. **The loss of an Interest is the loss of its segment.** In TCP the next ACK covers a lost ACK.
-//! 2. **There is no connection.** There is no handshake, no delayed ACK (each Data is an ACK, which RFC 5681 permits),
-//!    and no receiver window except the application's free space. A segment is a Data with its name and signature, and
-//!    an ACK is an Interest.
+//! 1. **The loss of an Interest is the loss of its segment.** In TCP the next ACK replaces a lost ACK.
+//! 2. **There is no connection.** There is no handshake. Each Data counts as an ACK, so there are no delayed ACKs; RFC
+//!    5681 permits this. The only receiver window is the application's free space. A segment is a Data with its name
+//!    and signature. An ACK is an Interest.
 //! 3. **After a timeout the consumer asks only for the missing segments.** TCP sends all segments again, and learns
 //!    from the ACKs which of them the receiver has. Here the consumer knows.
-//! 4. **FlightSize leaves out Data received behind a gap before the loss under repair.** RFC 5681 counts them until an
-//!    ACK covers them, and its (4) is an upper bound of ssthresh. With that count, a slow start that lost hundreds of
-//!    segments made ssthresh grow from one recovery to the next. Senders with a scoreboard leave them out too.
+//! 4. **FlightSize does not count Data received behind a gap before the loss under repair.** RFC 5681 counts them until
+//!    an ACK covers them, but its (4) is only an upper bound of ssthresh. With that count, ssthresh grew from one
+//!    recovery to the next when a slow start had lost hundreds of segments. Senders with a SACK scoreboard do not count
+//!    them either.
 //! 5. **Duplicate Data make no duplicate ACKs.** The core does not pass them to the flow control. RFC 6582's `recover`
 //!    guards against them and is kept.
 //! 6. **The retransmission timer is at most the Interest's lifetime.** Routers forget an Interest then. For an Interest
 //!    older than its lifetime the timer counts as expired.
 //! 7. **A Nack has the effect of a third duplicate ACK.** TCP has no Nacks.
-//! 8. **cwnd does not grow while less than half of it is used.** All windows here have this rule. RFC 5681 leaves it
-//!    open.
+//! 8. **cwnd does not grow while less than half of it is used.** All window schemes in Weir have this rule. RFC 5681
+//!    has no such rule.
 //! 9. **Several producers or caches cause duplicate ACKs without a loss.** If they answer Interests of one consumer,
 //!    Data come out of order. TCP has one sender.
 //! 10. **There are no selective acknowledgements.** ns-3 has them by default, and the article does not say whether it

@@ -17,12 +17,14 @@
 //! - bandwidth: the largest delivery rate of the last ten rounds. A delivery rate is the bytes received since the
 //!   Interest was sent, divided by that time, or by the time in which they were requested if that is longer.
 //! - min_rtt: the shortest round trip of the last 10 s.
-//! - A quantum is one Data below 1.2 Mb/s and two Data below 24 Mb/s. Above that it is the Data of 1 ms: at least two
-//!   Data, at most 64 kB. Hosts and links may deliver this much at once, or late.
+//! - A quantum is one packet below 1.2 Mb/s and two packets below 24 Mb/s. Above that it is what comes in 1 ms: at least
+//!   two packets, at most 64 kB. A packet is a Data, or as long as `unit` says. Hosts and links may deliver this much at once, or late.
 //!
 //! # Deviations from the article
-//! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size. The send quantum affects the
-//!    window, as in the draft, but Interests leave one by one.
+//! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size, or by `unit` their packets. One
+//!    Interest may be pending whatever W is. The send quantum affects the window, as in the draft, but Interests leave one
+//!    by one. For W a quantum is at least a Data: less cannot leave at once. Whether a queue is drained is counted in
+//!    packets.
 //! 2. After a loss W is the pending Interests and one, once a window. Then W grows by one with each Data, up to its
 //!    target. This is the draft's recovery without its first round, in which W stays at the pending Interests. Only a
 //!    timeout detects a loss, and by then that round is over.
@@ -34,6 +36,8 @@
 //! 6. An Interest counts as lost when RTO is over and a window of Data could have come at the bandwidth. If a Data
 //!    takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in RTO. With RTO
 //!    alone each such phase would retransmit Interests whose Data are on their way.
+//! 7. `down`, `margin` and `probe_rtt` are of version 3, for hosts that are late: samples of the bandwidth are then too high, and the
+//!    queue that this makes would stay. Their defaults are those of version 1.
 //!
 //! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
 //!
@@ -54,8 +58,8 @@ use weir_core::seam::{DataReceived, LossEvent, SendEvent};
 use weir_core::units::{Bytes, Rate, Span, Time};
 
 use super::{
-    Bounds, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, WindowLaw, WindowScheme,
-    initial_window, min_window,
+    Bounds, Congestion, Guard, LARGEST_WINDOW, Reaction, Recovery, Signs, UNIT, Unit, WindowLaw,
+    WindowScheme, initial_window, min_window,
 };
 use crate::registry::Entry;
 
@@ -71,8 +75,9 @@ const FULL_GROWTH: f64 = 1.25;
 /// RTpropFilterLen, and ProbeRTTDuration.
 const MIN_RTT_LASTS: Span = Span::from_secs(10);
 const PROBE_RTT_LASTS: Span = Span::from_millis(200);
-/// BBRMinPipeCwnd.
+/// BBRMinPipeCwnd: two acknowledgements of TCP, each of two packets; and as many Data.
 pub(crate) const MIN_PIPE_WINDOW: f64 = 4.0;
+const MIN_PIPE_DATA: f64 = 2.0;
 /// `port`: between two Interests of PROBE_RTT.
 const PORT_PROBE_INTERVAL: Span = Span::from_millis(250);
 /// Quanta above the BDP, so that what waits at either end does not stop the flow.
@@ -107,10 +112,36 @@ pub const ENTRY: Entry = Entry {
         },
         initial_window("10", "paper: RFC 6928, InitialCwnd of the draft"),
         min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
+        Parameter::number(
+            "down",
+            (1.0, 100.0),
+            "1",
+            "how long the phase of gain 3/4 may last, min_rtt; it ends earlier when BDP and three quanta are pending",
+            "paper: Cardwell et al.; `weir get` has 4, in which the largest queue of W drains, a BDP: draft-ietf-ccwg-bbr, \
+             BBRIsTimeToCruise, has no limit",
+        ),
+        Parameter::number(
+            "margin",
+            (0.0, 0.5),
+            "0",
+            "part of the bandwidth that the pace is below it",
+            "paper: Cardwell et al.; `weir get` has 0.01: draft-ietf-ccwg-bbr, BBR.PacingMarginPercent, and Linux",
+        ),
+        Parameter::number(
+            "probe_rtt",
+            (0.0, 1.0),
+            "0",
+            "part of the BDP that may be pending in PROBE_RTT, where four packets and two Data are less",
+            "paper: Cardwell et al., four packets; `weir get` has 0.5: draft-ietf-ccwg-bbr, BBR.ProbeRTTCwndGain",
+        ),
+        UNIT,
     ],
     signals: &[],
     sharing: None,
-    build: |params| Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction: REACTION }),
+    build: |params| {
+        let reaction = Reaction { unit: Unit::new(params), ..REACTION };
+        Box::new(WindowScheme::<Bbr> { law: Settings::new(params), reaction })
+    },
 };
 
 /// Losses only, and once a window.
@@ -119,22 +150,35 @@ const REACTION: Reaction = Reaction {
     guard: Guard { marks: true, losses: true, by: Recovery::Sending, add_rtt: 0.0 },
     min_rto: Span::ZERO,
     late_data_twice: false,
+    unit: Unit::DATA,
 };
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     is_port: bool,
     bounds: Bounds,
+    /// How long the phase of gain 3/4 may last, min_rtt.
+    down: f64,
+    /// The part of the bandwidth that leaves.
+    paced: f64,
+    /// The part of the BDP that stays pending in PROBE_RTT.
+    kept: f64,
 }
 
 impl Settings {
     fn new(params: &Params) -> Settings {
-        Settings { is_port: params.text("variant") == "port", bounds: Bounds::new(params) }
+        Settings {
+            is_port: params.text("variant") == "port",
+            bounds: Bounds::new(params),
+            down: params.number("down"),
+            paced: 1.0 - params.number("margin"),
+            kept: params.number("probe_rtt"),
+        }
     }
 
     /// Version 1.
     pub(crate) fn article(bounds: Bounds) -> Settings {
-        Settings { is_port: false, bounds }
+        Settings { is_port: false, bounds, down: 1.0, paced: 1.0, kept: 0.0 }
     }
 }
 
@@ -236,8 +280,9 @@ pub(crate) struct Bbr {
     /// The bandwidth that STARTUP has to beat, and rounds that did not.
     full_bandwidth: f64,
     full_rounds: u32,
-    /// Bytes of a Data.
+    /// Bytes of a packet, and packets of a Data.
     size: f64,
+    packets: f64,
     window: f64,
     /// W before PROBE_RTT.
     earlier_window: f64,
@@ -266,6 +311,27 @@ impl Bbr {
         } else {
             ((self.pace * QUANTUM_LASTS).min(MOST_OF_A_QUANTUM) / self.size).max(2.0)
         }
+    }
+
+    /// What W grows to, packets: three quanta above the BDP, and a quantum is no less than a Data, since less cannot leave.
+    fn target(&self) -> f64 {
+        let bdp = self.bdp().map_or(LARGEST_WINDOW, |bdp| self.window_gain() * bdp);
+        bdp + QUANTA * self.quantum().max(self.packets)
+    }
+
+    /// Bytes of a Data.
+    fn data_size(&self) -> f64 {
+        self.size * self.packets
+    }
+
+    /// Pending packets.
+    fn pending(&self, ev: &DataReceived<'_>) -> f64 {
+        f64::from(ev.pending) * self.packets
+    }
+
+    /// The packets of the whole Data that W has room for.
+    fn whole_window(&self) -> f64 {
+        (self.window / self.packets).floor() * self.packets
     }
 
     /// BBR.filled_pipe
@@ -369,7 +435,7 @@ impl Bbr {
     /// BBRIsNextCyclePhase
     fn is_phase_over(&self, phase: usize, since: Time, ev: &DataReceived<'_>) -> bool {
         let lasted = self.min_rtt.is_some_and(|(rtt, _)| ev.now.since(since) > rtt);
-        let were_pending = f64::from(ev.pending) + 1.0;
+        let were_pending = (f64::from(ev.pending) + 1.0) * self.packets;
         let gain = PHASES[phase];
         let inflight = self.inflight(gain.max(1.0)).unwrap_or(0.0);
         if self.settings.is_port || gain == 1.0 {
@@ -377,9 +443,10 @@ impl Bbr {
         } else if gain > 1.0 {
             // Until what it probes with is on its way; where a loss has cut W, or W is but a few packets,
             // that will not be.
-            lasted && (were_pending >= inflight || self.window.floor() < inflight)
+            lasted && (were_pending >= inflight || self.whole_window() < inflight)
         } else {
-            lasted || were_pending <= inflight
+            let most = self.min_rtt.map_or(Span::ZERO, |(rtt, _)| rtt.scale(self.settings.down));
+            ev.now.since(since) > most || were_pending <= inflight
         }
     }
 
@@ -388,7 +455,7 @@ impl Bbr {
             self.mode = Mode::Drain;
         }
         match self.mode {
-            Mode::Drain if self.inflight(1.0).is_some_and(|full| f64::from(ev.pending) <= full) => {
+            Mode::Drain if self.inflight(1.0).is_some_and(|full| self.pending(ev) <= full) => {
                 let phase = self.first_phase(ev);
                 self.probed_at = ev.now;
                 self.enter_probe_bandwidth(ev.now, phase);
@@ -412,10 +479,10 @@ impl Bbr {
             self.earlier_window = self.window;
         }
         if let Mode::ProbeRtt(_) = self.mode {
-            self.limited_until = Some(self.delivered + u64::from(ev.pending) * self.size as u64);
+            self.limited_until = Some(self.delivered + u64::from(ev.pending) * self.data_size() as u64);
         }
         match self.mode {
-            Mode::ProbeRtt(None) if f64::from(ev.pending) <= MIN_PIPE_WINDOW => {
+            Mode::ProbeRtt(None) if self.pending(ev) <= self.probe_rtt_window() => {
                 let least = self.min_rtt.map_or(Span::ZERO, |(rtt, _)| rtt);
                 let lasts = if self.settings.is_port { PROBE_RTT_LASTS.max(least) } else { PROBE_RTT_LASTS };
                 self.round_from = self.delivered;
@@ -428,6 +495,12 @@ impl Bbr {
             }
             _ => {}
         }
+    }
+
+    /// W in PROBE_RTT, packets.
+    fn probe_rtt_window(&self) -> f64 {
+        let least = MIN_PIPE_WINDOW.max(MIN_PIPE_DATA * self.packets);
+        least.max(self.settings.kept * self.bdp().unwrap_or(0.0))
     }
 
     fn leave_probe_rtt(&mut self, ev: &mut DataReceived<'_>) {
@@ -449,7 +522,7 @@ impl Bbr {
     fn restart(&mut self, is_late: bool) {
         self.is_restart = is_late && !self.settings.is_port;
         if self.is_restart && matches!(self.mode, Mode::ProbeBandwidth(..)) {
-            self.pace = self.bandwidth.best;
+            self.pace = self.bandwidth.best * self.settings.paced;
         }
     }
 
@@ -459,7 +532,7 @@ impl Bbr {
         if let Some(rtt) = rtt.filter(|rtt| self.pace == 0.0 && *rtt > Span::ZERO) {
             self.pace = HIGH_GAIN * self.settings.bounds.initial * self.size / rtt.as_secs_f64();
         }
-        let rate = self.pacing_gain() * self.bandwidth.best;
+        let rate = self.pacing_gain() * self.bandwidth.best * self.settings.paced;
         if rate > self.pace || self.settings.is_port || self.is_filled() {
             self.pace = rate;
         }
@@ -468,15 +541,15 @@ impl Bbr {
     /// BBRSetCwnd
     fn set_window(&mut self) {
         let bounds = self.settings.bounds;
-        let target = self.inflight(self.window_gain()).unwrap_or(LARGEST_WINDOW);
+        let target = self.target();
         let is_beginning = (self.delivered as f64) < bounds.initial * self.size;
         if self.is_filled() {
-            self.window = (self.window + 1.0).min(target);
+            self.window = (self.window + self.packets).min(target);
         } else if self.window < target || is_beginning {
-            self.window += 1.0;
+            self.window += self.packets;
         }
         if let Mode::ProbeRtt(_) = self.mode {
-            self.window = self.window.min(MIN_PIPE_WINDOW);
+            self.window = self.window.min(self.probe_rtt_window());
         }
         self.window = bounds.clamp(self.window);
     }
@@ -500,6 +573,7 @@ impl WindowLaw for Bbr {
             full_bandwidth: 0.0,
             full_rounds: 0,
             size: 0.0,
+            packets: 1.0,
             window: settings.bounds.initial,
             earlier_window: settings.bounds.initial,
             pace: 0.0,
@@ -518,7 +592,7 @@ impl WindowLaw for Bbr {
             return None;
         }
         if self.settings.is_port && matches!(self.mode, Mode::ProbeRtt(_)) {
-            let size = Bytes::new(self.size as u64);
+            let size = Bytes::new(self.data_size() as u64);
             return Some(Rate::from_bps_f64(size.bits() as f64 / PORT_PROBE_INTERVAL.as_secs_f64()));
         }
         Some(Rate::from_bps_f64((8.0 * self.pace).max(1.0)))
@@ -529,7 +603,8 @@ impl WindowLaw for Bbr {
         if self.settings.is_port || self.bandwidth.best == 0.0 {
             return Span::ZERO;
         }
-        Span::from_secs_f64(self.window * self.size / self.bandwidth.best).min(LONGEST_OWN_WAIT)
+        Span::from_secs_f64(self.window.max(self.packets) * self.size / self.bandwidth.best)
+            .min(LONGEST_OWN_WAIT)
     }
 
     fn on_send(&mut self, ev: &SendEvent<'_>, number: u32, late: Span) {
@@ -549,8 +624,9 @@ impl WindowLaw for Bbr {
         self.sendings.insert(number, sending);
     }
 
-    fn on_data(&mut self, ev: &mut DataReceived<'_>) {
-        self.size = ev.expected_size.as_u64().max(1) as f64;
+    fn on_data(&mut self, ev: &mut DataReceived<'_>, packets: f64) {
+        self.packets = packets;
+        self.size = ev.expected_size.as_u64().max(1) as f64 / packets;
         self.delivered += ev.data.wire_len();
         self.delivered_at = ev.now;
         let is_sample = ev.rtt.is_some() || !self.settings.is_port;
@@ -573,11 +649,11 @@ impl WindowLaw for Bbr {
     }
 
     /// All is said in `on_data`.
-    fn increase(&mut self, _ev: &DataReceived<'_>) {}
+    fn increase(&mut self, _ev: &DataReceived<'_>, _packets: f64) {}
 
     /// W becomes the pending Interests and one more.
     fn decrease(&mut self, congestion: &Congestion) {
-        let left = f64::from(congestion.pending) + 1.0;
+        let left = (f64::from(congestion.pending) + 1.0) * congestion.packets;
         self.window = self.settings.bounds.clamp(self.window.min(left));
     }
 }
@@ -585,11 +661,12 @@ impl WindowLaw for Bbr {
 #[cfg(test)]
 mod tests {
     use super::super::WindowFlow;
-    use super::super::pipe::{Pipe, Watched, article, variant};
+    use super::super::pipe::{FLOW, Pipe, Watched, article, variant};
     use super::*;
     use std::cell::RefCell;
     use std::rc::Rc;
     use weir_core::consumer::Source;
+    use weir_core::seam::params::Value;
 
     type Flow = Rc<RefCell<WindowFlow<Bbr>>>;
 
@@ -623,6 +700,36 @@ mod tests {
                 let used = got.bits as f64 / (mbps as f64 * 1e6 * secs as f64);
                 assert!(secs < 10 || used > 0.92, "{says}: {used} used");
             }
+        }
+    }
+
+    /// How long Data of 8 kB wait for the link, ms, after 4 s, sorted, where a Data comes late by up to 1 ms; and the part
+    /// of the link that is used.
+    fn waits(mbps: u64, down: f64, margin: f64) -> (Vec<f64>, f64) {
+        let unit = Value::Text("1448 B".to_owned());
+        let (down, margin) = (Value::Float(down), Value::Float(margin));
+        let given = [("unit", &unit), ("down", &down), ("margin", &margin)];
+        let params = Params::resolve(ENTRY.parameters, given).unwrap();
+        let pipe = Pipe { content: 8000, jitter: Span::from_millis(1), limit: 10_000, ..link(mbps, 20) };
+        let got = pipe.run((ENTRY.build)(&params).flow_control(&FLOW), 30);
+        let from = Time::ZERO + Span::from_secs(4);
+        let late = got.waits.iter().filter(|(at, _)| *at > from);
+        let mut waits: Vec<f64> = late.map(|(_, wait)| wait.as_millis_f64()).collect();
+        waits.sort_by(f64::total_cmp);
+        (waits, got.bits as f64 / (mbps as f64 * 30e6))
+    }
+
+    /// Hosts that are late make samples of the bandwidth too high.
+    #[test]
+    fn with_the_values_for_applications_a_queue_of_a_round_trip_drains() {
+        for mbps in [10, 100] {
+            let (waits, used) = waits(mbps, 4.0, 0.01);
+            let most = waits[waits.len() * 95 / 100];
+            assert!(most < 20.0, "{mbps} Mb/s: {most} ms");
+            assert!(used > 0.95, "{mbps} Mb/s: {used} used");
+            let (standing, _) = self::waits(mbps, 1.0, 0.0);
+            let median = standing[standing.len() / 2];
+            assert!(median > 20.0, "{mbps} Mb/s, version 1: {median} ms");
         }
     }
 
@@ -686,6 +793,25 @@ mod tests {
             assert!((law.inflight(2.0).unwrap() - 2.0 * law.bdp().unwrap() - 3.0).abs() < 1e-6);
             law.settings.is_port = false;
         }
+    }
+
+    /// A router that shares a link by classes can send two packets at once where it was idle, so min_rtt may be much shorter
+    /// than the time that a Data takes.
+    #[test]
+    fn three_data_may_be_pending_however_short_the_path_is() {
+        let unit = Value::Text("1448 B".to_owned());
+        let params = Params::resolve(ENTRY.parameters, [("unit", &unit)]).unwrap();
+        let mut law = Bbr::new(Settings::new(&params));
+        law.min_rtt = Some((Span::from_micros(100), Time::ZERO));
+        (law.size, law.packets, law.full_rounds) = (1448.0, 5.7, FULL_ROUNDS);
+        (law.pace, law.bandwidth.best) = (15e6 / 8.0, 15e6 / 8.0);
+        for _ in 0..5 {
+            law.set_window();
+        }
+        assert_eq!(law.whole_window(), 3.0 * 5.7);
+        law.mode = Mode::ProbeRtt(None);
+        law.set_window();
+        assert_eq!(law.whole_window(), 2.0 * 5.7);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     title: "BIC over NDN: a binary search for the window",
     citation: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance \
                Networks, INFOCOM 2004",
-    parameters: &join::<_, _, _, 13>(
+    parameters: &join::<_, _, _, 14>(
         [
             Parameter::variant(
                 &[
@@ -236,9 +236,10 @@ impl WindowLaw for Bic {
         self.window
     }
 
-    fn increase(&mut self, _ev: &DataReceived<'_>) {
+    fn increase(&mut self, _ev: &DataReceived<'_>, packets: f64) {
         let is_as_reno = self.is_in_slow_start() || self.is_low();
-        self.window = self.settings.bounds.clamp(self.window + self.step() / self.window);
+        self.window =
+            self.settings.bounds.clamp(self.window + packets.min(self.window) * self.step() / self.window);
         if !is_as_reno {
             self.search();
         }
@@ -287,7 +288,7 @@ mod tests {
         let (packet, mut random) = (Packet::default(), Random::named(1, "bic"));
         let mut round = || {
             for _ in 0..bic.window as u32 {
-                bic.increase(&pipe::data(&packet, Time::ZERO, Span::ZERO, &mut random));
+                bic.increase(&pipe::data(&packet, Time::ZERO, Span::ZERO, &mut random), 1.0);
             }
             bic.window
         };

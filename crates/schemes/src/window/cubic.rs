@@ -13,6 +13,7 @@
 //!   congestion: cwnd = max(cwnd·β, 2), by a mark max(cwnd·β, 1)    section 4.6
 //!               ssthresh = max(cwnd·β, 2)
 //!   W_max = cwnd·(1 + β)/2 if cwnd < W_max, else cwnd              section 4.7
+//!   slow start ends by delay: W_max = cwnd_prior = cwnd, K = 0     section 4.10
 //! ```
 //!
 //! t is the time since congestion avoidance began, without the time in which the application did not use cwnd (sections
@@ -20,16 +21,17 @@
 //!
 //! # Deviations from the article
 //! 1. to 4. Those of `reno`, except for the smallest W.
-//! 5. Slow start is Reno's; HyStart++ (section 4.10, SHOULD) is left out.
+//! 5. Slow start is Reno's, unless `hystart` is set: HyStart++ (section 4.10, SHOULD; `hystart.rs`).
 //!
 //! The variant `pcon-client` has the values and the formulas of that client (ndn-tools, `tools/cc/pcon`): β is 0.8, K is
 //! ∛(W_max·(1 − β)/C), the target is W_cubic(t), t counts all time since the decrease, and there is no W_est. A flow
 //! below W_max lowers its target, as in the article; the program compares with 0.99 of the last W_max.
 
-use weir_core::seam::DataReceived;
 use weir_core::seam::params::{Parameter, Params, Variant};
+use weir_core::seam::{DataReceived, SendEvent};
 use weir_core::units::{Span, Time};
 
+use super::hystart::HyStart;
 use super::{
     Bounds, Congestion, PCON_CLIENT, REACTION, Reaction, Sign, WindowLaw, WindowScheme, initial_window, join,
 };
@@ -40,7 +42,7 @@ pub const ENTRY: Entry = Entry {
     name: "cubic",
     title: "CUBIC over NDN: a window by a cubic function of time",
     citation: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, CUBIC for Fast and Long-Distance Networks, RFC 9438",
-    parameters: &join::<_, _, _, 12>(
+    parameters: &join::<_, _, _, 14>(
         [
             Parameter::variant(
                 &[
@@ -83,6 +85,12 @@ pub const ENTRY: Entry = Entry {
              all time since the decrease",
                 "paper: RFC 9438, section 4.2",
             ),
+            Parameter::switch(
+                "hystart",
+                "false",
+                "whether slow start ends when round trips grow, and not only by congestion: HyStart++",
+                "assumed: as the other laws here; RFC 9438, section 4.10, SHOULD, and `weir get`: true",
+            ),
             initial_window("10", "assumed: RFC 6928; RFC 9438 has none of its own"),
             Parameter::number(
                 "min_window",
@@ -108,6 +116,7 @@ pub(crate) struct Settings {
     pub(crate) fast_convergence: bool,
     pub(crate) reno_friendly: bool,
     pub(crate) ahead: bool,
+    pub(crate) hystart: bool,
     pub(crate) bounds: Bounds,
 }
 
@@ -119,14 +128,22 @@ impl Settings {
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
             ahead: params.switch("ahead"),
+            hystart: params.switch("hystart"),
             bounds: Bounds::new(params),
         }
     }
 
     /// With the values that the code of PCON has; its consumer has no fast convergence by default.
     pub(crate) fn of_pcon(beta: f64, bounds: Bounds) -> Settings {
-        let (c, fast_convergence, reno_friendly, ahead) = (0.4, false, false, false);
-        Settings { c, beta, fast_convergence, reno_friendly, ahead, bounds }
+        let (c, fast_convergence, reno_friendly, ahead, hystart) = (0.4, false, false, false, false);
+        Settings { c, beta, fast_convergence, reno_friendly, ahead, hystart, bounds }
+    }
+
+    /// All that RFC 9438 has, with the initial window of RFC 6928.
+    pub(crate) fn of_rfc() -> Settings {
+        let (c, beta, fast_convergence, reno_friendly, ahead, hystart) = (0.4, 0.7, true, true, true, true);
+        let bounds = Bounds { initial: 10.0, least: 2.0 };
+        Settings { c, beta, fast_convergence, reno_friendly, ahead, hystart, bounds }
     }
 }
 
@@ -155,9 +172,15 @@ pub(crate) struct Cubic {
     /// cwnd_prior.
     prior: f64,
     epoch: Option<Epoch>,
+    hystart: HyStart,
 }
 
 impl Cubic {
+    /// Whether W has not come to ssthresh.
+    pub(crate) fn is_in_slow_start(&self) -> bool {
+        self.window < self.ssthresh
+    }
+
     fn epoch_from(&self, now: Time) -> Epoch {
         let Settings { c, beta, ahead, .. } = self.settings;
         let to_go = if ahead { (self.highest - self.window).max(0.0) } else { self.highest * (1.0 - beta) };
@@ -191,28 +214,49 @@ impl WindowLaw for Cubic {
 
     fn new(settings: Settings) -> Cubic {
         let window = settings.bounds.initial;
-        Cubic { settings, window, ssthresh: f64::INFINITY, highest: 0.0, prior: 0.0, epoch: None }
+        Cubic {
+            settings,
+            window,
+            ssthresh: f64::INFINITY,
+            highest: 0.0,
+            prior: 0.0,
+            epoch: None,
+            hystart: HyStart::default(),
+        }
     }
 
     fn window(&self) -> f64 {
         self.window
     }
 
-    fn increase(&mut self, ev: &DataReceived<'_>) {
+    fn on_send(&mut self, _ev: &SendEvent<'_>, number: u32, _late: Span) {
+        self.hystart.on_send(number);
+    }
+
+    fn on_data(&mut self, ev: &mut DataReceived<'_>, packets: f64) {
+        if self.settings.hystart && self.is_in_slow_start() && self.hystart.on_data(ev.tag, ev.rtt, packets) {
+            (self.ssthresh, self.highest, self.prior) = (self.window, self.window, self.window);
+        }
+    }
+
+    fn increase(&mut self, ev: &DataReceived<'_>, packets: f64) {
         let bounds = self.settings.bounds;
-        if self.window < self.ssthresh {
-            self.window = bounds.clamp(self.window + 1.0);
+        if self.is_in_slow_start() {
+            let growth = if self.settings.hystart { self.hystart.growth() } else { 1.0 };
+            self.window = bounds.clamp(self.window + packets * growth);
             return;
         }
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch_from(ev.now));
         epoch.seen = ev.now;
         let t = ev.now.since(epoch.start).as_secs_f64();
-        epoch.estimate += self.alpha(epoch.estimate) / self.window;
+        // A Data that is longer than W is a window.
+        let packets = packets.min(self.window);
+        epoch.estimate += packets * self.alpha(epoch.estimate) / self.window;
         let is_reno = self.settings.reno_friendly && self.cubic(&epoch, t) < epoch.estimate;
         let grown = if is_reno {
             self.window.max(epoch.estimate)
         } else {
-            self.window + (self.target(&epoch, t, ev.srtt) - self.window) / self.window
+            self.window + packets * (self.target(&epoch, t, ev.srtt) - self.window) / self.window
         };
         self.window = bounds.clamp(grown);
         self.epoch = Some(epoch);
@@ -251,8 +295,8 @@ mod tests {
     use weir_core::random::Random;
 
     /// A law with its article's values, and its window at each Data: so many seconds without congestion
-    /// after some at this window, with Data evenly spaced.
-    fn curve(highest: f64, rtt: Span, secs: u64) -> Vec<(f64, f64)> {
+    /// after some at this window, with Data of so many packets evenly spaced.
+    fn curve(highest: f64, rtt: Span, secs: u64, packets: f64) -> Vec<(f64, f64)> {
         let mut cubic = Cubic::new(Settings::new(&article(&ENTRY)));
         cubic.window = highest;
         cubic.decrease(&LOSS);
@@ -260,8 +304,8 @@ mod tests {
         let mut now = Time::ZERO;
         let mut points = Vec::new();
         while now < Time::ZERO + Span::from_secs(secs) {
-            now += rtt.scale(1.0 / cubic.window);
-            cubic.increase(&pipe::data(&packet, now, rtt, &mut random));
+            now += rtt.scale(packets / cubic.window);
+            cubic.increase(&pipe::data(&packet, now, rtt, &mut random), packets);
             points.push((now.as_secs_f64(), cubic.window));
         }
         points
@@ -269,9 +313,10 @@ mod tests {
 
     #[test]
     fn the_window_is_the_closed_form_of_rfc_9438() {
-        for (highest, rtt) in [(2000.0, 30), (1000.0, 100), (400.0, 100), (5000.0, 50)] {
+        let paths = [(2000.0, 30), (1000.0, 100), (400.0, 100), (5000.0, 50)];
+        for ((highest, rtt), packets) in paths.into_iter().flat_map(|path| [(path, 1.0), (path, 6.0)]) {
             let k = libm::cbrt(highest * 0.3 / 0.4);
-            let points = curve(highest, Span::from_millis(rtt), (1.5 * k) as u64);
+            let points = curve(highest, Span::from_millis(rtt), (1.5 * k) as u64, packets);
             // The first round trip brings the window to the curve.
             for (t, window) in points.into_iter().filter(|(t, _)| *t > 0.001 * rtt as f64) {
                 let law = 0.4 * (t - k) * (t - k) * (t - k) + highest;
@@ -280,12 +325,44 @@ mod tests {
         }
     }
 
+    /// RFC 9438, 4.10: after slow start that delay has ended "K is set to 0, and W_max is set to the congestion window size
+    /// at the beginning of the current congestion avoidance stage".
+    #[test]
+    fn after_hystart_the_window_grows_from_the_flat_part_of_the_curve() {
+        let mut cubic = Cubic::new(Settings { hystart: true, ..Settings::new(&article(&ENTRY)) });
+        let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
+        let (mut now, mut number) = (Time::ZERO, 0);
+        while cubic.is_in_slow_start() {
+            let rtt = Span::from_millis(if cubic.window < 300.0 { 100 } else { 120 });
+            let sent = number..number + cubic.window as u32;
+            number = sent.end;
+            sent.clone().for_each(|number| cubic.hystart.on_send(number));
+            for tag in sent {
+                let mut ev = pipe::data(&packet, now, rtt, &mut random);
+                ev.tag = tag;
+                cubic.on_data(&mut ev, 1.0);
+                cubic.increase(&ev, 1.0);
+            }
+            now += rtt;
+        }
+        let (from, start) = (cubic.window, now);
+        for secs in 1..=10 {
+            while now < start + Span::from_secs(secs) {
+                now += Span::from_millis(100).scale(1.0 / cubic.window);
+                cubic.increase(&pipe::data(&packet, now, Span::from_millis(100), &mut random), 1.0);
+            }
+            let t = secs as f64;
+            let law = (from + 0.4 * t * t * t).max(from + 10.0 * t);
+            assert!((cubic.window / law - 1.0).abs() < 0.03, "{t} s: {}, law {law}", cubic.window);
+        }
+    }
+
     /// On short paths Reno would have more: then W is W_est, which grows by α a round trip.
     #[test]
     fn in_the_reno_friendly_region_it_grows_as_reno_would() {
         let rtt = Span::from_millis(10);
         let alpha = 3.0 * 0.3 / 1.7;
-        for (t, window) in curve(40.0, rtt, 5) {
+        for (t, window) in curve(40.0, rtt, 5, 1.0) {
             let rounds = t / rtt.as_secs_f64();
             // Up to cwnd_prior by α, from there on by 1.
             let until_prior = 12.0 / alpha;
@@ -317,7 +394,7 @@ mod tests {
         let (packet, mut random) = (Packet::default(), Random::named(1, "cubic"));
         for ms in (0..1000 * secs).step_by(20) {
             let now = Time::ZERO + Span::from_secs(from_secs) + Span::from_millis(ms);
-            cubic.increase(&pipe::data(&packet, now, Span::from_millis(100), &mut random));
+            cubic.increase(&pipe::data(&packet, now, Span::from_millis(100), &mut random), 1.0);
         }
     }
 

@@ -15,13 +15,20 @@
 //! newer than all segments sent before the decrease. A loss is detected an RTO after its transmission, which is later
 //! than such a Data. So there one overflow of a queue decreases W more than once.
 //!
-//! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`. In NDN a consumer detects a loss only by a
+//! *Units*: by default W counts Data, as in the papers. With `unit` it counts packets of the path, of so many bytes: a
+//! Data of 8 kB is six of them, pending and when W grows ([`Unit`]). So a flow asks for as many bytes as one of TCP.
+//!
+//! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`; `paced.rs` is CUBIC with a pace. In NDN a consumer detects a loss only by a
 //! timeout or a Nack. There are no duplicate acknowledgements, because Data come from several places, over several
 //! paths, and out of order.
 
 pub(crate) mod bbr;
+#[cfg(test)]
+mod beside;
 pub(crate) mod bic;
 pub(crate) mod cubic;
+mod hystart;
+pub(crate) mod paced;
 #[cfg(test)]
 pub(crate) mod pipe;
 pub(crate) mod reno;
@@ -32,7 +39,8 @@ use weir_core::seam::params::{Parameter, ParameterKind, Params};
 use weir_core::seam::{
     DataReceived, FlowConfig, FlowControl, Gauge, LossEvent, Permit, PermitEvent, Scheme, SendEvent,
 };
-use weir_core::units::{Rate, Span, Time};
+use weir_core::units::{Bytes, Rate, Span, Time};
+use weir_packet::MAX_PACKET_SIZE;
 
 use crate::late_data::LateData;
 
@@ -53,7 +61,7 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// At the begin of a flow.
     fn new(settings: Self::Settings) -> Self;
 
-    /// W, packets.
+    /// W, packets; see [`Unit`].
     fn window(&self) -> f64;
 
     /// The rate of Data for pacing Interests; `None`: all Interests that W allows leave at once.
@@ -70,8 +78,8 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
     /// to ask for. Sendings are numbered; the Data, or the loss, has the `number` as its tag.
     fn on_send(&mut self, _ev: &SendEvent<'_>, _number: u32, _late: Span) {}
 
-    /// A Data came, marked or not; called before all other methods for it.
-    fn on_data(&mut self, _ev: &mut DataReceived<'_>) {}
+    /// A Data of so many packets came, marked or not; called before all other methods for it.
+    fn on_data(&mut self, _ev: &mut DataReceived<'_>, _packets: f64) {}
 
     /// An Interest is lost; called before all other methods for it.
     fn on_loss(&mut self, _ev: &LossEvent<'_>) {}
@@ -81,8 +89,8 @@ pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
         ev.data.header().congestion_mark != 0
     }
 
-    /// A Data without a mark came, W was in use, and there is no recovery.
-    fn increase(&mut self, ev: &DataReceived<'_>);
+    /// A Data of so many packets came without a mark, W was in use, and there is no recovery.
+    fn increase(&mut self, ev: &DataReceived<'_>, packets: f64);
 
     /// Until now, since the last Data, W was not in use: the application had less to ask for.
     fn on_unused(&mut self, _now: Time) {}
@@ -105,7 +113,51 @@ pub(crate) struct Congestion {
     pub(crate) now: Time,
     /// Pending Interests.
     pub(crate) pending: u32,
+    /// Packets that the Data of one of them is.
+    pub(crate) packets: f64,
 }
+
+/// The packet in which W is counted.
+///
+/// RFC 5681 and RFC 9438 count bytes, in units of the largest segment that the path carries. RFC 3465 lets W grow by the
+/// bytes that are acknowledged, not by the number of acknowledgements. Here a Data is an acknowledgement, and is as
+/// long as its producer has made it. If it is longer than a packet of the path, it travels as several, and any of them
+/// that is lost loses all of it. So W is decreased as often as one of TCP that sends as many packets, and it grows and
+/// limits as one of TCP only if it counts these packets. A Data that is shorter counts as one packet.
+///
+/// RFC 3465, section 2.3, lets one acknowledgement raise W by two packets at most, lest a flow send more at once than it
+/// got at once. A Data raises W by its own packets only, so there is no such limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit(Option<f64>);
+
+impl Unit {
+    /// A Data is a packet, whatever its size.
+    pub(crate) const DATA: Unit = Unit(None);
+
+    /// As [`UNIT`] says.
+    pub(crate) fn new(params: &Params) -> Unit {
+        let size = params.bytes(UNIT.key).as_u64();
+        Unit((size > 0).then_some(size as f64))
+    }
+
+    /// How many packets a Data of this size is; one of unknown size as many as the largest.
+    pub(crate) fn packets(self, size: Bytes) -> f64 {
+        let Some(packet) = self.0 else { return 1.0 };
+        let size = if size == Bytes::ZERO { MAX_PACKET_SIZE as u64 } else { size.as_u64() };
+        (size as f64 / packet).max(1.0)
+    }
+}
+
+/// `unit`
+pub(crate) const UNIT: Parameter = Parameter {
+    key: "unit",
+    kind: ParameterKind::Bytes,
+    default: "0 B",
+    meaning: "the packet in which W is counted, and by which it grows: a Data counts as its size divided by this, and as \
+              one at least; 0 B: a Data is a packet, whatever its size",
+    from: "paper: a Data is a packet; `weir get` has 1448 B: RFC 3465, section 2, bytes in segments of a path with an \
+           MTU of 1500",
+};
 
 /// The congestion signals to which a consumer reacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +194,8 @@ pub(crate) struct Reaction {
     pub(crate) min_rto: Span,
     /// Data of lost Interests are taken off the pending ones once more.
     pub(crate) late_data_twice: bool,
+    /// The packet of W.
+    pub(crate) unit: Unit,
 }
 
 impl Reaction {
@@ -152,12 +206,13 @@ impl Reaction {
         let cwa = params.switch("cwa");
         let by = if params.text("recovery") == "segment" { Recovery::Segment } else { Recovery::Sending };
         let guard = Guard { marks: cwa, losses: cwa, by, add_rtt: params.number("add_rtt_suppress") };
-        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false }
+        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false, unit: Unit::new(params) }
     }
 }
 
-/// `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
-pub(crate) const REACTION: [Parameter; 4] = [
+/// `unit`, `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
+pub(crate) const REACTION: [Parameter; 5] = [
+    UNIT,
     Parameter {
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
@@ -273,6 +328,8 @@ pub(crate) struct WindowFlow<L> {
     recovery_point: Option<u64>,
     /// The newest segment that came.
     highest_data: u64,
+    /// Packets that the latest Data was.
+    packets: f64,
     /// When the pace lets the next Interest go.
     paced_until: Time,
     /// Since when the next Interest could have left.
@@ -280,6 +337,11 @@ pub(crate) struct WindowFlow<L> {
 }
 
 impl<L: WindowLaw> WindowFlow<L> {
+    /// W, packets.
+    pub(crate) fn window(&self) -> f64 {
+        self.law.window()
+    }
+
     pub(crate) fn new(settings: L::Settings, reaction: Reaction) -> WindowFlow<L> {
         WindowFlow {
             law: L::new(settings),
@@ -289,6 +351,7 @@ impl<L: WindowLaw> WindowFlow<L> {
             sent_before: 0,
             recovery_point: None,
             highest_data: 0,
+            packets: reaction.unit.packets(Bytes::ZERO),
             paced_until: Time::ZERO,
             could_leave: None,
         }
@@ -326,16 +389,22 @@ impl<L: WindowLaw> WindowFlow<L> {
         self.reaction.guard.by == Recovery::Sending && self.number(tag) < self.sent_before
     }
 
+    /// Packets that so many pending Interests and one more bring, if each Data is of so many.
+    fn with_another(pending: u32, packets: f64) -> f64 {
+        (f64::from(pending) + 1.0) * packets
+    }
+
     /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
-    fn is_used(&self, pending: u32) -> bool {
-        2.0 * (f64::from(pending) + 1.0) >= self.law.window()
+    fn is_used(&self, pending: u32, packets: f64) -> bool {
+        2.0 * Self::with_another(pending, packets) >= self.law.window()
     }
 }
 
 impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     fn permit(&mut self, ev: &mut PermitEvent<'_>) -> Permit {
         let pending = self.late_data.pending(ev.pending);
-        if pending > 0 && f64::from(pending) + 1.0 > self.law.window() {
+        let packets = self.reaction.unit.packets(ev.expected_size);
+        if pending > 0 && Self::with_another(pending, packets) > self.law.window() {
             self.could_leave = None;
             return Permit::Blocked;
         }
@@ -363,14 +432,16 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
     fn on_data(&mut self, ev: &mut DataReceived<'_>) {
         self.late_data.on_data(ev);
         self.highest_data = self.highest_data.max(ev.segment);
-        self.law.on_data(ev);
+        let packets = self.reaction.unit.packets(ev.expected_size);
+        self.packets = packets;
+        self.law.on_data(ev, packets);
         if self.reaction.signs.marks && self.law.is_marked(ev) {
-            let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending };
+            let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending, packets };
             self.on_sign(&congestion, self.reaction.guard.marks, ev.tag, ev.highest_sent);
-        } else if !self.is_used(ev.pending) {
+        } else if !self.is_used(ev.pending, packets) {
             self.law.on_unused(ev.now);
         } else if !self.is_in_recovery(ev.tag) {
-            self.law.increase(ev);
+            self.law.increase(ev, packets);
         }
     }
 
@@ -378,7 +449,8 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         self.late_data.on_fewer(ev.pending);
         self.law.on_loss(ev);
         if self.reaction.signs.losses {
-            let congestion = Congestion { sign: Sign::Loss, now: ev.now, pending: ev.pending };
+            let Self { packets, .. } = *self;
+            let congestion = Congestion { sign: Sign::Loss, now: ev.now, pending: ev.pending, packets };
             self.on_sign(&congestion, self.reaction.guard.losses, ev.tag, ev.highest_sent);
         }
     }
@@ -470,6 +542,11 @@ mod tests {
                 self.flow.permit(&mut ev) == Permit::Now
             };
             (0..).take_while(may_leave).count() as u32
+        }
+
+        /// Decreases W to its least.
+        fn lose_all(&mut self) {
+            (0..10).for_each(|_| self.flow.law.decrease(&pipe::LOSS));
         }
 
         fn lose(&mut self, segment: u64, tag: u32) -> f64 {
@@ -600,6 +677,36 @@ mod tests {
         assert!(bench.data(0, tags[0], 0) > 64.0, "32 of 64");
         let grown = bench.flow.law.window();
         assert_eq!(bench.data(1, tags[1], 0), grown, "31 of them");
+    }
+
+    #[test]
+    fn a_data_is_as_many_packets_as_it_is_long() {
+        for (size, packets) in [(8688, 6.0), (1448, 1.0), (100, 1.0), (2172, 1.5)] {
+            assert_eq!(Unit(Some(1448.0)).packets(Bytes::new(size)), packets);
+            assert_eq!(Unit::DATA.packets(Bytes::new(size)), 1.0);
+        }
+        assert_eq!(Unit(Some(1448.0)).packets(Bytes::ZERO), 8800.0 / 1448.0, "unknown: the longest");
+    }
+
+    #[test]
+    fn pending_data_count_as_their_packets() {
+        // W is 64, and a Data of unknown size is 16 packets.
+        let mut bench = Bench::new(&[("unit", text("550 B"))]);
+        assert_eq!(bench.room(), 4);
+        // Data of 1100 B are two.
+        let tags = bench.send(0..17);
+        assert!(bench.data(0, tags[0], 0) > 64.0, "34 of 64 were used");
+        let grown = bench.flow.law.window();
+        assert!((grown - 64.0 - 2.0 / 64.0).abs() < 1e-9, "{grown}");
+        (1..3).for_each(|segment| {
+            bench.data(segment, tags[segment as usize], 0);
+        });
+        let grown = bench.flow.law.window();
+        assert_eq!(bench.data(3, tags[3], 0), grown, "28 of them");
+        // A window of less than a Data has room for one.
+        let mut bench = Bench::new(&[("unit", text("100 B"))]);
+        bench.lose_all();
+        assert_eq!(bench.room(), 1);
     }
 
     #[test]

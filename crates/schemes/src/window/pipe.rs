@@ -36,7 +36,8 @@ pub(crate) fn variant(entry: &Entry, name: &str) -> Params {
 }
 
 /// What a law is told by hand.
-pub(crate) const LOSS: Congestion = Congestion { sign: Sign::Loss, now: Time::ZERO, pending: 1 };
+pub(crate) const LOSS: Congestion =
+    Congestion { sign: Sign::Loss, now: Time::ZERO, pending: 1, packets: 1.0 };
 pub(crate) const MARK: Congestion = Congestion { sign: Sign::Mark, ..LOSS };
 
 /// A Data that comes to a law by hand.
@@ -73,6 +74,12 @@ pub(crate) struct Pipe {
     pub(crate) loss: f64,
     /// What the application wants.
     pub(crate) source: Source,
+    /// Content of a Data, bytes.
+    pub(crate) content: u32,
+    /// A Data comes late by up to so much, at random.
+    pub(crate) jitter: Span,
+    /// Whether the consumer detects losses early, as that of `weir get`.
+    pub(crate) early_loss: bool,
 }
 
 impl Default for Pipe {
@@ -85,6 +92,9 @@ impl Default for Pipe {
             mark_above,
             loss: 0.0,
             source: Source::Elastic,
+            content: 1024,
+            jitter: Span::ZERO,
+            early_loss: false,
         }
     }
 }
@@ -102,6 +112,8 @@ pub(crate) struct Outcome {
     pub(crate) windows: Vec<(Time, f64)>,
     /// The longest that a Data waited.
     pub(crate) longest_wait: Span,
+    /// When a Data began to wait, and until it was sent.
+    pub(crate) waits: Vec<(Time, Span)>,
 }
 
 impl Pipe {
@@ -145,9 +157,16 @@ impl Pipe {
             while let Some(id) = consumer.poll_send(now, &mut pool) {
                 match self.data_at(now, &mut busy_until, &mut pool[id], &mut random) {
                     Some(at) => {
-                        outcome.longest_wait =
-                            outcome.longest_wait.max((at - (now + self.delay)).max(Span::ZERO));
-                        coming.push_back((at, id));
+                        let wait = at.since(now + self.delay);
+                        outcome.longest_wait = outcome.longest_wait.max(wait);
+                        outcome.waits.push((now, wait));
+                        let late = if self.jitter > Span::ZERO {
+                            self.jitter.scale(random.unit())
+                        } else {
+                            Span::ZERO
+                        };
+                        let before = coming.back().map_or(Time::ZERO, |(at, _)| *at);
+                        coming.push_back(((at + late).max(before), id));
                     }
                     None => {
                         outcome.lost += 1;
@@ -170,8 +189,8 @@ impl Pipe {
             return None;
         }
         packet.kind = Kind::Data;
-        packet.content_len = 1024;
-        packet.net_len = 1090;
+        packet.content_len = self.content;
+        packet.net_len = self.content + 66;
         let Some(rate) = self.rate else { return Some(now + self.delay) };
         let takes = rate.time_for(Bytes::new(packet.wire_len()));
         let waiting = (busy_until.since(now).as_nanos() / takes.as_nanos()) as u32;
@@ -184,24 +203,29 @@ impl Pipe {
     }
 
     fn consumer(&self, control: Box<dyn FlowControl>) -> Consumer {
-        let uri: Name = "/a".parse().unwrap();
-        let config = ConsumerConfig {
-            prefix: HashedName::parse(&HASHER, uri.value()).unwrap(),
-            hasher: HASHER,
-            class: FLOW.class,
-            first: 0,
-            amount: None,
-            reorder: REORDER_BOUND,
-            source: self.source,
-            lifetime: FLOW.lifetime,
-            must_be_fresh: false,
-            expected_size: FLOW.expected_size,
-            early_loss: false,
-        };
-        let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
-        consumer.start(Time::ZERO);
-        consumer
+        consumer(control, self.source, self.early_loss)
     }
+}
+
+/// A consumer that has started.
+pub(crate) fn consumer(control: Box<dyn FlowControl>, source: Source, early_loss: bool) -> Consumer {
+    let uri: Name = "/a".parse().unwrap();
+    let config = ConsumerConfig {
+        prefix: HashedName::parse(&HASHER, uri.value()).unwrap(),
+        hasher: HASHER,
+        class: FLOW.class,
+        first: 0,
+        amount: None,
+        reorder: REORDER_BOUND,
+        source,
+        lifetime: FLOW.lifetime,
+        must_be_fresh: false,
+        expected_size: FLOW.expected_size,
+        early_loss,
+    };
+    let mut consumer = Consumer::new(config, control, Random::named(1, "consumer"));
+    consumer.start(Time::ZERO);
+    consumer
 }
 
 /// A flow control that the test can look into.

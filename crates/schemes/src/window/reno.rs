@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     name: "reno",
     title: "Reno over NDN: additive increase, multiplicative decrease of a window",
     citation: "M. Allman et al., RFC 5681; T. Henderson et al., RFC 6582",
-    parameters: &join::<_, _, _, 8>(
+    parameters: &join::<_, _, _, 9>(
         [
             Parameter::variant(
                 &[
@@ -95,8 +95,8 @@ impl WindowLaw for Reno {
         self.window
     }
 
-    fn increase(&mut self, _ev: &DataReceived<'_>) {
-        let step = if self.is_in_slow_start() { 1.0 } else { 1.0 / self.window };
+    fn increase(&mut self, _ev: &DataReceived<'_>, packets: f64) {
+        let step = if self.is_in_slow_start() { packets } else { packets.min(self.window) / self.window };
         self.window = self.settings.bounds.clamp(self.window + step);
     }
 
@@ -136,11 +136,21 @@ mod tests {
             weir_core::random::Random::named(1, "reno"),
         );
         let data = weir_core::packet::Packet::default();
-        let mut feed = |reno: &mut Reno, count: u32| {
+        let mut feed_of = |reno: &mut Reno, count: u32, packets: f64| {
             for _ in 0..count {
-                reno.increase(&super::super::pipe::data(&data, Time::ZERO, Span::ZERO, &mut random));
+                reno.increase(&super::super::pipe::data(&data, Time::ZERO, Span::ZERO, &mut random), packets);
             }
         };
+        let mut long = Reno::new(Settings { beta: 0.5, bounds: Bounds { initial: 12.0, least: 2.0 } });
+        feed_of(&mut long, 2, 6.0);
+        assert_eq!(long.window(), 24.0, "two Data of six packets are a window");
+        long.decrease(&LOSS);
+        feed_of(&mut long, 2, 6.0);
+        assert!((long.window() - 13.0).abs() < 0.1, "{}", long.window());
+        (0..10).for_each(|_| long.decrease(&LOSS));
+        feed_of(&mut long, 1, 6.0);
+        assert_eq!(long.window(), 3.0, "a Data that is longer than W is a window");
+        let mut feed = |reno: &mut Reno, count: u32| feed_of(reno, count, 1.0);
         feed(&mut reno, 4);
         feed(&mut reno, 8);
         assert_eq!(reno.window(), 16.0);

@@ -4,6 +4,7 @@ mod alone;
 mod built_in;
 mod common;
 mod completion;
+mod dead_next_hop;
 mod determinism;
 mod dpccp;
 mod dumbbell_claims;

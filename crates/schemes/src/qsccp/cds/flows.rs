@@ -1,4 +1,4 @@
-//! The state of flows and classes at a face: how passing Interests and Data change it, and how long it is kept.
+//! The state of flows and classes at a face: how Interests and Data change it, and how long it is kept.
 
 use weir_core::ids::{GroupId, PitId, PrefixId};
 use weir_core::meter::Meter;
@@ -18,23 +18,23 @@ use crate::qsccp::signals::TARGET_RATE;
 const SHORTEST_MEMORY: Span = Span::from_secs(4);
 const LONGEST_MEMORY: Span = Span::from_secs(10);
 
-/// What an Interest may wait for at its flow's rate: half a usual lifetime. Slower flows than 20
-/// Interests in this time wait for too long before their virtual queues are full.
+/// The longest useful wait of an Interest at its flow's rate: half a usual lifetime. Interests of flows slower
+/// than 20 Interests in this time wait too long before their virtual queues are full.
 pub(super) const LONG_WAIT: Span = Span::from_secs(1);
 
-/// A flow of which so many Data in a row had one size is charged for what it brings. That is not written down then: with a
-/// hundred faces, none of them in the processor's caches for long, it is a third of a hop's time.
+/// After so many Data of one size in a row, the charges of a flow are right and are not recorded. With a
+/// hundred faces, whose tables are not in the processor's caches, recording takes a third of the time of a hop.
 pub(super) const SAME_SIZE: u16 = 32;
 
-/// No link waits for longer for what turns out to be larger than it was charged: on one that is faster than is said, Data
-/// bring more than can ever be made up for.
+/// The longest wait of a link because Data were larger than their charges. If a link is faster than configured,
+/// Data bring more than the limiter can ever compensate.
 const LONGEST_DEBT: Span = Span::from_secs(1);
 
-/// NDN packets are at most 8800 bytes; nobody may declare more.
+/// NDN packets are at most 8800 bytes, so a larger declared size does not count.
 pub(super) const MAX_DATA_BITS: u64 = 8 * 8800;
 
-/// One flow at this face. With many flows each packet finds another one, so what a packet touches
-/// comes first.
+/// One flow at this face. With many flows each packet uses another one, so the fields that a packet needs come
+/// first.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Flow {
@@ -62,7 +62,7 @@ pub(super) struct Flow {
     pub(super) key: FlowKey,
     /// Place in the list of all flows of its class, or of its group there.
     pub(super) place: u32,
-    /// The flow that stands for its group; and what such a flow stands for ([`Group`]). [`NONE`] for none.
+    /// The flow that stands for its group; and, for such a flow, its [`Group`]. [`NONE`] for none.
     pub(super) parent: u32,
     pub(super) group: u32,
     /// w: weight in the WDRR.
@@ -71,11 +71,11 @@ pub(super) struct Flow {
     /// TBRL of a flow that has a limit of its own, and whether it is out of the ring for lack of tokens.
     pub(super) limiter: Option<Meter>,
     pub(super) is_parked: bool,
-    /// Whether that limit is what the next hop tells.
+    /// Whether that limit is the TargetRate of the next hop.
     pub(super) is_policed: bool,
     /// Of a flow in a group: the TargetRate of its latest Data when it came, bit/s; infinite if it had none.
     pub(super) upstream: f64,
-    /// φ: less than 1 while it is punished as greedy.
+    /// φ: less than 1 while it is greedy.
     pub(super) phi: f64,
     pub(super) greed: Greed,
 }
@@ -100,10 +100,10 @@ pub(super) struct Sharers {
     pub(super) ring: Option<(u32, u32)>,
     /// Flows in the ring, and those that are out of it for lack of tokens.
     pub(super) waiting_flows: u32,
-    /// Result of the last period: what they share, B_c for a class, and how.
+    /// Result of the last period: the rate that they share, B_c for a class, and their shares.
     pub(super) rate: f64,
     pub(super) share: ClassShare,
-    /// How much more they are offered than there is.
+    /// How much more than the available rate they are offered.
     pub(super) overbooking: Overbooking,
     /// Σ w·φ over them: now; when `share` was made; and of those that came since and have sent more than one
     /// Interest.
@@ -112,8 +112,8 @@ pub(super) struct Sharers {
     pub(super) joined_weights: f64,
 }
 
-/// The flows of a class that come from one group of faces. In the class they are as one flow: that flow has their demand,
-/// their share and their punishment, and its place in the ring while any of them waits.
+/// The flows of a class that come from one group of faces. In the class one flow stands for them. It has their
+/// demand, their share and their φ, and a place in the ring while one of them waits.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) sharers: Sharers,
@@ -173,7 +173,7 @@ impl Flow {
     }
 }
 
-/// How much of its class or group waits beside a flow.
+/// The waiting Interests of the class or group of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
     /// Interests that all have waiting, this flow's included, and how many flows these are.
@@ -191,14 +191,14 @@ impl Beside {
 }
 
 impl Sharers {
-    /// What they offer to one of them, as a part of what they share: of those that have come since the last period
-    /// nobody knew then.
+    /// The offer to one of them, as a part of the shared rate. The last period did not include flows that have
+    /// come since.
     #[inline]
     fn part_left(&self) -> f64 {
         self.shared_weights / (self.shared_weights + self.joined_weights)
     }
 
-    /// What a flow of this weight is told that came since the last period, and counts with `own` now.
+    /// The rate of a flow of this weight that came since the last period, and counts with `own` now.
     fn rate_of_new(&self, weight: f64, own: f64) -> f64 {
         self.share.rate_of_new(weight, self.shared_weights.max(self.weights - own))
     }
@@ -270,31 +270,32 @@ impl Group {
 }
 
 impl Class {
-    /// What each of its waiting flows may have waiting when it is full: equal parts, so that those
-    /// with long queues do not keep the others out.
+    /// The room of each of its waiting flows when it is full: equal parts, so that flows with long queues do
+    /// not exclude others.
     pub(super) fn part_of_room(&self) -> u32 {
         (self.room / self.sharers.waiting_flows.max(1)).max(1)
     }
 
-    /// What waits beside one of its flows.
+    /// The waiting Interests beside one of its flows.
     #[inline]
     fn beside(&self) -> Beside {
         let waiting = self.queued - u32::from(self.head.is_some());
         Beside { waiting, flows: self.sharers.waiting_flows, part: self.part_of_room() }
     }
 
-    /// What waits beside a flow of one of its groups, in that group.
+    /// The waiting Interests beside a flow of one of its groups, in that group.
     fn beside_in(&self, group: &Group) -> Beside {
         let flows = group.sharers.waiting_flows;
         Beside { waiting: group.waiting, flows, part: (self.part_of_room() / flows.max(1)).max(1) }
     }
 
-    /// σ(x) for the part x of its virtual queue that a flow has filled, which has `waiting` Interests; or of its part of
-    /// the class's room or what its rate serves in good time, where these are less. One Interest does not count there,
-    /// since where all wait for their turns it is no sign of too many. In the virtual queue it does, unless
-    /// the others have more: else flows that began together would wait behind each other for ever.
+    /// σ(x) for a flow with `waiting` Interests. x is the filled part of its virtual queue; or of its part of
+    /// the class's room, or of the Interests that its rate serves in time, if these are smaller. There one
+    /// Interest does not count: if all flows wait for their turns, it does not mean too many. In the virtual
+    /// queue it counts, unless the other flows have more. Otherwise flows that began together would wait behind
+    /// each other for ever.
     ///
-    /// What comes of it while one of the class's largest Data leaves has to wait: that does not count.
+    /// Interests that come while one of the class's largest Data is being sent have to wait. They do not count.
     pub(super) fn discount(&self, flow: &Flow, waiting: u32, beside: impl FnOnce() -> Beside) -> f64 {
         let meanwhile = (self.largest_bits / flow.data_bits.max(1)).saturating_sub(1) as u32;
         let waiting = waiting.saturating_sub(meanwhile);
@@ -382,7 +383,7 @@ impl Class {
 }
 
 impl Cds {
-    /// A flow of which the first Interest came, in its class or in its group there.
+    /// The first Interest of a flow came: adds the flow to its class, or to its group there.
     pub(super) fn add_flow(&mut self, now: Time, key: FlowKey, name: &[u8], declared_bits: u64) -> u32 {
         let parent = if key.group == GroupId::NONE { NONE } else { self.group_of(now, key, declared_bits) };
         let Settings { bucket_bits, flow_weights, flow_limits, .. } = &self.settings;
@@ -454,7 +455,7 @@ impl Cds {
         }
     }
 
-    /// Gives a flow its place, here and among those it shares with.
+    /// Gives a flow its place, here and among the flows with which it shares.
     fn put_flow(&mut self, mut flow: Flow) -> u32 {
         let id = self.free_flows.pop().unwrap_or(self.flows.len() as u32);
         let sharers = match flow.parent {
@@ -471,7 +472,7 @@ impl Cds {
         id
     }
 
-    /// Another Interest of a flow, which is demand whether it is dropped or not.
+    /// Another Interest of a flow. It counts as demand even if it is dropped.
     pub(super) fn note_demand(&mut self, now: Time, class: ServiceClass, id: u32) {
         let flow = &mut self.flows[id as usize];
         let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
@@ -509,8 +510,8 @@ impl Cds {
         self.free_flows.push(id);
     }
 
-    /// R_f,j: what this face suggests to a flow now. Nobody is promised what flows that came since
-    /// the last period will take. A first Interest alone is no sign that more will follow.
+    /// R_f,j: the rate that this face suggests to a flow now. It leaves room for flows that came since the last
+    /// period. A flow with only one Interest does not count, because no other may follow.
     pub(super) fn suggested_rate(&self, key: FlowKey) -> u64 {
         let class = &self.classes[key.class as usize];
         let flow = self.index.find(key).map(|id| &self.flows[id as usize]);
@@ -528,7 +529,7 @@ impl Cds {
         rate.min(limit) as u64
     }
 
-    /// The same in a group, of what the group has in its class.
+    /// The same in a group, of the group's rate in its class.
     fn suggested_in_group(&self, class: &Class, flow: &Flow) -> f64 {
         let parent = &self.flows[flow.parent as usize];
         let group = &self.groups[parent.group as usize];
@@ -571,8 +572,8 @@ impl Cds {
         flow.queue.is_empty() && !is_head && is_silent
     }
 
-    /// Forgets the silent flows of a group; says whether the group is to be forgotten, which was silent for long and owes
-    /// nothing.
+    /// Forgets the silent flows of a group. Returns whether to forget the group too: it was silent for long,
+    /// and its greedy count is zero.
     fn forget_in_group(&mut self, now: Time, c: usize, id: u32, group: u32) -> bool {
         let mut place = 0;
         while let Some(&flow) = self.groups[group as usize].sharers.flows.get(place) {
@@ -603,7 +604,7 @@ impl Cds {
             let flow = &mut self.flows[id as usize];
             flow.greed.is_told = true;
             let bits = bits.clamp(1, MAX_DATA_BITS);
-            // The average of equal sizes would stay some bits short of them, or above.
+            // The average of equal sizes would stay some bits below or above them.
             let is_same = bits.abs_diff(flow.data_bits) <= 8;
             flow.same_size = if is_same { (flow.same_size + 1).min(SAME_SIZE) } else { 0 };
             let is_average = flow.has_seen_data && !is_same;
@@ -614,8 +615,9 @@ impl Cds {
         }
     }
 
-    /// What a Data brings more than its Interest was charged the total limiter is charged now; what it brings less it gets
-    /// back. Those of a class and of a flow go by what Data bring on average.
+    /// If a Data is larger than the charge of its Interest, the total limiter pays the difference now. If it is
+    /// smaller, the limiter gets the difference back. The limiters of a class and of a flow use the average
+    /// size.
     pub(super) fn settle(&mut self, now: Time, pit: PitId, bits: u64) {
         match self.ledger.settle(pit) {
             Some(charged) if bits > charged => self.total.owe(now, bits - charged, LONGEST_DEBT),
@@ -625,14 +627,14 @@ impl Cds {
     }
 
     pub(super) fn on_data(&mut self, now: Time, data: &mut Packet, bits: u64) {
-        // A mark is for this node's tables, and this face's to give.
+        // Only this face sets the mark, for this node's tables.
         greedy::take_mark(data);
         self.note_data(now, data, bits);
         let rate = self.suggested_rate(data.flow);
         let is_first = data.header().signals.value(&TARGET_RATE).is_none();
         data.header_mut().signals.lower(&TARGET_RATE, rate);
         if is_first {
-            // It is longer from here on, and its consumer counts it so.
+            // TargetRate makes it longer from here on, and its consumer counts the longer Data.
             let longer = (8 * data.wire_len()) as f64 / bits.max(1) as f64;
             data.header_mut().signals.set(&TARGET_RATE, (rate as f64 * longer) as u64);
         }

@@ -54,8 +54,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(in crate::qsccp) struct Cds {
     settings: Settings,
-    /// B: the rate at which Data comes back on this face. On a shared medium, what the face may count on,
-    /// and what it could have if it asked for all.
+    /// B: the rate at which Data can arrive on this face. On a shared medium: the expected rate of the face,
+    /// and the rate that it could have if it asked for all.
     capacity: f64,
     fair_capacity: Option<f64>,
     /// B_I of the last period.
@@ -68,7 +68,8 @@ pub(in crate::qsccp) struct Cds {
     free_groups: Vec<u32>,
     group_index: FlowIndex,
     classes: [Class; CLASSES],
-    /// A of the last period, bit/s: what the delay-tolerant classes share; and how much more they are offered.
+    /// A of the last period, bit/s: the rate that the delay-tolerant classes share; and how much more they are
+    /// offered.
     shared_rate: f64,
     overbooking: Overbooking,
     /// Flows that lack tokens of their own, by when they have them.
@@ -81,7 +82,7 @@ pub(in crate::qsccp) struct Cds {
     total: Meter,
     /// The largest Data of any flow, bits, as known when the period began.
     largest_bits: u64,
-    /// What it was charged for Interests on their way.
+    /// Its charges for Interests whose Data have not come.
     ledger: Ledger,
     /// Data and Nacks: not scheduled.
     data: Outgoing,
@@ -103,7 +104,7 @@ pub(in crate::qsccp) struct Cds {
     period_ends: Time,
 }
 
-/// Half of the link: where it is not known, no bound.
+/// Half of the link; no bound if the rate of the link is not known.
 fn interests_part(send_rate: Option<Rate>) -> Rate {
     send_rate.map_or(Rate::from_bps(u64::MAX), |rate| Rate::from_bps(rate.as_bps() / 2))
 }
@@ -164,9 +165,8 @@ impl Queue for Cds {
         }
     }
 
-    /// Interests go before Data: they are small and paced already, and one that waits behind Data
-    /// would leave the other direction idle. But they may not take more than half of the link from Data
-    /// that wait.
+    /// Interests leave before Data. They are small, and the scheduler has paced them. While an Interest waits
+    /// behind Data, the other direction may be idle. But they may use at most half of the link while Data wait.
     fn dequeue(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         if self.interests_out.passes_at(0) > ev.now
             && let Some(data) = self.data.pop(ev.pool)

@@ -9,12 +9,12 @@ use crate::qsccp::Settings;
 use crate::qsccp::index::CLASSES;
 use crate::qsccp::pecn::{self, Claim, ClassShare, OfferHistory};
 
-/// What may wait is at least what comes back in this time: with a bound on the number of Interests
-/// alone, the queues of a fast link would overflow within a period, before any rate could tell. 20
+/// A virtual queue holds at least the Interests whose Data come in this time. With only a bound on the number
+/// of Interests, the queues of a fast link would overflow within a period, before consumers get a rate. 20
 /// Interests are 17 ms on the 10 Mb/s of most of the paper's scenarios.
 const ROOM_TIME: Span = Span::from_millis(20);
 
-/// A greedy flow of a group has at least this part of what the next hop tells.
+/// A greedy flow of a group has at least this part of the next hop's TargetRate.
 const LEAST_BEYOND: f64 = 0.05;
 /// And so many Interests a second.
 const LEAST_INTERESTS: f64 = 2.0;
@@ -44,7 +44,7 @@ impl Cds {
         self.period_ends = if idle { Time::NEVER } else { now + self.settings.period };
     }
 
-    /// r_f, and who has taken less than was suggested.
+    /// r_f, and the flows that have used less than their rate.
     pub(super) fn measure_demand(&mut self, now: Time) {
         let Settings { period, gamma, .. } = self.settings;
         for class in &mut self.classes {
@@ -90,9 +90,9 @@ impl Cds {
         let demands: [f64; CLASSES] = core::array::from_fn(|c| {
             self.classes[c].sharers.flows.iter().map(|&id| self.flows[id as usize].demand.rate()).sum()
         });
-        // (2): what the delay-sensitive classes may use. (4): what they do use; tokens let no more
-        // through than that. On a shared medium the limits are parts of more than there is at the moment,
-        // so each class also leaves what more urgent ones use.
+        // (2): the rates that delay-sensitive classes may use. (4): the rates that they use, at most those of
+        // their tokens. On a shared medium the limits are parts of a rate that may not be available at the
+        // moment. So the rates of more urgent classes are subtracted.
         let mut rates = [0.0; CLASSES];
         let mut delay_sensitive = 0.0;
         for c in 0..FIRST_DT {
@@ -127,14 +127,14 @@ impl Cds {
         self.suggest_rates();
     }
 
-    /// What δ_c is a part of. On a shared medium what a face may count on follows what it uses; a part of
-    /// that would keep a class at what it has.
+    /// The rate of which δ_c is a part. On a shared medium the expected rate follows use; a part of it would
+    /// keep a class at its present rate.
     pub(super) fn whole_capacity(&self) -> f64 {
         let whole = self.fair_capacity.map_or(self.capacity, |fair| fair.max(self.capacity));
         pecn::data_capacity(self.settings.eta, whole, self.reverse_interests)
     }
 
-    /// (9): R_f of every flow. What a group has its flows share as those of a class do.
+    /// (9): R_f of every flow. The flows of a group share its rate as those of a class do.
     pub(super) fn suggest_rates(&mut self) {
         for class in &self.classes {
             class.sharers.suggest_rates(&mut self.flows);
@@ -148,7 +148,7 @@ impl Cds {
         }
     }
 
-    /// Punishes flows that are greedy, here or where they came through, and releases the others.
+    /// Sets φ of flows that are greedy, here or at a face that they have passed, and releases the others.
     pub(super) fn judge_flows(&mut self, now: Time) {
         let s = &self.settings;
         self.classes.iter_mut().for_each(|class| class.sharers.judge(&mut self.flows, s));
@@ -158,7 +158,7 @@ impl Cds {
         }
     }
 
-    /// The limiters follow what the Interests of the other direction leave.
+    /// The limiters follow the rate that the Interests of the other direction leave.
     pub(super) fn set_limits(&mut self, now: Time, limit: f64, whole: f64) {
         self.total.set_rate(now, Rate::from_bps_f64(limit));
         let largest = self.classes.iter().map(|class| class.largest_bits).max().unwrap_or(0);
@@ -179,7 +179,7 @@ impl Cds {
 }
 
 impl Group {
-    /// As for a class: r_f of its flows, and who has taken less than was suggested.
+    /// As for a class: r_f of its flows, and the flows that have used less than their rate.
     fn measure_demand(
         &mut self,
         parent: usize,
@@ -201,10 +201,10 @@ impl Group {
         self.sharers.overbooking.end_period(self.sharers.rate, gamma);
     }
 
-    /// Has the flows of a group that ask for more than the next hop tells leave at that rate. The next hop sees one flow,
-    /// with those of other groups, and could only drop the Interests of all. While the others keep to that rate, a greedy
-    /// one adds no more than makes the next hop call all of them greedy. In any case some Interests leave, to hear of
-    /// another rate.
+    /// Limits the flows of a group to the next hop's TargetRate, if they ask for more. The next hop has one
+    /// flow for all groups, so it could only drop the Interests of all. If the others keep to that rate, the
+    /// part of a greedy one is too small for the next hop to find all of them greedy. Some Interests always
+    /// leave, so that their Data can bring a new rate.
     fn police(&mut self, flows: &mut [Flow], now: Time, settings: &Settings) {
         let &Settings { phi, greedy_ratio, burst_bits, .. } = settings;
         let beyond = (greedy_ratio - 1.0).clamp(LEAST_BEYOND, phi.max(LEAST_BEYOND));
@@ -233,7 +233,7 @@ impl Group {
 }
 
 impl Sharers {
-    /// A flow was told this much over the last period.
+    /// The rate that a flow had over the last period.
     fn note_offer(&mut self, flow: &mut Flow, rate: f64, discount: f64, gamma: f64) {
         let offered = self.share.offered_to(flow.weight).max(rate);
         flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);

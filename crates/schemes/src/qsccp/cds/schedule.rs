@@ -15,8 +15,8 @@ use super::{Cds, FIRST_DT, NONE};
 use crate::qsccp::greedy;
 use crate::qsccp::signals::DOWNSTREAM_RATE;
 
-/// Virtual time of the WFQ is set back when it gets here, long before doubles lose single bits: its
-/// unit is a bit over a weight of at most 1000.
+/// The virtual time of the WFQ is set back at this value, long before doubles lose single bits. Its unit is a
+/// bit divided by a weight of at most 1000.
 const REBASE_AT: f64 = 1e12;
 
 impl Cds {
@@ -25,7 +25,8 @@ impl Cds {
         let (key, bytes) = (interest.flow, interest.wire_len());
         let declared = interest.header().signals.value(&Signal::EXPECTED_SIZE);
         let is_marked = greedy::is_marked(interest);
-        // Nobody has seen its Data: to declare less than usual is no way to pass the limiters.
+        // Its Data are not known yet. A declared size below the usual one does not count, so it cannot bypass
+        // the limiters.
         let declared_bits = declared
             .map_or(0, |size| size.saturating_mul(8))
             .clamp(self.settings.default_data_bits, MAX_DATA_BITS);
@@ -34,7 +35,10 @@ impl Cds {
                 self.note_demand(ev.now, key.class, known);
                 known
             }
-            None => self.add_flow(ev.now, key, ev.pool[id].name.wire(), declared_bits),
+            None => {
+                ev.keeps_prefix = true;
+                self.add_flow(ev.now, key, ev.pool[id].name.wire(), declared_bits)
+            }
         };
         let flow = &mut self.flows[flow_id as usize];
         flow.greed.note_interest(is_marked);
@@ -84,14 +88,14 @@ impl Cds {
             sharers.waiting_flows += 1;
             sharers.append(&mut self.flows, parent);
         } else if is_first && is_parked {
-            // Those that lack tokens do not hold up this one.
+            // Flows without tokens do not block this one.
             self.parked.retain(|Reverse((_, parked))| *parked != parent);
             self.flows[parent as usize].is_parked = false;
             sharers.append(&mut self.flows, parent);
         }
     }
 
-    /// Puts flows back into their rings that have tokens again.
+    /// Puts flows that have tokens again back into their rings.
     pub(super) fn unpark(&mut self, now: Time, pool: &mut PacketPool) {
         while let Some(&Reverse((_, id))) = self.parked.peek().filter(|Reverse((at, _))| *at <= now) {
             self.parked.pop();
@@ -104,7 +108,7 @@ impl Cds {
         }
     }
 
-    /// When the first flow that lacks tokens has them again.
+    /// When the first flow without tokens has them again.
     pub(super) fn unparks_at(&self) -> Time {
         self.parked.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
@@ -203,7 +207,7 @@ impl Cds {
         (packet, group.waiting == 0)
     }
 
-    /// Nothing of a class can go now.
+    /// No Interest of a class can leave now.
     pub(super) fn no_head(&mut self, c: usize, last_finish: f64) {
         self.classes[c].head = None;
         self.classes[c].last_finish = last_finish;
@@ -214,7 +218,7 @@ impl Cds {
     pub(super) fn choose_class(&self, now: Time) -> Result<usize, Time> {
         let mut earliest = Time::NEVER;
         let mut chosen: Option<(usize, f64)> = None;
-        // Only the classes that have something are looked at, the most urgent first.
+        // Only the classes with a head, the most urgent first.
         let mut rest = self.backlogged;
         while rest != 0 {
             let c = rest.trailing_zeros() as usize;
@@ -237,7 +241,7 @@ impl Cds {
         chosen.map(|(c, _)| c).ok_or(earliest)
     }
 
-    /// The next Interest that scheduler and limiters let pass, or when there is one.
+    /// The next Interest that may leave by scheduler and limiters; if there is none, when there will be one.
     pub(super) fn dequeue_interest(&mut self, ev: &mut DequeueEvent<'_>) -> Next {
         self.unpark(ev.now, ev.pool);
         while self.queued_interests > 0 {
@@ -252,7 +256,7 @@ impl Cds {
                 ev.dropped.push(Dropped { packet: head.packet, reason: DropReason::Expired, nack: None });
                 continue;
             }
-            // A short Data does not come while a long one leaves: who waits, waits after it.
+            // A short Data does not come while a long one is being sent: the wait is after the long one.
             let passes_at = self.total.passes_at(head.bits.max(self.largest_bits));
             if passes_at > ev.now {
                 return Next::At(passes_at);
@@ -284,9 +288,10 @@ impl Cds {
         Next::Empty
     }
 
-    /// What an Interest must have left of its lifetime when it leaves, for its Data to be of use: twice
-    /// the shortest round trip seen on this face of late, since there may be as much network below
-    /// as above. Where every Interest waits for long that is no measure, so half the lifetime at most.
+    /// The remaining lifetime that an Interest needs when it leaves, so that its Data come in time: twice the
+    /// shortest recent round trip of this face, because the path downstream may be as long as the path
+    /// upstream. It is at most half the lifetime, because round trips are no good measure if every Interest
+    /// waits for long.
     pub(super) fn return_time(&self, lifetime: Span) -> Span {
         let shortest = self.shortest_rtt.min(self.shortest_rtt_before);
         (shortest * 2).min(lifetime / 2)
@@ -299,8 +304,8 @@ impl Cds {
         self.prepare_head_from(now, c, head.finish, pool);
     }
 
-    /// Takes a class's head away that is not to be sent: the next gets its place, and its flow what
-    /// it was charged, since neither had service.
+    /// Removes a class's head that will not be sent. The next Interest gets its place, and its flow gets its
+    /// charge back, because neither had service.
     pub(super) fn drop_head(&mut self, now: Time, c: usize, pool: &mut PacketPool) {
         let Some(head) = self.classes[c].head else { return };
         self.count_out(c, pool[head.packet].wire_len());
@@ -340,7 +345,7 @@ impl Cds {
         self.virtual_time = 0.0;
     }
 
-    /// Gives up everything that a flow has waiting.
+    /// Gives up all waiting Interests of a flow.
     pub(super) fn flush(
         &mut self,
         id: u32,
