@@ -49,6 +49,9 @@ pub fn wall_us() -> u64 {
     now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
+/// For what is due later the event loop's own timeout is accurate enough, ns.
+const NEAR_NS: u64 = 2_000_000;
+
 /// Wakes the event loop with a resolution of microseconds; the event loop's own timeout counts in milliseconds.
 #[derive(Debug)]
 pub struct Timer {
@@ -69,6 +72,13 @@ impl Timer {
         Ok(Timer { fd, set_to: Time::NEVER })
     }
 
+    /// Whether [`Timer::wait`] would set it: then it is cheaper to ask first whether something is there already. On a virtual
+    /// machine it may take longer than to forward a packet.
+    pub fn is_to_be_set(&self, now: Time, due: Time) -> bool {
+        let is_near = due > now && due.since(now).as_nanos() < NEAR_NS;
+        is_near && (due < self.set_to || self.set_to <= now)
+    }
+
     /// The time that the event loop may wait until `due`. `None`: it waits for any event, including this timer.
     ///
     /// # Errors
@@ -78,13 +88,13 @@ impl Timer {
             return Ok(None);
         }
         let left = due.since(now).as_nanos();
-        if left >= 2_000_000 {
+        if left >= NEAR_NS {
             return Ok(Some(Duration::from_millis(left / 1_000_000)));
         }
         if left == 0 {
             return Ok(Some(Duration::ZERO));
         }
-        if due < self.set_to || self.set_to <= now {
+        if self.is_to_be_set(now, due) {
             let once = Expiration::OneShot(TimeSpec::new(0, left as i64));
             self.fd.set(once, TimerSetTimeFlags::empty())?;
             self.set_to = due;

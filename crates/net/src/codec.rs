@@ -3,30 +3,60 @@
 //! A packet keeps its received bytes, so signed content leaves unchanged. Only the fields that hops may change are
 //! changed: the link header, and the hop limit and nonce of an Interest.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
 use crate::secrets::{Nonces, Secrets};
 use bytes::{Bytes, BytesMut};
 use weir_core::Span;
-use weir_core::name::NameHasher;
+use weir_core::name::{HashedName, NameHasher};
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_packet::tlv::{MAX_PACKET_SIZE, types};
-use weir_packet::{Data, DecodeError, DecodeErrorKind, Interest, LpHeader, LpPacket, SignalSet};
+use weir_packet::{
+    Data, DecodeError, DecodeErrorKind, ForwardingHint, Interest, LpHeader, LpPacket, Name, SignalSet,
+};
 
-/// Memory that packets are cut from: one allocation for many packets.
-#[derive(Debug, Default)]
+/// Memory that packets are cut from: one block for many packets. Blocks are used again.
+#[derive(Debug)]
 pub struct Arena {
     block: BytesMut,
+    /// Blocks that are full, the oldest first.
+    full: VecDeque<BytesMut>,
 }
 
-/// Size of a block. A packet that is kept for long keeps its block: the content store makes copies.
+/// Size of a block. A packet keeps its block: what is to stay for long gets memory of its own ([`Packet::has_own_memory`]).
 const BLOCK: usize = 64 * 1024;
+/// Full blocks that are waited for. Assumed: what a round of the event loop takes in fits.
+const MOST_FULL: usize = 16;
+
+impl Default for Arena {
+    fn default() -> Arena {
+        Arena { block: BytesMut::with_capacity(BLOCK), full: VecDeque::new() }
+    }
+}
 
 impl Arena {
     fn copy(&mut self, wire: &[u8]) -> Bytes {
         if self.block.capacity() < wire.len() {
-            self.block = BytesMut::with_capacity(BLOCK.max(wire.len()));
+            let next = self.next_block();
+            self.full.push_back(core::mem::replace(&mut self.block, next));
         }
         self.block.extend_from_slice(wire);
         self.block.split().freeze()
+    }
+
+    /// The oldest block, if all of its packets are gone. One whose packets stay for long goes with them.
+    #[cold]
+    fn next_block(&mut self) -> BytesMut {
+        if let Some(mut oldest) = self.full.pop_front() {
+            if oldest.try_reclaim(BLOCK) {
+                return oldest;
+            }
+            if self.full.len() + 1 < MOST_FULL {
+                self.full.push_front(oldest);
+            }
+        }
+        BytesMut::with_capacity(BLOCK)
     }
 }
 
@@ -38,14 +68,53 @@ pub struct Decoder {
     /// Nonces for Interests that came without one.
     nonces: Nonces,
     known: SignalSet,
+    /// Whether Data get memory of their own.
+    keeps_data: bool,
+    /// Names of the networks that this host is in.
+    regions: Vec<Name>,
     scratch: Vec<u8>,
+    stripped: Vec<u8>,
 }
+
+/// Delegations of a forwarding hint that are read; the others are as if they were not there. Assumed: more than producers
+/// have networks.
+const MOST_DELEGATIONS: usize = 8;
 
 impl Decoder {
     /// A codec that hashes names like the node, and accepts only the signals in `known`.
     pub fn new(Secrets { names: hasher, nonces }: Secrets, known: SignalSet) -> Decoder {
         let scratch = Vec::with_capacity(MAX_PACKET_SIZE);
-        Decoder { hasher, arena: Arena::default(), nonces, known, scratch }
+        let (regions, stripped) = (Vec::new(), Vec::new());
+        let (arena, keeps_data) = (Arena::default(), false);
+        Decoder { hasher, arena, nonces, known, keeps_data, regions, scratch, stripped }
+    }
+
+    /// Says whether most Data are kept, as in a content store: then they are copied only here.
+    pub fn keep_data(&mut self, keeps_data: bool) {
+        self.keeps_data = keeps_data;
+    }
+
+    /// Says which networks this host is in, by their names. An Interest whose forwarding hint leads to one of them has arrived:
+    /// it goes on by its name, without the hint.
+    #[must_use]
+    pub fn in_regions(mut self, regions: Vec<Name>) -> Decoder {
+        self.regions = regions;
+        self
+    }
+
+    /// Whether a delegation leads to a network that this host is in: it is a prefix of the network's name.
+    fn has_arrived(&self, hint: &ForwardingHint<'_>) -> bool {
+        let is_here = |delegation| self.regions.iter().any(|region| region.view().starts_with(delegation));
+        hint.names().take(MOST_DELEGATIONS).any(is_here)
+    }
+
+    /// The delegations of a hint. One that has too many components matches no route, and is left out.
+    fn delegations(&self, hint: &ForwardingHint<'_>) -> Option<Arc<[HashedName]>> {
+        if hint.is_empty() {
+            return None;
+        }
+        let names = hint.names().take(MOST_DELEGATIONS);
+        Some(names.filter_map(|name| HashedName::parse(&self.hasher, name.value()).ok()).collect())
     }
 
     /// Decodes a bare Interest or Data and its received link header into the pool.
@@ -76,18 +145,26 @@ impl Decoder {
         pool: &mut PacketPool,
     ) -> Result<PacketId, DecodeError> {
         let (interest, layout) = Interest::decode_with_layout(wire)?;
-        let (nonce, wire) = match interest.nonce {
-            Some(nonce) => (nonce, wire),
-            None => {
-                let nonce = self.nonces.next_nonce();
-                self.scratch.clear();
-                layout.encode_with_nonce(wire, nonce, &mut self.scratch);
-                if self.scratch.len() > MAX_PACKET_SIZE {
-                    return Err(DecodeErrorKind::TooLarge.at(0));
-                }
-                (nonce, &self.scratch[..])
-            }
+        if self.has_arrived(&interest.forwarding_hint) {
+            let mut stripped = core::mem::take(&mut self.stripped);
+            stripped.clear();
+            layout.encode_without_hint(wire, &mut stripped);
+            let decoded = self.interest(header, &stripped, pool);
+            self.stripped = stripped;
+            return decoded;
+        }
+        let Some(nonce) = interest.nonce else {
+            let mut with_nonce = core::mem::take(&mut self.scratch);
+            with_nonce.clear();
+            layout.encode_with_nonce(wire, self.nonces.next_nonce(), &mut with_nonce);
+            let decoded = match with_nonce.len() {
+                ..=MAX_PACKET_SIZE => self.interest(header, &with_nonce, pool),
+                _ => Err(DecodeErrorKind::TooLarge.at(0)),
+            };
+            self.scratch = with_nonce;
+            return decoded;
         };
+        let hint = self.delegations(&interest.forwarding_hint);
         let id = pool.take();
         let packet = &mut pool[id];
         if packet.name.assign_wire(&self.hasher, interest.name.value()).is_err() {
@@ -98,8 +175,11 @@ impl Decoder {
         packet.can_be_prefix = interest.can_be_prefix;
         packet.must_be_fresh = interest.must_be_fresh;
         packet.hop_limit = interest.hop_limit;
+        packet.hop_limit_at = layout.hop_limit.map_or(0, |at| at as u16);
         packet.lifetime = millis(interest.lifetime_ms());
         packet.nonce = nonce;
+        packet.nonce_at = layout.nonce.map_or(0, |at| at as u16);
+        packet.hint = hint;
         packet.wire = self.arena.copy(wire);
         packet.net_len = packet.wire.len() as u32;
         *packet.header_mut() = *header;
@@ -122,7 +202,8 @@ impl Decoder {
         packet.kind = Kind::Data;
         packet.content_len = data.payload().len() as u32;
         packet.freshness = millis(data.freshness_period_ms());
-        packet.wire = self.arena.copy(wire);
+        packet.has_own_memory = self.keeps_data;
+        packet.wire = if self.keeps_data { Bytes::copy_from_slice(wire) } else { self.arena.copy(wire) };
         packet.net_len = wire.len() as u32;
         *packet.header_mut() = *header;
         Ok(id)
@@ -136,25 +217,25 @@ fn millis(ms: u64) -> Span {
 
 /// The bare packet to send. It is written to `out` if it differs from the received bytes.
 ///
-/// It has the remaining hop limit. A Nack has the nonce of the downstream's own Interest.
+/// It has the remaining hop limit, and the nonce that the core has given it: a Nack that of the downstream's own Interest, a copy
+/// for another next hop one of its own.
 pub fn net_packet<'a>(packet: &'a Packet, out: &'a mut Vec<u8>) -> &'a [u8] {
-    let unchanged = match packet.kind {
-        Kind::Data => true,
-        Kind::Interest => packet.hop_limit.is_none(),
-        Kind::Nack => false,
-    };
-    if unchanged {
+    if packet.kind == Kind::Data {
+        return &packet.wire;
+    }
+    let nonce_at = usize::from(packet.nonce_at)..usize::from(packet.nonce_at) + 4;
+    let nonce = packet.nonce.to_be_bytes();
+    let has_nonce = packet.nonce_at == 0 || packet.wire.get(nonce_at.clone()).is_none_or(|old| *old == nonce);
+    if packet.hop_limit.is_none() && has_nonce {
         return &packet.wire;
     }
     out.clear();
     out.extend_from_slice(&packet.wire);
-    if let Ok((_, layout)) = Interest::decode_with_layout(&packet.wire) {
-        if let (Some(at), Some(hop_limit)) = (layout.hop_limit, packet.hop_limit) {
-            out[at] = hop_limit;
-        }
-        if let Some(at) = layout.nonce {
-            out[at..at + 4].copy_from_slice(&packet.nonce.to_be_bytes());
-        }
+    if let (Some(hop_limit), Some(byte)) = (packet.hop_limit, out.get_mut(usize::from(packet.hop_limit_at))) {
+        *byte = hop_limit;
+    }
+    if !has_nonce {
+        out[nonce_at].copy_from_slice(&nonce);
     }
     out
 }
@@ -178,7 +259,7 @@ pub fn frame(header: &LpHeader, net: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_packet::{Component, Name};
+    use weir_packet::Component;
 
     fn decode(wire: &[u8]) -> Result<Packet, DecodeError> {
         let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
@@ -195,6 +276,115 @@ mod tests {
         assert_eq!(packet.net_len as usize, bare.len() + 6);
         let again = decode(&packet.wire).unwrap();
         assert_eq!((again.nonce, &again.wire), (packet.nonce, &packet.wire));
+    }
+
+    /// An Interest for `/a/b` that may go by these networks, with parameters behind the hint.
+    fn hinted(networks: &[&str]) -> Vec<u8> {
+        let [name, networks @ ..] = &[&["/a/b"], networks].concat()[..] else { unreachable!() };
+        let mut hint = Vec::new();
+        for network in networks {
+            network.parse::<Name>().unwrap().view().encode(&mut hint);
+        }
+        let name: Name = name.parse().unwrap();
+        let mut interest = Interest::new(name.view());
+        interest.forwarding_hint = ForwardingHint::from_value(&hint).unwrap();
+        (interest.nonce, interest.hop_limit, interest.application_parameters) =
+            (Some(7), Some(9), Some(&b"param"[..]));
+        interest.to_vec()
+    }
+
+    fn decode_in(region: &str, wire: &[u8]) -> Packet {
+        let decoder = Decoder::new(Secrets::fixed(1), SignalSet::ALL);
+        let (mut decoder, mut pool) = (decoder.in_regions(vec![region.parse().unwrap()]), PacketPool::new());
+        let id = decoder.decode(&LpHeader::NONE, wire, &mut pool).unwrap();
+        pool[id].clone()
+    }
+
+    #[test]
+    fn a_hint_is_stripped_where_the_interest_has_arrived_and_nothing_else_changes() {
+        let wire = hinted(&["/net/far", "/net/b"]);
+        let elsewhere = decode_in("/net", &wire);
+        assert_eq!((elsewhere.hint.as_ref().unwrap().len(), &elsewhere.wire[..]), (2, &wire[..]));
+        let here = decode_in("/net/b/host", &wire);
+        assert_eq!(here.hint, None);
+        let (got, given) = (Interest::decode(&here.wire).unwrap(), Interest::decode(&wire).unwrap());
+        assert_eq!(got, Interest { forwarding_hint: ForwardingHint::NONE, ..given });
+        assert_eq!(here.net_len as usize, here.wire.len());
+    }
+
+    #[test]
+    fn no_more_than_eight_delegations_are_read() {
+        let networks: Vec<String> = (0..9).map(|n| format!("/net/{n}")).collect();
+        let networks: Vec<&str> = networks.iter().map(String::as_str).collect();
+        assert_eq!(decode_in("/net/8/here", &hinted(&networks)).hint.unwrap().len(), 8);
+        let long = "/x".repeat(70);
+        assert_eq!(decode_in("/net", &hinted(&[&long])).hint.unwrap().len(), 0, "matches no route");
+    }
+
+    #[test]
+    fn what_leaves_is_what_came_but_for_the_hop_limit_and_the_nonce() {
+        let name: Name = "/a/b".parse().unwrap();
+        for nonce in [None, Some(7)] {
+            let mut interest = Interest::new(name.view());
+            (interest.nonce, interest.hop_limit) = (nonce, Some(9));
+            interest.lifetime = Some(3000);
+            let mut packet = decode(&interest.to_vec()).unwrap();
+            let came = packet.wire.clone();
+            packet.hop_limit = Some(8);
+            let mut out = Vec::new();
+            let left = Interest { hop_limit: Some(8), ..Interest::decode(&came).unwrap() };
+            assert_eq!(Interest::decode(net_packet(&packet, &mut out)).unwrap(), left);
+            // A copy for another next hop.
+            packet.nonce = 6;
+            let copy = Interest { nonce: Some(6), ..left };
+            assert_eq!(Interest::decode(net_packet(&packet, &mut out)).unwrap(), copy);
+            packet.hop_limit = None;
+            let copy = Interest { nonce: Some(6), ..Interest::decode(&came).unwrap() };
+            assert_eq!(
+                Interest::decode(net_packet(&packet, &mut out)).unwrap(),
+                copy,
+                "no hop limit to change"
+            );
+            packet.hop_limit = Some(8);
+            (packet.kind, packet.nonce) = (Kind::Nack, 5);
+            let back = Interest { nonce: Some(5), ..left };
+            assert_eq!(Interest::decode(net_packet(&packet, &mut out)).unwrap(), back);
+        }
+        let bare = decode(&Interest::new(name.view()).to_vec()).unwrap();
+        assert_eq!(net_packet(&bare, &mut Vec::new()), &bare.wire[..]);
+    }
+
+    #[test]
+    fn data_that_are_kept_have_memory_of_their_own() {
+        let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
+        // Named /a/b, with an empty signature.
+        let data = [6, 15, 7, 6, 8, 1, b'a', 8, 1, b'b', 22, 3, 27, 1, 0, 23, 0];
+        let interest = Interest::new("/a/b".parse::<Name>().unwrap().view()).to_vec();
+        for keeps in [false, true] {
+            decoder.keep_data(keeps);
+            for (wire, has_own_memory) in [(&data[..], keeps), (&interest, false)] {
+                let id = decoder.decode(&LpHeader::NONE, wire, &mut pool).unwrap();
+                assert_eq!(pool[id].has_own_memory, has_own_memory);
+                assert!(pool[id].wire.len() >= wire.len());
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_whose_packets_are_gone_are_used_again_and_what_is_kept_stays() {
+        let mut arena = Arena::default();
+        let (mut kept, mut places) = (Vec::new(), std::collections::BTreeSet::new());
+        for n in 0..2000u32 {
+            let bytes = arena.copy(&[n as u8; 8000]);
+            if n < 1000 {
+                places.insert(bytes.as_ptr().addr());
+            } else if n % 50 == 0 {
+                kept.push((n as u8, bytes));
+            }
+        }
+        assert!(places.len() <= 16, "places of 1000 packets: {}", places.len());
+        assert!(kept.iter().all(|(n, bytes)| bytes.iter().all(|byte| byte == n)));
+        assert!(arena.full.len() <= MOST_FULL);
     }
 
     #[test]

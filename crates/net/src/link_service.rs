@@ -190,6 +190,19 @@ impl LinkService {
         self.reassembler.expire(now);
     }
 
+    /// Memory of incomplete packets, bytes.
+    #[inline]
+    pub fn fragment_bytes(&self) -> usize {
+        self.reassembler.bytes()
+    }
+
+    /// Changes the bound of this memory, from the next frame on.
+    #[inline]
+    pub fn limit_fragments(&mut self, bytes: usize) {
+        self.options.reassembly_bytes = bytes;
+        self.reassembler.set_max_bytes(bytes);
+    }
+
     /// The counters of reassembly.
     pub fn reassembly(&self) -> ReassemblerCounters {
         self.reassembler.counters()

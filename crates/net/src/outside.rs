@@ -3,20 +3,33 @@
 //! The forwarder asks for everything by [`Outside`], so that it runs whole also where both are simulated. That costs a call
 //! through a table for each system call, and none for each packet.
 
+use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 use mio::{Registry, Token};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use weir_core::units::Time;
 
 use crate::clock::{Clock, wall_ms};
 use crate::transport::tcp::TcpListener;
-use crate::transport::udp::{Batch, Socket, Source};
+use crate::transport::udp::{self, Batch, Refused, Socket, Source};
 use crate::transport::unix::UnixListener;
 use crate::transport::websocket::WebSocketListener;
 use crate::transport::{self, Listener, Options, Received, Transport};
 use crate::uri::FaceUri;
+
+/// Lets this process have as many open files and sockets as the system allows it: the usual soft limit of 1024 is for
+/// programs that use select(2).
+pub fn raise_descriptor_limit() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Without it there are fewer connections; what is refused is counted.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
 
 /// The sockets and clocks of one forwarder. What it gives is watched: the event loop gets the token when there is something
 /// to read, to write or to accept.
@@ -66,6 +79,14 @@ pub trait Outside {
 
     /// Our address on the way to a peer, as the host routes; nothing is sent.
     fn address_towards(&self, peer: SocketAddr) -> Option<IpAddr>;
+
+    /// The largest datagram on the path to a peer that is not split, as far as the host knows now, if it leaves from this
+    /// address; nothing is sent. `None`: it knows no path.
+    fn path_mtu(&self, from: SocketAddr, peer: SocketAddr) -> Option<usize>;
+
+    /// IP datagrams of the whole host that were dropped since the start because fragments of them were missing or found no
+    /// room (RFC 4293, ipSystemStatsReasmFails).
+    fn reassembly_failures(&self) -> u64;
 }
 
 /// Where peers connect to.
@@ -90,8 +111,11 @@ pub trait Datagrams {
     /// Of the operating system; not that a peer is not there.
     fn receive(&mut self, calls: usize, each: &mut dyn FnMut(Source, &[u8])) -> io::Result<Received>;
 
-    /// Sends all frames of a batch, in order, and empties it; says how many were not taken.
-    fn send(&self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> u64;
+    /// Sends all frames of a batch, in order, and empties it; says what was not taken.
+    fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused;
+
+    /// Datagrams that came and found no room in the receive buffer, since the socket is there.
+    fn dropped(&self) -> u64;
 }
 
 impl Datagrams for Socket {
@@ -103,8 +127,12 @@ impl Datagrams for Socket {
         Socket::receive(self, calls, each)
     }
 
-    fn send(&self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> u64 {
+    fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused {
         Socket::send(self, batch, to, from)
+    }
+
+    fn dropped(&self) -> u64 {
+        Socket::dropped(self)
     }
 }
 
@@ -113,12 +141,14 @@ impl Datagrams for Socket {
 pub struct System {
     registry: Registry,
     clock: Clock,
+    /// What the host had counted at the start.
+    reassembly_failures: u64,
 }
 
 impl System {
     /// Has the event loop of a registry told of the sockets. The time since the start begins now.
     pub fn new(registry: Registry) -> System {
-        System { registry, clock: Clock::start() }
+        System { registry, clock: Clock::start(), reassembly_failures: host_reassembly_failures() }
     }
 }
 
@@ -178,5 +208,62 @@ impl Outside for System {
         let probe = UdpSocket::bind(any).ok()?;
         probe.connect(peer).ok()?;
         probe.local_addr().ok().map(|address| address.ip())
+    }
+
+    fn path_mtu(&self, from: SocketAddr, peer: SocketAddr) -> Option<usize> {
+        udp::path_mtu(from, peer)
+    }
+
+    fn reassembly_failures(&self) -> u64 {
+        host_reassembly_failures().saturating_sub(self.reassembly_failures)
+    }
+}
+
+/// Reassembly failures of IPv4 and IPv6 in this network namespace, as proc_net(5) has them; 0 where it does not.
+fn host_reassembly_failures() -> u64 {
+    let file = |path| fs::read_to_string(path).unwrap_or_default();
+    ipv4_reassembly_failures(&file("/proc/self/net/snmp"))
+        + ipv6_reassembly_failures(&file("/proc/self/net/snmp6"))
+}
+
+/// A line of names and one of values for each protocol.
+fn ipv4_reassembly_failures(snmp: &str) -> u64 {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Ip: "));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut fields = names.split_ascii_whitespace().zip(values.split_ascii_whitespace());
+    fields.find(|(name, _)| *name == "ReasmFails").and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+/// A line for each name.
+fn ipv6_reassembly_failures(snmp6: &str) -> u64 {
+    let value = snmp6.lines().find_map(|line| line.strip_prefix("Ip6ReasmFails"));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reassembly_failures_are_found_by_their_names() {
+        let snmp = "Ip: Forwarding ReasmReqds ReasmFails FragOKs\nIp: 1 20 7 3\nIcmp: InMsgs\nIcmp: 5\n";
+        assert_eq!(ipv4_reassembly_failures(snmp), 7);
+        assert_eq!(
+            ipv6_reassembly_failures("Ip6InReceives 9\nIp6ReasmFails                   \t4\nIp6FragOKs 1\n"),
+            4
+        );
+        for other in
+            ["", "Ip: ReasmFails\n", "Ip: Forwarding\nIp: 1\n", "Ip: ReasmFails\nIp: x\n", "Ip6ReasmFails"]
+        {
+            assert_eq!((ipv4_reassembly_failures(other), ipv6_reassembly_failures(other)), (0, 0), "{other}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_soft_limit_of_descriptors_becomes_the_hard_one() {
+        raise_descriptor_limit();
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("Linux has it");
+        assert_eq!(soft, hard);
     }
 }

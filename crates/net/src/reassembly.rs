@@ -16,16 +16,16 @@ use weir_packet::tlv::MAX_PACKET_SIZE;
 pub struct ReassemblerConfig {
     /// Partial packets kept at a time.
     pub max_packets: usize,
-    /// Memory for pieces and their tables over all partial packets, bytes.
+    /// Memory of all partial packets, bytes.
     pub max_bytes: usize,
     /// The time that a partial packet waits for its next piece.
     pub timeout: Span,
 }
 
 impl Default for ReassemblerConfig {
-    /// 64 packets, 256 kB, 500 ms.
+    /// 64 packets, 1 MiB, 500 ms.
     fn default() -> Self {
-        ReassemblerConfig { max_packets: 64, max_bytes: 256 * 1024, timeout: Span::from_millis(500) }
+        ReassemblerConfig { max_packets: 64, max_bytes: 1024 * 1024, timeout: Span::from_millis(500) }
     }
 }
 
@@ -80,6 +80,9 @@ struct Piece {
     len: u16,
 }
 
+/// Partial packets for which there is memory though none is kept.
+const FEW: usize = 4;
+
 const EMPTY: Piece = Piece { start: 0, len: 0 };
 
 #[derive(Clone, Debug)]
@@ -99,10 +102,12 @@ struct Partial {
 }
 
 impl Partial {
-    /// Memory that the packet is charged with, bytes.
+    /// Memory that the packet takes, bytes: its place in a buffer that may be half empty, and its own buffers with what an
+    /// allocator adds (16 to each).
     fn cost(&self) -> usize {
-        let announcement = self.prefix_announcement.as_ref().map_or(0, Vec::len);
-        self.pieces.len() * size_of::<Piece>() + self.bytes.len() + announcement
+        let announcement = self.prefix_announcement.as_ref().map_or(0, |bytes| bytes.capacity() + 16);
+        let (pieces, bytes) = (self.pieces.capacity() * size_of::<Piece>(), self.bytes.capacity());
+        2 * size_of::<Partial>() + pieces + bytes + announcement + 2 * 16
     }
 
     fn finish(self) -> Reassembled {
@@ -165,8 +170,22 @@ impl Reassembler {
     }
 
     /// Memory in use, bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Changes the bound of the memory, from the next frame on.
+    #[inline]
+    pub fn set_max_bytes(&mut self, max_bytes: usize) {
+        self.config.max_bytes = max_bytes;
+    }
+
+    /// Gives back what is not used, if nothing is kept: a few packets at a time need no new memory.
+    fn shrink(&mut self) {
+        if self.partial.is_empty() {
+            self.partial.shrink_to(FEW);
+        }
     }
 
     /// The time at which [`Reassembler::expire`] has work to do; [`Time::NEVER`] if no partial packet is kept.
@@ -185,11 +204,13 @@ impl Reassembler {
             }
             keep
         });
+        self.shrink();
     }
 
     fn remove(&mut self, index: usize) -> Partial {
         let partial = self.partial.swap_remove(index);
         self.bytes -= partial.cost();
+        self.shrink();
         partial
     }
 
@@ -265,6 +286,12 @@ impl Reassembler {
         partial.deadline = now + self.config.timeout;
         partial.in_order &= count - partial.missing == at;
         // Both fit: a packet has at most `MAX_PACKET_SIZE` bytes.
+        if partial.bytes.is_empty() {
+            // Pieces are of one length but the last.
+            partial.bytes.reserve_exact((count * piece.len()).min(MAX_PACKET_SIZE));
+        } else if partial.bytes.capacity() - partial.bytes.len() < piece.len() {
+            partial.bytes.reserve_exact(MAX_PACKET_SIZE - partial.bytes.len());
+        }
         partial.pieces[at] = Piece { start: partial.bytes.len() as u16, len: piece.len() as u16 };
         partial.bytes.extend_from_slice(piece);
         partial.missing -= 1;
@@ -422,12 +449,16 @@ mod tests {
         );
         assert!(feed(&mut reassembler, at(9), &frames(&packet, 1000, 300)[1]).is_some());
 
-        let config = ReassemblerConfig { max_bytes: 3000, ..ReassemblerConfig::default() };
+        let config = ReassemblerConfig { max_bytes: 8000, ..ReassemblerConfig::default() };
         let mut reassembler = Reassembler::new(config);
         for base in 0..50 {
             feed(&mut reassembler, at(base), &frames(&packet, 1000, base * 100)[0]);
-            assert!(reassembler.bytes() <= 3000);
+            assert!((1..=8000).contains(&reassembler.bytes()));
         }
+        // A bound that becomes smaller holds with the next frame.
+        reassembler.set_max_bytes(4000);
+        feed(&mut reassembler, at(60), &frames(&packet, 1000, 10_000)[0]);
+        assert!((1..=4000).contains(&reassembler.bytes()));
         let config = ReassemblerConfig { max_bytes: 100, ..ReassemblerConfig::default() };
         let mut reassembler = Reassembler::new(config);
         feed(&mut reassembler, at(0), &frames(&packet, 1000, 0)[0]);
@@ -436,7 +467,7 @@ mod tests {
 
     #[test]
     fn the_packet_that_makes_room_for_itself_is_not_the_one_given_up() {
-        let config = ReassemblerConfig { max_bytes: 3000, ..ReassemblerConfig::default() };
+        let config = ReassemblerConfig { max_bytes: 8000, ..ReassemblerConfig::default() };
         let mut reassembler = Reassembler::new(config);
         let mut handle = |sequence, frag_index, len| {
             let piece = bytes(len);

@@ -91,7 +91,7 @@ pub(super) fn invalid(why: String) -> io::Error {
 }
 
 /// Asks the kernel for an interface's MTU (rtnetlink(7)): it alone knows that of our network namespace.
-fn mtu(index: u32) -> io::Result<usize> {
+pub(super) fn mtu(index: u32) -> io::Result<usize> {
     const HEADERS: usize = 32;
     let socket = Socket::new(
         Domain::from(libc::AF_NETLINK),

@@ -7,6 +7,7 @@
 mod accept;
 mod device;
 pub mod ethernet;
+mod spare;
 pub mod stream;
 pub mod tcp;
 pub mod udp;
@@ -189,8 +190,16 @@ pub trait Transport {
     /// Bytes that wait in its own buffer.
     fn waiting(&self) -> usize;
 
+    /// Memory of its own buffer, bytes.
+    fn memory(&self) -> usize {
+        self.waiting()
+    }
+
     /// Largest frame that it can carry, bytes; `None`: any.
     fn mtu(&self) -> Option<usize>;
+
+    /// Asks again for the largest frame, which may have changed: that of a network interface, for one.
+    fn update_mtu(&mut self) {}
 
     /// Both ends, as canonical face URIs.
     fn uris(&self) -> Uris<'_>;

@@ -2,6 +2,9 @@
 //!
 //! Datagrams come in batches (recvmmsg, and merged by the kernel where it can: GRO), and go out in
 //! batches by face: a run of frames of the same length is one system call (GSO).
+//!
+//! IP does not split frames that fit the path (DF is set). The kernel knows the path's MTU from the route and from the
+//! answers of routers ([`path_mtu`]), and refuses what is longer. IP splits only what a face is told to send in spite of it.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -10,19 +13,24 @@ use std::os::fd::AsRawFd;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use nix::libc;
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 
-use super::Received;
+use super::{Received, spare};
 
 /// Room for a merged batch, or the longest datagram.
 const RECEIVE_BUFFER: usize = 65_536;
 
-/// Frames that are longer may not fit a link, and the kernel splits only what does.
-const LONGEST_SEGMENT: usize = 1472;
+/// Lengths of frames for which a batch keeps room, though it is empty.
+const MOST_LENGTHS: usize = 64;
 
 /// The most bytes of one batch: what a datagram may hold.
 const LONGEST_BATCH: usize = 65_000;
+
+/// Bytes of the headers of IPv4 and UDP.
+pub(super) const HEADERS_V4: usize = 28;
+/// Bytes of the headers of IPv6 and UDP.
+pub(super) const HEADERS_V6: usize = 48;
 
 /// A UDP socket with all the faces that use it.
 #[derive(Debug)]
@@ -31,6 +39,8 @@ pub struct Socket {
     state: UdpSocketState,
     local: SocketAddr,
     buffers: Vec<Vec<u8>>,
+    /// Whether IP may split what is sent now.
+    is_split: bool,
 }
 
 /// Where a datagram came from, and which of our addresses it was sent to.
@@ -61,13 +71,10 @@ impl Socket {
         if kernel_buffer > 0 {
             set_kernel_buffers(&io, kernel_buffer);
         }
-        if local.is_ipv4() {
-            // NDN packets of up to 8800 bytes travel in datagrams that IP may split.
-            setsockopt(&io, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
-        }
+        allow_splitting(&io, local.is_ipv4(), false)?;
         let local = io.local_addr()?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_BUFFER]).collect();
-        Ok(Socket { io, state, local, buffers })
+        Ok(Socket { io, state, local, buffers, is_split: false })
     }
 
     /// Its address.
@@ -107,32 +114,123 @@ impl Socket {
                     each(source, frame);
                 }
             }
+            // The kernel had no more: the event loop tells of what comes from now on.
+            if count < BATCH_SIZE {
+                return Ok(Received::Drained);
+            }
         }
         Ok(Received::More)
     }
 
-    /// Sends all frames of a batch, in order, and empties it; says how many the kernel did not take.
-    pub fn send(&self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> u64 {
-        let mut refused = 0;
+    /// Sends all frames of a batch, in order, and empties it; says what the kernel did not take.
+    pub fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused {
+        let mut refused = Refused::default();
         let most = self.state.max_gso_segments().max(1);
+        let whole = batch.path_mtu();
         let (mut rest, mut bytes) = (&batch.lengths[..], &batch.bytes[..]);
-        while let Some(run) = Run::at_the_front(rest, most) {
+        while let Some(run) = Run::at_the_front(rest, most, whole) {
             let (contents, after) = bytes.split_at(run.bytes);
+            self.set_splitting(run.segment > whole);
             let segment_size = (run.frames > 1).then_some(run.segment);
             let transmit = Transmit { destination: to, ecn: None, contents, segment_size, src_ip: from };
             if self.state.try_send(UdpSockRef::from(&self.io), &transmit).is_err() {
                 // A run that the device does not take goes frame by frame.
                 for frame in contents.chunks(run.segment.max(1)) {
                     let transmit = Transmit { contents: frame, segment_size: None, ..transmit.clone() };
-                    let sent = self.state.try_send(UdpSockRef::from(&self.io), &transmit);
-                    refused += u64::from(sent.is_err());
+                    if let Err(error) = self.state.try_send(UdpSockRef::from(&self.io), &transmit) {
+                        refused.frames += 1;
+                        if error.raw_os_error() == Some(libc::EMSGSIZE) {
+                            refused.note_too_long(frame.len());
+                        }
+                    }
+                }
+                if refused.too_long.is_some() {
+                    self.forget_failures();
                 }
             }
             (rest, bytes) = (&rest[run.frames..], after);
         }
+        // Only a socket that forbids it learns from routers.
+        self.set_splitting(false);
         batch.clear();
         refused
     }
+
+    /// Datagrams that came and found no room in the receive buffer. The kernel counts modulo 2^32.
+    pub fn dropped(&self) -> u64 {
+        getsockopt(&self.io, MemoryInfo).map_or(0, |info| u64::from(info[DROPS]))
+    }
+
+    fn set_splitting(&mut self, is_split: bool) {
+        if is_split != self.is_split && allow_splitting(&self.io, self.local.is_ipv4(), is_split).is_ok() {
+            self.is_split = is_split;
+        }
+    }
+
+    /// Older kernels refuse a run of frames that are too long for the path as if the device could not take runs: then none
+    /// would be tried any more.
+    fn forget_failures(&mut self) {
+        if self.state.max_gso_segments() > 1 {
+            return;
+        }
+        if let Ok(state) = UdpSocketState::new(UdpSockRef::from(&self.io)) {
+            self.state = state;
+            let _ = allow_splitting(&self.io, self.local.is_ipv4(), self.is_split);
+        }
+    }
+}
+
+/// What the kernel did not take of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// How many frames.
+    pub frames: u64,
+    /// The shortest of them that are too long for the path, as far as the kernel knows it now, bytes.
+    pub too_long: Option<usize>,
+}
+
+impl Refused {
+    /// A frame of so many bytes was too long.
+    pub fn note_too_long(&mut self, len: usize) {
+        self.too_long = Some(self.too_long.map_or(len, |shortest| shortest.min(len)));
+    }
+}
+
+/// The largest frame on the path to a peer that IP need not split, as far as the kernel knows: by the route's interface, and
+/// by what routers have said. Frames leave from the address `from`, which the route may depend on; its port does not count.
+/// Nothing is sent. `None`: there is no route.
+pub fn path_mtu(mut from: SocketAddr, peer: SocketAddr) -> Option<usize> {
+    from.set_port(0);
+    // An address of a link needs to say which link.
+    if let (SocketAddr::V6(from), SocketAddr::V6(peer)) = (&mut from, peer)
+        && from.ip().is_unicast_link_local()
+        && from.scope_id() == 0
+    {
+        from.set_scope_id(peer.scope_id());
+    }
+    let probe = UdpSocket::bind(from).ok()?;
+    probe.connect(peer).ok()?;
+    let (mtu, headers) = match peer.is_ipv4() {
+        true => (getsockopt(&probe, RouteMtu), HEADERS_V4),
+        false => (getsockopt(&probe, RouteMtu6), HEADERS_V6),
+    };
+    usize::try_from(mtu.ok()?).ok()?.checked_sub(headers).filter(|mtu| *mtu > 0)
+}
+
+/// Whether IP may split the datagrams of a socket, on the way too. If not, the kernel refuses those that are longer than the
+/// path's MTU, which it learns from routers.
+///
+/// If so, over IPv4 this host splits for its own interface only, and routers for the rest: it does not believe what others
+/// say of the path, which anybody can forge (ip(7), IP_PMTUDISC_OMIT). Routers of IPv6 do not split, so this host must
+/// believe them; but they cannot say less than 1280 bytes (RFC 8200, 5).
+pub(super) fn allow_splitting(io: &UdpSocket, is_v4: bool, is_allowed: bool) -> io::Result<()> {
+    if is_v4 {
+        let how = if is_allowed { libc::IP_PMTUDISC_OMIT } else { libc::IP_PMTUDISC_DO };
+        return Ok(setsockopt(io, MtuDiscover, &how)?);
+    }
+    let how = if is_allowed { libc::IPV6_PMTUDISC_DONT } else { libc::IPV6_PMTUDISC_DO };
+    setsockopt(io, MtuDiscover6, &how)?;
+    Ok(setsockopt(io, DontFragment6, &libc::c_int::from(!is_allowed))?)
 }
 
 /// Asks for large buffers: beyond the system's bound where we have the privilege, else up to it.
@@ -157,6 +255,62 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::c_int>
 );
 
+/// The same for IPv6 (ipv6(7)).
+#[derive(Clone, Copy, Debug)]
+struct MtuDiscover6;
+
+nix::setsockopt_impl!(
+    MtuDiscover6,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU_DISCOVER,
+    libc::c_int,
+    sockopt::SetStruct<libc::c_int>
+);
+
+/// The option IPV6_DONTFRAG (RFC 3542, 11.2): this host does not split either.
+#[derive(Clone, Copy, Debug)]
+struct DontFragment6;
+
+nix::setsockopt_impl!(
+    DontFragment6,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_DONTFRAG,
+    libc::c_int,
+    sockopt::SetStruct<libc::c_int>
+);
+
+/// The option SO_MEMINFO: what a socket keeps, and at [`DROPS`] what it had no room for (sock_diag(7), SK_MEMINFO).
+#[derive(Clone, Copy, Debug)]
+struct MemoryInfo;
+
+nix::getsockopt_impl!(
+    MemoryInfo,
+    libc::SOL_SOCKET,
+    libc::SO_MEMINFO,
+    [u32; DROPS + 1],
+    sockopt::GetStruct<[u32; DROPS + 1]>
+);
+
+const DROPS: usize = 8;
+
+/// The option IP_MTU: that of the route of a connected socket, as far as the kernel knows.
+#[derive(Clone, Copy, Debug)]
+struct RouteMtu;
+
+nix::getsockopt_impl!(RouteMtu, libc::IPPROTO_IP, libc::IP_MTU, libc::c_int, sockopt::GetStruct<libc::c_int>);
+
+/// The same for IPv6.
+#[derive(Clone, Copy, Debug)]
+struct RouteMtu6;
+
+nix::getsockopt_impl!(
+    RouteMtu6,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU,
+    libc::c_int,
+    sockopt::GetStruct<libc::c_int>
+);
+
 fn is_peers(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -165,16 +319,42 @@ fn is_peers(error: &io::Error) -> bool {
 }
 
 /// Frames of one face that are to be sent together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Batch {
     /// One behind the other.
     bytes: Vec<u8>,
     lengths: Vec<usize>,
+    path_mtu: usize,
+}
+
+impl Default for Batch {
+    /// For a path that takes everything whole.
+    fn default() -> Batch {
+        Batch::new(usize::MAX)
+    }
 }
 
 impl Batch {
+    /// For a path with this MTU ([`path_mtu`]): IP splits longer frames, and no others.
+    pub fn new(path_mtu: usize) -> Batch {
+        Batch { bytes: Vec::new(), lengths: Vec::new(), path_mtu }
+    }
+
+    /// The largest frame that IP does not split.
+    pub fn path_mtu(&self) -> usize {
+        self.path_mtu
+    }
+
+    /// The path has another MTU.
+    pub fn set_path_mtu(&mut self, mtu: usize) {
+        self.path_mtu = mtu;
+    }
+
     /// Appends what `write` writes as one frame.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+        if self.bytes.capacity() == 0 {
+            self.bytes = spare::take();
+        }
         let start = self.bytes.len();
         write(&mut self.bytes);
         let len = self.bytes.len() - start;
@@ -188,6 +368,11 @@ impl Batch {
     pub fn last(&self) -> &[u8] {
         let len = self.lengths.last().copied().unwrap_or(0);
         &self.bytes[self.bytes.len() - len..]
+    }
+
+    /// Memory that it takes, bytes.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.lengths.capacity() * size_of::<usize>()
     }
 
     /// How many frames there are.
@@ -212,8 +397,9 @@ impl Batch {
 
     /// Forgets the frames.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        spare::give(std::mem::take(&mut self.bytes));
         self.lengths.clear();
+        self.lengths.shrink_to(MOST_LENGTHS);
     }
 }
 
@@ -226,10 +412,11 @@ struct Run {
 }
 
 impl Run {
-    fn at_the_front(lengths: &[usize], most: usize) -> Option<Run> {
+    /// Of at most `most` frames. What is longer than `whole` goes alone: IP splits it.
+    fn at_the_front(lengths: &[usize], most: usize, whole: usize) -> Option<Run> {
         let (&segment, rest) = lengths.split_first()?;
         let mut run = Run { frames: 1, bytes: segment, segment };
-        if segment > LONGEST_SEGMENT {
+        if segment > whole {
             return Some(run);
         }
         for &len in rest {
@@ -253,7 +440,7 @@ mod tests {
 
     fn runs(mut lengths: &[usize], most: usize) -> Vec<(usize, usize)> {
         let mut runs = Vec::new();
-        while let Some(run) = Run::at_the_front(lengths, most) {
+        while let Some(run) = Run::at_the_front(lengths, most, 1472) {
             runs.push((run.segment, run.frames));
             lengths = &lengths[run.frames..];
         }
@@ -280,13 +467,13 @@ mod tests {
     #[test]
     fn frames_of_all_lengths_arrive_whole_and_in_order() {
         let bind = || Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
-        let (sender, mut receiver) = (bind(), bind());
+        let (mut sender, mut receiver) = (bind(), bind());
         let lengths = [50usize, 50, 50, 20, 900, 900, 8800, 1, 30, 30];
         let mut batch = Batch::default();
         for (i, &len) in lengths.iter().enumerate() {
             batch.push(|out| out.extend(std::iter::repeat_n(i as u8, len)));
         }
-        assert_eq!(sender.send(&mut batch, receiver.local(), None), 0);
+        assert_eq!(sender.send(&mut batch, receiver.local(), None), Refused::default());
         assert!(batch.is_empty());
         let mut seen = Vec::new();
         receiver.io.set_nonblocking(true).unwrap();
@@ -306,6 +493,74 @@ mod tests {
                 .poll(&mut mio::Events::with_capacity(1), Some(Duration::from_millis(5)));
         }
         assert_eq!(seen, lengths.into_iter().enumerate().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_path_to_this_host_takes_the_longest_packet_whole() {
+        for peer in ["127.0.0.1:6363", "[::1]:6363"].map(|peer| peer.parse::<SocketAddr>().unwrap()) {
+            // Not every host has IPv6.
+            if UdpSocket::bind((peer.ip(), 0)).is_ok() {
+                for from in [SocketAddr::new(peer.ip(), 6363), any(peer)] {
+                    let mtu = path_mtu(from, peer);
+                    assert!(mtu.is_some_and(|mtu| mtu >= weir_packet::MAX_PACKET_SIZE), "{from} to {peer}");
+                }
+            }
+        }
+        let not_ours = "192.0.2.7:6363".parse().unwrap();
+        assert_eq!(path_mtu(not_ours, "127.0.0.1:6363".parse().unwrap()), None, "no frame leaves from there");
+    }
+
+    fn any(peer: SocketAddr) -> SocketAddr {
+        if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
+    }
+
+    #[test]
+    fn what_is_longer_than_a_path_takes_is_refused_unless_ip_may_split_it() {
+        let receiver = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        let mut sender = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        // No datagram is longer than 65 507 bytes, split or not.
+        let mut batch = Batch::default();
+        batch.push(|out| out.resize(out.len() + 65_508, 1));
+        batch.push(|out| out.resize(out.len() + 8800, 1));
+        let refused = sender.send(&mut batch, receiver.local(), None);
+        assert_eq!(refused, Refused { frames: 1, too_long: Some(65_508) });
+        let mut batch = Batch::new(1472);
+        for len in [8800, 1472] {
+            batch.push(|out| out.resize(out.len() + len, 1));
+            assert_eq!(sender.send(&mut batch, receiver.local(), None), Refused::default());
+            assert!(!sender.is_split, "between batches it learns from routers");
+        }
+    }
+
+    #[test]
+    fn datagrams_without_room_are_counted() {
+        let receiver = Socket::bind("127.0.0.1:0".parse().unwrap(), 4096).unwrap();
+        let mut sender = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        assert_eq!(receiver.dropped(), 0);
+        for _ in 0..100 {
+            let mut batch = Batch::default();
+            batch.push(|out| out.resize(8000, 1));
+            sender.send(&mut batch, receiver.local(), None);
+        }
+        assert!(receiver.dropped() > 50, "{} of 100", receiver.dropped());
+    }
+
+    #[test]
+    fn a_batch_that_is_not_full_was_the_last() {
+        let bind = || Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        let (mut sender, mut receiver) = (bind(), bind());
+        for frames in [1, BATCH_SIZE, BATCH_SIZE + 1] {
+            // One after the other: what leaves together may come together.
+            for _ in 0..frames {
+                let mut batch = Batch::default();
+                batch.push(|out| out.extend([7; 100]));
+                sender.send(&mut batch, receiver.local(), None);
+            }
+            let mut seen = 0;
+            let received = receiver.receive(1, &mut |_, _| seen += 1).unwrap();
+            assert_eq!(seen, frames.min(BATCH_SIZE));
+            assert_eq!(received == Received::More, frames >= BATCH_SIZE);
+        }
     }
 
     #[test]

@@ -13,16 +13,12 @@ use mio::{Interest, Registry, Token};
 use socket2::{Domain, InterfaceIndexOrAddress, Socket, Type};
 use weir_packet::MAX_PACKET_SIZE;
 
-use super::device::{Device, invalid};
+use super::device::{self, Device, invalid};
 use super::stream::FaceAddresses;
+use super::udp::{HEADERS_V4, HEADERS_V6, allow_splitting};
 use super::{Flushed, Peer, Received, Sent, Transport, Uris, datagram_sent};
 use crate::scope::{FaceScope, LinkType};
 use crate::uri::{Endpoint, FaceUri};
-
-/// Bytes of the headers of IPv4 and UDP.
-const HEADERS_V4: usize = 28;
-/// Bytes of the headers of IPv6 and UDP.
-const HEADERS_V6: usize = 48;
 
 /// A face on a link.
 struct MulticastFace {
@@ -31,7 +27,12 @@ struct MulticastFace {
     /// Where what we send comes from.
     own: SocketAddr,
     group: SocketAddr,
+    /// The network interface.
+    index: u32,
+    /// The largest frame that IP need not split.
     mtu: usize,
+    /// Whether IP may split what is sent now.
+    is_split: bool,
     buffer: Box<[u8]>,
     malformed: u64,
     /// Makes peers of addresses, with a secret key: nobody chooses an address that is taken for another.
@@ -66,13 +67,15 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
     let (receiver, sender) = opened.map_err(|error| {
         io::Error::new(error.kind(), format!("cannot create a face to {uri} on {}: {error}", device.name))
     })?;
-    let headers = if group.ip().is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
+    allow_splitting(&sender, group.ip().is_ipv4(), false)?;
     Ok(Box::new(MulticastFace {
         own: sender.local_addr()?,
         receiver,
         sender,
         group: group.socket_addr()?,
-        mtu: device.mtu.saturating_sub(headers).min(MAX_PACKET_SIZE),
+        index: device.index,
+        mtu: largest_frame(device.mtu, group.ip().is_ipv4()),
+        is_split: false,
         // One byte more, to know what is too long.
         buffer: vec![0; MAX_PACKET_SIZE + 1].into(),
         malformed: 0,
@@ -83,6 +86,12 @@ pub(super) fn connect(group: &Endpoint, local: Option<&str>) -> io::Result<Box<d
             scope: FaceScope::NonLocal,
         },
     }))
+}
+
+/// The largest frame in an IP packet of this size.
+fn largest_frame(mtu: usize, is_v4: bool) -> usize {
+    let headers = if is_v4 { HEADERS_V4 } else { HEADERS_V6 };
+    mtu.saturating_sub(headers).min(MAX_PACKET_SIZE)
 }
 
 fn udp(domain: Domain) -> io::Result<Socket> {
@@ -155,6 +164,11 @@ impl Transport for MulticastFace {
         if frame.len() > MAX_PACKET_SIZE {
             return Ok(Sent::TooLong);
         }
+        let is_split = frame.len() > self.mtu;
+        if is_split != self.is_split {
+            allow_splitting(&self.sender, self.group.is_ipv4(), is_split)?;
+            self.is_split = is_split;
+        }
         datagram_sent(|| self.sender.send_to(frame, self.group))
     }
 
@@ -168,6 +182,12 @@ impl Transport for MulticastFace {
 
     fn mtu(&self) -> Option<usize> {
         Some(self.mtu)
+    }
+
+    fn update_mtu(&mut self) {
+        if let Ok(mtu) = device::mtu(self.index) {
+            self.mtu = largest_frame(mtu, self.group.is_ipv4());
+        }
     }
 
     fn uris(&self) -> Uris<'_> {

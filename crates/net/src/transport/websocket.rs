@@ -285,6 +285,13 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
         }
     }
 
+    fn memory(&self) -> usize {
+        match &self.state {
+            State::Open(socket) => socket.get_ref().outbox.memory(),
+            _ => self.early_bytes + self.early.capacity() * size_of::<Bytes>(),
+        }
+    }
+
     fn mtu(&self) -> Option<usize> {
         None
     }
@@ -345,6 +352,11 @@ struct Handshake {
     is_foreign: Rc<Cell<bool>>,
 }
 
+/// Peers that are taken in one go, before the event loop has its turn.
+const PEERS_AT_ONCE: usize = 256;
+/// How often the listener looks for a handshake that is done, before the event loop has its turn.
+const ATTEMPTS: usize = 8;
+
 /// The token of the listening socket in the listener's own loop; peers have the numbers from 1 on.
 const LISTENING: Token = Token(0);
 
@@ -402,13 +414,18 @@ impl WebSocketListener {
                 self.shake_hands(token);
             }
         }
-        while self.knocked {
+        for _ in 0..PEERS_AT_ONCE {
+            if !self.knocked {
+                return Ok(!tokens.is_empty());
+            }
             match self.acceptor.next(|| self.socket.accept())? {
                 Some((socket, remote)) => self.greet(socket, remote),
                 None => self.knocked = false,
             }
         }
-        Ok(!tokens.is_empty())
+        // Others have their turn, and then the event loop hears of those that still wait.
+        self.poll.registry().reregister(&mut self.socket, LISTENING, Interest::READABLE)?;
+        Ok(false)
     }
 
     /// A peer has connected. One that is gone already is forgotten.
@@ -488,7 +505,11 @@ impl Listener for WebSocketListener {
     }
 
     fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
-        while self.ready.is_empty() && self.work()? {}
+        for _ in 0..ATTEMPTS {
+            if !self.ready.is_empty() || !self.work()? {
+                break;
+            }
+        }
         Ok(self.ready.pop_front().map(|face| Box::new(face) as Box<dyn Transport>))
     }
 
