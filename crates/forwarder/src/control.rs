@@ -47,7 +47,7 @@ impl core::fmt::Display for ControlError {
 impl std::error::Error for ControlError {}
 
 /// Who is behind a face, as far as the forwarder can know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// Another host, or somebody on a link.
     Neighbour,

@@ -21,7 +21,7 @@ use crate::engine::FIRST_TOKEN;
 use crate::instance::{Instance, not_listening};
 use crate::metrics::Server;
 use weir_net::clock::Timer;
-use weir_net::outside::System;
+use weir_net::outside::{System, raise_descriptor_limit};
 use weir_net::secrets::{Secrets, random_seed};
 use weir_net::transport::cannot_listen;
 
@@ -53,6 +53,7 @@ impl Daemon {
     /// # Errors
     /// What of it cannot be; nothing is left behind then.
     pub fn start(config: Config, path: Option<PathBuf>) -> Result<Daemon, DaemonError> {
+        raise_descriptor_limit();
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
         let signals = Signals::watch(poll.registry())?;
@@ -85,32 +86,34 @@ impl Daemon {
     ) -> Result<(), DaemonError> {
         let mut events = Events::with_capacity(1024);
         while go_on() {
-            let wait = self.timer.wait(self.instance.clock(), self.next_deadline())?;
-            let wait = longest.map_or(wait, |longest| Some(wait.map_or(longest, |wait| wait.min(longest))));
-            match self.poll.poll(&mut events, wait) {
+            match self.wait(&mut events, longest) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled?,
             }
             self.instance.begin();
+            let mut signals = false;
             for event in &events {
                 match event.token() {
                     TIMER => {}
-                    SIGNALS => {}
+                    SIGNALS => signals = true,
                     LOOKUP => self.looked_up(),
                     token if token.0 >= METRICS.0 && token.0 < FIRST_TOKEN => self.scrape(token),
                     token => self.instance.ready(token),
                 }
             }
             self.instance.go_on();
-            let signal = self.signals.next();
-            if signal == Some(SIGHUP) {
-                self.reload();
+            let mut stops = false;
+            while signals && let Some(signal) = self.signals.next() {
+                match signal {
+                    SIGHUP => self.reload(),
+                    _ => stops = true,
+                }
             }
             self.instance.settle();
             if let Some(server) = &mut self.metrics {
                 server.handle_deadline(self.instance.engine().now);
             }
-            if signal.is_some_and(|signal| signal != SIGHUP) {
+            if stops {
                 info!("stopping");
                 break;
             }
@@ -119,20 +122,34 @@ impl Daemon {
         Ok(())
     }
 
+    /// Waits for events, until something is due, and no longer than `longest`.
+    fn wait(&mut self, events: &mut Events, longest: Option<Duration>) -> io::Result<()> {
+        let (now, due) = (self.instance.clock(), self.next_deadline());
+        if self.timer.is_to_be_set(now, due) {
+            self.poll.poll(events, Some(Duration::ZERO))?;
+            if !events.is_empty() {
+                return Ok(());
+            }
+        }
+        let wait = self.timer.wait(now, due)?;
+        let wait = longest.map_or(wait, |longest| Some(wait.map_or(longest, |wait| wait.min(longest))));
+        self.poll.poll(events, wait)
+    }
+
     fn next_deadline(&self) -> Time {
         let metrics = self.metrics.as_ref().map_or(Time::NEVER, Server::next_deadline);
         self.instance.next_deadline().min(metrics)
     }
 
     fn scrape(&mut self, token: Token) {
+        let Some(server) = &mut self.metrics else { return };
         let engine = self.instance.engine();
-        if let Some(server) = &mut self.metrics {
-            let taken =
-                server.ready(self.poll.registry(), token, engine.now, &mut || engine.snapshot().text());
-            if let Err(error) = taken {
-                info!(%error, "cannot answer who asks for figures");
-            }
+        let taken = server.ready(self.poll.registry(), token, engine.now, &mut || engine.snapshot().text());
+        let (replaced, at) = (server.take_replaced(), server.address());
+        if let Err(error) = taken {
+            self.instance.note_refused(1, || format!("metrics at {at}: {error}"));
         }
+        self.instance.note_refused(replaced, || format!("metrics at {at}: too many ask and do not read"));
     }
 
     /// Addresses of the UDP sockets, for who has let the system choose.

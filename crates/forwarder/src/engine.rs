@@ -7,7 +7,8 @@
 //! What the core wants done is done when the frames of one socket are all handed in; UDP frames leave at the end
 //! of a round, so that many go in one system call.
 //!
-//! - `packets`: frames in and out; `faces`: faces made and closed; `control`: what management may ask.
+//! - `packets`: frames in and out; `faces`: faces made and closed; `paths`: the largest frames that the paths of datagrams
+//!   carry; `control`: what management may ask.
 //! - Parts with a state of their own: `sockets`, `admission` (who may have a face), `round` (what is put off to its
 //!   end), `timers`, `inbox` (what awaits management), `observation` (counters and capture).
 
@@ -18,6 +19,7 @@ mod groups;
 mod inbox;
 mod observation;
 mod packets;
+mod paths;
 mod round;
 mod sockets;
 #[cfg(test)]
@@ -27,10 +29,11 @@ mod timers;
 use std::io;
 
 use mio::Token;
-use tracing::{debug, info};
+use tracing::{debug, warn};
 use weir_core::ids::FaceId;
-use weir_core::units::Time;
-use weir_management::status::FacePersistency;
+use weir_core::shared_bound::SharedBound;
+use weir_core::units::{Span, Time};
+use weir_management::status::{FaceNumber, FacePersistency, Losses};
 use weir_net::outside::Outside;
 use weir_net::transport::udp::Source;
 use weir_net::transport::{Flushed, Received};
@@ -47,20 +50,26 @@ use crate::record::{Entry, Recorder};
 pub(crate) use inbox::ManagementInterest;
 pub(crate) use sockets::FIRST_TOKEN;
 
-use admission::Admission;
 pub(crate) use admission::Origin;
+use admission::{Admission, Refused};
 use groups::Groups;
 use inbox::Inbox;
 use observation::Observation;
 use packets::Buffers;
+pub(crate) use paths::PathMtu;
 use round::Round;
 use sockets::{EventSource, Sockets};
 use timers::Timers;
 
 /// Frames that a face may hand in before others have their turn.
 const FRAMES_A_ROUND: usize = 64;
+/// Peers that a listener may hand in before others have their turn.
+const PEERS_A_ROUND: usize = 64;
 /// System calls that a UDP socket may make before others have their turn.
 const CALLS_A_ROUND: usize = 1;
+/// How late after a round the core may be told of a deadline, so that one wake-up serves several packets of a fast link. As
+/// much as Linux lets most timers of a process be late (prctl(2), PR_SET_TIMERSLACK).
+const SLACK: Span = Span::from_micros(50);
 
 /// The core between the faces.
 pub struct Engine {
@@ -78,12 +87,20 @@ pub struct Engine {
     management: FaceId,
     pub(crate) sockets: Sockets,
     admission: Admission,
+    refused: Refused,
     groups: Groups,
     round: Round,
     timers: Timers,
+    /// As of the last sweep.
+    losses: Losses,
+    /// Where the next sweep goes on to ask for the MTU of paths.
+    next_path: FaceNumber,
     pub(crate) inbox: Inbox,
     observation: Observation,
     buffers: Buffers,
+    /// What buffers in front of sockets take, and fragments of incomplete packets, bytes.
+    unsent: SharedBound,
+    fragments: SharedBound,
 }
 
 /// How much peers and management can make the forwarder keep.
@@ -93,8 +110,10 @@ pub struct Limits {
     pub faces: usize,
     /// Prefixes with routes; also the limit of prefixes with strategies.
     pub fib_entries: usize,
-    /// Fragments of incomplete packets, for each face, bytes.
-    pub reassembly_bytes: usize,
+    /// Memory of frames in front of sockets, bytes.
+    pub send_buffer_bytes: u64,
+    /// Memory of incomplete packets, bytes.
+    pub reassembly_bytes: u64,
 }
 
 impl Engine {
@@ -112,12 +131,17 @@ impl Engine {
             management,
             sockets: Sockets::default(),
             admission: Admission::new(limits.faces, now),
+            refused: Refused::default(),
             groups: Groups::default(),
             round: Round::default(),
             timers: Timers::new(now),
+            losses: Losses::default(),
+            next_path: 0,
             inbox: Inbox::default(),
             observation: Observation::new(outside.start_unix_ns()),
             buffers: Buffers::default(),
+            unsent: SharedBound::new(limits.send_buffer_bytes),
+            fragments: SharedBound::new(limits.reassembly_bytes),
             outside,
         };
         engine.add_internal_face();
@@ -142,10 +166,10 @@ impl Engine {
 
     /// When there is something to do though nothing comes.
     pub fn next_deadline(&self) -> Time {
-        if self.round.has_unread() {
+        if self.round.has_unread() || self.inbox.has_waiting() {
             return self.now;
         }
-        self.node.next_deadline().min(self.timers.next())
+        self.node.next_deadline().max(self.now + SLACK).min(self.timers.next())
     }
 
     /// A round begins: does what was due until now.
@@ -197,10 +221,13 @@ impl Engine {
         }
     }
 
-    /// A round ends: sends what has gathered, and closes what has failed.
+    /// A round ends: sends what has gathered, with what became due meanwhile, and closes what has failed.
     pub fn end(&mut self) {
+        self.run_core();
+        self.perform();
         loop {
             self.send_batches();
+            self.follow_links();
             let Some((slot, error)) = self.round.next_failed() else { break };
             // Each packet that was sent in vain is an entry: the first one counts.
             if self.faces.get(slot).is_none_or(|face| matches!(face.channel, Channel::Down)) {
@@ -239,7 +266,9 @@ impl Engine {
         let Some(Face { channel: Channel::Transport(transport), .. }) = self.faces.get_mut(slot) else {
             return;
         };
-        if let Err(error) = transport.flush() {
+        let flushed = transport.flush();
+        self.note_unsent_bytes(slot);
+        if let Err(error) = flushed {
             return self.round.note_failed(slot, error);
         }
         self.run_core();
@@ -265,16 +294,25 @@ impl Engine {
     }
 
     fn accept(&mut self, listener: usize) {
-        loop {
+        for _ in 0..PEERS_A_ROUND {
             match self.sockets.accept(listener) {
                 Ok(Some(transport)) => self.add_accepted(transport),
                 Ok(None) => return,
+                // Others may wait behind the one that failed.
                 Err(error) => {
-                    // Others may wait behind the one that failed, and nobody tells of them again.
-                    info!(%error, at = self.sockets.listener_uri(listener), "cannot accept");
+                    let at = self.sockets.listener_uri(listener);
+                    debug!(%error, at, "cannot accept");
+                    self.refused.add(1, None, || format!("{at}: {error}"));
                 }
             }
         }
+        // Nobody tells of them again.
+        self.round.note_unread(EventSource::Listener(listener).token());
+    }
+
+    /// So many connections were refused, and why.
+    pub(crate) fn note_refused(&mut self, connections: u64, why: impl FnOnce() -> String) {
+        self.refused.add(connections, None, why);
     }
 
     /// Acknowledgements and retransmissions of faces with link reliability, and faces to connect again.
@@ -306,11 +344,49 @@ impl Engine {
     /// What is to be done now and then.
     fn sweep(&mut self) {
         self.close_idle();
+        if let Some((connections, from, why)) = self.refused.take() {
+            let from = from.map(tracing::field::display);
+            warn!(connections, from, why, "refused connections");
+        }
+        self.note_losses();
+        self.follow_paths();
         // Also where nothing comes any more, which would do it.
         for slot in self.faces.slots().collect::<Vec<_>>() {
             if let Some(face) = self.faces.get_mut(slot) {
                 face.link.expire_fragments(self.now);
             }
+            self.note_fragments(slot);
+        }
+    }
+
+    /// Warns at the first loss of each kind.
+    fn note_losses(&mut self) {
+        let before = self.losses;
+        self.losses = Losses { reassembly: self.outside.reassembly_failures(), ..self.losses() };
+        let Losses { datagrams, reassembly, .. } = self.losses;
+        if before.datagrams == 0 && datagrams > 0 {
+            warn!(
+                datagrams,
+                "receive buffers were full and the kernel dropped datagrams: weir status counts them; a larger \
+                 kernel_buffer in [faces.udp] helps against bursts"
+            );
+        }
+        if before.reassembly == 0 && reassembly > 0 {
+            warn!(
+                datagrams = reassembly,
+                "this host could not reassemble IP datagrams: weir status counts them; peers should send what their path \
+                 carries whole"
+            );
+        }
+    }
+
+    /// Losses that no face counts.
+    pub(crate) fn losses(&self) -> Losses {
+        Losses {
+            datagrams: self.sockets.dropped(),
+            reassembly: self.losses.reassembly,
+            connections: self.refused.total(),
+            files: self.observation.file_errors() + self.node.recording_errors(),
         }
     }
 
@@ -329,6 +405,26 @@ impl Engine {
             debug!(face = number, "closed: idle");
             self.close(slot);
             self.perform();
+        }
+    }
+
+    /// Takes note of what the buffers in front of a face's socket take.
+    #[inline]
+    fn note_unsent_bytes(&mut self, slot: FaceSlot) {
+        if let Some(face) = self.faces.get_mut(slot) {
+            let bytes = face.channel.memory();
+            self.unsent.replace(face.unsent_bytes, bytes);
+            face.unsent_bytes = bytes;
+        }
+    }
+
+    /// Takes note of what the incomplete packets of a face take.
+    #[inline]
+    fn note_fragments(&mut self, slot: FaceSlot) {
+        if let Some(face) = self.faces.get_mut(slot) {
+            let bytes = face.link.fragment_bytes() as u64;
+            self.fragments.replace(face.fragment_bytes, bytes);
+            face.fragment_bytes = bytes;
         }
     }
 

@@ -18,7 +18,7 @@ use weir_net::transport::Transport;
 use weir_net::transport::udp::Batch;
 
 use crate::control::Owner;
-use crate::engine::Origin;
+use crate::engine::{Origin, PathMtu};
 use crate::node::Node;
 
 /// Index of a face in [`FaceTable`]. It is another face's once that face is closed, unlike a [`FaceNumber`].
@@ -53,6 +53,15 @@ impl Channel {
             Channel::Udp(_) | Channel::Internal | Channel::Down => 0,
         }
     }
+
+    /// Memory of what has not been given to the kernel yet, bytes.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Channel::Transport(transport) => transport.memory() as u64,
+            Channel::Udp(udp) => udp.batch.memory() as u64,
+            Channel::Internal | Channel::Down => 0,
+        }
+    }
 }
 
 /// A peer on a UDP socket, and the frames that it is sent next.
@@ -64,6 +73,10 @@ pub struct UdpPeer {
     pub peer: SocketAddr,
     /// Our address that it knows, where the socket has several.
     pub from: Option<IpAddr>,
+    /// Our end as far as it is known: the address may be any, then the route chooses.
+    pub local: SocketAddr,
+    /// What the host knows of the path from there.
+    pub(crate) path: PathMtu,
     /// What is sent at the end of the round.
     pub batch: Batch,
 }
@@ -92,9 +105,11 @@ pub struct Face {
     pub local_fields: bool,
     /// Rate at which packets leave; `None`: as fast as they come.
     pub send_rate: Option<Rate>,
+    /// Largest frame that the file or management asks for, bytes.
+    pub asked_mtu: Option<usize>,
     /// Largest frame where nothing else is asked for, bytes; `None`: any.
     pub own_mtu: Option<usize>,
-    /// Where it comes from, if nobody asked for it and no application of this host is behind it.
+    /// Who is behind it, if nobody asked for it and it has no rights.
     pub(crate) origin: Option<Origin>,
     /// Who is behind it.
     pub(crate) owner: Owner,
@@ -106,6 +121,10 @@ pub struct Face {
     pub last_used: Time,
     /// What passed since it was made.
     pub counters: FaceCounters,
+    /// What its buffers in front of the socket were when they were last looked at, bytes.
+    pub(crate) unsent_bytes: u64,
+    /// What its incomplete packets were, bytes.
+    pub(crate) fragment_bytes: u64,
     /// Whether it has frames that leave at the end of the round.
     pub is_unsent: bool,
     /// Failed attempts to connect in a row.
@@ -115,6 +134,11 @@ pub struct Face {
 }
 
 impl Face {
+    /// The largest frame that it sends, bytes; `None`: any.
+    pub fn mtu(&self) -> Option<usize> {
+        self.asked_mtu.or(self.own_mtu)
+    }
+
     /// What management says of it, by what the node knows: what waits, and what was not believed.
     pub fn status(&self, now: Time, node: &Node) -> FaceStatus {
         let queued = node.core().backlog(self.core);
@@ -298,6 +322,11 @@ impl FaceTable {
     /// All slots with a face, by ascending number.
     pub fn slots(&self) -> impl Iterator<Item = FaceSlot> + '_ {
         self.by_number.0.values().map(|&(slot, _)| slot)
+    }
+
+    /// The slots of the faces from a number on, by ascending number.
+    pub fn slots_from(&self, number: FaceNumber) -> impl Iterator<Item = FaceSlot> + '_ {
+        self.by_number.0.range(number..).map(|(_, &(slot, _))| slot)
     }
 
     /// All faces and their slots, by ascending number.

@@ -90,7 +90,8 @@ impl Instance {
         let limits = Limits {
             faces: config.tables.faces,
             fib_entries: config.tables.fib_entries,
-            reassembly_bytes: config.tables.reassembly_bytes.as_u64() as usize,
+            send_buffer_bytes: config.tables.send_buffer_bytes.as_u64(),
+            reassembly_bytes: config.tables.reassembly_bytes.as_u64(),
         };
         let mut engine = Engine::new(outside, node, config.faces.clone(), limits);
         engine.rights = application_rights(&config)?;
@@ -102,6 +103,11 @@ impl Instance {
     /// The engine, to look at.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// So many connections were refused, and why: the log has a line now and then.
+    pub fn note_refused(&mut self, connections: u64, why: impl FnOnce() -> String) {
+        self.engine.note_refused(connections, why);
     }
 
     /// The management, to look at.
@@ -161,9 +167,10 @@ impl Instance {
         for &address in &config.faces.udp.listen {
             let buffer = config.faces.udp.kernel_buffer.as_u64();
             let bound = self.engine.sockets.bind_udp(&mut *self.engine.outside, address, buffer);
-            bound.map_err(|error| {
+            let at = bound.map_err(|error| {
                 not_listening(&config, "faces.udp.listen", &cannot_listen(address, "UDP", &error))
             })?;
+            info!(at = self.engine.sockets.udp_uri(at), "listening");
         }
         Ok(())
     }
@@ -200,7 +207,7 @@ impl Instance {
                 .map_err(|error| config.error_at(&format!("route.{at}"), &error.to_string(), ""))?;
         }
         for choice in &config.strategies {
-            self.choose_strategy(&choice.prefix, choice.strategy);
+            self.choose_strategy(&choice.prefix, &choice.strategy);
         }
         Ok(())
     }
@@ -292,10 +299,10 @@ impl Instance {
         self.engine.status_at(slot).map(|status| status.number).ok_or(ControlError::NoSuchFace)
     }
 
-    /// Closes a face, and forgets its routes at once: others may be made that they would be in the way of.
+    /// Closes a face, and forgets its routes: others may be made that they would be in the way of.
     pub(crate) fn remove_face(&mut self, face: FaceNumber) {
         self.engine.destroy_face(face);
-        self.management.face_gone(face, &mut self.engine);
+        self.management.face_gone(self.engine.now, face, &mut self.engine);
     }
 
     /// The face that a route of the file means.
@@ -362,7 +369,7 @@ impl Instance {
         }
         // Before commands, which may be about faces that come in their place.
         for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(face, &mut self.engine);
+            self.management.face_gone(now, face, &mut self.engine);
         }
         for ManagementInterest { wire, incoming } in self.engine.inbox.take_interests() {
             self.management.handle_interest(
@@ -375,7 +382,7 @@ impl Instance {
             );
         }
         for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(face, &mut self.engine);
+            self.management.face_gone(now, face, &mut self.engine);
         }
         for (kind, face) in self.engine.inbox.take_notifications() {
             self.management.face_event(now, kind, &face, &mut self.replies);

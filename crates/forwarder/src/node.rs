@@ -11,15 +11,15 @@ use weir_core::node::{
 };
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
-use weir_core::seam::{BestRoute, Multicast};
+use weir_core::seam::{Asf, BestRoute, Multicast};
 use weir_core::seam::{FaceConfig, NodeConfig, QueueLimit, Scheme};
 use weir_core::tables::cs::{ContentStore, ENTRY_BYTES};
 use weir_core::units::{Rate, Span, Time};
 use weir_packet::sign::implicit_digest;
-use weir_packet::{DecodeError, LpHeader, Name, NameRef, ServiceClass, SignalSet};
+use weir_packet::{Component, DecodeError, LpHeader, Name, NameRef, ServiceClass, SignalSet};
 use weir_schemes::Resolved;
 
-use crate::config::{Config, Tables};
+use crate::config::{ASF, Config, Tables, asf_options};
 use crate::record::{Entry, RecordCounters, Recorder};
 use weir_net::codec::Decoder;
 use weir_net::secrets::Secrets;
@@ -35,6 +35,8 @@ struct KnownStrategy {
     /// As management says it, without a version.
     name: Name,
     version: u64,
+    /// What stands behind the version, as in a URI; empty without options.
+    options: String,
     id: StrategyId,
 }
 
@@ -86,14 +88,17 @@ impl Node {
     pub fn new(config: &Config, seed: u64, secrets: Secrets) -> Node {
         let scheme = config.scheme.build();
         let hasher = secrets.names;
-        let Tables { pit_bytes, longest_lifetime, dead_nonces, .. } = config.tables;
-        let limits = TableLimits { pit_bytes: pit_bytes.as_u64(), longest_lifetime, dead_nonces };
+        let Tables { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes, .. } = config.tables;
+        let [pit_bytes, queue_bytes, flow_bytes] =
+            [pit_bytes, queue_bytes, flow_bytes].map(|bytes| bytes.as_u64());
+        let limits = TableLimits { pit_bytes, longest_lifetime, dead_nonces, queue_bytes, flow_bytes };
         let random = Random::named(seed, "node");
         let strategy = scheme.strategy(&NodeConfig::default());
         let mut core = Forwarder::new(strategy, &limits, hasher, random);
         core.set_flow_prefix(scheme.flow_prefix());
         core.set_digest(implicit_digest);
         core.set_reforward_after(config.tables.reforward_after);
+        core.set_next_hop_timeout(config.tables.next_hop_timeout);
         let tables = &config.tables;
         let bytes = tables.content_store_bytes.as_u64();
         let packets = tables.content_store_packets.min(most_stored(bytes));
@@ -101,10 +106,12 @@ impl Node {
         let strategies = known_strategies(&mut core, config);
         let own = strategies.iter().find(|known| known.id == StrategyId::default());
         let chosen = own.map(|known| (Name::new(), known.full_name())).into_iter().collect();
+        let mut decoder = Decoder::new(secrets, known_signals()).in_regions(config.tables.regions.clone());
+        decoder.keep_data(core.content_store().is_on());
         Node {
             core,
             pool: PacketPool::new(),
-            decoder: Decoder::new(secrets, known_signals()),
+            decoder,
             hasher,
             scheme,
             strategies,
@@ -126,6 +133,11 @@ impl Node {
         let recorder = self.recorder.as_mut()?;
         recorder.flush();
         Some(recorder.counters())
+    }
+
+    /// Errors of the recording's file.
+    pub fn recording_errors(&self) -> u64 {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.counters().errors)
     }
 
     /// It is told something at a time.
@@ -319,23 +331,46 @@ impl Node {
 
     /// The full name of a strategy that is called so in the configuration.
     pub fn strategy_name(&self, short: &str) -> Option<Name> {
-        self.strategies.iter().find(|known| known.short == short).map(KnownStrategy::full_name)
+        let (bare, options) = short.split_once('/').unwrap_or((short, ""));
+        let known = self.strategies.iter().find(|known| known.short == bare)?;
+        Some(known.name_with(options))
     }
 
     /// All strategies, with their versions.
     pub fn strategy_names(&self) -> Vec<Name> {
-        self.strategies.iter().map(KnownStrategy::full_name).collect()
+        let bare = self.strategies.iter().filter(|known| known.options.is_empty());
+        bare.map(KnownStrategy::full_name).collect()
     }
 
     /// Has a strategy forward a prefix; gives its name with the version, or `None` if there is none of
     /// that name. A version that is not newer than ours will do.
     pub fn choose_strategy(&mut self, prefix: &Name, hashed: &HashedName, name: &Name) -> Option<Name> {
-        let known = self.strategies.iter().find(|known| known.is_called(name))?;
-        let (strategy, id, name) = (known.short, known.id, known.full_name());
-        self.note_change(hashed, |prefix| Entry::SetStrategy { prefix, strategy });
+        let (strategy, id, name) = self.known_strategy(name.view())?;
+        self.note_change(hashed, |prefix| Entry::SetStrategy { prefix, strategy: &strategy });
         self.core.choose_strategy(hashed, id);
         self.chosen.insert(prefix.clone(), name.clone());
         Some(name)
+    }
+
+    /// The strategy of this name, as the configuration calls it, its number and its full name. It is made if there is none
+    /// with its options.
+    fn known_strategy(&mut self, name: NameRef<'_>) -> Option<(String, StrategyId, Name)> {
+        let (bare, version, options) = parts(name)?;
+        let is_it = |known: &&KnownStrategy| {
+            known.name.view() == bare && version.is_none_or(|version| version <= known.version)
+        };
+        let same = self.strategies.iter().filter(is_it).find(|known| known.options == options);
+        if let Some(known) = same {
+            return Some((known.short_with_options(), known.id, known.full_name()));
+        }
+        let base = self.strategies.iter().find(is_it)?;
+        let (short, name, version) = (base.short, base.name.clone(), base.version);
+        let asf = asf_options(&options).filter(|_| short == ASF)?;
+        let id = self.core.add_strategy(Box::new(Asf::new(asf)))?;
+        let known = KnownStrategy { short, name, version, options, id };
+        let found = (known.short_with_options(), known.id, known.full_name());
+        self.strategies.push(known);
+        Some(found)
     }
 
     /// Takes back the choice for a prefix.
@@ -390,6 +425,7 @@ impl Node {
     fn note_store(&mut self) {
         let (packets, bytes) = self.core.content_store().limits();
         let CsUse { admit, serve } = self.core.content_store_use();
+        self.decoder.keep_data(admit && self.core.content_store().is_on());
         if let Some(recorder) = &mut self.recorder {
             let entry = Entry::ConfigureStore { packets: packets as u64, bytes, admit, serve };
             recorder.record(recorder.last(), &entry);
@@ -405,14 +441,28 @@ impl Node {
 
 impl KnownStrategy {
     fn full_name(&self) -> Name {
-        self.name.clone().with_version(self.version)
+        self.name_with(&self.options)
     }
 
-    fn is_called(&self, name: &Name) -> bool {
-        let version = name.view().last().and_then(|last| last.version());
-        let bare = name.view().prefix(name.len() - usize::from(version.is_some()));
-        bare == self.name.view() && version.is_none_or(|version| version <= self.version)
+    fn name_with(&self, options: &str) -> Name {
+        let options = options.split('/').filter(|option| !option.is_empty());
+        let name = self.name.clone().with_version(self.version);
+        options.fold(name, |name, option| name.with(Component::generic(option.as_bytes())))
     }
+
+    fn short_with_options(&self) -> String {
+        let slash = if self.options.is_empty() { "" } else { "/" };
+        format!("{}{slash}{}", self.short, self.options)
+    }
+}
+
+/// The name of a strategy without version and options, the version if it has one, and the options behind it.
+fn parts(name: NameRef<'_>) -> Option<(NameRef<'_>, Option<u64>, String)> {
+    let at = name.components().position(|part| part.version().is_some()).unwrap_or(name.len());
+    let mut rest = name.suffix(at).components();
+    let version = rest.next().and_then(|part| part.version());
+    let options: Result<Vec<&str>, _> = rest.map(|part| core::str::from_utf8(part.value)).collect();
+    Some((name.prefix(at), version, options.ok()?.join("/")))
 }
 
 impl Drop for Node {
@@ -452,7 +502,7 @@ fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy>
     let mut add = |short: &'static str, owner: &str, version, id: Option<StrategyId>| {
         let name = format!("/localhost/{owner}/strategy/{short}").parse().unwrap_or_default();
         if let Some(id) = id {
-            known.push(KnownStrategy { short, name, version, id });
+            known.push(KnownStrategy { short, name, version, options: String::new(), id });
         }
     };
     for scheme in &config.schemes {
@@ -466,6 +516,7 @@ fn known_strategies(core: &mut Forwarder, config: &Config) -> Vec<KnownStrategy>
     // The versions are those of the strategies of NFD that they stand for.
     add("best-route", "nfd", 5, core.add_strategy(Box::new(BestRoute::default())));
     add("multicast", "nfd", 5, core.add_strategy(Box::new(Multicast::default())));
+    add(ASF, "nfd", 5, core.add_strategy(Box::new(Asf::default())));
     known
 }
 
@@ -486,7 +537,57 @@ impl core::fmt::Debug for Node {
     }
 }
 
-/// A name without hashes.
-pub fn plain(name: &HashedName) -> Name {
-    NameRef::from_value(name.wire()).map(|name| name.to_name()).unwrap_or_default()
+/// The name of these component TLVs.
+pub fn plain(components: &[u8]) -> Name {
+    NameRef::from_value(components).map(|name| name.to_name()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strategy_with_options_is_made_once_and_wrong_options_are_none() {
+        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let names = node.strategy_names();
+        let prefix: Name = "/a".parse().unwrap();
+        let hashed = node.hashed(&prefix).unwrap();
+        let mut choose = |name: &str| {
+            let name: Name = format!("/localhost/nfd/strategy/{name}").parse().unwrap();
+            let chosen = node.choose_strategy(&prefix, &hashed, &name);
+            (chosen.map(|name| name.to_string()), node.strategies.len())
+        };
+        let full = |options: &str| Some(format!("/localhost/nfd/strategy/asf/v=5{options}"));
+        let base = choose("asf");
+        assert_eq!(base.0, full(""));
+        for _ in 0..2 {
+            let options = "/probing-interval~30000/max-timeouts~5";
+            assert_eq!(choose(&format!("asf/v=4{options}")), (full(options), base.1 + 1));
+        }
+        for wrong in [
+            "asf/v=6",
+            "asf/v=5/probing-interval~999",
+            "asf/v=5/max-timeouts~0",
+            "asf/v=5/max-timeouts~x",
+            "asf/v=5/colour~1",
+            "best-route/v=5/max-timeouts~1",
+        ] {
+            assert_eq!(choose(wrong), (None, base.1 + 1), "{wrong}");
+        }
+        assert_eq!(node.strategy_names(), names, "with options they are not listed");
+    }
+
+    #[test]
+    fn no_more_strategies_are_made_than_a_node_has_room_for() {
+        let mut node = Node::new(&Config::default(), 1, Secrets::fixed(1));
+        let prefix = Name::new();
+        let hashed = node.hashed(&prefix).unwrap();
+        let mut choose = |timeouts: u32| {
+            let name = node.strategy_name(&format!("asf/max-timeouts~{timeouts}")).unwrap();
+            node.choose_strategy(&prefix, &hashed, &name).is_some()
+        };
+        let made = (1..100).filter(|n| choose(*n)).count();
+        assert!((1..64).contains(&made) && !choose(100), "{made}");
+        assert!(choose(1), "those that are there can be chosen");
+    }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use tracing::warn;
+
 /// How much is kept before it is written.
 const BUFFER: usize = 256 * 1024;
 
@@ -19,6 +21,7 @@ pub(crate) struct Output {
     /// Bytes in the file.
     written: u64,
     errors: u64,
+    path: PathBuf,
 }
 
 impl Output {
@@ -41,7 +44,13 @@ impl Output {
         }
         let file = options.create(true).open(path)?;
         lock(&file)?;
-        Ok(Output { file: Some(file), buffer: Vec::with_capacity(BUFFER), written: 0, errors: 0 })
+        Ok(Output {
+            file: Some(file),
+            buffer: Vec::with_capacity(BUFFER),
+            written: 0,
+            errors: 0,
+            path: path.to_owned(),
+        })
     }
 
     /// Whether blocks are still taken.
@@ -77,11 +86,11 @@ impl Output {
         let Some(file) = &mut self.file else { return };
         match file.write_all(&self.buffer) {
             Ok(()) => self.written += self.buffer.len() as u64,
-            Err(_) => {
-                self.errors += 1;
+            Err(error) => {
                 // A device cannot be cut, and need not be.
                 let _ = file.set_len(self.written);
                 self.file = None;
+                self.note(&error);
             }
         }
         self.buffer.clear();
@@ -96,10 +105,15 @@ impl Output {
         }
     }
 
-    /// Counts an error of another kind, and takes nothing more.
-    pub(crate) fn fail(&mut self) {
+    /// Takes nothing more after an error of another kind.
+    pub(crate) fn fail(&mut self, error: &io::Error) {
         self.close();
+        self.note(error);
+    }
+
+    fn note(&mut self, error: &io::Error) {
         self.errors += 1;
+        warn!(%error, path = %self.path.display(), "cannot write: this file ends here");
     }
 }
 

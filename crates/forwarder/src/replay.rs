@@ -169,7 +169,10 @@ fn config(header: &Header) -> Result<Config, ReplayError> {
     tables.pit_bytes = Bytes::new(header.pit_bytes);
     tables.longest_lifetime = Span::from_nanos(header.longest_lifetime_ns);
     tables.dead_nonces = size(header.dead_nonces);
+    tables.queue_bytes = Bytes::new(header.queue_bytes);
+    tables.flow_bytes = Bytes::new(header.flow_bytes);
     tables.reforward_after = Span::from_nanos(header.reforward_after_ns);
+    tables.next_hop_timeout = Span::from_nanos(header.next_hop_timeout_ns);
     tables.content_store_packets = size(header.store_packets);
     tables.content_store_bytes = Bytes::new(header.store_bytes);
     tables.content_store_policy = header.store_policy;

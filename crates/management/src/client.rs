@@ -114,6 +114,8 @@ pub struct Client {
     clock: Clock,
     /// For the connection and for every answer.
     timeout: Duration,
+    /// How old the last dataset may have been.
+    freshness: Duration,
     commands: Commands,
 }
 
@@ -140,6 +142,7 @@ impl Client {
             events: Events::with_capacity(4),
             clock: Clock::start(),
             timeout,
+            freshness: Duration::ZERO,
             commands: Commands::default(),
         })
     }
@@ -147,6 +150,12 @@ impl Client {
     /// The forwarder's address.
     pub const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// How old the last dataset may have been: forwarders answer from their content stores while a dataset is fresh. NFD's are
+    /// for a second, so they lack what a command did before.
+    pub const fn dataset_age(&self) -> Duration {
+        self.freshness
     }
 
     /// Sends a command, signed with a digest. Returns the parameters of the response.
@@ -247,6 +256,7 @@ impl Client {
                 return Err(ClientError::Refused(Box::new(response)));
             }
             let bad = |why: &str| ClientError::BadReply(format!("{}: {why}", data.name));
+            self.freshness = Duration::from_millis(data.freshness_period_ms());
             let number = data.name.last().and_then(|last| last.segment());
             let number = number.ok_or_else(|| bad("no segment number"))?;
             if number == next {

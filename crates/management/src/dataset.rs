@@ -6,7 +6,7 @@ use weir_packet::{Name, NameRef};
 use crate::parameters::put_number;
 use crate::status::{
     CsInfo, FaceCounters, FaceEventKind, FaceFlags, FaceNumber, FacePersistency, FaceScope, FaceStatus,
-    FibStatus, GeneralStatus, LinkType, StrategyStatus,
+    FibStatus, GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
 };
 use crate::tlv::{
     BASE_CONGESTION_MARKING_INTERVAL, COST, DEFAULT_CONGESTION_THRESHOLD, EXPIRATION_PERIOD, FACE_ID, FLAGS,
@@ -354,15 +354,20 @@ pub fn decode_face_event(content: &[u8]) -> Result<FaceEvent, Malformed> {
 }
 
 const NEXT_HOP_RECORD: u32 = 129;
+/// Weir's own, as those of faces: that a next hop is silent.
+const SILENT: u32 = 40_026;
 
 /// Appends an entry of `fib/list`.
 pub fn encode_fib_entry(entry: &FibStatus, out: &mut Vec<u8>) {
     put_nested(out, ENTRY, |out| {
         entry.prefix.view().encode(out);
-        for &(face, cost) in &entry.next_hops {
+        for &NextHopStatus { face, cost, silent } in &entry.next_hops {
             put_nested(out, NEXT_HOP_RECORD, |out| {
                 put_nni_element(out, FACE_ID, face);
                 put_nni_element(out, COST, cost);
+                if silent {
+                    put_nested(out, SILENT, |_| {});
+                }
             });
         }
     });
@@ -378,8 +383,15 @@ pub fn decode_fib(content: &[u8]) -> Result<Vec<FibStatus>, Malformed> {
         let prefix = name(&fields.expect(types::NAME)?)?;
         let next_hops = entries(fields.rest(), NEXT_HOP_RECORD, |record| {
             let mut fields = record.reader();
-            let face = fields.expect(FACE_ID)?.nni()?;
-            Ok((face, fields.expect(COST)?.nni()?))
+            let (face, cost) = (fields.expect(FACE_ID)?.nni()?, fields.expect(COST)?.nni()?);
+            let mut silent = false;
+            while let Some(field) = fields.element()? {
+                match field.typ {
+                    SILENT => silent = true,
+                    _ => field.ignore()?,
+                }
+            }
+            Ok(NextHopStatus { face, cost, silent })
         })?;
         Ok(FibStatus { prefix, next_hops })
     })
@@ -572,6 +584,11 @@ mod general_types {
     pub const CS_ENTRIES: u32 = 135;
     pub const SATISFIED: u32 = 153;
     pub const UNSATISFIED: u32 = 154;
+    /// Weir's own, as those of faces.
+    pub const LOST_DATAGRAMS: u32 = 40_018;
+    pub const REFUSED_CONNECTIONS: u32 = 40_020;
+    pub const FILE_ERRORS: u32 = 40_022;
+    pub const REASSEMBLY_FAILURES: u32 = 40_024;
 }
 use general_types as gt;
 
@@ -589,6 +606,10 @@ pub fn encode_general(general: &GeneralStatus, out: &mut Vec<u8>) {
     put_nni_element(out, gt::SATISFIED, general.satisfied_interests);
     put_nni_element(out, gt::UNSATISFIED, general.unsatisfied_interests);
     put_policy(out, &general.counters);
+    put_nni_element(out, gt::LOST_DATAGRAMS, general.losses.datagrams);
+    put_nni_element(out, gt::REFUSED_CONNECTIONS, general.losses.connections);
+    put_nni_element(out, gt::FILE_ERRORS, general.losses.files);
+    put_nni_element(out, gt::REASSEMBLY_FAILURES, general.losses.reassembly);
 }
 
 /// Reads `status/general`. Bytes, malformed and dropped packets are not in it: they are 0.
@@ -608,6 +629,10 @@ pub fn decode_general(content: &[u8]) -> Result<GeneralStatus, Malformed> {
             gt::CS_ENTRIES => general.cs_entries = field.nni()?,
             gt::SATISFIED => general.satisfied_interests = field.nni()?,
             gt::UNSATISFIED => general.unsatisfied_interests = field.nni()?,
+            gt::LOST_DATAGRAMS => general.losses.datagrams = field.nni()?,
+            gt::REFUSED_CONNECTIONS => general.losses.connections = field.nni()?,
+            gt::FILE_ERRORS => general.losses.files = field.nni()?,
+            gt::REASSEMBLY_FAILURES => general.losses.reassembly = field.nni()?,
             gt::NAME_TREE_ENTRIES | gt::MEASUREMENTS_ENTRIES => {}
             _ if take_packets(&mut general.counters, &field)? => {}
             _ => field.ignore()?,

@@ -217,8 +217,19 @@ impl FaceEventKind {
 pub struct FibStatus {
     /// The prefix.
     pub prefix: Name,
-    /// Next hops and their costs.
-    pub next_hops: Vec<(FaceNumber, u64)>,
+    /// Its next hops.
+    pub next_hops: Vec<NextHopStatus>,
+}
+
+/// A next hop of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHopStatus {
+    /// The face.
+    pub face: FaceNumber,
+    /// Its cost.
+    pub cost: u64,
+    /// Whether it was left because it answers nothing; `false` if the forwarder does not report it.
+    pub silent: bool,
 }
 
 /// A strategy chosen for a prefix.
@@ -247,6 +258,19 @@ pub struct CsInfo {
     pub misses: u64,
 }
 
+/// Losses that no face counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Datagrams that found no room in the receive buffers.
+    pub datagrams: u64,
+    /// IP datagrams of the host that could not be reassembled: fragments were missing or found no room.
+    pub reassembly: u64,
+    /// Connections that were refused: no descriptor or no face was free.
+    pub connections: u64,
+    /// Errors that ended a capture or a recording.
+    pub files: u64,
+}
+
 /// The forwarder as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GeneralStatus {
@@ -268,4 +292,6 @@ pub struct GeneralStatus {
     pub satisfied_interests: u64,
     /// PIT entries that expired.
     pub unsatisfied_interests: u64,
+    /// Losses that no face counts; 0 if the forwarder does not report them.
+    pub losses: Losses,
 }

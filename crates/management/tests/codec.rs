@@ -17,7 +17,8 @@ use weir_management::dataset::{
     encode_face_event, encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
 };
 use weir_management::status::{
-    CsInfo, FaceCounters, FaceEventKind, FaceStatus, FibStatus, GeneralStatus, StrategyStatus,
+    CsInfo, FaceCounters, FaceEventKind, FaceStatus, FibStatus, GeneralStatus, Losses, NextHopStatus,
+    StrategyStatus,
 };
 use weir_management::{ControlParameters, ControlResponse};
 
@@ -69,14 +70,15 @@ proptest! {
     #[test]
     fn tables_come_back(
         rib in vec(rib_entry(), 0..5),
-        fib in vec((name(), vec((number(), number()), 0..4)), 0..5),
+        fib in vec((name(), vec((number(), number(), any::<bool>()), 0..4)), 0..5),
         choices in vec((name(), name()), 0..5),
         (admit, serve) in any::<(bool, bool)>(),
         version in text(),
         n in vec(number(), 16),
     ) {
         prop_assert_eq!(decode_rib(&encoded(&rib, encode_rib_entry)), Ok(rib));
-        let entry = |(prefix, next_hops)| FibStatus { prefix, next_hops };
+        let hop = |(face, cost, silent)| NextHopStatus { face, cost, silent };
+        let entry = |(prefix, hops): (_, Vec<_>)| FibStatus { prefix, next_hops: hops.into_iter().map(hop).collect() };
         let fib: Vec<FibStatus> = fib.into_iter().map(entry).collect();
         prop_assert_eq!(decode_fib(&encoded(&fib, encode_fib_entry)), Ok(fib));
         let choice = |(prefix, strategy)| StrategyStatus { prefix, strategy };
@@ -87,6 +89,7 @@ proptest! {
         let general = GeneralStatus {
             version, started_ms: n[0], now_ms: n[1], fib_entries: n[2], pit_entries: n[3], cs_entries: n[4],
             satisfied_interests: n[5], unsatisfied_interests: n[6],
+            losses: Losses { datagrams: n[2], reassembly: n[1], connections: n[3], files: n[4] },
             counters: FaceCounters {
                 in_interests: n[7], in_data: n[8], in_nacks: n[9], out_interests: n[10], out_data: n[11],
                 out_nacks: n[12], in_remarked: n[13], in_refused: n[14], in_over_rate: n[15],

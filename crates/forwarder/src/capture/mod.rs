@@ -195,7 +195,7 @@ impl Capture {
                 self.output = output;
                 self.begin();
             }
-            Err(_) => self.output.fail(),
+            Err(error) => self.output.fail(&error),
         }
     }
 }

@@ -43,13 +43,13 @@ const SECTIONS: &[Section] = &[
     section(
         "faces.udp",
         "[faces.udp]",
-        "The addresses of UDP. A peer that sends a first packet gets its own face.",
+        "UDP addresses on which the forwarder listens. Each new peer gets its own face with its first packet.",
     ),
-    section("faces.tcp", "[faces.tcp]", "The addresses of TCP, to which peers connect."),
+    section("faces.tcp", "[faces.tcp]", "TCP addresses on which the forwarder listens."),
     section(
         "faces.websocket",
         "[faces.websocket]",
-        "The addresses of WebSocket, to which browsers connect, with any path. Pages on this host are applications; pages on other hosts are neighbours.",
+        "WebSocket addresses on which the forwarder listens, for browsers; any path is accepted. A browser on this host is an application; a browser on another host is a neighbour.",
     ),
     section(
         "faces.multicast",
@@ -59,12 +59,12 @@ const SECTIONS: &[Section] = &[
     section(
         "faces.ethernet",
         "[faces.ethernet]",
-        "NDN in Ethernet frames: a face to the group on each interface. A face to one host is a `[[face]]`, at both ends.",
+        "NDN in Ethernet frames: each interface has a face to the group. For a face to one host, both hosts need a `[[face]]`.",
     ),
     section(
         SHARED,
         "[faces.KIND], [[face]]",
-        "Keys of every table of faces. In `[faces.KIND]` they apply to all faces of the kind, also to those that peers and management create; in `[[face]]` to that face. A connection from this host, by Unix socket or loopback, is an application: it has no link, and rates do not apply. A `[[face]]`, or `weir face create`, to loopback is a link.",
+        "Keys of every table of faces. In `[faces.KIND]` they apply to all faces of the kind, also to those that peers and management create. In `[[face]]` they apply to that face. A connection from this host, by Unix socket or loopback address, is an application: rates do not apply to it. A face that `[[face]]` or `weir face create` makes to a loopback address is a link: rates apply.",
     ),
     section("face", "[[face]]", "A face that exists from the start. Its URI determines its kind."),
     section("route", "[[route]]", "A route: a prefix and the face that leads to it."),
@@ -78,15 +78,15 @@ const SECTIONS: &[Section] = &[
         "[scheme]",
         "The scheme: the queues of all faces, and the default strategy. Its parameters are in `[scheme.NAME]`, as in a scenario. The parameters of schemes that do not run are also checked.",
     ),
-    section(
-        "tables",
-        "[tables]",
-        "Limits of the forwarder's tables. Packets from strangers cannot exceed them.",
-    ),
+    section("tables", "[tables]", "Limits of the forwarder's tables. No packet can make a table larger."),
     section("management", "[management]", "Commands of the NFD management protocol."),
-    section("metrics", "[metrics]", "Figures for Prometheus, at `/metrics`."),
-    section("capture", "[capture]", "All frames, written to a file that Wireshark reads."),
-    section("record", "[record]", "All inputs of the node, written to a file for `weir replay`."),
+    section(
+        "metrics",
+        "[metrics]",
+        "Metrics for Prometheus, at `/metrics`, each with its meaning (`# HELP`).",
+    ),
+    section("capture", "[capture]", "A file with all frames, which Wireshark reads."),
+    section("record", "[record]", "A file with all inputs of the node, for `weir replay`."),
     section("log", "[log]", "Messages on standard error."),
 ];
 
@@ -106,7 +106,7 @@ const KEYS: &[Key] = &[
         "mode",
         Shape::TextOf("file mode", "a file mode in octal, such as \"0660\""),
         "0666",
-        "The permissions of the socket. By default every user of this host may connect, as with NFD; `[management]` says what they may do. Users can also connect by TCP, UDP and WebSocket on the loopback address. To prevent that, empty those lists too.",
+        "The permissions of the socket. By default every user of this host may connect, as with NFD; `[management]` limits their commands. Users can also connect by TCP, UDP and WebSocket on the loopback address. To prevent that, empty the lists of those addresses too.",
     ),
     // faces.udp
     key("faces.udp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
@@ -123,6 +123,13 @@ const KEYS: &[Key] = &[
         Shape::SpanFrom(1000),
         "10 min",
         "A face that a peer created is closed after this time without a packet.",
+    ),
+    key(
+        "faces.udp",
+        "mtu_by_network",
+        Shape::Map,
+        NONE,
+        "Largest frames to peers that connect by themselves, by the networks that they are in, such as `{ \"192.0.2.0/24\" = \"8800 B\" }`. The smallest network counts. For other peers, `mtu` counts. A network is an address, or an address and the number of bits in common.",
     ),
     // faces.tcp
     key("faces.tcp", "listen", ADDRESSES, "[\"127.0.0.1:6363\"]", "Addresses; an empty list: none."),
@@ -172,7 +179,7 @@ const KEYS: &[Key] = &[
         "rate",
         Shape::Rate,
         NONE,
-        "Rate of outgoing frames, without headers of UDP, TCP, IP and Ethernet. Without a rate, frames leave as fast as the socket accepts them, and a scheme that divides rates cannot work.",
+        "Rate of outgoing frames, without headers of UDP, TCP, IP and Ethernet. Without a rate, frames leave as fast as the socket accepts them. A scheme that divides the link rate among flows needs one.",
     ),
     key(
         SHARED,
@@ -187,14 +194,14 @@ const KEYS: &[Key] = &[
         "mtu",
         Shape::Size,
         NONE,
-        "Largest frame, from 256 B to 65507 B; longer packets are fragmented. The default is 8800 B on UDP over IPv4, 1400 B over IPv6, the interface's MTU on Ethernet, and no limit on streams.",
+        "Largest frame, from 256 B to 65507 B; longer packets are fragmented. The default is what the path carries on UDP, as far as this host knows, at least 1200 B and at most 8800 B; 1400 B if it knows no path; the interface's MTU on Ethernet, and no limit on streams. IP splits UDP frames only if this key makes them longer than the path carries, or if the path carries less than 1200 B.",
     ),
     key(
         SHARED,
         "reliability",
         Shape::Switch,
         "false",
-        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. Retransmissions do not count in `rate`.",
+        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. `rate` does not count retransmissions.",
     ),
     key(
         SHARED,
@@ -222,21 +229,21 @@ const KEYS: &[Key] = &[
         "trust",
         Shape::Choice(&["known", "all", "none"]),
         "known",
-        "Whose service classes and signals are believed. `known`: those of each `[[face]]`, of faces that management creates, and of applications with rights (`[management]`). Others are best effort, and lose the signals that only routers say: peers that connect or send a first packet, members of a group, other applications of this host. `all`: also theirs. `none`: nobody's.",
+        "The faces whose service classes and signals the forwarder accepts. `known`: each `[[face]]`, faces that management creates, and applications with rights (`[management]`). All others are strangers: peers that connect or send a first packet, members of a group, other applications of this host. Packets of strangers are best effort, and lose the signals that only routers set. `all`: also strangers. `none`: no face.",
     ),
     key(
         SHARED,
         "classes",
         Shape::Map,
         NONE,
-        "Rules for service classes, over `trust`. The value for a class is `\"keep\"`, `\"refuse\"`, the class that its Interests get instead, such as `\"BE\"`, or the rate up to which it is believed, such as `\"1 Mb/s\"`. The rate is that of the Data which leave by the face for Interests that then are in the class. Interests beyond it are best effort; beyond a rate of BE they are dropped.",
+        "Rules for service classes; they override `trust`. The value for a class is one of four. `\"keep\"`: the class stays. `\"refuse\"`: its Interests are dropped. A class, such as `\"BE\"`: its Interests change to that class. A rate, such as `\"1 Mb/s\"`: the class stays up to this rate of Data, sent out of the face for Interests of the class. Interests above the rate change to best effort; Interests above a rate of BE are dropped.",
     ),
     key(
         SHARED,
         "share_by",
         Shape::Choice(&["face", "flow"]),
         NONE,
-        "Who shares links, if the scheme divides them among flows. `flow`: each flow that comes from the face has a share, as in the scheme's paper. `face`: they have together what one flow has, and faces of strangers with one IPv4 address, or in one /64 of IPv6, count as one face. The default is `flow` for a `[[face]]` and for what `weir face create` makes, and `face` for applications, strangers and groups.",
+        "The unit of sharing, if the scheme divides links among flows. `flow`: each flow from the face gets a share, as in the scheme's paper. `face`: all flows from the face together get the share of one flow; faces of strangers with the same IPv4 address, or in the same IPv6 /64, count as one face on UDP, and as another on TCP and WebSocket. The default is `flow` for each `[[face]]` and for faces of `weir face create`, and `face` for applications, strangers and groups.",
     ),
     // face
     key("face", "name", Shape::Text, NONE, "Its name for routes; without a name, routes use `remote`."),
@@ -245,7 +252,7 @@ const KEYS: &[Key] = &[
         "remote",
         Shape::TextOf("face URI", "a face URI, such as \"udp4://192.0.2.1:6363\""),
         REQUIRED,
-        "The remote URI: `udp://`, `udp4://`, `udp6://`, `tcp://`, `tcp4://`, `tcp6://` with host and port, or \
+        "The URI of the peer: `udp://`, `udp4://`, `udp6://`, `tcp://`, `tcp4://`, `tcp6://` with host and port, or \
          `ether://[08:00:27:01:02:03]`.",
     ),
     key(
@@ -300,7 +307,7 @@ const KEYS: &[Key] = &[
         "strategy",
         Shape::Text,
         REQUIRED,
-        "`best-route`, `multicast`, or a scheme; also a full name such as `/localhost/nfd/strategy/best-route`.",
+        "`best-route`, `multicast`, `asf` (the next hop with the shortest round-trip time, with options as `asf/probing-interval~30000/max-timeouts~5`), or a scheme; also a full name such as `/localhost/nfd/strategy/best-route`.",
     ),
     // scheme
     key(
@@ -316,42 +323,70 @@ const KEYS: &[Key] = &[
         "faces",
         Shape::Whole(1, 1 << 20),
         "4096",
-        "Faces, of all kinds. The last eighth is reserved for this host's applications and for faces that management creates. When the rest is full, a new UDP peer replaces the peer that has been silent longest, if that is at least 4 s.",
+        "Number of faces of all kinds. The last eighth is reserved for this host's applications and for faces that management creates. When the rest is full, a new UDP peer replaces the peer that has been silent longest, if it has been silent for at least 4 s.",
     ),
     key(
         "tables",
         "pit_bytes",
         Shape::Size,
         "512 MB",
-        "Memory of pending Interests, from 16 kB: about 368 B for one with a short name. Faces share it. When it is full, the face that has most loses the Interest that has been pending longest.",
+        "Memory of the PIT, at least 16 kB. Half of it is for Interests with short names, about 368 B each. All faces share it. When it is full, the face with the largest part loses its oldest Interest.",
     ),
     key(
         "tables",
         "longest_lifetime",
         Shape::SpanFrom(1000),
         "60 s",
-        "How long an Interest of a neighbour is pending at most, up to 300 s; longer lifetimes count as this. For applications of this host it is 300 s.",
+        "The longest time, up to 300 s, for which an Interest of a neighbour is pending. It replaces a longer lifetime. For applications of this host it is 300 s.",
     ),
     key(
         "tables",
         "fib_entries",
         ENTRIES,
         "1048576",
-        "Prefixes with routes; also the limit of prefixes with strategies.",
+        "Limit of prefixes with routes, and the same limit of prefixes with strategies.",
     ),
     key(
         "tables",
         "dead_nonces",
         ENTRIES,
         "65536",
-        "Nonces of Interests that are no longer pending, for loop detection; and as many faces that were asked and may still answer.",
+        "Number of remembered nonces of Interests that are no longer pending, for loop detection. The forwarder also remembers so many next hops that may still answer such an Interest.",
+    ),
+    key(
+        "tables",
+        "queue_bytes",
+        Shape::Size,
+        "128 MB",
+        "Memory of packets in the queues of all faces, from 1 MB: about 0.6 kB beside the bytes of a packet, and 2 kB at least. A face may have half of what the others do not have, whatever its `queue`, and one packet in any case.",
+    ),
+    key(
+        "tables",
+        "flow_bytes",
+        Shape::Size,
+        "128 MB",
+        "Memory of the prefixes that a scheme tells flows apart by: about 1.5 kB for each, and more for long names. One half is for neighbours that share by flow; faces that share by face share the other half, and eight short prefixes of each have room in any case.",
     ),
     key(
         "tables",
         "reforward_after",
         Shape::SpanFrom(0),
         "0 ms",
-        "Time after which an Interest for a pending one is forwarded again, whoever sent it; it doubles with each transmission, up to 250 ms. NFD has 10 ms. 0: Interests of other faces wait for the Data, and the strategy decides when to forward a repeated one.",
+        "While an Interest is pending, the same Interest may arrive again, from any face. It is forwarded again if the last transmission was at least this time ago. The time doubles with each transmission, up to 250 ms. NFD has 10 ms. 0: Interests of other faces wait for the Data, and the strategy decides when to forward a repeated one.",
+    ),
+    key(
+        "tables",
+        "next_hop_timeout",
+        Shape::SpanFrom(0),
+        "1 s",
+        "Time after which a next hop that answers nothing is compared with another one of its prefix, by copies of Interests. If another answers one that it does not, it is left: strategies do not see it. Then it is probed with copies after 1 s, 2 s, up to 16 s, and used again when it answers. The time is at least two round trips of the next hop. 0: next hops are never left.",
+    ),
+    key(
+        "tables",
+        "regions",
+        Shape::TextsOf("name prefix", "a name prefix, such as \"/net/home\""),
+        "[]",
+        "Names of the networks that this host is in. An Interest with a forwarding hint goes where the first delegation with a route leads; where a delegation is a prefix of one of these names, the Interest has arrived, and goes on by its name without the hint.",
     ),
     key(
         "tables",
@@ -365,7 +400,7 @@ const KEYS: &[Key] = &[
         "content_store_bytes",
         Shape::Size,
         "256 MB",
-        "Their memory, all included: about 0.8 kB for each Data beside its bytes, 60 B for each component of its name, and more for names of more than four components or 40 bytes.",
+        "Memory of the content store. A Data takes its own bytes, about 0.8 kB, and 60 B for each component of its name; it takes more if its name has more than four components or 40 bytes.",
     ),
     key(
         "tables",
@@ -376,10 +411,17 @@ const KEYS: &[Key] = &[
     ),
     key(
         "tables",
+        "send_buffer_bytes",
+        Shape::Size,
+        "128 MB",
+        "Memory of frames that wait for a socket, from 1 MB. A face may have half of what the others do not have, and one packet in any case. An application has 4 MiB at most, a neighbour 256 KiB.",
+    ),
+    key(
+        "tables",
         "reassembly_bytes",
         Shape::Size,
-        "256 KiB",
-        "Fragments of incomplete packets, for each face.",
+        "64 MB",
+        "Memory of incomplete packets, from 64 kB. A face may have half of what the others do not have, and 16 KiB in any case, but no more than 64 packets.",
     ),
     // management
     key(
@@ -394,7 +436,7 @@ const KEYS: &[Key] = &[
         "local",
         Shape::Choice(&["any", "trusted"]),
         "any",
-        "Which commands from this host are accepted: all that rights allow, or only those signed with one of `trusted_keys`. The commands of `weir` are not signed: with `trusted` they can only show.",
+        "Which commands from this host are accepted. `any`: all that the sender has the right to send. `trusted`: only those signed with one of `trusted_keys`. `weir` does not sign its commands with a key, so with `trusted` it can only show the status.",
     ),
     key(
         "management",
@@ -415,35 +457,35 @@ const KEYS: &[Key] = &[
         "applications",
         Shape::Choice(&["register", "show", "all"]),
         "register",
-        "What applications of this host without rights may do. `show`: read the status. `register`: also register and unregister prefixes for their own faces, if nobody else has the prefix or a longer one, and no other application a shorter one. `all`: everything, as with NFD. Those with rights may do everything: root, the user who runs the forwarder, `users`, `groups`, and who signs with one of `trusted_keys`.",
+        "What applications of this host without rights may do. `show`: read the status. `register`: also register and unregister prefixes for their own faces. A prefix is free if no other face has it or a longer one, and no other application has a shorter one. `all`: everything, as with NFD. These have rights, and may do everything: root, the user who runs the forwarder, `users`, `groups`, and commands signed with one of `trusted_keys`.",
     ),
     key(
         "management",
         "registrations",
         Shape::Whole(1, 1 << 20),
         "1000",
-        "Registrations of one user without rights. All applications on TCP, UDP and WebSocket together count as one user.",
+        "Largest number of registrations of one user without rights. All applications on TCP, UDP and WebSocket together count as one user.",
     ),
     key(
         "management",
         "users",
         Shape::TextsOf("user", "the name or number of a user"),
         "[]",
-        "Users of this host with rights, beside root and the user who runs the forwarder. They are known by the Unix socket.",
+        "Users of this host with rights, beside root and the user who runs the forwarder. The Unix socket identifies the user.",
     ),
     key(
         "management",
         "groups",
         Shape::TextsOf("group", "the name or number of a group"),
         "[]",
-        "Groups whose members have rights. Members are looked up at the start.",
+        "Groups whose members have rights. The forwarder looks up the members when it starts.",
     ),
     key(
         "management",
         "loopback",
         Shape::Switch,
         "false",
-        "Whether applications of this host that connect by TCP, UDP or WebSocket have rights. Nobody knows their users.",
+        "Whether applications of this host that connect by TCP, UDP or WebSocket have rights. The forwarder cannot identify their users.",
     ),
     // metrics
     key(

@@ -17,6 +17,7 @@
 mod change;
 mod classes;
 mod keys;
+mod networks;
 mod read;
 pub mod reference;
 #[cfg(test)]
@@ -28,7 +29,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weir_core::seam::QueueLimit;
+use weir_core::seam::{AsfOptions, QueueLimit};
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
 use weir_document::{Document, DocumentError, Origin, Table};
@@ -39,6 +40,7 @@ use crate::management::Applications;
 
 pub use change::{Change, FaceChanged};
 pub use classes::{ClassTreatment, ClassTreatments, Trust, class_rules};
+pub use networks::{MtuByNetwork, Network};
 pub(crate) use read::LEAST_MTU;
 
 use weir_management::status::FacePersistency;
@@ -251,6 +253,8 @@ pub struct UdpFaces {
     pub kernel_buffer: Bytes,
     /// When a face that a peer made is closed.
     pub idle_timeout: Span,
+    /// Largest frames to peers in some networks, on faces that they made.
+    pub mtu_by_network: MtuByNetwork,
     /// What its faces are like.
     pub options: FaceOptions,
 }
@@ -369,13 +373,33 @@ pub struct Route {
 pub struct StrategyChoice {
     /// Interests whose names begin with it are forwarded by this strategy.
     pub prefix: Name,
-    /// One of [`strategies`].
-    pub strategy: &'static str,
+    /// One of [`strategies`]; that of ASF may have options behind it.
+    pub strategy: String,
 }
 
-/// Names of the strategies that can be chosen: two of our own, and that of each scheme.
+/// The strategy that has options.
+pub const ASF: &str = "asf";
+
+/// The options of ASF from text such as `probing-interval~30000/max-timeouts~5`, an interval in milliseconds; `None` if it
+/// is none of that, or the interval is shorter than a second.
+pub fn asf_options(text: &str) -> Option<AsfOptions> {
+    let mut options = AsfOptions::default();
+    for option in text.split('/') {
+        match option.split_once('~')? {
+            ("probing-interval", value) => {
+                options.probing_interval = Span::from_millis(u64::from(value.parse::<u32>().ok()?));
+            }
+            ("max-timeouts", value) => options.max_timeouts = value.parse().ok()?,
+            _ => return None,
+        }
+    }
+    let is_valid = options.probing_interval >= AsfOptions::LEAST_INTERVAL && options.max_timeouts > 0;
+    is_valid.then_some(options)
+}
+
+/// Names of the strategies that can be chosen: three of NFD's, and that of each scheme.
 pub fn strategies() -> impl Iterator<Item = &'static str> {
-    ["best-route", "multicast"].into_iter().chain(weir_schemes::SCHEMES.iter().map(|scheme| scheme.name))
+    ["best-route", "multicast", ASF].into_iter().chain(weir_schemes::SCHEMES.iter().map(|scheme| scheme.name))
 }
 
 /// `[tables]`
@@ -391,15 +415,25 @@ pub struct Tables {
     pub fib_entries: usize,
     /// The most nonces of Interests that are gone which are kept to find loops.
     pub dead_nonces: usize,
+    /// Memory of packets in queues.
+    pub queue_bytes: Bytes,
+    /// Memory of the prefixes of flows.
+    pub flow_bytes: Bytes,
     /// Time after which an Interest for a pending one is forwarded again; 0: never for other downstreams.
     pub reforward_after: Span,
+    /// Time after which strategies do not see a next hop that answers nothing; 0: they always do.
+    pub next_hop_timeout: Span,
+    /// Names of the networks that this host is in.
+    pub regions: Vec<Name>,
     /// Data packets in the content store; 0: no content store.
     pub content_store_packets: usize,
     /// Bytes of Data in the content store, at most.
     pub content_store_bytes: Bytes,
     /// Which leaves a full one.
     pub content_store_policy: CsPolicy,
-    /// Fragments of incomplete packets, for each face.
+    /// Memory of frames in front of sockets.
+    pub send_buffer_bytes: Bytes,
+    /// Memory of incomplete packets.
     pub reassembly_bytes: Bytes,
 }
 

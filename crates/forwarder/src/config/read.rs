@@ -18,9 +18,9 @@ use weir_schemes::{Entry as SchemeEntry, Resolved, SCHEMES, UnknownScheme};
 
 use super::keys::{FORMAT, LISTS};
 use super::{
-    ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions, Faces,
-    File, Log, LogLevel, Management, MulticastFaces, Route, RouteFace, ShareBy, Source, StrategyChoice,
-    StreamFaces, Tables, Trust, UdpFaces, UnixFaces, strategies,
+    ASF, ClassTreatment, ClassTreatments, Config, ConfigError, EthernetFaces, Face, FaceKind, FaceOptions,
+    Faces, File, Log, LogLevel, Management, MtuByNetwork, MulticastFaces, Network, Route, RouteFace, ShareBy,
+    Source, StrategyChoice, StreamFaces, Tables, Trust, UdpFaces, UnixFaces, asf_options, strategies,
 };
 use crate::management::Applications;
 use weir_management::status::FacePersistency;
@@ -188,6 +188,7 @@ impl<'a> Reader<'a> {
                     listen,
                     kernel_buffer: kernel_buffer(&item)?,
                     idle_timeout: item.span("idle_timeout")?,
+                    mtu_by_network: mtu_by_network(&item)?,
                     options: options(&item, None)?,
                 }
             },
@@ -379,6 +380,12 @@ impl<'a> Reader<'a> {
         if pit_bytes < LEAST_PIT {
             return Err(error(&item, "pit_bytes", "no Interest could be pending", "at least 16 kB"));
         }
+        // What faces share: each can have a few packets of the largest size.
+        let size_from = |key: &str, least: Bytes, wanted: &str| {
+            let size = item.size(key)?;
+            let message = "a face could not have a few packets of the largest size";
+            if size < least { Err(error(&item, key, message, wanted)) } else { Ok(size) }
+        };
         if longest_lifetime > LONGEST_LIFETIME {
             let message = "no Interest is pending for more than 300 s";
             return Err(error(&item, "longest_lifetime", message, "at most \"300 s\""));
@@ -389,14 +396,19 @@ impl<'a> Reader<'a> {
             longest_lifetime,
             fib_entries: entries("fib_entries")?,
             dead_nonces: entries("dead_nonces")?,
+            queue_bytes: size_from("queue_bytes", LEAST_BUFFERS, "at least 1 MB")?,
+            flow_bytes: item.size("flow_bytes")?,
             reforward_after: item.span("reforward_after")?,
+            next_hop_timeout: item.span("next_hop_timeout")?,
+            regions: names(&item, "regions")?,
             content_store_packets: entries("content_store_packets")?,
             content_store_bytes: item.size("content_store_bytes")?,
             content_store_policy: match item.choice("content_store_policy")? {
                 "fifo" => CsPolicy::Fifo,
                 _ => CsPolicy::Lru,
             },
-            reassembly_bytes: item.size("reassembly_bytes")?,
+            send_buffer_bytes: size_from("send_buffer_bytes", LEAST_BUFFERS, "at least 1 MB")?,
+            reassembly_bytes: size_from("reassembly_bytes", LEAST_FRAGMENTS, "at least 64 kB")?,
         })
     }
 
@@ -507,6 +519,12 @@ impl<'a> Reader<'a> {
 /// Smallest PIT: some twenty Interests.
 const LEAST_PIT: Bytes = Bytes::new(16_000);
 
+/// Smallest bound of all queues, and of all send buffers.
+const LEAST_BUFFERS: Bytes = Bytes::new(1_000_000);
+
+/// Smallest bound of all incomplete packets.
+const LEAST_FRAGMENTS: Bytes = Bytes::new(64_000);
+
 /// Smallest limit of a file: less would hold next to nothing.
 const LEAST_FILE: u64 = 64 * 1024;
 
@@ -607,9 +625,8 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
         options.receive_rate = Some(rate);
     }
     if let Some(mtu) = item.opt_size("mtu")? {
-        if !(LEAST_MTU..=MOST_MTU).contains(&mtu.as_u64()) {
-            let message = format!("{mtu} is not a valid frame size");
-            return Err(error(item, "mtu", message, format!("from {LEAST_MTU} B to {MOST_MTU} B")));
+        if !is_frame_size(mtu) {
+            return Err(error(item, "mtu", format!("{mtu} is not a valid frame size"), frame_sizes()));
         }
         options.mtu = Some(mtu.as_u64());
     }
@@ -643,6 +660,40 @@ fn options(item: &Item<'_>, kind: Option<FaceOptions>) -> Result<FaceOptions> {
         options.share_by = Some(if is_by_face { ShareBy::Face } else { ShareBy::Flow });
     }
     Ok(options)
+}
+
+fn is_frame_size(mtu: Bytes) -> bool {
+    (LEAST_MTU..=MOST_MTU).contains(&mtu.as_u64())
+}
+
+fn frame_sizes() -> String {
+    format!("from {LEAST_MTU} B to {MOST_MTU} B")
+}
+
+/// The largest frames to peers, by network.
+fn mtu_by_network(item: &Item<'_>) -> Result<MtuByNetwork> {
+    const KEY: &str = "mtu_by_network";
+    let mut all = MtuByNetwork::default();
+    let Some(value) = item.given(KEY) else { return Ok(all) };
+    let Some(table) = value.as_table() else { return Err(wrong(item, KEY)) };
+    for Entry { key, key_origin, value } in &table.0 {
+        let network: Network = key.parse().map_err(|()| {
+            let message = format!("`{key}` is no network");
+            let help = "an address, or one with the number of its bits in common, such as \"192.0.2.0/24\"";
+            item.doc.error(*key_origin, item.path_of(KEY), message, help)
+        })?;
+        let path = format!("{}.{key}", item.path_of(KEY));
+        let mtu = value.as_text().and_then(|text| text.parse().ok()).filter(|mtu| is_frame_size(*mtu));
+        let mtu: Bytes = mtu.ok_or_else(|| {
+            let shown = value.as_text().map_or(value.kind_name().to_owned(), |text| format!("`{text}`"));
+            let message = format!("{shown} is not a valid frame size");
+            item.doc.error(value.origin, path.clone(), message, frame_sizes())
+        })?;
+        if !all.add(network, mtu.as_u64()) {
+            return Err(item.doc.error(*key_origin, path, "the network is there twice", "each has one size"));
+        }
+    }
+    Ok(all)
 }
 
 /// What a table says of service classes, over what its kind says of them.
@@ -712,6 +763,12 @@ fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Res
     }
 }
 
+fn names(item: &Item<'_>, key: &str) -> Result<Vec<Name>> {
+    let wrong = |uri: &str, why| error(item, key, format!("`{uri}` is not a name: {why}"), "");
+    let texts = item.texts(key)?;
+    texts.iter().map(|(uri, _)| uri.parse().map_err(|why| wrong(uri, why))).collect()
+}
+
 fn prefix(item: &Item<'_>) -> Result<Name> {
     let uri = item.text("prefix")?;
     if !uri.starts_with('/') {
@@ -751,14 +808,30 @@ fn route_face(item: &Item<'_>, faces: &Faces, face: &[Face]) -> Result<RouteFace
     )
 }
 
-fn strategy(item: &Item<'_>) -> Result<&'static str> {
+fn strategy(item: &Item<'_>) -> Result<String> {
     let text = item.text("strategy")?;
-    let short = text.strip_prefix("/localhost/nfd/strategy/").unwrap_or(&text);
-    let short = short.split_once("/v=").map_or(short, |(name, _)| name);
-    strategies().find(|name| *name == short).ok_or_else(|| {
+    let name = text.strip_prefix("/localhost/nfd/strategy/").unwrap_or(&text);
+    let (short, options) = name.split_once('/').unwrap_or((name, ""));
+    // A version may stand before the options.
+    let is_version = |part: &str| part.starts_with("v=");
+    let options = match options.split_once('/') {
+        Some((version, options)) if is_version(version) => options,
+        None if is_version(options) => "",
+        _ => options,
+    };
+    if !strategies().any(|known| known == short) {
         let meant = did_you_mean(short, strategies());
         let known: Vec<_> = strategies().collect();
         let message = format!("there is no strategy `{text}`{meant}");
-        error(item, "strategy", message, format!("strategies: {}", known.join(", ")))
-    })
+        return Err(error(item, "strategy", message, format!("strategies: {}", known.join(", "))));
+    }
+    if options.is_empty() {
+        return Ok(short.to_owned());
+    }
+    if short != ASF || asf_options(options).is_none() {
+        let message = format!("`{options}` are no options of the strategy `{short}`");
+        let help = "options of asf: /probing-interval~MILLISECONDS, at least 1000, and /max-timeouts~NUMBER";
+        return Err(error(item, "strategy", message, help));
+    }
+    Ok(format!("{short}/{options}"))
 }

@@ -16,6 +16,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (SHARED, "rate", "\"100 Mb/s\""),
     (SHARED, "receive_rate", "\"20 Mb/s\""),
     (SHARED, "mtu", "\"1420 B\""),
+    ("faces.udp", "mtu_by_network", "{ \"192.0.2.0/24\" = \"8800 B\" }"),
     (SHARED, "classes", "{ CS7 = \"refuse\", EF = \"1 Mb/s\", AF4 = \"AF1\" }"),
     (SHARED, "share_by", "\"flow\""),
     ("face", "name", "\"uplink\""),

@@ -175,7 +175,7 @@ fn unknown_tables_and_keys_are_named_with_what_was_meant() {
     assert_mistake(
         "[faces.udp]\nlisten = []\nrat = \"1 Mb/s\"\n",
         "3: faces.udp: unknown key `rat`; did you mean `rate`?",
-        "listen, kernel_buffer, idle_timeout, rate, receive_rate",
+        "listen, kernel_buffer, idle_timeout, mtu_by_network, rate, receive_rate",
     );
     assert_mistake(
         "[[route]]\nprefix = \"/\"\nfaec = \"x\"\n",
@@ -219,6 +219,21 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         &udp("mtu = \"64 B\""),
         "2: faces.udp.mtu: 64 B is not a valid frame size",
         "from 256 B to 65507 B",
+    );
+    assert_mistake(
+        &udp("mtu_by_network = { \"192.0.2.1/24\" = \"8800 B\" }"),
+        "2: faces.udp.mtu_by_network: `192.0.2.1/24` is no network",
+        "such as \"192.0.2.0/24\"",
+    );
+    assert_mistake(
+        &udp("mtu_by_network = { \"192.0.2.0/24\" = 8800 }"),
+        "2: faces.udp.mtu_by_network.192.0.2.0/24: a whole number is not a valid frame size",
+        "from 256 B to 65507 B",
+    );
+    assert_mistake(
+        &udp("mtu_by_network = { \"10.0.0.1\" = \"1 kB\", \"10.0.0.1/32\" = \"2 kB\" }"),
+        "2: faces.udp.mtu_by_network.10.0.0.1/32: the network is there twice",
+        "one size",
     );
     assert_mistake(
         &udp("kernel_buffer = \"2 GB\""),
@@ -371,10 +386,15 @@ fn routes_and_strategies_name_what_there_is() {
     let strategy = |name: &str| format!("[[strategy]]\nprefix = \"/\"\nstrategy = \"{name}\"\n");
     assert_eq!(parse(&strategy("qsccp")).strategies[0].strategy, "qsccp");
     assert_eq!(parse(&strategy("/localhost/nfd/strategy/best-route")).strategies[0].strategy, "best-route");
+    let options = "asf/probing-interval~30000/max-timeouts~5";
+    assert_eq!(parse(&strategy(options)).strategies[0].strategy, options);
+    let full = "/localhost/nfd/strategy/asf/v=5/max-timeouts~5";
+    assert_eq!(parse(&strategy(full)).strategies[0].strategy, "asf/max-timeouts~5");
+    assert_eq!(parse(&strategy("/localhost/nfd/strategy/asf/v=5")).strategies[0].strategy, "asf");
     assert_mistake(
         &strategy("best-rout"),
         "3: strategy.0.strategy: there is no strategy `best-rout`; did you mean `best-route`?",
-        "strategies: best-route, multicast, qsccp",
+        "strategies: best-route, multicast, asf, qsccp",
     );
     assert_mistake(
         &strategy("qsccp").repeat(2),
@@ -568,7 +588,8 @@ fn a_change_says_what_is_to_be_done() {
     assert_eq!(change.routes_removed.iter().map(|r| r.0.to_string()).collect::<Vec<_>>(), ["/a"]);
     assert_eq!(change.routes_set.iter().map(|r| r.prefix.to_string()).collect::<Vec<_>>(), ["/b", "/c"]);
     assert_eq!(prefixes(&change.strategies_unset), ["/x"]);
-    let set: Vec<_> = change.strategies_set.iter().map(|s| (s.prefix.to_string(), s.strategy)).collect();
+    let set: Vec<_> =
+        change.strategies_set.iter().map(|s| (s.prefix.to_string(), s.strategy.as_str())).collect();
     assert_eq!(set, [("/y".into(), "best-route"), ("/w".into(), "multicast")]);
     assert_eq!(change.content_store, Some((10, Bytes::new(256_000_000))));
     assert!(change.faces.is_none() && change.restart.is_empty(), "{:?}", change.restart);

@@ -122,7 +122,7 @@ impl Instance {
             self.engine.unset_strategy(prefix);
         }
         for choice in &change.strategies_set {
-            if !self.choose_strategy(&choice.prefix, choice.strategy) {
+            if !self.choose_strategy(&choice.prefix, &choice.strategy) {
                 let is_it = |other: &StrategyChoice| other.prefix == choice.prefix;
                 keep_old(&mut new.strategies, &self.config.strategies, is_it);
             }

@@ -1,17 +1,18 @@
 //! The engine's operations for management.
 
 use weir_core::node::CsUse;
+use weir_core::tables::fib::NextHop;
 use weir_core::units::{Bytes, Span};
 use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
-    GeneralStatus, StrategyStatus,
+    GeneralStatus, NextHopStatus, StrategyStatus,
 };
 use weir_net::link_service::{LinkOptions, Marking};
 use weir_net::uri::FaceUri;
 use weir_packet::Name;
 
 use super::Engine;
-use super::faces::UDP_MTU;
+use super::paths::LARGEST_FRAME;
 use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
 use crate::control::{Control, ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot};
@@ -57,7 +58,9 @@ impl Control for Engine {
         let (mtu, first_sequence) = (checked_mtu(change.mtu)?, self.first_sequence());
         let Some(face) = self.faces.get_mut(slot) else { return Err(ControlError::NoSuchFace) };
         check_change(face, change)?;
-        face.link.set_options(changed_link(face.link.options(), mtu, change), first_sequence);
+        face.asked_mtu = mtu.map(|mtu| mtu as usize).or(face.asked_mtu);
+        let link = LinkOptions { mtu: face.mtu(), ..face.link.options() };
+        face.link.set_options(changed_link(link, change), first_sequence);
         if let Some(flags) = change.flags {
             face.local_fields = flags.local_fields;
         }
@@ -106,12 +109,18 @@ impl Control for Engine {
     fn fib(&self) -> Vec<FibStatus> {
         let number =
             |core| self.faces.of_core(core).and_then(|slot| self.faces.get(slot)).map(|face| face.number);
-        let entries = self.node.core().fib().iter();
+        let core = self.node.core();
+        let status = |id, &NextHop { face, cost }: &NextHop| {
+            Some(NextHopStatus { face: number(face)?, cost, silent: core.is_silent(id, face) })
+        };
+        let entries = core.fib().iter();
         entries
-            .map(|(_, prefix, hops)| FibStatus {
+            .map(|(id, prefix, hops)| FibStatus {
                 prefix: crate::node::plain(prefix),
-                next_hops: hops.iter().filter_map(|hop| Some((number(hop.face)?, hop.cost))).collect(),
+                next_hops: hops.iter().filter_map(|hop| status(id, hop)).collect(),
             })
+            // Those of faces that are gone are being removed.
+            .filter(|entry: &FibStatus| !entry.next_hops.is_empty())
             .collect()
     }
 
@@ -177,6 +186,7 @@ impl Control for Engine {
             counters: self.totals(),
             satisfied_interests: satisfied,
             unsatisfied_interests: unsatisfied,
+            losses: self.losses(),
         }
     }
 }
@@ -221,8 +231,7 @@ fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
 }
 
 /// The options of a face's link service with what is asked.
-fn changed_link(mut link: LinkOptions, mtu: Option<u64>, change: &FaceChange) -> LinkOptions {
-    link.mtu = mtu.map(|mtu| mtu as usize).or(link.mtu);
+fn changed_link(mut link: LinkOptions, change: &FaceChange) -> LinkOptions {
     if let Some(flags) = change.flags {
         link.reliability = flags.reliability;
         let standard = FaceOptions::default();
@@ -246,7 +255,7 @@ fn checked_mtu(mtu: Option<u64>) -> Result<Option<u64>, ControlError> {
             Err(ControlError::BadProperties(format!("the MTU is {mtu} bytes: wanted at least {LEAST_MTU}")))
         }
         // Nothing is longer than the longest packet.
-        Some(mtu) => Ok(Some(mtu.min(UDP_MTU as u64))),
+        Some(mtu) => Ok(Some(mtu.min(LARGEST_FRAME as u64))),
         None => Ok(None),
     }
 }

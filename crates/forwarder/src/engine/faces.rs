@@ -1,7 +1,7 @@
 //! Creates and closes faces.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tracing::{debug, info, warn};
 use weir_core::ids::{FaceId, GroupId};
@@ -23,10 +23,6 @@ use crate::control::{ControlError, Owner};
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
 use crate::node::{Ingress, LinkConfig};
 
-/// NFD's default, and the largest packet: nothing is split, IP may.
-pub(super) const UDP_MTU: usize = 8800;
-/// IPv6 does not split on the way.
-const UDP6_MTU: usize = 1400;
 /// Time between attempts to connect: doubled from one to the next.
 const FIRST_RETRY: Span = Span::from_millis(500);
 const LONGEST_RETRY: Span = Span::from_secs(60);
@@ -42,7 +38,7 @@ struct NewFace<'a> {
     owner: Owner,
     /// Whether the file or management has made it to one neighbour.
     is_neighbour: bool,
-    /// Of a stranger.
+    /// Of whom nobody asked for.
     origin: Option<Origin>,
     options: FaceOptions,
     idle_timeout: Option<Span>,
@@ -77,7 +73,7 @@ impl Engine {
     ) -> Face {
         let link = LinkOptions {
             mtu,
-            reassembly_bytes: self.limits.reassembly_bytes,
+            reassembly_bytes: self.limits.reassembly_bytes as usize,
             reliability: options.reliability,
             marking: marking(options),
         };
@@ -93,6 +89,7 @@ impl Engine {
             link_type: LinkType::PointToPoint,
             local_fields: false,
             send_rate: options.rate,
+            asked_mtu: None,
             own_mtu: None,
             origin: None,
             owner: Owner::Neighbour,
@@ -100,20 +97,21 @@ impl Engine {
             idle_timeout: None,
             last_used: self.now,
             counters: FaceCounters::default(),
+            unsent_bytes: 0,
+            fragment_bytes: 0,
             is_unsent: false,
             attempts: 0,
             reconnect_at: Time::NEVER,
         }
     }
 
-    /// Whether a stranger of an origin, or somebody else, may have one more face. A stranger's face that has been silent
-    /// for long may have to go for it: of the same origin if that has its share.
+    /// Whether one of an origin, or somebody who was asked for, may have one more face. A stranger's face that has been
+    /// silent for long may have to go for another stranger's: of the same origin if that has its share. An application's
+    /// has not: it may wait for Interests.
     fn admit(&mut self, origin: Option<Origin>) -> bool {
-        match origin {
-            None => self.has_room(false),
-            Some(origin) if self.admission.is_at_limit(origin) => self.replace_idle(Some(origin)),
-            Some(_) => self.has_room(true) || self.replace_idle(None),
-        }
+        let Some(origin) = origin else { return self.has_room(None) };
+        let of = self.admission.is_at_limit(origin).then_some(origin);
+        (of.is_none() && self.has_room(Some(origin))) || (origin.is_stranger() && self.replace_idle(of))
     }
 
     /// Makes room for a stranger: the one, of an origin or of any, that has been silent longest has to go. Says whether
@@ -127,13 +125,13 @@ impl Engine {
         true
     }
 
-    fn has_room(&self, is_stranger: bool) -> bool {
-        self.admission.has_room(self.faces.len(), is_stranger)
+    fn has_room(&self, origin: Option<Origin>) -> bool {
+        self.admission.has_room(self.faces.len(), origin)
     }
 
     /// Adds a face; `None` if there are too many.
     fn add(&mut self, new: NewFace<'_>) -> Option<FaceSlot> {
-        if !self.has_room(false) {
+        if !self.has_room(None) {
             return None;
         }
         let mut options = new.options;
@@ -155,12 +153,12 @@ impl Engine {
             self.node.set_ingress(self.now, core, &ingress);
         }
         let number = self.faces.next_number();
-        let mtu = options.mtu.map(|mtu| mtu as usize).or(new.mtu);
+        let asked_mtu = options.mtu.map(|mtu| mtu as usize);
         let up = new.channel.is_connected();
         if !up {
             self.node.set_up(self.now, core, false);
         }
-        let face = self.face(number, core, new.channel, &options, mtu);
+        let face = self.face(number, core, new.channel, &options, asked_mtu.or(new.mtu));
         let slot = self.faces.insert(Face {
             remote: new.remote,
             local: new.local,
@@ -169,6 +167,7 @@ impl Engine {
             link_type: new.link_type,
             local_fields: new.local_fields,
             idle_timeout: new.idle_timeout,
+            asked_mtu,
             own_mtu: new.mtu,
             up,
             origin: new.origin,
@@ -194,17 +193,21 @@ impl Engine {
         let before = self.node.core().group(core);
         match wanted {
             ShareBy::Face if before == GroupId::NONE => {
-                let (group, is_used) = self.groups.join(origin, self.now);
-                if is_used {
-                    self.node.forget_group(self.now, group);
-                }
+                let group = self.groups.join(origin, self.now);
                 self.node.set_group(self.now, core, group);
             }
             ShareBy::Flow if before != GroupId::NONE => {
-                self.groups.leave(before, origin, self.now);
                 self.node.set_group(self.now, core, GroupId::NONE);
+                self.leave_group(before, origin);
             }
             ShareBy::Face | ShareBy::Flow => {}
+        }
+    }
+
+    /// A face is no more in a group. With its last one its prefixes are forgotten, and the Interests in their queues.
+    fn leave_group(&mut self, group: GroupId, origin: Option<Origin>) {
+        if group != GroupId::NONE && self.groups.leave(group, origin, self.now) {
+            self.node.forget_group(self.now, group);
         }
     }
 
@@ -229,9 +232,11 @@ impl Engine {
             FaceScope::NonLocal => Owner::Neighbour,
         };
         let (link_type, mtu) = (transport.link_type(), transport.mtu());
-        let origin = (owner == Owner::Neighbour).then(|| Origin::of_uri(&remote));
+        let origin = Origin::of(owner, || Origin::connected(&remote));
         if !self.admit(origin) {
-            return info!(%remote, "refused a connection: there are {} faces, or too many of its origin", self.faces.len());
+            debug!(%remote, "refused a connection");
+            let why = || self.admission.limit_reached(self.faces.len(), origin);
+            return self.refused.add(1, origin, why);
         }
         let slot = self.faces.next_slot();
         if let Err(error) = self.outside.watch(&mut *transport, EventSource::Face(slot).token()) {
@@ -269,13 +274,16 @@ impl Engine {
             true => Owner::of_application(None, &self.rights),
             false => Owner::Neighbour,
         };
-        let origin = (owner == Owner::Neighbour).then(|| Origin::from(peer.ip()));
+        let origin = Origin::of(owner, || Origin::Datagrams(peer.ip().into()));
         if !self.admit(origin) {
             return None;
         }
         let from = to.filter(|_| local.ip().is_unspecified());
-        let udp = UdpPeer { socket, peer, from, batch: Batch::default() };
+        let udp = self.udp_peer(socket, local, peer, from);
+        let mtu = udp.path.frame();
         let local_addr = SocketAddr::new(from.unwrap_or(local.ip()), local.port());
+        let mut options = self.config.options(FaceKind::Udp);
+        options.mtu = self.config.udp.mtu_by_network.of(peer.ip()).or(options.mtu);
         self.add(NewFace {
             remote: udp_uri(peer),
             local: udp_uri(local_addr),
@@ -285,12 +293,27 @@ impl Engine {
             owner,
             is_neighbour: false,
             origin,
-            options: self.config.options(FaceKind::Udp),
+            options,
             idle_timeout: Some(self.config.udp.idle_timeout),
             local_fields: false,
-            mtu: Some(udp_mtu(peer)),
+            mtu: Some(mtu),
             scheme: None,
         })
+    }
+
+    /// A peer on a UDP socket that is bound to `local`; `from`: our address that it knows, where the socket has several.
+    fn udp_peer(
+        &self,
+        socket: usize,
+        mut local: SocketAddr,
+        peer: SocketAddr,
+        from: Option<IpAddr>,
+    ) -> UdpPeer {
+        if let Some(from) = from {
+            local.set_ip(from);
+        }
+        let path = self.path_of(local, peer);
+        UdpPeer { socket, peer, from, local, path, batch: Batch::new(path.whole()) }
     }
 
     /// Makes a face to a canonical URI. It is down until a connection that takes time is there.
@@ -303,7 +326,7 @@ impl Engine {
         local_fields: bool,
         scheme: Option<&Resolved>,
     ) -> Result<FaceSlot, ControlError> {
-        if !self.has_room(false) {
+        if !self.has_room(None) {
             return Err(ControlError::Full("table of faces"));
         }
         let uri = remote.to_string();
@@ -325,9 +348,10 @@ impl Engine {
                 let peer = end.socket_addr().map_err(|error| ControlError::BadUri(error.to_string()))?;
                 let buffer = self.config.udp.kernel_buffer.as_u64();
                 let socket = self.sockets.udp_towards(&mut *self.outside, peer, local, buffer)?;
-                let udp = UdpPeer { socket, peer, from: None, batch: Batch::default() };
-                let local = udp_uri(self.sockets.udp_local(socket));
-                (Channel::Udp(udp), local, LinkType::PointToPoint, Some(udp_mtu(peer)))
+                let local = self.sockets.udp_local(socket);
+                let udp = self.udp_peer(socket, local, peer, None);
+                let mtu = udp.path.frame();
+                (Channel::Udp(udp), udp_uri(local), LinkType::PointToPoint, Some(mtu))
             }
             _ => {
                 let connected = self.outside.connect(remote, local, EventSource::Face(slot).token());
@@ -373,6 +397,7 @@ impl Engine {
             self.node.set_up(self.now, core, false);
             self.notify(FaceEventKind::Down, slot);
         }
+        self.note_unsent_bytes(slot);
         self.note_deadline(slot);
     }
 
@@ -413,15 +438,15 @@ impl Engine {
         if let Some(origin) = face.origin {
             self.admission.remove(origin);
         }
+        self.unsent.replace(face.unsent_bytes, 0);
+        self.fragments.replace(face.fragment_bytes, 0);
         // The next face may be put there.
         self.timers.forget_face(slot);
         self.round.forget(slot);
         self.observation.keep(face.counters(&self.node));
         let group = self.node.core().group(face.core);
-        if group != GroupId::NONE {
-            self.groups.leave(group, face.origin, self.now);
-        }
         self.node.remove_face(self.now, face.core);
+        self.leave_group(group, face.origin);
         self.inbox.add_closed(face.number);
     }
 
@@ -449,8 +474,9 @@ impl Engine {
         face.persistency = persistency;
         face.idle_timeout = None;
         face.send_rate = options.rate;
+        face.asked_mtu = options.mtu.map(|mtu| mtu as usize);
         let link = LinkOptions {
-            mtu: options.mtu.map(|mtu| mtu as usize).or(face.own_mtu),
+            mtu: face.mtu(),
             reliability: options.reliability,
             marking: marking(options),
             ..face.link.options()
@@ -496,10 +522,6 @@ fn marking(options: &FaceOptions) -> Option<Marking> {
         threshold: options.marking_threshold.as_u64(),
         interval: options.marking_interval,
     })
-}
-
-fn udp_mtu(peer: SocketAddr) -> usize {
-    if peer.is_ipv4() { UDP_MTU } else { UDP6_MTU }
 }
 
 fn refused(remote: &FaceUri, error: &io::Error) -> ControlError {

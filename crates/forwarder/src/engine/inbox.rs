@@ -1,5 +1,8 @@
 //! The engine's messages to management: Interests to answer, events to announce, state to clean up.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
 use weir_management::status::{FaceEventKind, FaceNumber, FaceStatus};
 
 /// An Interest for management.
@@ -11,21 +14,95 @@ pub(crate) struct ManagementInterest {
     pub(crate) incoming: FaceStatus,
 }
 
+/// Interests of others than applications with rights that management may answer before packets have their turn. Assumed.
+const INTERESTS_A_ROUND: usize = 8;
+/// Bytes of Interests that a face may have waiting for management, if no other has any. Those of several faces have each
+/// their part. Assumed.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// Interests that wait for their turn, in a queue for each face.
+#[derive(Debug, Default)]
+struct Waiting {
+    faces: BTreeMap<FaceNumber, Queue>,
+    /// The face that had the last turn.
+    last: FaceNumber,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    interests: VecDeque<ManagementInterest>,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// Puts an Interest behind the others of its face; says whether there was room.
+    fn push(&mut self, interest: ManagementInterest) -> bool {
+        let number = interest.incoming.number;
+        let faces = self.faces.len() + usize::from(!self.faces.contains_key(&number));
+        let queue = self.faces.entry(number).or_default();
+        let has_room = queue.bytes == 0 || queue.bytes + interest.wire.len() <= WAITING_BYTES / faces;
+        if has_room {
+            queue.bytes += interest.wire.len();
+            queue.interests.push_back(interest);
+        }
+        has_room
+    }
+
+    /// The next Interest of the face whose turn it is.
+    fn pop(&mut self) -> Option<ManagementInterest> {
+        let others = (Bound::Excluded(self.last), Bound::Unbounded);
+        let next = self.faces.range(others).next().or_else(|| self.faces.iter().next());
+        self.last = *next?.0;
+        let queue = self.faces.get_mut(&self.last)?;
+        let interest = queue.interests.pop_front();
+        queue.bytes -= interest.as_ref().map_or(0, |interest| interest.wire.len());
+        if queue.interests.is_empty() {
+            self.faces.remove(&self.last);
+        }
+        interest
+    }
+}
+
 /// What awaits management, each kind in the order in which it happened.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
+    /// Of applications with rights.
     interests: Vec<ManagementInterest>,
+    /// Of all others.
+    waiting: Waiting,
     notifications: Vec<(FaceEventKind, FaceStatus)>,
     closed: Vec<FaceNumber>,
 }
 
 impl Inbox {
+    /// Whether nothing came since management had its turn.
     pub(crate) fn is_empty(&self) -> bool {
         self.interests.is_empty() && self.notifications.is_empty() && self.closed.is_empty()
     }
 
-    pub(super) fn add_interest(&mut self, wire: bytes::Bytes, incoming: FaceStatus) {
-        self.interests.push(ManagementInterest { wire, incoming });
+    /// Whether Interests wait for their turn.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.faces.is_empty()
+    }
+
+    /// Takes an Interest, of an application with rights or of somebody else; says whether there was room.
+    pub(super) fn add_interest(
+        &mut self,
+        wire: bytes::Bytes,
+        incoming: FaceStatus,
+        has_rights: bool,
+    ) -> bool {
+        match has_rights {
+            true => {
+                self.interests.push(ManagementInterest { wire, incoming });
+                true
+            }
+            // In memory of its own: the world's buffer may hold many packets.
+            false => {
+                let wire = bytes::Bytes::copy_from_slice(&wire);
+                self.waiting.push(ManagementInterest { wire, incoming })
+            }
+        }
     }
 
     pub(super) fn notify(&mut self, kind: FaceEventKind, face: FaceStatus) {
@@ -33,11 +110,15 @@ impl Inbox {
     }
 
     pub(super) fn add_closed(&mut self, face: FaceNumber) {
+        self.waiting.faces.remove(&face);
         self.closed.push(face);
     }
 
+    /// The Interests that management is to answer in this round.
     pub(crate) fn take_interests(&mut self) -> Vec<ManagementInterest> {
-        core::mem::take(&mut self.interests)
+        let mut interests = core::mem::take(&mut self.interests);
+        interests.extend((0..INTERESTS_A_ROUND).map_while(|_| self.waiting.pop()));
+        interests
     }
 
     /// What happened to faces, for those who subscribe to it.

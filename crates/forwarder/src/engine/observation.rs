@@ -97,6 +97,11 @@ impl Observation {
         }
     }
 
+    /// Errors of the capture's file.
+    pub(super) fn file_errors(&self) -> u64 {
+        self.capture.as_ref().map_or(0, |capture| capture.counters().errors)
+    }
+
     /// Writes what of the capture is kept in memory.
     pub(super) fn flush(&mut self) {
         if let Some(capture) = &mut self.capture {

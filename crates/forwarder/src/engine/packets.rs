@@ -16,7 +16,11 @@ use weir_packet::{Data, Interest, LpHeader, LpPacket};
 
 use super::Engine;
 use super::observation::Observation;
+use crate::control::Owner;
 use crate::face::{Channel, Face, FaceSlot, UdpPeer};
+
+/// What the incomplete packets of a face may take whatever those of others do, bytes: more than one of the largest.
+const ROOM_OF_ONE: u64 = 16 << 10;
 
 /// Reused between packets.
 #[derive(Debug, Default)]
@@ -36,6 +40,8 @@ struct FrameWriter<'a> {
     bytes: u64,
     /// Whether it had no room for a frame.
     is_full: bool,
+    /// Whether a frame is longer than it carries.
+    is_too_long: bool,
     failure: Option<io::Error>,
 }
 
@@ -46,8 +52,8 @@ impl<'a> FrameWriter<'a> {
         observation: &'a mut Observation,
         (now, face): (Time, FaceNumber),
     ) -> FrameWriter<'a> {
-        let (bytes, is_full, failure) = (0, false, None);
-        FrameWriter { channel, buffer, observation, now, face, bytes, is_full, failure }
+        let (bytes, is_full, is_too_long, failure) = (0, false, false, None);
+        FrameWriter { channel, buffer, observation, now, face, bytes, is_full, is_too_long, failure }
     }
 
     fn write(&mut self, frame: &LpPacket<'_>) {
@@ -58,8 +64,9 @@ impl<'a> FrameWriter<'a> {
                 frame.encode(self.buffer);
                 match transport.send(self.buffer) {
                     Ok(Sent::Taken) => self.buffer.len(),
-                    Ok(Sent::Full | Sent::TooLong) => {
+                    Ok(refused @ (Sent::Full | Sent::TooLong)) => {
                         self.is_full = true;
+                        self.is_too_long |= refused == Sent::TooLong;
                         return;
                     }
                     Err(error) => {
@@ -85,6 +92,8 @@ impl Engine {
         self.observation.received(self.now, *number, frame);
         *last_used = self.now;
         let (node, now) = (&mut self.node, self.now);
+        let room = self.fragments.share(face.fragment_bytes).max(ROOM_OF_ONE);
+        link.limit_fragments(room as usize);
         let mut malformed = 0;
         let taken = link.receive(now, peer, frame, &mut |header, packet| {
             // Whose Interest one of several neighbours means, nobody can say; NFD has it so too.
@@ -104,6 +113,7 @@ impl Engine {
             }
         });
         counters.in_malformed += malformed + u64::from(taken.is_err());
+        self.note_fragments(slot);
         self.note_deadline(slot);
     }
 
@@ -186,6 +196,7 @@ impl Engine {
             return self.ask_management(id);
         }
         let Some(slot) = self.faces.of_core(core) else { return };
+        let has_memory = self.has_memory(slot, self.node.packet(id).net_len);
         let packet = self.node.packet(id);
         let incoming = self.faces.of_core(packet.arrived_on).and_then(|slot| self.faces.get(slot));
         let incoming = incoming.map(|face| face.number);
@@ -198,8 +209,8 @@ impl Engine {
         let net = net_packet(packet, net);
         let Some(face) = self.faces.get_mut(slot) else { return };
         let has_one_peer = face.link_type == LinkType::PointToPoint;
-        if matches!(face.channel, Channel::Internal | Channel::Down) || (kind == Kind::Nack && !has_one_peer)
-        {
+        let is_there = !matches!(face.channel, Channel::Internal | Channel::Down);
+        if !is_there || !has_memory || (kind == Kind::Nack && !has_one_peer) {
             face.counters.out_dropped += 1;
             return;
         }
@@ -208,8 +219,11 @@ impl Engine {
         let Face { number, link, channel, counters, .. } = face;
         let mut writer = FrameWriter::new(channel, frame, &mut self.observation, (self.now, *number));
         let sent = link.send(self.now, &header, net, queued, &mut |frame| writer.write(frame));
-        let FrameWriter { bytes, is_full, failure, .. } = writer;
+        let FrameWriter { bytes, is_full, is_too_long, failure, .. } = writer;
         counters.out_bytes += bytes;
+        if is_too_long {
+            self.round.note_too_long(slot, None);
+        }
         if sent.is_err() || is_full || failure.is_some() {
             counters.out_dropped += 1;
         } else {
@@ -222,9 +236,24 @@ impl Engine {
         self.note_sent(slot, failure);
     }
 
+    /// Whether so many bytes more may wait in front of a face's socket. If they may not, what waits there leaves first, as far
+    /// as the socket takes it: so a peer that reads gets a packet whatever others keep.
+    #[inline]
+    fn has_memory(&mut self, slot: FaceSlot, bytes: u32) -> bool {
+        let is_admitted = |engine: &Engine| {
+            let own = engine.faces.get(slot).map_or(0, |face| face.unsent_bytes);
+            engine.unsent.admits(own, u64::from(bytes))
+        };
+        is_admitted(self) || {
+            self.send_batch(slot);
+            is_admitted(self)
+        }
+    }
+
     /// Frames were given to a face: they leave at the end of the round, or its socket has failed.
     #[inline]
     fn note_sent(&mut self, slot: FaceSlot, failure: Option<io::Error>) {
+        self.note_unsent_bytes(slot);
         if let Some(face) = self.faces.get_mut(slot) {
             self.round.note_unsent(slot, face);
         }
@@ -240,29 +269,43 @@ impl Engine {
             return;
         }
         let wire = packet.wire.clone();
-        let slot = self.faces.of_core(packet.arrived_on);
-        if let Some(incoming) = slot.and_then(|slot| self.status_at(slot)) {
-            self.inbox.add_interest(wire, incoming);
+        let Some(slot) = self.faces.of_core(packet.arrived_on) else { return };
+        let has_rights = self.faces.get(slot).is_some_and(|face| face.owner == Owner::Privileged);
+        let Some(incoming) = self.status_at(slot) else { return };
+        if !self.inbox.add_interest(wire, incoming, has_rights) {
+            self.count_drop(self.management, DropReason::QueueFull);
         }
     }
 
     /// Writes what has gathered in front of sockets.
     pub(super) fn send_batches(&mut self) {
         for slot in self.round.take_unsent() {
-            let Some(face) = self.faces.get_mut(slot) else { continue };
-            face.is_unsent = false;
-            match &mut face.channel {
-                Channel::Udp(UdpPeer { socket, peer, from, batch }) => {
-                    face.counters.out_dropped += self.sockets.send_udp(*socket, batch, *peer, *from);
-                }
-                Channel::Transport(transport) => {
-                    if let Err(error) = transport.flush() {
-                        self.round.note_failed(slot, error);
-                    }
-                }
-                Channel::Internal | Channel::Down => {}
+            if let Some(face) = self.faces.get_mut(slot) {
+                face.is_unsent = false;
             }
+            self.send_batch(slot);
         }
+    }
+
+    /// The same for one face.
+    fn send_batch(&mut self, slot: FaceSlot) {
+        let Some(face) = self.faces.get_mut(slot) else { return };
+        match &mut face.channel {
+            Channel::Udp(UdpPeer { socket, peer, from, batch, .. }) => {
+                let refused = self.sockets.send_udp(*socket, batch, *peer, *from);
+                face.counters.out_dropped += refused.frames;
+                if refused.too_long.is_some() {
+                    self.round.note_too_long(slot, refused.too_long);
+                }
+            }
+            Channel::Transport(transport) => {
+                if let Err(error) = transport.flush() {
+                    self.round.note_failed(slot, error);
+                }
+            }
+            Channel::Internal | Channel::Down => {}
+        }
+        self.note_unsent_bytes(slot);
     }
 
     /// Sends what the link service of a face has to send by now: acknowledgements, and frames that were lost.

@@ -14,6 +14,9 @@ pub(super) struct Round {
     unsent: Vec<FaceSlot>,
     /// Sockets that may have more to read: they go on in the next round.
     unread: BTreeSet<Token>,
+    /// Faces that were given frames longer than their links carry, and the bytes of the shortest such datagram; a face may be
+    /// in here more than once.
+    too_long: Vec<(FaceSlot, Option<usize>)>,
     /// Faces whose sockets failed, and why; a face may be in here more than once.
     failed: Vec<(FaceSlot, io::Error)>,
 }
@@ -41,6 +44,14 @@ impl Round {
 
     pub(super) fn take_unsent(&mut self) -> Vec<FaceSlot> {
         core::mem::take(&mut self.unsent)
+    }
+
+    pub(super) fn note_too_long(&mut self, slot: FaceSlot, refused: Option<usize>) {
+        self.too_long.push((slot, refused));
+    }
+
+    pub(super) fn take_too_long(&mut self) -> Vec<(FaceSlot, Option<usize>)> {
+        core::mem::take(&mut self.too_long)
     }
 
     pub(super) fn note_failed(&mut self, slot: FaceSlot, error: io::Error) {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use mio::Token;
 use weir_net::outside::{Datagrams, Outside, Place};
-use weir_net::transport::udp::Batch;
+use weir_net::transport::udp::{Batch, Refused};
 use weir_net::transport::{Listener, Transport};
 use weir_net::uri::{Endpoint, FaceUri};
 
@@ -65,6 +65,13 @@ impl Sockets {
         let listener = outside.listen(at, token)?;
         self.listeners.push(listener);
         Ok(self.listener_uri(self.listeners.len() - 1))
+    }
+
+    /// Has a listener of a test; its token.
+    #[cfg(test)]
+    pub(super) fn add_listener(&mut self, listener: Box<dyn Listener>) -> Token {
+        self.listeners.push(listener);
+        EventSource::Listener(self.listeners.len() - 1).token()
     }
 
     /// The next peer that has connected to a listener, if there is one more.
@@ -131,14 +138,29 @@ impl Sockets {
         find(&is_on_the_way).or_else(|| find(&reaches))
     }
 
-    /// The address of a UDP socket.
+    /// The face URI of a UDP socket.
+    pub(crate) fn udp_uri(&self, at: usize) -> String {
+        udp_uri(self.udp_local(at))
+    }
+
     pub(super) fn udp_local(&self, at: usize) -> SocketAddr {
         self.udp[at].local()
     }
 
-    /// Sends a batch of frames; how many of them the operating system refused.
-    pub(super) fn send_udp(&self, at: usize, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> u64 {
+    /// Sends a batch of frames; what of them the operating system refused.
+    pub(super) fn send_udp(
+        &mut self,
+        at: usize,
+        batch: &mut Batch,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+    ) -> Refused {
         self.udp[at].send(batch, to, from)
+    }
+
+    /// Datagrams that found no room in the receive buffers of the UDP sockets.
+    pub(super) fn dropped(&self) -> u64 {
+        self.udp.iter().map(|socket| socket.dropped()).sum()
     }
 
     /// The UDP sockets, apart from the rest: what comes in may make faces meanwhile.

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mio::{Poll, Registry};
-use weir_core::units::Span;
 use weir_packet::{
     Data, Interest, LpHeader, LpPacket, NackReason, Name, ServiceClass, Signal, SignatureInfo, SignatureType,
 };
@@ -16,7 +15,7 @@ use crate::control::{ApplicationRights, Control, ControlError, Owner};
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
 use weir_net::outside::System;
 use weir_net::secrets::Secrets;
-use weir_net::transport::{Peer, Sent, Transport, Uris};
+use weir_net::transport::{Listener, Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 use weir_net::user::{Rights, User};
 
@@ -29,6 +28,8 @@ struct Script {
     user: Option<User>,
     /// Nothing can be sent.
     fails: bool,
+    /// The peer does not read.
+    is_stuck: bool,
     is_connected: bool,
 }
 
@@ -41,6 +42,7 @@ impl Default for Script {
             scope: FaceScope::NonLocal,
             user: None,
             fails: false,
+            is_stuck: false,
             is_connected: true,
         }
     }
@@ -78,7 +80,8 @@ impl Transport for Scripted {
     }
 
     fn waiting(&self) -> usize {
-        0
+        let script = self.0.borrow();
+        if script.is_stuck { script.sent.iter().map(Vec::len).sum() } else { 0 }
     }
 
     fn mtu(&self) -> Option<usize> {
@@ -109,7 +112,12 @@ fn engine(text: &str) -> Engine {
 fn engine_with(text: &str, secrets: Secrets) -> Engine {
     let config = Config::parse(text, "test").unwrap();
     let poll = Poll::new().unwrap();
-    let limits = Limits { faces: config.tables.faces, fib_entries: 100, reassembly_bytes: 10_000 };
+    let limits = Limits {
+        faces: config.tables.faces,
+        fib_entries: 100,
+        send_buffer_bytes: 1 << 20,
+        reassembly_bytes: 1 << 20,
+    };
     let registry = poll.registry().try_clone().unwrap();
     Engine::new(Box::new(System::new(registry)), Node::new(&config, 1, secrets), config.faces, limits)
 }
@@ -189,6 +197,46 @@ fn what_the_queue_of_a_face_drops_is_counted_at_the_face_and_what_is_refused_is_
     let (name, info) = (name("/a/9"), SignatureInfo::new(SignatureType::DigestSha256));
     come(&mut engine, consumer, &asks, Data::new(name.view(), b"", info).to_vec());
     assert_eq!(face(&engine, consumer).counters.out_dropped, 0);
+}
+
+#[test]
+fn what_is_due_soon_after_a_round_waits_for_more_and_what_is_due_later_does_not() {
+    let mut engine = engine("[faces.tcp]\nlisten = []\nrate = \"8 kb/s\"\n");
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (producer, _) = add(&mut engine, Script::default());
+    let hop = face(&engine, producer).number;
+    engine.add_next_hop(&name("/a"), hop, 0).unwrap();
+    for nonce in 1..=2 {
+        come(&mut engine, consumer, &asks, interest(&format!("/a/{nonce}"), nonce));
+    }
+    // The second one leaves when the first is out.
+    let due = engine.node.next_deadline();
+    for (before, late) in [(1000, 0), (51, 0), (50, 0), (30, 20), (1, 49)].map(|(a, b)| (us(a), us(b))) {
+        engine.now = due - before;
+        assert_eq!(engine.next_deadline(), due + late);
+    }
+}
+
+fn us(us: u64) -> Span {
+    Span::from_micros(us)
+}
+
+#[test]
+fn what_becomes_due_during_a_round_leaves_at_its_end() {
+    let mut engine = engine("[faces.tcp]\nlisten = []\nrate = \"100 kb/s\"\n");
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (producer, asked) = add(&mut engine, Script::default());
+    let hop = face(&engine, producer).number;
+    engine.add_next_hop(&name("/a"), hop, 0).unwrap();
+    for nonce in 1..=2 {
+        asks.borrow_mut().incoming.push_back(interest(&format!("/a/{nonce}"), nonce));
+    }
+    engine.ready(EventSource::Face(consumer).token());
+    assert_eq!(asked.borrow().sent.len(), 1, "the second waits for the first");
+    let due = engine.node.next_deadline();
+    while engine.outside.now() < due {}
+    engine.end();
+    assert_eq!(asked.borrow().sent.len(), 2);
 }
 
 /// A datagram from an address of somebody else's.
@@ -284,6 +332,20 @@ fn the_file_says_who_is_believed_and_what_becomes_of_classes() {
 }
 
 #[test]
+fn peers_of_a_network_of_the_file_get_frames_as_long_as_it_says() {
+    let mut engine =
+        engine("[faces.udp]\nmtu = \"1300 B\"\nmtu_by_network = { \"192.0.2.8/30\" = \"8800 B\" }\n");
+    let [inside, outside] =
+        [9, 12].map(|host| datagram(&mut engine, host, &interest("/a", host.into())).unwrap());
+    assert_eq!([inside, outside].map(|slot| face(&engine, slot).mtu()), [Some(8800), Some(1300)]);
+    // Faces that are asked for have a key of their own.
+    let options = engine.config.options(crate::config::FaceKind::Udp);
+    let neighbour: FaceUri = "udp4://192.0.2.10:6363".parse().unwrap();
+    let slot = engine.open(&neighbour, None, FacePersistency::Permanent, options, false, None).unwrap();
+    assert_eq!(face(&engine, slot).mtu(), Some(1300));
+}
+
+#[test]
 fn a_datagram_without_a_packet_makes_no_face() {
     let mut engine = engine("");
     let faces = engine.faces.len();
@@ -344,6 +406,107 @@ fn connections_of_one_address_that_say_nothing_shut_nobody_out() {
     assert_eq!(after.len(), 1, "it has a face");
     let on_udp = engine.faces.iter().filter(|(_, face)| matches!(face.channel, Channel::Udp(_))).count();
     assert_eq!(on_udp, 8, "nobody else had to go");
+}
+
+#[test]
+fn applications_without_rights_shut_nobody_out() {
+    let mut engine = engine("[tables]\nfaces = 32\n");
+    let none = engine.faces.len();
+    for user in [None, Some(1), Some(2), Some(3), Some(4)] {
+        for _ in 0..40 {
+            let user = user.map(|uid| User { uid, gid: uid });
+            add(&mut engine, Script { scope: FaceScope::Local, user, ..Script::default() });
+        }
+    }
+    assert_eq!(engine.faces.len(), none + 16, "half of the faces");
+    let (connections, from, why) = engine.refused.take().expect("some were refused");
+    assert_eq!((connections, from, engine.refused.take()), (200 - 16, None, None));
+    assert_eq!(why, "one origin may have 8 of 32 faces");
+    let user = Some(User { uid: 5, gid: 5 });
+    for _ in 0..2 {
+        add(&mut engine, Script { scope: FaceScope::Local, user, ..Script::default() });
+    }
+    let (connections, from, why) = engine.refused.take().expect("some were refused");
+    assert_eq!((connections, from.unwrap().to_string().as_str()), (2, "user 5"));
+    assert_eq!(why, "applications without rights may have 16 of 32 faces");
+    // Neighbours have a quarter of the rest, and who has rights all that is left.
+    let made = (1..=30).filter(|host| datagram(&mut engine, *host, &interest("/a", 1)).is_some()).count();
+    assert_eq!(made, 32 - 32 / 8 - 16 - none);
+    let rights = Some(User { uid: 0, gid: 0 });
+    for _ in 0..10 {
+        add(&mut engine, Script { scope: FaceScope::Local, user: rights, ..Script::default() });
+    }
+    assert_eq!(engine.faces.len(), 32);
+}
+
+#[test]
+fn management_answers_so_many_in_a_round_and_faces_take_turns() {
+    let mut engine = engine("");
+    engine.add_next_hop(&name("/localhost/nfd"), 1, 0).unwrap();
+    let users = [None, Some(1), Some(0)].map(|uid| uid.map(|uid| User { uid, gid: uid }));
+    let [(one, many), (other, few), (root, all)] =
+        users.map(|user| add(&mut engine, Script { scope: FaceScope::Local, user, ..Script::default() }));
+    let numbers = [one, other, root].map(|slot| face(&engine, slot).number);
+    let long = "x".repeat(8000);
+    for nonce in 0..200 {
+        come(&mut engine, one, &many, interest(&format!("/localhost/nfd/{long}/{nonce}"), nonce));
+    }
+    for nonce in 200..220 {
+        come(&mut engine, other, &few, interest(&format!("/localhost/nfd/other/{nonce}"), nonce));
+        come(&mut engine, root, &all, interest(&format!("/localhost/nfd/root/{nonce}"), nonce));
+    }
+    let dropped = face(&engine, engine.faces.of_number(1).unwrap()).counters.out_dropped;
+    assert!((60..80).contains(&dropped), "a megabyte waits, {dropped} were dropped");
+    let taken = |engine: &mut Engine| {
+        let taken = engine.inbox.take_interests();
+        numbers.map(|number| taken.iter().filter(|interest| interest.incoming.number == number).count())
+    };
+    assert_eq!(taken(&mut engine), [4, 4, 20]);
+    assert_eq!(engine.next_deadline(), engine.now, "others wait");
+    engine.close(one);
+    assert_eq!([(); 3].map(|()| taken(&mut engine)), [[0, 8, 0], [0, 8, 0], [0, 0, 0]]);
+    assert!(engine.next_deadline() > engine.now);
+}
+
+/// Peers that connect faster than they are accepted.
+struct Crowd {
+    waiting: usize,
+}
+
+impl Listener for Crowd {
+    fn register(&mut self, _: &Registry, _: Token) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn accept(&mut self) -> io::Result<Option<Box<dyn Transport>>> {
+        let Some(waiting) = self.waiting.checked_sub(1) else { return Ok(None) };
+        self.waiting = waiting;
+        if waiting % 2 == 0 {
+            return Err(io::ErrorKind::Other.into());
+        }
+        Ok(Some(Box::new(Scripted(Rc::default()))))
+    }
+
+    fn uri(&self) -> &str {
+        "tcp4://192.0.2.1:6363"
+    }
+}
+
+#[test]
+fn peers_that_connect_without_end_leave_others_their_turns() {
+    let mut engine = engine("[tables]\nfaces = 16\n");
+    let token = engine.sockets.add_listener(Box::new(Crowd { waiting: 200 }));
+    engine.ready(token);
+    for left in [3, 2, 1] {
+        assert!(engine.round.has_unread(), "{left} more rounds");
+        engine.go_on();
+    }
+    assert!(!engine.round.has_unread());
+    assert_eq!(
+        engine.refused.take().map(|(connections, ..)| connections),
+        Some(200 - 4),
+        "in one line of the log"
+    );
 }
 
 #[test]
@@ -524,4 +687,127 @@ fn what_a_stranger_sees_does_not_follow_from_the_seed() {
         nonces(Secrets::fixed(1)),
         "what is seen follows from the secrets alone"
     );
+}
+
+#[test]
+fn frames_for_peers_that_do_not_read_are_bounded_together_and_others_get_theirs() {
+    const BOUND: usize = 1 << 20;
+    let mut engine = engine("[tables]\ncontent_store_packets = 0\n");
+    let (hop, gives) = add(&mut engine, Script::default());
+    let number = face(&engine, hop).number;
+    engine.add_next_hop(&name("/a"), number, 0).unwrap();
+    let stuck: Vec<_> =
+        (0..40).map(|_| add(&mut engine, Script { is_stuck: true, ..Script::default() })).collect();
+    let waiting = |stuck: &[(FaceSlot, Rc<RefCell<Script>>)]| {
+        stuck.iter().map(|(_, script)| Scripted(Rc::clone(script)).waiting()).collect::<Vec<_>>()
+    };
+    let exchange = |engine: &mut Engine, asking: &[(FaceSlot, Rc<RefCell<Script>>)], uri: &str| {
+        for (at, (slot, script)) in asking.iter().enumerate() {
+            come(engine, *slot, script, interest(uri, at as u32));
+        }
+        let info = SignatureInfo::new(SignatureType::Null);
+        come(engine, hop, &gives, Data::new(name(uri).view(), &[7; 4000], info).to_vec());
+    };
+    for round in 0..60 {
+        exchange(&mut engine, &stuck, &format!("/a/{round}"));
+        assert!(waiting(&stuck).iter().sum::<usize>() <= BOUND);
+    }
+    let share = BOUND / 41;
+    let waiting_now = waiting(&stuck);
+    assert!(waiting_now.iter().all(|bytes| bytes.abs_diff(share) < 4200), "{waiting_now:?}");
+    assert!(stuck.iter().all(|(slot, _)| face(&engine, *slot).counters.out_dropped > 50));
+    // Another gets its Data, also one that does not read until its share is there.
+    let (reads, late) =
+        [false, true].map(|is_stuck| add(&mut engine, Script { is_stuck, ..Script::default() })).into();
+    for round in 0..4 {
+        exchange(
+            &mut engine,
+            &[(reads.0, Rc::clone(&reads.1)), (late.0, Rc::clone(&late.1))],
+            &format!("/a/late/{round}"),
+        );
+    }
+    // What was left is another share, and the one that comes late has half of it: three Data.
+    assert_eq!((reads.1.borrow().sent.len(), late.1.borrow().sent.len()), (4, 3));
+    // Those that read again have nothing before them, and faces that go leave nothing.
+    for (slot, script) in &stuck[..20] {
+        script.borrow_mut().sent.clear();
+        engine.ready(EventSource::Face(*slot).token());
+    }
+    for (slot, _) in &stuck[20..] {
+        engine.close(*slot);
+    }
+    engine.close(late.0);
+    assert_eq!(engine.unsent.held(), 0);
+}
+
+#[test]
+fn who_reads_gets_its_frames_though_others_keep_all_memory_of_frames_for_ever() {
+    let mut engine = engine("[tables]\ncontent_store_packets = 0\n");
+    let (hop, gives) = add(&mut engine, Script::default());
+    let number = face(&engine, hop).number;
+    engine.add_next_hop(&name("/a"), number, 0).unwrap();
+    let exchange = |engine: &mut Engine, (slot, script): &(FaceSlot, Rc<RefCell<Script>>), n: u32| {
+        let uri = format!("/a/{n}");
+        come(engine, *slot, script, interest(&uri, n));
+        let info = SignatureInfo::new(SignatureType::Null);
+        come(engine, hop, &gives, Data::new(name(&uri).view(), &[7; 4000], info).to_vec());
+    };
+    // One after another takes as much as it may have.
+    for at in 0..100 {
+        let stuck = add(&mut engine, Script { is_stuck: true, ..Script::default() });
+        (0..200).for_each(|n| exchange(&mut engine, &stuck, 1000 * at + n));
+    }
+    assert!(engine.unsent.share(0) < 4000, "nothing is left: {}", engine.unsent.held());
+    let reads = add(&mut engine, Script::default());
+    (0..200).for_each(|n| exchange(&mut engine, &reads, 1_000_000 + n));
+    assert_eq!(reads.1.borrow().sent.len(), 200);
+}
+
+#[test]
+fn a_packet_in_fragments_arrives_though_others_keep_all_memory_of_fragments() {
+    let mut engine = engine("");
+    let content = [vec![0x24, 0xfd, 0x1f, 0x40], vec![1; 8000]].concat();
+    let all = |packet: u64| -> Vec<Vec<u8>> {
+        let mut fragments = weir_packet::fragment::Fragmenter::new(1400, 1 + 10 * packet);
+        let frames = fragments.split(LpPacket::new(LpHeader::NONE, &content), 0).unwrap();
+        frames.map(|frame| frame.to_vec()).collect()
+    };
+    for _ in 0..60 {
+        let (slot, script) = add(&mut engine, Script::default());
+        (0..64).for_each(|packet| come(&mut engine, slot, &script, all(packet)[0].clone()));
+    }
+    assert!(engine.fragments.share(0) < 8000, "nothing is left: {}", engine.fragments.held());
+    let (slot, script) = add(&mut engine, Script::default());
+    for packet in 0..5 {
+        all(packet).into_iter().for_each(|frame| come(&mut engine, slot, &script, frame));
+    }
+    assert_eq!(face(&engine, slot).link.reassembly().completed, 5);
+}
+
+#[test]
+fn fragments_of_all_faces_are_bounded_together() {
+    let mut engine = engine("");
+    let long = vec![1; 8000];
+    let mut faces: Vec<_> = (0..200).map(|_| add(&mut engine, Script::default())).collect();
+    for packet in 0..64 {
+        for (slot, script) in &mut faces {
+            let mut fragments = weir_packet::fragment::Fragmenter::new(4000, 1 + 10 * packet);
+            let first =
+                fragments.split(LpPacket::new(LpHeader::NONE, &long), 0).unwrap().next().unwrap().to_vec();
+            come(&mut engine, *slot, script, first);
+        }
+        let held: usize = faces.iter().map(|(slot, _)| face(&engine, *slot).link.fragment_bytes()).sum();
+        assert!(held <= (1 << 20) + faces.len() * (16 << 10), "each may have one packet: {held}");
+        assert_eq!(engine.fragments.held(), held as u64);
+    }
+    assert!(engine.fragments.held() > 1 << 19);
+    for (slot, _) in &faces[1..] {
+        engine.close(*slot);
+    }
+    // One alone has half.
+    let held = engine.fragments.held();
+    assert!(held > 0 && held <= 1 << 19);
+    engine.now += Span::from_secs(60);
+    engine.sweep();
+    assert_eq!(engine.fragments.held(), 0);
 }

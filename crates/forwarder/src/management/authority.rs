@@ -8,6 +8,9 @@
 //! time goes up. What was signed is remembered as a digest until its time is out of the window; what
 //! is remembered already is refused. The memory is bounded: when it is full, the oldest is forgotten,
 //! and from then on nothing as old as that is taken.
+//!
+//! Only commands that have rights are remembered. An application without rights may sign any command
+//! that it may give, so to give one again gains it nothing; and the memory of others is not its to fill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +72,7 @@ pub struct Policy {
     pub keys: Vec<KnownKey>,
     /// How far the time of a command may be from the forwarder's, either way, ms.
     pub clock_tolerance_ms: u64,
-    /// Commands that are remembered for each known key, and for all others together.
+    /// Commands that are remembered for each known key, and for all others with rights together.
     pub max_remembered: usize,
 }
 
@@ -97,7 +100,7 @@ pub enum Refusal {
     BadSignature,
     /// Its key is not known, or may not command this.
     NotTrusted,
-    /// It has no time, and only known keys count.
+    /// A known key has signed it, and it has no time.
     NoTime,
     /// It has nothing that sets it apart from the same command at another time.
     NothingSingle,
@@ -133,11 +136,20 @@ struct Claim<'a> {
     identity: [u8; 32],
 }
 
+/// A command whose signature is right, as far as that can be known.
+pub(super) struct Signed<'a> {
+    claim: Claim<'a>,
+    /// The known key that has signed it.
+    key: Option<usize>,
+    /// Whether this key may give it.
+    pub(super) has_rights: bool,
+}
+
 /// Says whether a command may be given: its signature, its time, and that it is not an old one again.
 #[derive(Debug)]
 pub(super) struct Authority {
     policy: Policy,
-    /// One for each known key, and one for all others.
+    /// One for each known key, and one for all others with rights.
     memories: Vec<Memory>,
 }
 
@@ -162,14 +174,13 @@ impl Authority {
         (self.policy.applications, self.policy.max_registrations)
     }
 
-    /// Admits a command, and remembers it. Says whether a key has signed it that may give it.
-    pub(super) fn admit(
-        &mut self,
+    /// Verifies the signature of a command.
+    pub(super) fn verify<'a>(
+        &self,
         trust: Trust,
         module: Module,
-        wall_ms: u64,
-        (interest, layout, wire): (&Interest<'_>, &InterestLayout, &[u8]),
-    ) -> Result<bool, Refusal> {
+        (interest, layout, wire): (&Interest<'a>, &InterestLayout, &'a [u8]),
+    ) -> Result<Signed<'a>, Refusal> {
         let claim = claim(interest, layout, wire)?;
         let key = self.known_key(&claim.info);
         let verify = |verifier: &Verifier| match claim.is_command_interest {
@@ -177,12 +188,31 @@ impl Authority {
             false => verifier.verify_interest(wire),
         };
         self.check(trust, module, claim.info.typ, key, |verifier| verify(verifier).is_ok())?;
-        let (tolerance, room) = (self.policy.clock_tolerance_ms, self.policy.max_remembered);
-        let memory = key.unwrap_or(self.policy.keys.len());
-        let Some(memory) = self.memories.get_mut(memory) else { return Err(Refusal::NotTrusted) };
-        memory.admit(&claim, trust, (wall_ms, tolerance), room)?;
         let known = key.and_then(|key| self.policy.keys.get(key));
-        Ok(known.is_some_and(|key| key.modules.contains(&module)))
+        let has_rights = known.is_some_and(|key| key.modules.contains(&module));
+        Ok(Signed { claim, key, has_rights })
+    }
+
+    /// Whether the time of a command is about that of the forwarder.
+    pub(super) fn check_time(&self, signed: &Signed<'_>, wall_ms: u64) -> Result<(), Refusal> {
+        let Signed { claim, key, .. } = signed;
+        match claim.time_ms {
+            // What was given before the forwarder started is not remembered: its time has to say so.
+            None if key.is_some() => Err(Refusal::NoTime),
+            None if !claim.has_nonce && claim.info.seq_num.is_none() => Err(Refusal::NothingSingle),
+            Some(time) if time.abs_diff(wall_ms) > self.policy.clock_tolerance_ms => Err(Refusal::Untimely),
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers a command, unless it was given before or may have been.
+    pub(super) fn remember(&mut self, signed: &Signed<'_>, wall_ms: u64) -> Result<(), Refusal> {
+        let (tolerance, room) = (self.policy.clock_tolerance_ms, self.policy.max_remembered);
+        let memory = self.memories.get_mut(signed.key.unwrap_or(self.policy.keys.len()));
+        let memory = memory.ok_or(Refusal::NotTrusted)?;
+        memory.admit(signed, wall_ms, room)?;
+        memory.forget_before(wall_ms.saturating_sub(tolerance));
+        Ok(())
     }
 
     /// Whether the signature of a Data, such as a prefix announcement, may be trusted.
@@ -270,7 +300,7 @@ fn command_interest(name: NameRef<'_>) -> Option<Claim<'_>> {
     })
 }
 
-/// The commands of one key, or of all unknown ones.
+/// The commands of one key, or of all others that have rights.
 #[derive(Debug, Default)]
 struct Memory {
     by_identity: BTreeMap<[u8; 32], u64>,
@@ -282,35 +312,19 @@ struct Memory {
 }
 
 impl Memory {
-    fn admit(
-        &mut self,
-        claim: &Claim<'_>,
-        trust: Trust,
-        (wall_ms, tolerance): (u64, u64),
-        room: usize,
-    ) -> Result<(), Refusal> {
+    fn admit(&mut self, signed: &Signed<'_>, wall_ms: u64, room: usize) -> Result<(), Refusal> {
+        let Signed { claim, key, .. } = signed;
         // Sequence numbers of unknown keys have nothing to do with each other.
-        let seq_num = claim.info.seq_num.filter(|_| trust == Trust::KnownKeys);
-        let is_single = claim.has_nonce || claim.info.seq_num.is_some();
-        match (claim.time_ms, seq_num) {
-            // What was given before the forwarder started is not remembered: its time has to say so.
-            (None, _) if trust == Trust::KnownKeys => return Err(Refusal::NoTime),
-            (None, _) if !is_single => return Err(Refusal::NothingSingle),
-            (Some(time), _) if time.abs_diff(wall_ms) > tolerance => return Err(Refusal::Untimely),
-            (Some(time), _) if self.forgotten_ms.is_some_and(|forgotten| time <= forgotten) => {
-                return Err(Refusal::Untimely);
-            }
-            (_, Some(seq_num)) if self.seq_num.is_some_and(|last| seq_num <= last) => {
-                return Err(Refusal::Replayed);
-            }
-            _ => {}
+        let seq_num = claim.info.seq_num.filter(|_| key.is_some());
+        if claim.time_ms.zip(self.forgotten_ms).is_some_and(|(time, forgotten)| time <= forgotten) {
+            return Err(Refusal::Untimely);
         }
-        if self.by_identity.contains_key(&claim.identity) {
+        let is_old = seq_num.zip(self.seq_num).is_some_and(|(seq_num, last)| seq_num <= last);
+        if is_old || self.by_identity.contains_key(&claim.identity) {
             return Err(Refusal::Replayed);
         }
         self.seq_num = seq_num.or(self.seq_num);
         self.remember(claim.identity, claim.time_ms.unwrap_or(wall_ms), room);
-        self.forget_before(wall_ms.saturating_sub(tolerance));
         Ok(())
     }
 

@@ -32,8 +32,10 @@ pub use segments::DatasetConfig;
 use crate::control::{Control, ControlError, Owner};
 use authority::{Authority, sign};
 use events::Events;
-use segments::{Datasets, MAX_DATA};
-use verbs::{ANNOUNCE, COMMANDS, DATASETS, Dataset, EVENTS, Refused, announce, asks_for_version, refused};
+use segments::{Content, Datasets, List, MAX_DATA};
+use verbs::{
+    ANNOUNCE, COMMANDS, DATASETS, Dataset, EVENTS, QUERY, Refused, announce, asks_for_version, refused,
+};
 use weir_management::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 
 /// First component of what only this host may ask.
@@ -161,6 +163,11 @@ impl Management {
             return;
         };
         let owner = control.owner(incoming.number);
+        let is_application = owner != Owner::Neighbour;
+        if is_application != (incoming.scope == FaceScope::Local) {
+            // Its face is gone, and nobody knows any more what it may do.
+            return;
+        }
         let (applications, _) = self.authority.of_applications();
         let has_none = matches!(owner, Owner::User(_) | Owner::Anybody);
         let mut request = Request {
@@ -193,8 +200,8 @@ impl Management {
     }
 
     /// A face is gone: so are its routes.
-    pub fn face_gone(&mut self, face: FaceNumber, control: &mut dyn Control) {
-        self.rib.remove_face(face, control);
+    pub fn face_gone(&mut self, now: Time, face: FaceNumber, control: &mut dyn Control) {
+        self.rib.remove_face(face, now, control);
     }
 
     /// Adds a route, or changes the one with this prefix, face and origin.
@@ -236,7 +243,7 @@ impl Management {
         self.rib.next_deadline()
     }
 
-    /// Removes routes that have expired.
+    /// Removes routes that have expired, or whose faces are gone.
     pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control) {
         self.rib.expire(now, control);
     }
@@ -271,10 +278,10 @@ impl Management {
         if request.is_for(EVENTS.0, EVENTS.1) {
             return self.events.ask(request.now, &request.interest, request.suffix);
         }
-        if let Some((_, _, dataset)) = DATASETS.iter().find(|row| request.is_for(row.0, row.1)) {
+        if let Some(&(module, verb, make)) = DATASETS.iter().find(|row| request.is_for(row.0, row.1)) {
             return match asks_for_version(request.suffix) {
                 true => self.datasets.find(request.now, request.interest.name),
-                false => self.dataset(request, *dataset, control),
+                false => self.dataset(request, (verb != QUERY).then_some((module, verb)), make, control),
             };
         }
         let response = match self.command(request, control) {
@@ -303,11 +310,14 @@ impl Management {
             None if request.is_for(ANNOUNCE.0, ANNOUNCE.1) => (ANNOUNCE.0, None),
             None => return Err(unknown(request)),
         };
+        let is_refused = |refusal: Refusal| refused(403, refusal.to_string());
         let packet = (&request.interest, &request.layout, request.wire);
-        let admitted = self.authority.admit(request.trust, module, request.wall_ms, packet);
-        let is_by_known_key = admitted.map_err(|refusal| refused(403, refusal.to_string()))?;
-        request.is_restricted &= !is_by_known_key;
-        if request.is_restricted && !self.is_for_everybody(module) {
+        let signed = self.authority.verify(request.trust, module, packet).map_err(is_refused)?;
+        self.authority.check_time(&signed, request.wall_ms).map_err(is_refused)?;
+        request.is_restricted &= !signed.has_rights;
+        if !request.is_restricted {
+            self.authority.remember(&signed, request.wall_ms).map_err(is_refused)?;
+        } else if !self.is_for_everybody(module) {
             return Err(refused(
                 403,
                 "only applications with rights may give this command: see [management] of the forwarder's file",
@@ -327,16 +337,25 @@ impl Management {
         module == Module::Rib && applications == Applications::Register
     }
 
-    fn dataset(&mut self, request: &Request<'_>, make: Dataset, control: &dyn Control) -> Option<Vec<u8>> {
+    fn dataset(
+        &mut self,
+        request: &Request<'_>,
+        list: Option<List>,
+        make: Dataset,
+        control: &dyn Control,
+    ) -> Option<Vec<u8>> {
         let name = request.interest.name;
-        let content = match request.interest.can_be_prefix {
-            true => make(self, request, control),
-            false => Err(refused(400, "a query of a dataset needs CanBePrefix")),
+        // Who has rights sees what was just changed; the others may ask without end.
+        let recent = request.is_restricted.then(|| self.datasets.recent(request.now, list)).flatten();
+        let content = match (request.interest.can_be_prefix, recent) {
+            (true, Some(recent)) => Ok(recent),
+            (true, None) => make(self, request, control).map(|made| Content::new(request.now, list, made)),
+            (false, _) => Err(refused(400, "a query of a dataset needs CanBePrefix")),
         };
         match content {
             Ok(content) => {
                 self.counters.datasets += 1;
-                self.datasets.publish(request.now, request.wall_ms, name, content)
+                self.datasets.publish(request.now, request.wall_ms, name, content, request.owner)
             }
             Err(refused) => {
                 self.counters.failed += 1;

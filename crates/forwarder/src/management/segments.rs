@@ -1,11 +1,14 @@
 //! Datasets as segmented Data: a name with version and segment number, and a bounded store of recent ones.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use weir_core::units::{Span, Time};
+use weir_management::Module;
 use weir_packet::{Component, Data, MetaInfo, Name, NameRef, SignatureInfo, SignatureType, component_type};
 
 use super::authority::sign;
+use crate::control::Owner;
 
 /// Largest Data that management makes, bytes: the rest up to 8800 is for a link header.
 pub(super) const MAX_DATA: usize = 8500;
@@ -14,6 +17,12 @@ const OVERHEAD: usize = 100;
 /// Smallest content of a segment, bytes: names that leave less are too long for a dataset.
 const MIN_CONTENT: usize = 500;
 
+/// How long applications without rights get the same list again, whatever its length.
+const REUSED_FOR: Span = Span::from_millis(10);
+/// How much longer for each byte: some ten times what it takes to make one, so that those who ask without end take a
+/// small part of the time. Assumed.
+const REUSED_FOR_A_BYTE: Span = Span::from_nanos(100);
+
 /// How much of recent datasets is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatasetConfig {
@@ -21,7 +30,8 @@ pub struct DatasetConfig {
     pub freshness_ms: u64,
     /// How long a dataset is kept after it was last asked for.
     pub kept_for: Span,
-    /// Bytes of all that are kept; the newest is kept whatever its size.
+    /// Bytes of all that are kept, of which each counts at least one of `MAX_SNAPSHOTS`; the newest is kept whatever
+    /// its size.
     pub max_bytes: usize,
 }
 
@@ -32,13 +42,33 @@ impl Default for DatasetConfig {
     }
 }
 
-/// A dataset at one moment.
+/// What a dataset was at a moment.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    /// The list that it is; `None`: the answer to a question, which others do not ask.
+    list: Option<List>,
+    made: Time,
+    bytes: Arc<[u8]>,
+}
+
+/// A list, by its module and verb. Whoever asks for it gets the same.
+pub(super) type List = (Module, &'static str);
+
+impl Content {
+    pub(super) fn new(now: Time, list: Option<List>, bytes: Vec<u8>) -> Content {
+        Content { list, made: now, bytes: bytes.into() }
+    }
+}
+
+/// A dataset under a name.
 #[derive(Debug)]
 struct Snapshot {
     /// With its version.
     name: Name,
-    content: Vec<u8>,
+    content: Content,
     asked: Time,
+    /// For whom it was made.
+    owner: Owner,
 }
 
 impl Snapshot {
@@ -48,7 +78,7 @@ impl Snapshot {
 
     /// Number of its last segment.
     fn last(&self) -> u64 {
-        (self.content.len().saturating_sub(1) / self.segment_size()) as u64
+        (self.content.bytes.len().saturating_sub(1) / self.segment_size()) as u64
     }
 
     fn segment(&self, number: u64, freshness_ms: u64) -> Option<Vec<u8>> {
@@ -57,11 +87,11 @@ impl Snapshot {
         }
         let size = self.segment_size();
         let start = number as usize * size;
-        let end = self.content.len().min(start + size);
+        let end = self.content.bytes.len().min(start + size);
         let name = self.name.clone().with_segment(number);
         let mut data = Data::new(
             name.view(),
-            self.content.get(start..end)?,
+            self.content.bytes.get(start..end)?,
             SignatureInfo::new(SignatureType::DigestSha256),
         );
         let mut buffer = [0; 8];
@@ -79,13 +109,12 @@ impl Snapshot {
 pub(super) struct Datasets {
     config: DatasetConfig,
     kept: VecDeque<Snapshot>,
-    bytes: usize,
     last_version: u64,
 }
 
 impl Datasets {
     pub(super) const fn new(config: DatasetConfig) -> Datasets {
-        Datasets { config, kept: VecDeque::new(), bytes: 0, last_version: 0 }
+        Datasets { config, kept: VecDeque::new(), last_version: 0 }
     }
 
     /// Takes a dataset and gives its first segment; `None` if the name is too long. The version is the
@@ -95,19 +124,27 @@ impl Datasets {
         now: Time,
         wall_ms: u64,
         name: NameRef<'_>,
-        content: Vec<u8>,
+        content: Content,
+        owner: Owner,
     ) -> Option<Vec<u8>> {
         self.last_version = wall_ms.saturating_mul(1000).max(self.last_version + 1);
         let name = name.to_name().with_version(self.last_version);
         if name.value().len() + OVERHEAD + MIN_CONTENT > MAX_DATA {
             return None;
         }
-        let snapshot = Snapshot { name, content, asked: now };
+        let snapshot = Snapshot { name, content, asked: now, owner };
         let first = snapshot.segment(0, self.config.freshness_ms);
-        self.bytes += snapshot.content.len();
         self.kept.push_back(snapshot);
         self.forget(now);
         first
+    }
+
+    /// A list that was made so recently that it may be given again.
+    pub(super) fn recent(&self, now: Time, list: Option<List>) -> Option<Content> {
+        let last = self.kept.iter().rev().find(|snapshot| list.is_some() && snapshot.content.list == list)?;
+        let Content { made, bytes, .. } = &last.content;
+        let reused_for = REUSED_FOR + REUSED_FOR_A_BYTE * bytes.len() as u64;
+        (now.since(*made) < reused_for).then(|| last.content.clone())
     }
 
     /// The segment that a name with version asks for, the first if it has no segment number.
@@ -125,11 +162,31 @@ impl Datasets {
     fn forget(&mut self, now: Time) {
         let kept_for = self.config.kept_for;
         self.kept.retain(|snapshot| now.since(snapshot.asked) <= kept_for);
-        self.bytes = self.kept.iter().map(|snapshot| snapshot.content.len()).sum();
-        while self.kept.len() > 1 && (self.bytes > self.config.max_bytes || self.kept.len() > MAX_SNAPSHOTS) {
-            let Some(oldest) = self.kept.pop_front() else { break };
-            self.bytes -= oldest.content.len();
+        let mut bytes: usize = self.kept.iter().map(|snapshot| self.counts(snapshot)).sum();
+        while bytes > self.config.max_bytes {
+            let Some(snapshot) = self.first_to_go().and_then(|at| self.kept.remove(at)) else { break };
+            bytes -= self.counts(&snapshot);
         }
+    }
+
+    /// What a snapshot counts, bytes.
+    fn counts(&self, snapshot: &Snapshot) -> usize {
+        snapshot.content.bytes.len().max(self.config.max_bytes / MAX_SNAPSHOTS)
+    }
+
+    /// The snapshot that goes first when there are too many: the oldest of the owner without rights that has most of
+    /// them, and only else one of those with rights. So who asks for many takes nothing from an administrator, nor from
+    /// one that asks for less. The newest stays.
+    fn first_to_go(&self) -> Option<usize> {
+        let mut owners: BTreeMap<Owner, (usize, usize)> = BTreeMap::new();
+        for (at, snapshot) in self.kept.iter().enumerate() {
+            let (bytes, _) = owners.entry(snapshot.owner).or_insert((0, at));
+            *bytes += self.counts(snapshot);
+        }
+        let newest = self.kept.len().checked_sub(1)?;
+        let may_go = owners.into_iter().filter(|(_, (_, oldest))| *oldest != newest);
+        let first = may_go.max_by_key(|(owner, (bytes, _))| (*owner != Owner::Privileged, *bytes));
+        first.map(|(_, (_, oldest))| oldest)
     }
 }
 

@@ -46,10 +46,13 @@ pub(super) const ANNOUNCE: (Module, &str) = (Module::Rib, "announce");
 /// What is asked for to be notified of what happens to faces.
 pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
 
+/// The dataset that depends on the question.
+pub(super) const QUERY: &str = "query";
+
 pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
     (Module::Rib, "list", list_rib),
     (Module::Faces, "list", list_faces),
-    (Module::Faces, "query", query_faces),
+    (Module::Faces, QUERY, query_faces),
     (Module::Faces, "channels", list_channels),
     (Module::Fib, "list", list_fib),
     (Module::StrategyChoice, "list", list_strategies),
@@ -108,13 +111,20 @@ fn short_prefix(parameters: &ControlParameters) -> Result<Name, Refused> {
 }
 
 /// A prefix whose Interests a request may lead to a face, or away from it. Those of the forwarder's own management are
-/// reserved: who answered them would answer the commands of others. An application may lead `/localhop/nfd` to a neighbour
-/// whose management it looks for; names under `/localhost` do not leave the host, so a neighbour has no say over either.
+/// reserved: who answered them would answer the commands of others. An application with rights may lead `/localhop/nfd`
+/// to a neighbour whose management it looks for; the forwarder's own stays a next hop. An application without rights may
+/// have no shorter prefix either, whose route the entry could inherit. Names under `/localhost` do not leave the host, so
+/// a neighbour has no say over either.
 fn free_prefix(request: &Request<'_>, prefix: Name) -> Result<Name, Refused> {
-    let first = prefix.view().component(0);
-    let is_management = first == Some(LOCALHOST) && prefix.view().component(1) == Some(NFD);
-    let is_of_host = [Some(LOCALHOST), Some(LOCALHOP)].contains(&first);
-    match is_management || (is_of_host && !request.is_local) {
+    let (first, second) = (prefix.view().component(0), prefix.view().component(1));
+    let is_reserved = match (first == Some(LOCALHOST), first == Some(LOCALHOP)) {
+        (false, false) => false,
+        _ if !request.is_local => true,
+        (true, _) => second == Some(NFD),
+        _ if request.is_restricted => second.is_none_or(|second| second == NFD),
+        _ => second == Some(NFD) && prefix.len() > 2,
+    };
+    match is_reserved {
         true => {
             Err(refused(403, format!("{prefix} is reserved: no route may be registered or removed there")))
         }
@@ -381,7 +391,7 @@ fn update_face(
 
 fn destroy_face(
     management: &mut Management,
-    _: &Request<'_>,
+    request: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
 ) -> Answer {
@@ -390,7 +400,7 @@ fn destroy_face(
         return Err(refused(400, "FaceId must not be 0"));
     }
     if control.destroy_face(face) {
-        management.rib.remove_face(face, control);
+        management.rib.remove_face(face, request.now, control);
     } else if control.face(face).is_some() {
         return Err(refused(409, "the forwarder's internal face cannot be destroyed"));
     }

@@ -162,6 +162,11 @@ impl Snapshot {
         out.counter("satisfied_interests", "PIT entries that were answered", general.satisfied_interests)?;
         out.counter("expired_interests", "PIT entries that expired", general.unsatisfied_interests)?;
         out.counter("evicted_interests", "Interests that made room in a full PIT", self.evicted_interests)?;
+        let losses = &general.losses;
+        out.counter("lost_datagrams", "Datagrams without room in receive buffers", losses.datagrams)?;
+        out.counter("reassembly_failures", "IP datagrams that were not reassembled", losses.reassembly)?;
+        out.counter("refused_connections", "Connections that were refused", losses.connections)?;
+        out.counter("file_errors", "Errors that ended capture or recording", losses.files)?;
         let all = &general.counters;
         out.counters("received_packets", "Packets that arrived, on all faces", kinds(|k| received(all, k)))?;
         out.counters("sent_packets", "Packets that left, on all faces", kinds(|k| sent(all, k)))

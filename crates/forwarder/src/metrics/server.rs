@@ -1,7 +1,7 @@
 //! The sockets of the metrics server; they never block.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
@@ -9,8 +9,11 @@ use weir_core::units::{Span, Time};
 
 use super::http::Request;
 
-/// How many may ask at a time; who comes when so many do is sent away.
+/// How many may ask at a time. When one more comes, the oldest of the address with most of them has to go: who opens many
+/// and says nothing loses its own.
 const CONNECTIONS: usize = 8;
+/// Peers that are taken in one go, before the event loop has its turn.
+const PEERS_AT_ONCE: usize = 64;
 /// How long one may take.
 const PATIENCE: Span = Span::from_secs(10);
 /// How much is read at a time: a request is small.
@@ -27,11 +30,14 @@ pub struct Server {
     address: SocketAddr,
     first: Token,
     connections: [Option<Connection>; CONNECTIONS],
+    /// Connections that had to go for others.
+    replaced: u64,
 }
 
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
+    from: IpAddr,
     request: Request,
     response: Vec<u8>,
     written: usize,
@@ -56,7 +62,7 @@ impl Server {
     pub fn bind(address: SocketAddr) -> io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
-        Ok(Server { listener, address, first: Token(0), connections: Default::default() })
+        Ok(Server { listener, address, first: Token(0), connections: Default::default(), replaced: 0 })
     }
 
     /// Where it listens.
@@ -100,22 +106,45 @@ impl Server {
 
     fn accept(&mut self, registry: &Registry, now: Time) -> io::Result<()> {
         self.handle_deadline(now);
-        loop {
-            let mut stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+        for _ in 0..PEERS_AT_ONCE {
+            let (mut stream, from) = match self.listener.accept() {
+                Ok((stream, address)) => (stream, address.ip()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // The one who asked has gone again.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error),
             };
-            let Some(at) = self.connections.iter().position(Option::is_none) else { continue };
+            let at = self.place();
             let interests = Interest::READABLE | Interest::WRITABLE;
             registry.register(&mut stream, Token(self.first.0 + 1 + at), interests)?;
             let until = Time::from_nanos(now.as_nanos().saturating_add(PATIENCE.as_nanos()));
             let (request, response) = (Request::default(), Vec::new());
-            self.connections[at] = Some(Connection { stream, request, response, written: 0, until });
+            self.connections[at] = Some(Connection { stream, from, request, response, written: 0, until });
         }
+        // Others have their turn, and then the event loop tells of those that still wait.
+        registry.reregister(&mut self.listener, self.first, Interest::READABLE)
+    }
+
+    /// The place for one more connection; another may have to go for it.
+    fn place(&mut self) -> usize {
+        if let Some(free) = self.connections.iter().position(Option::is_none) {
+            return free;
+        }
+        let from = |at: usize| self.connections[at].as_ref().map(|one| one.from);
+        let until = |at: usize| self.connections[at].as_ref().map(|one| one.until);
+        let of_address = |at: usize| (0..CONNECTIONS).filter(|other| from(*other) == from(at)).count();
+        let most = (0..CONNECTIONS).max_by_key(|&at| (of_address(at), core::cmp::Reverse(until(at))));
+        self.replaced += 1;
+        let at = most.unwrap_or(0);
+        // Its place is registered anew.
+        self.connections[at] = None;
+        at
+    }
+
+    /// Connections that had to go for others since the last call.
+    pub fn take_replaced(&mut self) -> u64 {
+        core::mem::take(&mut self.replaced)
     }
 
     /// When [`Server::handle_deadline`] wants to be called.

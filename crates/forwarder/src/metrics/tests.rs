@@ -264,5 +264,52 @@ fn those_who_never_ask_keep_nobody_from_asking_for_long() {
     drop(idle);
 }
 
+#[test]
+fn those_who_open_many_connections_and_never_ask_lose_their_own() {
+    let (mut poll, mut server) = server();
+    let address = server.address();
+    let idle: Vec<_> = (0..CONNECTIONS_TRIED).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let client = std::thread::spawn(move || {
+        let from = socket2::SockAddr::from("127.0.0.2:0".parse::<std::net::SocketAddr>().unwrap());
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.bind(&from).unwrap();
+        socket.connect(&address.into()).unwrap();
+        let mut stream = TcpStream::from(socket);
+        // Meanwhile others come.
+        let more: Vec<_> = (0..CONNECTIONS_TRIED).map(|_| TcpStream::connect(address).unwrap()).collect();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        drop(more);
+        all
+    });
+    run(&mut poll, &mut server, Time::ZERO, "figures", |_| client.is_finished());
+    assert!(client.join().unwrap().ends_with("figures"));
+    assert!(server.take_replaced() > CONNECTIONS_TRIED as u64 - 8);
+    assert_eq!(server.take_replaced(), 0);
+    drop(idle);
+}
+
+#[test]
+fn so_many_who_come_at_once_are_taken_in_turn_with_other_work() {
+    let (mut poll, mut server) = server();
+    let address = server.address();
+    let mut events = Events::with_capacity(64);
+    poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+    // The kernel has so many in its queue at once.
+    let waiting: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut rounds = Vec::new();
+    while rounds.iter().sum::<u64>() < waiting.len() as u64 - 8 {
+        poll.poll(&mut events, Some(Duration::from_secs(10))).unwrap();
+        assert!(!events.is_empty(), "those that wait are told of: {rounds:?}");
+        for event in &events {
+            server.ready(poll.registry(), event.token(), Time::ZERO, &mut String::new).unwrap();
+        }
+        rounds.push(server.take_replaced());
+    }
+    assert_eq!(rounds[0], 64 - 8);
+    assert!(rounds.len() > 1, "{rounds:?}");
+}
+
 /// More than are served at a time.
 const CONNECTIONS_TRIED: usize = 20;

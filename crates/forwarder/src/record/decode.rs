@@ -141,10 +141,13 @@ fn read_header(fields: &mut Fields<'_>) -> Option<Header> {
         pit_bytes: fields.number()?,
         longest_lifetime_ns: fields.number()?,
         dead_nonces: fields.number()?,
+        queue_bytes: fields.number()?,
+        flow_bytes: fields.number()?,
         reforward_after_ns: fields.number()?,
         store_packets: fields.number()?,
         store_bytes: fields.number()?,
         store_policy: if fields.switch()? { CsPolicy::Fifo } else { CsPolicy::Lru },
+        next_hop_timeout_ns: fields.number()?,
     };
     fields.0.is_empty().then_some(header)
 }

@@ -59,10 +59,13 @@ pub(super) fn header(header: &Header, out: &mut Vec<u8>) {
     number(header.pit_bytes, out);
     number(header.longest_lifetime_ns, out);
     number(header.dead_nonces, out);
+    number(header.queue_bytes, out);
+    number(header.flow_bytes, out);
     number(header.reforward_after_ns, out);
     number(header.store_packets, out);
     number(header.store_bytes, out);
     out.push(u8::from(header.store_policy == CsPolicy::Fifo));
+    number(header.next_hop_timeout_ns, out);
     set_length(from, out);
 }
 

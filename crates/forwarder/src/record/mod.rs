@@ -42,7 +42,7 @@ use crate::output::Output;
 /// What every recording begins with.
 pub const MAGIC: &[u8; 8] = b"weir-rec";
 /// The version of the format; another one is not read.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// The configuration of the node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,8 +63,14 @@ pub struct Header {
     pub longest_lifetime_ns: u64,
     /// Bound of dead nonces.
     pub dead_nonces: u64,
+    /// Bound of the packets in queues, bytes.
+    pub queue_bytes: u64,
+    /// Bound of the prefixes of flows, bytes.
+    pub flow_bytes: u64,
     /// The time after which an Interest for a pending one is forwarded again, ns; 0: those of other downstreams never are.
     pub reforward_after_ns: u64,
+    /// The time after which strategies do not see a next hop that answers nothing, ns; 0: they always do.
+    pub next_hop_timeout_ns: u64,
     /// Bound of the content store, packets.
     pub store_packets: u64,
     /// Bound of the content store, bytes.
@@ -90,7 +96,10 @@ impl Header {
             pit_bytes: tables.pit_bytes.as_u64(),
             longest_lifetime_ns: tables.longest_lifetime.as_nanos(),
             dead_nonces: tables.dead_nonces as u64,
+            queue_bytes: tables.queue_bytes.as_u64(),
+            flow_bytes: tables.flow_bytes.as_u64(),
             reforward_after_ns: tables.reforward_after.as_nanos(),
+            next_hop_timeout_ns: tables.next_hop_timeout.as_nanos(),
             store_packets: tables.content_store_packets as u64,
             store_bytes: tables.content_store_bytes.as_u64(),
             store_policy: tables.content_store_policy,

@@ -14,6 +14,7 @@ mod world;
 use std::env;
 use std::panic;
 
+use weir_core::name::NameHasher;
 use world::World;
 
 /// Runs a seed; if it fails, says how to repeat it.
@@ -49,4 +50,13 @@ fn a_seed_gives_the_same_bits_again() {
         assert_eq!(run(seed), run(seed), "seed {seed}");
     }
     assert_ne!(run(3), run(8));
+}
+
+/// All that forwarders send, and when, is the same under another key: so nobody learns anything of the key from it.
+#[test]
+fn nothing_that_is_sent_depends_on_the_key_of_the_hash_of_names() {
+    for seed in [1, 2, 5] {
+        let sent_under = |key| World::new(seed).with_names(NameHasher::with_key(key)).run();
+        assert_eq!(sent_under([1, 2]), sent_under([u64::MAX, 99]), "seed {seed}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use weir_net::FaceScope;
 use weir_net::link_service::{LinkOptions, LinkService};
 use weir_net::outside::{Datagrams, Outside, Place};
 use weir_net::transport::stream::{FaceAddresses, Stream, StreamSocket};
-use weir_net::transport::udp::{Batch, Source};
+use weir_net::transport::udp::{Batch, Refused, Source};
 use weir_net::transport::{Listener, Options, Received, Transport};
 use weir_net::uri::FaceUri;
 use weir_net::user::User;
@@ -117,6 +117,8 @@ pub struct Net {
     /// Datagrams that the links lost, and that arrived.
     pub lost: u64,
     pub arrived: u64,
+    /// Datagrams that were longer than their link carries, of which the host did not know yet.
+    pub refused: u64,
 }
 
 impl Net {
@@ -135,6 +137,7 @@ impl Net {
             observers: BTreeMap::new(),
             lost: 0,
             arrived: 0,
+            refused: 0,
         }))
     }
 
@@ -167,6 +170,11 @@ impl Net {
 
     fn link(&self, one: usize, other: usize) -> Option<&Link> {
         self.links.get(&(one.min(other), one.max(other)))
+    }
+
+    /// The longest datagram that a host may send to an address.
+    fn path_mtu(&self, from: usize, to: SocketAddr) -> Option<usize> {
+        Some(self.link(from, host_of(to.ip())?)?.mtu)
     }
 
     /// Everything arrives that is due.
@@ -208,7 +216,6 @@ impl Net {
         self.observe(from, to, frame);
         let Some(there) = host_of(to.ip()) else { return };
         let Some(link) = self.link(from, there).cloned() else { return };
-        assert!(frame.len() <= link.mtu, "a frame of {} bytes on a link of {}", frame.len(), link.mtu);
         if link.is_down || self.random.chance(link.loss) {
             self.lost += 1;
             return;
@@ -549,6 +556,14 @@ impl Outside for Simulated {
     fn address_towards(&self, _: SocketAddr) -> Option<IpAddr> {
         Some(address(self.host).ip())
     }
+
+    fn path_mtu(&self, _: SocketAddr, peer: SocketAddr) -> Option<usize> {
+        self.net.borrow().path_mtu(self.host, peer)
+    }
+
+    fn reassembly_failures(&self) -> u64 {
+        0
+    }
 }
 
 struct UdpSocket {
@@ -570,10 +585,25 @@ impl Datagrams for UdpSocket {
         Ok(Received::More)
     }
 
-    fn send(&self, batch: &mut Batch, to: SocketAddr, _: Option<IpAddr>) -> u64 {
+    fn send(&mut self, batch: &mut Batch, to: SocketAddr, _: Option<IpAddr>) -> Refused {
         let mut net = self.net.borrow_mut();
-        batch.frames().for_each(|frame| net.send_datagram(self.host, to, frame));
+        let carries = net.path_mtu(self.host, to).unwrap_or(usize::MAX);
+        let mut refused = Refused::default();
+        for frame in batch.frames() {
+            // What the forwarder knows to be longer is split on the way.
+            if frame.len() > carries && frame.len() <= batch.path_mtu() {
+                refused.frames += 1;
+                refused.note_too_long(frame.len());
+                net.refused += 1;
+            } else {
+                net.send_datagram(self.host, to, frame);
+            }
+        }
         batch.clear();
+        refused
+    }
+
+    fn dropped(&self) -> u64 {
         0
     }
 }
@@ -618,6 +648,12 @@ impl Read for Socket {
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.net.borrow_mut().write(self.conn, self.end, bytes)
+    }
+
+    /// As one, wherever the caller's buffer is cut.
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        let bytes: Vec<u8> = bytes.iter().flat_map(|part| part.iter().copied()).collect();
+        self.write(&bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

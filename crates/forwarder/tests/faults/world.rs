@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use weir_core::name::NameHasher;
 use weir_core::random::Random;
 use weir_core::units::{Span, Time};
 use weir_forwarder::config::Config;
@@ -34,6 +35,7 @@ const ROUNDS: u32 = 10_000;
 #[derive(Clone, Debug)]
 enum Fault {
     Loss(usize, f64),
+    Mtu(usize, usize),
     Down(usize, bool),
     Reset(usize),
     Slow(usize, Span),
@@ -55,6 +57,8 @@ struct Host {
 
 pub struct World {
     seed: u64,
+    /// The hash of names of all forwarders; `None`: that of the seed.
+    names: Option<NameHasher>,
     net: Shared,
     hosts: Vec<Host>,
     links: Vec<(usize, usize)>,
@@ -85,9 +89,16 @@ impl World {
             let random = Random::named(seed, &format!("consumer {host}"));
             applications.push(Application::consumer(host, &files, random));
         }
-        let mut world = World { seed, net, hosts, links, applications, script: VecDeque::new(), random };
+        let mut world =
+            World { seed, names: None, net, hosts, links, applications, script: VecDeque::new(), random };
         world.draw_faults();
         world
+    }
+
+    /// The same with another hash of names.
+    pub fn with_names(mut self, names: NameHasher) -> World {
+        self.names = Some(names);
+        self
     }
 
     fn draw_faults(&mut self) {
@@ -99,7 +110,7 @@ impl World {
             let until = from + 100 + self.random.below(2500);
             let (host, link) = (self.random.below(hosts) as usize, self.random.below(links) as usize);
             let (begin, end) = (at(from), at(until));
-            match self.random.below(9) {
+            match self.random.below(10) {
                 0 => {
                     let loss = 0.2 + 0.8 * self.random.unit();
                     script.extend([(begin, Fault::Loss(link, loss)), (end, Fault::Loss(link, 0.0))]);
@@ -115,7 +126,12 @@ impl World {
                     let ms = i64::from(self.random.below(200_000_000)) - 100_000_000;
                     script.push((begin, Fault::Wall(host, ms)));
                 }
-                7 => script.push((begin, Fault::Flood(host, 500 + self.random.below(2000)))),
+                // Less than any link of datagrams has, and then what it had.
+                7 => {
+                    let mtu = self.net.borrow().links[&self.links[link]].mtu;
+                    script.extend([(begin, Fault::Mtu(link, 450)), (end, Fault::Mtu(link, mtu))]);
+                }
+                8 => script.push((begin, Fault::Flood(host, 500 + self.random.below(2000)))),
                 _ => script.push((begin, Fault::Strangers(host, 20 + self.random.below(200)))),
             }
         }
@@ -212,7 +228,9 @@ impl World {
         let config = Config::parse(&host.config, "host").unwrap_or_else(|error| panic!("{error}"));
         let outside = Box::new(Simulated { net: Rc::clone(&self.net), host: at });
         let seed = self.seed.wrapping_mul(1000) + at as u64 * 100 + host.runs;
-        let mut instance = Instance::new(config, outside, seed, Secrets::fixed(seed)).unwrap();
+        let mut secrets = Secrets::fixed(seed);
+        secrets.names = self.names.unwrap_or(secrets.names);
+        let mut instance = Instance::new(config, outside, seed, secrets).unwrap();
         instance.listen().unwrap();
         instance.set_up().unwrap();
         host.instance = Some(instance);
@@ -233,6 +251,9 @@ impl World {
         match *fault {
             Fault::Loss(link, loss) => {
                 link_of(&mut self.net.borrow_mut(), self.links[link], &|link| link.loss = loss);
+            }
+            Fault::Mtu(link, mtu) => {
+                link_of(&mut self.net.borrow_mut(), self.links[link], &|link| link.mtu = mtu);
             }
             Fault::Down(link, is_down) => {
                 link_of(&mut self.net.borrow_mut(), self.links[link], &|link| link.is_down = is_down);
@@ -306,7 +327,7 @@ impl World {
         assert_eq!(routes, wanted, "host {at}");
         let numbers: BTreeSet<_> = faces.iter().map(|face| face.number).collect();
         for entry in engine.fib() {
-            let is_there = entry.next_hops.iter().all(|(face, _)| numbers.contains(face));
+            let is_there = entry.next_hops.iter().all(|hop| numbers.contains(&hop.face));
             assert!(is_there && !entry.next_hops.is_empty(), "host {at}: {entry:?}");
         }
     }
@@ -335,6 +356,8 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
     for &(one, other) in links {
         let is_datagrams = random.chance(0.65);
         let mtu = [500, 1400, 8800][random.below(3) as usize];
+        // By the file, or by what the host knows.
+        let asked = if mtu == 1400 { String::new() } else { format!("mtu = \"{mtu} B\"\n") };
         let is_reliable = random.chance(0.6);
         let rate = [None, Some(20), Some(100)][random.below(3) as usize];
         let delay = Span::from_micros(200 + u64::from(random.below(20_000)));
@@ -346,10 +369,9 @@ fn configs(count: usize, links: &[(usize, usize)], net: &Shared, random: &mut Ra
         for (here, there) in [(one, other), (other, one)] {
             let mut text = format!("[[face]]\nname = \"h{there}\"\n");
             text += &match is_datagrams {
-                true => format!(
-                    "remote = \"udp4://{}\"\nmtu = \"{mtu} B\"\nreliability = {is_reliable}\n",
-                    address(there)
-                ),
+                true => {
+                    format!("remote = \"udp4://{}\"\n{asked}reliability = {is_reliable}\n", address(there))
+                }
                 false => format!("remote = \"tcp4://{}\"\n", address(there)),
             };
             if let Some(rate) = rate {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use weir_forwarder::control::{Control, ControlError, Owner};
 use weir_management::status::{
     CsInfo, FaceChange, FaceCounters, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope,
-    FaceStatus, FibStatus, GeneralStatus, LinkType, StrategyStatus,
+    FaceStatus, FibStatus, GeneralStatus, LinkType, Losses, NextHopStatus, StrategyStatus,
 };
 use weir_packet::Name;
 
@@ -41,6 +41,8 @@ pub struct Mock {
     pub owners: BTreeMap<FaceNumber, Owner>,
     /// Its FIB.
     pub fib: BTreeMap<Name, BTreeMap<FaceNumber, u64>>,
+    /// The faces of each prefix, the one that was added last at the end.
+    pub added: BTreeMap<Name, Vec<FaceNumber>>,
     /// FIB entries at most.
     pub max_fib: usize,
     /// What was chosen.
@@ -63,6 +65,7 @@ impl Mock {
             faces: faces.map(|face| (face.number, face)).into(),
             owners: [(1, Owner::Privileged)].into(),
             fib: BTreeMap::new(),
+            added: BTreeMap::new(),
             max_fib: usize::MAX,
             strategies: [(Name::new(), Mock::strategy("best-route"))].into(),
             cs: CsInfo { capacity: 1024, admit: true, serve: true, entries: 300, hits: 7, misses: 8 },
@@ -79,6 +82,13 @@ impl Mock {
     pub fn next_hops(&self, prefix: &str) -> Vec<(FaceNumber, u64)> {
         let entry = self.fib.get(&prefix.parse::<Name>().unwrap());
         entry.into_iter().flatten().map(|(face, cost)| (*face, *cost)).collect()
+    }
+
+    /// The faces of a prefix in the order of the FIB: by cost, those of equal cost as they were added.
+    pub fn in_order(&self, prefix: &Name) -> Vec<FaceNumber> {
+        let (costs, mut faces) = (&self.fib[prefix], self.added[prefix].clone());
+        faces.sort_by_key(|face| costs[face]);
+        faces
     }
 }
 
@@ -155,6 +165,9 @@ impl Control for Mock {
         }
         self.changes += 1;
         self.fib.entry(prefix.clone()).or_default().insert(face, cost);
+        let added = self.added.entry(prefix.clone()).or_default();
+        added.retain(|other| *other != face);
+        added.push(face);
         Ok(())
     }
 
@@ -162,6 +175,7 @@ impl Control for Mock {
         self.changes += 1;
         let Some(entry) = self.fib.get_mut(prefix) else { return };
         entry.remove(&face);
+        self.added.entry(prefix.clone()).or_default().retain(|other| *other != face);
         if entry.is_empty() {
             self.fib.remove(prefix);
         }
@@ -170,7 +184,10 @@ impl Control for Mock {
     fn fib(&self) -> Vec<FibStatus> {
         let status = |(prefix, hops): (&Name, &BTreeMap<FaceNumber, u64>)| FibStatus {
             prefix: prefix.clone(),
-            next_hops: hops.iter().map(|(face, cost)| (*face, *cost)).collect(),
+            next_hops: hops
+                .iter()
+                .map(|(&face, &cost)| NextHopStatus { face, cost, silent: false })
+                .collect(),
         };
         self.fib.iter().map(status).collect()
     }
@@ -224,6 +241,7 @@ impl Control for Mock {
             counters: FaceCounters { in_interests: 5, out_data: 4, in_nacks: 3, ..FaceCounters::default() },
             satisfied_interests: 4,
             unsatisfied_interests: 1,
+            losses: Losses::default(),
         }
     }
 }

@@ -13,6 +13,8 @@ mod input;
 mod management;
 mod management_input;
 #[cfg(unix)]
+mod memory;
+#[cfg(unix)]
 #[path = "../mock/mod.rs"]
 mod mock;
 mod observation_corpus;

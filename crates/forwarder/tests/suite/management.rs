@@ -10,7 +10,9 @@ use weir_management::dataset::{
     FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
     decode_general, decode_rib, decode_strategy_choices,
 };
-use weir_management::status::{FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus};
+use weir_management::status::{
+    FaceEventKind, FaceNumber, FacePersistency, FaceScope, FaceStatus, NextHopStatus,
+};
 use weir_management::{ControlParameters, ControlResponse, Module, RouteFlags, origin};
 use weir_packet::sign::{implicit_digest, sha256};
 use weir_packet::tlv::{put_element, put_nni_element, types};
@@ -199,7 +201,8 @@ fn a_route_has_the_face_cost_origin_and_flags_that_are_asked_for() {
     assert_eq!(route.flags, RouteFlags { child_inherit: false, capture: true });
     assert_eq!(route.expires_in_ms, Some(40_000));
     let fib = decode_fib(&world.list("fib/list")).unwrap();
-    assert_eq!((fib[0].prefix.clone(), fib[0].next_hops.clone()), (name("/a/b"), vec![(2, 20)]));
+    assert_eq!(fib[0].prefix, name("/a/b"));
+    assert_eq!(fib[0].next_hops, [NextHopStatus { face: 2, cost: 20, silent: false }]);
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn a_face_that_is_gone_takes_its_routes_along() {
     }
     world.command("rib/register", &with_face("/a/b", 3));
     assert_eq!(world.mock.next_hops("/a/b"), [(2, 0), (3, 0)]);
-    world.management.face_gone(2, &mut world.mock);
+    world.management.face_gone(Time::ZERO, 2, &mut world.mock);
     assert_eq!(world.mock.next_hops("/a/b"), [(3, 0)]);
     assert_eq!((world.mock.fib.len(), world.management.rib().len()), (1, 1));
 }
@@ -840,6 +843,28 @@ fn a_known_key_has_a_time_and_one_that_counts_must_count_up() {
     assert_eq!(give(Some(WALL_MS), None, None), 200);
 }
 
+/// The bytes of a command are seen by others of this host: they may not give it again after a restart.
+#[test]
+fn a_known_key_has_a_time_also_where_any_signature_counts() {
+    let key = name("/op/KEY/1");
+    let known =
+        KnownKey { name: key.clone(), verifier: Verifier::hmac(b"secret"), modules: Module::ALL.to_vec() };
+    let mut world = with_applications(Policy { keys: vec![known], ..Policy::default() });
+    let asked = ControlParameters { capacity: Some(7), ..ControlParameters::default() };
+    let command = command_name("cs/config", &asked);
+    let mut give = |face, time_ms| {
+        let info = SignatureInfo {
+            time_ms,
+            nonce: Some(b"12345678"),
+            ..SignatureInfo::new(SignatureType::HmacWithSha256).with_key(key.view())
+        };
+        let mut wire = Vec::new();
+        Interest::new(command.view()).sign(&Signer::hmac(b"secret"), info, &mut wire).unwrap();
+        response(&wire, &world.ask_on(face, &wire).unwrap()).code
+    };
+    assert_eq!([give(ALICE, None), give(ALICE, Some(WALL_MS)), give(BOB, Some(WALL_MS))], [403, 200, 403]);
+}
+
 #[test]
 fn other_hosts_are_not_obeyed() {
     let mut world = World::new();
@@ -868,7 +893,7 @@ fn an_application_may_register_its_own_face_under_localhop_too() {
 #[test]
 fn nobody_registers_the_names_of_management() {
     let mut world = World::with_policy(Policy { localhop: Some(Trust::AnySignature), ..Policy::default() });
-    for prefix in ["/localhost/nfd", "/localhost/nfd/rib/register"] {
+    for prefix in ["/localhost/nfd", "/localhost/nfd/rib/register", "/localhop/nfd/rib"] {
         for verb in ["rib/register", "fib/add-nexthop", "fib/remove-nexthop"] {
             assert_eq!(world.command(verb, &parameters(prefix)).code, 403, "{verb} {prefix}");
         }
@@ -878,7 +903,15 @@ fn nobody_registers_the_names_of_management() {
             signed("/localhop/nfd/rib/register", &parameters(prefix), &Signer::digest(), None, WALL_MS, 1);
         assert_eq!(response(&wire, &world.ask_on(2, &wire).unwrap()).code, 403, "a neighbour: {prefix}");
     }
+    for (number, owner) in [(ALICE, Owner::User(1)), (UNKNOWN, Owner::Anybody)] {
+        world.mock.faces.insert(number, face(number, "fd://8", FaceScope::Local));
+        world.mock.owners.insert(number, owner);
+        for prefix in ["/localhop", "/localhop/nfd", "/localhop/nfd/rib", "/localhop/nfd/rib/register"] {
+            assert_eq!(world.register_on(number, prefix), 403, "without rights: {prefix}");
+        }
+    }
     assert!(world.mock.fib.is_empty());
+    assert_eq!(world.register_on(ALICE, "/localhop/x"), 200);
     // A host may look for a neighbour's management, and its applications may talk to each other.
     for prefix in ["/localhop/nfd", "/localhost/x"] {
         assert_eq!(world.command("rib/register", &parameters(prefix)).code, 200, "{prefix}");
@@ -1105,18 +1138,95 @@ fn an_application_without_rights_changes_nothing_but_its_own_routes() {
 }
 
 #[test]
+fn applications_without_rights_stop_nobodys_commands() {
+    let mut world = with_applications(Policy { max_remembered: 10, ..Policy::default() });
+    let mut give = |face, verb, time_ms, nonce| {
+        let wire = signed(verb, &parameters("/x"), &Signer::digest(), None, time_ms, nonce);
+        response(&wire, &world.ask_on(face, &wire).unwrap()).code
+    };
+    // Of the future, so that they would be the last to be forgotten.
+    for nonce in 0..100 {
+        assert_eq!(give(ALICE, "cs/erase", WALL_MS + 119_000, nonce), 403);
+        assert_eq!(give(UNKNOWN, "rib/register", WALL_MS + 119_000, nonce), 200);
+    }
+    assert_eq!([give(1, "cs/erase", WALL_MS, 0), give(UNKNOWN, "rib/register", WALL_MS, 0)], [200, 200]);
+    assert_eq!(give(1, "cs/erase", WALL_MS, 0), 403, "what has rights is given once");
+}
+
+#[test]
+fn an_application_without_rights_gets_a_list_again_that_was_just_made() {
+    let mut world = with_applications(Policy::default());
+    let routes = |world: &mut World, who, suffix| {
+        let list = name(&format!("/localhost/nfd/rib/list{suffix}"));
+        let wire = world.ask_on(who, &query(&list).to_vec()).unwrap();
+        let data = Data::decode(&wire).unwrap();
+        assert!(data.name.starts_with(list.view()) && data.name.len() == list.len() + 2);
+        decode_rib(data.payload()).unwrap().len()
+    };
+    assert_eq!(routes(&mut world, ALICE, ""), 0);
+    world.command("rib/register", &parameters("/a"));
+    world.now += Span::from_nanos(9_999_999);
+    assert_eq!([ALICE, BOB].map(|who| routes(&mut world, who, "/under/another/name")), [0, 0]);
+    world.now += Span::from_nanos(1);
+    assert_eq!(routes(&mut world, ALICE, ""), 1);
+    world.command("rib/register", &parameters("/b"));
+    assert_eq!(routes(&mut world, 1, ""), 2, "who has rights sees what was just changed");
+    // What depends on the question is not given again.
+    let faces = |world: &mut World, filter| {
+        let mut encoded = Vec::new();
+        FaceQueryFilter { face: Some(filter), ..FaceQueryFilter::default() }.encode(&mut encoded);
+        let query_name = name("/localhost/nfd/faces/query").with(Component::generic(&encoded));
+        let wire = world.ask_on(ALICE, &query(&query_name).to_vec()).unwrap();
+        decode_faces(Data::decode(&wire).unwrap().payload()).unwrap()[0].status.number
+    };
+    assert_eq!([2, 3].map(|number| faces(&mut world, number)), [2, 3]);
+}
+
+#[test]
+fn a_command_by_a_face_that_is_gone_is_not_done() {
+    let mut world = with_applications(Policy::default());
+    let incoming = world.mock.faces.remove(&ALICE).unwrap();
+    world.mock.owners.remove(&ALICE);
+    let asked = ControlParameters { capacity: Some(0), ..ControlParameters::default() };
+    let wire = signed("cs/config", &asked, &Signer::digest(), None, WALL_MS, 1);
+    let mut replies = Vec::new();
+    let (now, wall_ms) = (world.now, world.wall_ms);
+    world.management.handle_interest(now, wall_ms, &wire, &incoming, &mut world.mock, &mut replies);
+    assert!(replies.is_empty() && world.mock.cs.capacity > 0);
+}
+
+#[test]
+fn a_dataset_that_is_read_stays_whatever_others_ask_for() {
+    let mut world = with_applications(Policy::default());
+    for number in 100..1100 {
+        world.mock.faces.insert(number, face(number, "udp4://10.1.2.3:6363", FaceScope::NonLocal));
+    }
+    let second = |wire: Vec<u8>| Data::decode(&wire).unwrap().name.parent().to_name().with_segment(1);
+    let (faces, info) = (name("/localhost/nfd/faces/list"), name("/localhost/nfd/cs/info"));
+    let of = [1, BOB].map(|who| second(world.ask_on(who, &query(&faces).to_vec()).unwrap()));
+    for round in 0..1000 {
+        world.now += Span::from_millis(1);
+        let asked = if round % 10 == 0 { &faces } else { &info };
+        world.ask_on(ALICE, &query(asked).to_vec()).unwrap();
+    }
+    for name in of {
+        assert!(world.ask(&Interest::new(name.view()).to_vec()).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn an_application_without_rights_gets_no_names_that_others_have() {
     let mut world = with_applications(Policy::default());
     let flags = RouteFlags::default();
     world.management.add_static(&name("/"), 2, 0, flags, &mut world.mock).unwrap();
     world.management.add_static(&name("/far/away"), 3, 0, flags, &mut world.mock).unwrap();
-    assert_eq!(world.command("rib/register", &parameters("/root")).code, 200);
+    assert_eq!(world.command("rib/register", &parameters("/admin")).code, 200);
     assert_eq!(world.register_on(ALICE, "/alice/app"), 200);
     assert_eq!(world.register_on(UNKNOWN, "/unknown"), 200);
     for (prefix, why) in [
         ("/", "everybody's names"),
-        ("/root", "of one with rights"),
-        ("/root/below", "of one with rights"),
+        ("/admin", "of one with rights"),
+        ("/admin/below", "of one with rights"),
         ("/alice", "above another's"),
         ("/alice/app", "another's"),
         ("/alice/app/below", "below another's"),
@@ -1139,9 +1249,9 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
     // Who has rights may take anything.
     assert_eq!(world.command("rib/register", &parameters("/alice/app/below")).code, 200);
     // What its owner gives up is free.
-    world.management.face_gone(UNKNOWN, &mut world.mock);
+    world.management.face_gone(Time::ZERO, UNKNOWN, &mut world.mock);
     assert_eq!(world.register_on(BOB, "/unknown"), 403, "the other has it still");
-    world.management.face_gone(OTHER_UNKNOWN, &mut world.mock);
+    world.management.face_gone(Time::ZERO, OTHER_UNKNOWN, &mut world.mock);
     assert_eq!(world.register_on(BOB, "/unknown"), 200);
     let announced = announcement(&Signer::digest(), 5000, b"20261121T092855");
     assert_eq!(world.register_on(ALICE, "/pa"), 200);
@@ -1175,7 +1285,7 @@ fn the_registrations_of_a_user_are_bounded_also_over_several_faces_and_origins()
     assert_eq!(world.code_on(ALICE, "rib/unregister", &parameters("/a/1")), 200);
     assert_eq!(world.register_on(ALICE, "/a/2"), 200);
     for number in 0..20 {
-        assert_eq!(world.command("rib/register", &parameters(&format!("/root/{number}"))).code, 200);
+        assert_eq!(world.command("rib/register", &parameters(&format!("/admin/{number}"))).code, 200);
     }
 }
 

@@ -14,9 +14,9 @@ type Key = (String, FaceNumber, u64);
 type Model = BTreeMap<Key, (u64, RouteFlags, Time)>;
 
 /// The next hops of a prefix by the rules, without any table: its own routes, then those of shorter
-/// prefixes one after the other.
-fn next_hops(model: &Model, prefix: &str) -> BTreeMap<FaceNumber, u64> {
-    let mut hops = BTreeMap::new();
+/// prefixes one after the other, in this order.
+fn next_hops(model: &Model, prefix: &str) -> Vec<(FaceNumber, u64)> {
+    let mut hops: Vec<(FaceNumber, u64)> = Vec::new();
     let mut here = prefix.to_owned();
     loop {
         let mut level: BTreeMap<FaceNumber, u64> = BTreeMap::new();
@@ -32,7 +32,9 @@ fn next_hops(model: &Model, prefix: &str) -> BTreeMap<FaceNumber, u64> {
             }
         }
         for (face, cost) in level {
-            hops.entry(face).or_insert(cost);
+            if hops.iter().all(|hop| hop.0 != face) {
+                hops.push((face, cost));
+            }
         }
         if is_captured || here == "/" {
             return hops;
@@ -44,7 +46,17 @@ fn next_hops(model: &Model, prefix: &str) -> BTreeMap<FaceNumber, u64> {
 
 fn fib(model: &Model) -> BTreeMap<Name, BTreeMap<FaceNumber, u64>> {
     let prefixes = model.keys().map(|key| &key.0);
-    prefixes.map(|prefix| (prefix.parse().unwrap(), next_hops(model, prefix))).collect()
+    prefixes.map(|prefix| (prefix.parse().unwrap(), next_hops(model, prefix).into_iter().collect())).collect()
+}
+
+/// The faces of each prefix by cost; those of equal cost in the order of the rules.
+fn in_order(model: &Model) -> BTreeMap<Name, Vec<FaceNumber>> {
+    let faces = |prefix: &str| {
+        let mut hops = next_hops(model, prefix);
+        hops.sort_by_key(|hop| hop.1);
+        hops.into_iter().map(|hop| hop.0).collect()
+    };
+    model.keys().map(|key| (key.0.parse().unwrap(), faces(&key.0))).collect()
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +107,7 @@ proptest! {
                     model.remove(&(prefix, face, origin));
                 }
                 Step::Lose(face) => {
-                    rib.remove_face(face, &mut mock);
+                    rib.remove_face(face, now, &mut mock);
                     model.retain(|key, _| key.1 != face);
                 }
                 Step::Wait(ms) => {
@@ -105,6 +117,9 @@ proptest! {
                 }
             }
             prop_assert_eq!(&mock.fib, &fib(&model));
+            for (prefix, faces) in in_order(&model) {
+                prop_assert_eq!(mock.in_order(&prefix), faces, "{}", prefix);
+            }
             prop_assert_eq!(rib.len(), model.len());
             let next = model.values().map(|route| route.2).min().unwrap_or(Time::NEVER);
             prop_assert_eq!(rib.next_deadline(), next);
@@ -153,4 +168,66 @@ fn the_longest_prefix_wins_then_the_cheapest_route_and_a_capture_ends_it() {
     assert_eq!(mock.next_hops("/a/b"), [(1, 10), (2, 25), (4, 5)]);
     assert_eq!(mock.next_hops("/a/b/c"), [(3, 0)], "a capture inherits nothing");
     assert_eq!(mock.next_hops("/a/b/c/d"), [(3, 1)], "nor does what is below it");
+}
+
+#[test]
+fn of_equal_cost_the_routes_of_the_prefix_itself_come_first() {
+    let (mut mock, mut rib) = (Mock::new(), Rib::new(100));
+    let flags = RouteFlags::default();
+    let route = |prefix: &str, face| {
+        let prefix = prefix.parse().unwrap();
+        Route { prefix, face, origin: 0, cost: 0, flags, expires: Time::NEVER }
+    };
+    for (prefix, face) in [("/", 1), ("/w", 2), ("/w/ping", 3)] {
+        rib.add(&route(prefix, face), &mut mock).unwrap();
+    }
+    let ping = "/w/ping".parse().unwrap();
+    assert_eq!(mock.in_order(&ping), [3, 2, 1]);
+    rib.add(&route("/w/ping", 1), &mut mock).unwrap();
+    assert_eq!(mock.in_order(&ping), [1, 3, 2], "its own, by face");
+    rib.remove(&ping, 1, 0, &mut mock);
+    assert_eq!(mock.in_order(&ping), [3, 2, 1], "inherited again");
+    rib.add(&Route { cost: 1, ..route("/w/ping", 3) }, &mut mock).unwrap();
+    assert_eq!(mock.in_order(&ping), [2, 1, 3], "the cost counts more");
+}
+
+#[test]
+fn the_many_routes_of_a_face_that_is_gone_are_removed_in_parts() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
+    let mut add = |rib: &mut Rib, mock: &mut Mock, prefix: String, face, child_inherit| {
+        let flags = RouteFlags { child_inherit, capture: false };
+        let name = prefix.parse().unwrap();
+        let (origin, cost, expires) = (0, 1, Time::NEVER);
+        rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, mock).unwrap();
+        model.insert((prefix, face, origin), (cost, flags, expires));
+    };
+    for n in 0..1000 {
+        add(&mut rib, &mut mock, format!("/a/{n}"), 1, n % 2 == 0);
+        add(&mut rib, &mut mock, format!("/a/{n}/b"), 2, true);
+    }
+    add(&mut rib, &mut mock, "/".to_owned(), 1, true);
+    add(&mut rib, &mut mock, "/c".to_owned(), 2, true);
+    assert_eq!(mock.fib, fib(&model));
+    let mut now = Time::from_nanos(5_000_000);
+    rib.remove_face(1, now, &mut mock);
+    let mut parts = 0;
+    loop {
+        assert!(
+            rib.list(now).all(|entry| entry.routes.iter().all(|route| route.face == 2)),
+            "no route is shown"
+        );
+        if rib.next_deadline() == Time::NEVER {
+            break;
+        }
+        now = rib.next_deadline();
+        let before = mock.fib.clone();
+        rib.expire(now, &mut mock);
+        let changed = before.iter().filter(|(name, hops)| mock.fib.get(name) != Some(hops)).count();
+        assert!(changed <= 256, "{changed} prefixes at once");
+        parts += 1;
+    }
+    assert!(parts >= 8, "{parts}");
+    model.retain(|key, _| key.1 != 1);
+    assert_eq!(mock.fib, fib(&model));
+    assert_eq!(rib.len(), model.len());
 }
