@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Gets an object into a file.
 pub fn get(app: &mut App, name: Name, file: &Path) -> Result<Report, GetError> {
-    let scheme = weir_schemes::find("bbr").expect("it is in the list").with_defaults();
+    let scheme = weir_schemes::find("bbr").expect("it is in the list").for_application();
     Fetcher::new(app, Get::new(name), &*scheme).to_file(file, &mut |progress| {
         match progress {
             Progress::Found { object, first, .. } => eprintln!("{} from segment {first} on", object.name),

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// How many lines an object has.
 pub fn lines(app: &mut App, name: Name) -> Result<usize, Box<dyn Error>> {
-    let scheme = weir_schemes::find("bbr").expect("it is in the list").with_defaults();
+    let scheme = weir_schemes::find("bbr").expect("it is in the list").for_application();
     let reader = Fetcher::new(app, Get::new(name), &*scheme).into_reader()?;
     let mut lines = 0;
     for line in BufReader::new(reader).split(b'\n') {

@@ -240,7 +240,8 @@ pub fn face(args: &Args) -> Result<(), Failure> {
         }
         Command::Destroy { face } => {
             let number = forwarder.find(face)?;
-            if !forwarder.faces()?.iter().any(|face| face.number == number) {
+            let is_it = |face: &FaceStatus| face.number == number;
+            if !forwarder.faces_with(is_it)?.iter().any(is_it) {
                 return Err(format!("there is no face {number}\n  `weir face` lists them").into());
             }
             let wanted = ControlParameters { face: Some(number), ..ControlParameters::default() };

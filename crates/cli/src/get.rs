@@ -191,7 +191,7 @@ fn advice(args: &Args, error: &GetError, is_anew: bool) -> String {
 fn scheme(args: &Args) -> Result<Box<dyn Scheme>, Failure> {
     let entry = weir_schemes::known(&args.scheme).map_err(SchemeError::from)?;
     let given = args.param.iter().map(|param| parameter(entry.name, param)).collect::<Result<Vec<_>, _>>()?;
-    let resolved = entry.resolve(given).map_err(|wrong| {
+    let resolved = entry.resolve_for_application(given).map_err(|wrong| {
         let help = if wrong.meant.is_some() { format!("\n  = {}", wrong.help()) } else { String::new() };
         format!("--param {}.{}: {}{help}", wrong.scheme, wrong.key, wrong.message)
     })?;
@@ -319,6 +319,8 @@ struct Display<'a> {
     is_anew: bool,
     /// The forwarder is away, which was said.
     is_away: bool,
+    /// The scheme follows rates that forwarders say, and it was not said yet that they say none.
+    is_probing: bool,
 }
 
 impl<'a> Display<'a> {
@@ -327,7 +329,7 @@ impl<'a> Display<'a> {
         let bar =
             ProgressBar::with_draw_target(None, target).with_style(terminal::style("{spinner} {wide_msg}"));
         bar.set_message(format!("looking for {}", args.name));
-        Display { args, bar, stop, had: 0, is_anew: false, is_away: false }
+        Display { args, bar, stop, had: 0, is_anew: false, is_away: false, is_probing: false }
     }
 
     fn say(&self, text: &str) {
@@ -357,6 +359,7 @@ impl<'a> Display<'a> {
             Progress::Status(status) => {
                 self.is_anew &= status.bytes == 0;
                 self.tell_of_forwarder(status.is_connected);
+                self.tell_of_probing(status.gauge);
                 self.show(status);
             }
         }
@@ -371,6 +374,13 @@ impl<'a> Display<'a> {
             } else {
                 "the forwarder is gone; waiting for it"
             });
+        }
+    }
+
+    fn tell_of_probing(&mut self, gauge: Option<Gauge>) {
+        if !self.is_probing && matches!(gauge, Some(Gauge::Probing(_))) {
+            self.is_probing = true;
+            self.say("no forwarder on the path has said a rate so far: probing for one");
         }
     }
 
@@ -415,7 +425,7 @@ fn words(status: &Status<'_>, had: u64) -> String {
         words.push(format!("{left:.0} s left"));
     }
     match status.gauge {
-        Some(Gauge::Window(window)) => words.push(format!("window {window:.0}")),
+        Some(Gauge::Window(window) | Gauge::Probing(window)) => words.push(format!("window {window:.0}")),
         Some(Gauge::Rate(rate)) => words.push(format!("pace {:.1} Mb/s", rate.as_bps_f64() / 1e6)),
         None => {}
     }

@@ -5,6 +5,7 @@ mod batch;
 mod beside;
 mod compare;
 mod compare_scenarios;
+mod completions;
 mod cs;
 mod face;
 mod forward;
@@ -13,6 +14,7 @@ mod kept_runs;
 mod key;
 mod list;
 mod load;
+mod man;
 mod manage;
 mod optimum;
 mod out;
@@ -37,7 +39,7 @@ mod traffic;
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// What can go wrong, on any thread.
 type Failure = Box<dyn Error + Send + Sync>;
@@ -70,6 +72,8 @@ enum Command {
     PingServer(ping::ServerArgs),
     Traffic(traffic::Args),
     Key(key::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -93,6 +97,10 @@ fn main() -> ExitCode {
         Command::PingServer(args) => ping::serve(&args).map(|()| ExitCode::SUCCESS),
         Command::Traffic(args) => traffic::traffic(&args).map(|()| ExitCode::SUCCESS),
         Command::Key(args) => key::key(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => {
+            completions::completions(&args, Cli::command()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Man(args) => man::man(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

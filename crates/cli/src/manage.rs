@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::str::FromStr;
+use std::thread;
 use std::time::Duration;
 
 use weir_core::units::Span;
@@ -12,6 +13,9 @@ use weir_measure::to_json;
 use weir_net::uri::FaceUri;
 
 use crate::{Failure, terminal};
+
+/// No list of faces is older: NFD's are a second old at most.
+const OLDEST_LIST: Duration = Duration::from_secs(2);
 
 /// Which forwarder, and how to print what it says.
 #[derive(Debug, clap::Args)]
@@ -84,6 +88,17 @@ impl Forwarder<'_> {
         Ok(self.client.faces()?.into_iter().map(|face| face.status).collect())
     }
 
+    /// All faces. If this one is not among them, it may be newer than the list: then the list is asked for again once it is
+    /// not fresh any more.
+    pub fn faces_with(&mut self, is_it: impl Fn(&FaceStatus) -> bool) -> Result<Vec<FaceStatus>, Failure> {
+        let faces = self.faces()?;
+        if faces.iter().any(is_it) {
+            return Ok(faces);
+        }
+        wait(self.client.dataset_age().min(OLDEST_LIST));
+        self.faces()
+    }
+
     /// The number of a face that there is.
     pub fn find(&mut self, face: &FaceName) -> Result<FaceNumber, Failure> {
         let uri = match face {
@@ -91,8 +106,9 @@ impl Forwarder<'_> {
             FaceName::Uri(uri) => uri,
         };
         let canonical = canonical(uri)?;
-        let faces = self.faces()?;
-        let mut found = faces.iter().filter(|face| face.remote == canonical || face.remote == *uri);
+        let is_it = |face: &FaceStatus| face.remote == canonical || face.remote == *uri;
+        let faces = self.faces_with(is_it)?;
+        let mut found = faces.iter().filter(|face| is_it(face));
         match (found.next(), found.next()) {
             (Some(face), None) => Ok(face.number),
             (None, _) => Err(format!("there is no face to {canonical}\n  `weir face` lists them").into()),
@@ -119,6 +135,11 @@ impl Forwarder<'_> {
         };
         made.face.ok_or_else(|| "the forwarder did not return the number of the new face".into())
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command has nothing else to do")]
+fn wait(time: Duration) {
+    thread::sleep(time);
 }
 
 /// The form of a face URI that forwarders compare; a host's name becomes an address.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Subcommand;
 use serde::Serialize;
 use weir_core::units::Span;
-use weir_management::status::{FaceNumber, FaceStatus};
+use weir_management::status::{FaceNumber, FaceStatus, NextHopStatus};
 use weir_management::{ControlParameters, Module, RouteFlags, origin};
 use weir_packet::Name;
 use weir_results::{table, terminal_width};
@@ -122,6 +122,7 @@ struct HopRow {
     face: FaceNumber,
     remote: Option<String>,
     cost: u64,
+    silent: bool,
 }
 
 /// Does what is asked.
@@ -250,11 +251,12 @@ fn rows(entry: &weir_management::dataset::RibStatus, faces: &[FaceStatus]) -> Ve
 }
 
 fn hop_rows(entry: &weir_management::status::FibStatus, faces: &[FaceStatus]) -> Vec<HopRow> {
-    let row = |&(face, cost): &(FaceNumber, u64)| HopRow {
+    let row = |&NextHopStatus { face, cost, silent }: &NextHopStatus| HopRow {
         prefix: entry.prefix.to_string(),
         face,
         remote: remote(face, faces),
         cost,
+        silent,
     };
     entry.next_hops.iter().map(row).collect()
 }
@@ -277,10 +279,11 @@ fn route_table(rows: &[Row]) -> String {
 }
 
 fn hop_table(rows: &[HopRow]) -> String {
-    let mut table = table(&["prefix", "face", "remote", "cost"], [1, 3], terminal_width());
+    let mut table = table(&["prefix", "face", "remote", "cost", "state"], [1, 3], terminal_width());
     for row in rows {
         let remote = row.remote.clone().unwrap_or_default();
-        table.add_row([row.prefix.clone(), row.face.to_string(), remote, count(row.cost)]);
+        let state = if row.silent { "silent" } else { "" };
+        table.add_row([row.prefix.clone(), row.face.to_string(), remote, count(row.cost), state.to_owned()]);
     }
     text(&table)
 }

@@ -34,6 +34,10 @@ struct Document {
     remarked_interests: u64,
     refused_interests: u64,
     over_rate_interests: u64,
+    lost_datagrams: u64,
+    reassembly_failures: u64,
+    refused_connections: u64,
+    file_errors: u64,
 }
 
 /// Prints it.
@@ -62,6 +66,10 @@ pub fn status(args: &Args) -> Result<(), Failure> {
         remarked_interests: passed.in_remarked,
         refused_interests: passed.in_refused,
         over_rate_interests: passed.in_over_rate,
+        lost_datagrams: general.losses.datagrams,
+        reassembly_failures: general.losses.reassembly,
+        refused_connections: general.losses.connections,
+        file_errors: general.losses.files,
     };
     forwarder.print(&document, |document| shown(document, terminal_width()))
 }
@@ -88,8 +96,18 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     let classes = [document.remarked_interests, document.refused_interests, document.over_rate_interests];
     let classes =
         not_believed(classes).map_or_else(String::new, |classes| format!("Service classes: {classes}.\n"));
+    let losses: String = [
+        (document.lost_datagrams, "datagrams found no room in receive buffers"),
+        (document.reassembly_failures, "IP datagrams of this host could not be reassembled"),
+        (document.refused_connections, "connections were refused"),
+        (document.file_errors, "errors ended a capture or a recording"),
+    ]
+    .into_iter()
+    .filter(|(losses, _)| *losses > 0)
+    .map(|(losses, what)| format!("{} {what}.\n", count(losses)))
+    .collect();
     format!(
-        "{} at {}, up for {up}\n\n{}\n{}\nPending Interests: {} were satisfied, {} were not.\n{classes}",
+        "{} at {}, up for {up}\n\n{}\n{}\nPending Interests: {} were satisfied, {} were not.\n{classes}{losses}",
         document.version,
         document.socket,
         text(&tables),

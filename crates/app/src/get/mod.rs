@@ -6,7 +6,7 @@
 //! use weir_app::App;
 //! use weir_app::get::{Fetcher, Get, Progress};
 //!
-//! let scheme = weir_schemes::find(weir_schemes::FETCHING).ok_or("no such scheme")?.with_defaults();
+//! let scheme = weir_schemes::find(weir_schemes::FETCHING).ok_or("no such scheme")?.for_application();
 //! let mut app = App::connect(&weir_management::client::Endpoint::of_environment()?)?;
 //! let report = Fetcher::new(&mut app, Get::new("/movies/a".parse()?), &*scheme).for_each(&mut |progress| {
 //!     if let Progress::Content { content, .. } = progress {

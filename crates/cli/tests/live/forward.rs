@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::common::{self, folder, text, weir};
-use crate::running::{Folder, Peer, Producer, SECOND, name, now};
+use crate::running::{Folder, Peer, Producer, SECOND, name, now, pause};
 use serde_json::Value;
 use weir_packet::ServiceClass;
 
@@ -89,9 +89,11 @@ impl Consumer {
         while self.got < until {
             assert!(start.elapsed() < 30 * SECOND, "{} of {until} Data", self.got);
             let peer = self.peer.get_or_insert_with(|| Peer::unix(&self.unix));
-            peer.ask(&name(&format!("/a/{}", self.got)), 100, Some(ServiceClass::Ef));
+            let asked = name(&format!("/a/{}", self.got));
+            peer.ask(&asked, 100, Some(ServiceClass::Ef));
             match peer.receive(Duration::from_millis(50)) {
-                Some(frame) if frame.is_data() => self.got += 1,
+                // Who asked twice gets the Data before once more, from the store.
+                Some(frame) if frame.is_data() && frame.name() == asked => self.got += 1,
                 Some(_) => {}
                 None if peer.is_closed() => self.peer = None,
                 None => {}
@@ -198,6 +200,81 @@ fn a_capture_has_the_frames_of_each_face_both_ways_and_figures_the_delays_of_eac
     for remote in ["udp4://127.0.0.1:", "fd://"] {
         let counts = (count(remote, true), count(remote, false));
         assert!(counts.0 >= 100 && counts.1 >= 100, "{remote}: {counts:?} of {}", lines.len());
+    }
+}
+
+/// Waits until `weir status --json` satisfies a condition; the last one.
+fn status_when(socket: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let start = now();
+    loop {
+        let shown = weir(&["status", "--socket", socket, "--json"]);
+        let status: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+        if holds(&status) {
+            return status;
+        }
+        assert!(start.elapsed() < 30 * SECOND, "{status}\n{}", text(&shown.stderr));
+        pause(SECOND / 10);
+    }
+}
+
+#[test]
+fn losses_that_no_face_sees_are_in_the_status_the_metrics_and_the_log() {
+    const CONNECTIONS: usize = 60;
+    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let path = folder("lost").join("all.pcapng");
+    let Setting { file, unix, producer: _producer, .. } = setting(
+        "lost-forwarder",
+        &format!("[capture]\npath = \"{}\"\n[metrics]\nlisten = \"{metrics}\"\n", path.display()),
+    );
+    // Files end after a block, as on a full disk, and descriptors at 40.
+    let limited = format!("trap '' XFSZ; ulimit -f 1; ulimit -n {}; exec \"$@\"", CONNECTIONS - 20);
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_weir"), "forward", "--config"]).arg(&file);
+    let mut forwarder = Process(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut log = forwarder.0.stderr.take().unwrap();
+    let log = std::thread::spawn(move || {
+        let mut text = String::new();
+        log.read_to_string(&mut text).map(|_| text)
+    });
+    let mut consumer = Consumer { peer: None, unix: unix.clone(), got: 0 };
+    consumer.get(100);
+    // Others take all descriptors for a while.
+    drop((0..CONNECTIONS).map(|_| Peer::unix(&unix)).collect::<Vec<_>>());
+    // Nobody reads while more comes than a socket keeps.
+    let signal = |name: &str| {
+        let pid = forwarder.0.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    };
+    let written = fs::read_to_string(&file).unwrap();
+    let udp = written.split("listen = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    signal("-STOP");
+    for _ in 0..400 {
+        sender.send_to(&[0; 60_000], udp).unwrap();
+    }
+    signal("-CONT");
+    let socket = format!("unix://{}", unix.display());
+    let count = |status: &Value, key: &str| status[key].as_u64().unwrap_or(0);
+    let keys = ["lost_datagrams", "refused_connections", "file_errors"];
+    let status = status_when(&socket, |status| keys.iter().all(|key| count(status, key) > 0));
+    assert_eq!(count(&status, "file_errors"), 2, "{status}");
+    assert!(status["reassembly_failures"].is_u64(), "{status}");
+    let shown = weir(&["status", "--socket", &socket]);
+    let datagrams = count(&status, "lost_datagrams");
+    assert!(text(&shown.stdout).contains(&format!("\n{datagrams} datagrams found no room")), "{status}");
+    let figures = scraped(metrics);
+    for key in keys {
+        let line = format!("weir_{key}_total {}\n", count(&status, key));
+        assert!(figures.contains(&line), "{line}{figures}");
+    }
+    // The traffic goes on; the log tells what happened within a sweep of five seconds.
+    consumer.get(100);
+    pause(6 * SECOND);
+    assert!(forwarder.stop());
+    let log = log.join().unwrap().unwrap();
+    for once in ["inputs.record", "all.pcapng", "refused connections", "the kernel dropped datagrams"] {
+        let lines = log.lines().filter(|line| line.contains("WARN") && line.contains(once));
+        assert_eq!(lines.count(), 1, "{once}: {log}");
     }
 }
 

@@ -78,6 +78,24 @@ fn a_file_comes_under_dpccp_through_forwarders_that_run_it_or_know_nothing_of_it
     }
 }
 
+/// Who follows rates and is told none probes for one, and says so once.
+#[test]
+fn a_file_comes_under_qsccp_through_a_forwarder_that_says_no_rate() {
+    let folder = Folder::new("cli-get-untold");
+    let _forwarder = Running::start(&folder, "");
+    let _put = publish(&folder, "/movies/q", 30_000_000, &[]);
+    let output = succeeds(&folder, &["get", "/movies/q", "--scheme", "qsccp"]);
+    assert!(output.stdout == pattern(30_000_000));
+    let said = text(&output.stderr);
+    assert_eq!(
+        said.matches("no forwarder on the path has said a rate so far: probing for one").count(),
+        1,
+        "{said}"
+    );
+    let output = succeeds(&folder, &["get", "/movies/q"]);
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+}
+
 /// Each Data tells of the queue of the link, and the window stays where that queue is short.
 #[test]
 fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {

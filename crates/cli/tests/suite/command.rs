@@ -742,3 +742,31 @@ fn a_command_that_is_none_is_an_error_and_help_is_not() {
     refused(&["run", "qsccp/dumbbell", "--seed", "x"], &["--seed"]);
     assert!(weir(&["--help"]).status.success());
 }
+
+#[test]
+fn every_command_has_a_manual_page_and_is_completed() {
+    let commands = text(&weir(&["--help"]).stdout);
+    let listed: Vec<_> = commands
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(listed.contains(&"forward") && listed.contains(&"get"), "{listed:?}");
+
+    let folder = folder("man").join("of commands");
+    printed(&weir(&["man", folder.to_str().expect("a text")]));
+    for command in &listed {
+        let page = fs::read_to_string(folder.join(format!("weir-{command}.1"))).expect(command);
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{command}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let completed = printed(&weir(&["completions", shell]));
+        assert!(listed.iter().all(|command| completed.contains(command)), "{shell}");
+    }
+    refused(&["completions", "csh"], &["csh", "bash", "fish", "zsh"]);
+    refused(&["man", "/proc/none"], &["/proc/none"]);
+}

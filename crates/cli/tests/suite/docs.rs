@@ -107,7 +107,8 @@ fn the_table_of_signals_is_that_of_the_code() {
     }
     generated("docs/reference/signals.md", "classes", &classes);
     let mut signals =
-        "| field | TLV-TYPE | bits | meaning | said by | schemes |\n|---|---|---|---|---|---|\n".to_owned();
+        "| field | TLV-TYPE | bits | meaning | written by | schemes |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for (signal, schemes) in weir_schemes::registry::signals() {
         let schemes = if schemes.is_empty() { "any".to_owned() } else { schemes.join(", ") };
         let (typ, bits) = (signal.type_number(), signal.bits);
@@ -221,8 +222,9 @@ fn the_reference_of_the_command_line_is_its_help() {
         &["key", "delete"],
         &["key", "default"],
     ];
+    let installation: [&[&str]; 2] = [&["completions"], &["man"]];
     let text: String = {
-        let forwarding = forwarder.into_iter().chain(applications).chain(keys);
+        let forwarding = forwarder.into_iter().chain(applications).chain(keys).chain(installation);
         simulation.into_iter().chain(forwarding).map(section).collect()
     };
     generated("docs/reference/cli.md", "help", &text);
@@ -324,7 +326,19 @@ fn deviations(code: &str) -> String {
         };
         text += line;
     }
-    text
+    text.lines().map(one_line_and_detail).collect::<Vec<_>>().join("\n")
+}
+
+/// `1. **The claim.** The detail.`: the claim on its own line, the detail as a paragraph below.
+fn one_line_and_detail(item: &str) -> String {
+    match item.split_once(".** ") {
+        Some((claim, detail)) => {
+            let (number, _) = item.split_once(' ').expect("an item has a number");
+            let indent = " ".repeat(number.len() + 1);
+            format!("{claim}.**\n\n{indent}{detail}\n")
+        }
+        None => format!("{item}\n"),
+    }
 }
 
 /// The pages whose tables `make comparison` makes: the whole matrix, and the experiments of QSCCP's paper in detail.
@@ -627,7 +641,7 @@ fn in_json(kind: &str) -> String {
 fn the_reference_of_the_document_is_its_model() {
     let mut text = String::new();
     for Shape { name, about, fields } in shapes() {
-        text += &format!("### {name}\n\n{about}\n\n| key | value | what it says |\n|---|---|---|\n");
+        text += &format!("### {name}\n\n{about}\n\n| key | value | meaning |\n|---|---|---|\n");
         for [key, kind, about] in fields {
             text += &format!("| `{key}` | {} | {} |\n", in_json(&kind), about.replace("`None`", "`null`"));
         }
@@ -1051,11 +1065,15 @@ fn the_figures_of_the_example_scheme_are_those_of_its_runs() {
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = [
         format!(
-            "it gets {} of content over a link of 10 Mb/s with a mean delay of {delay:.1} ms",
+            "it gets {} of content over a link of 10 Mb/s. The mean delay is {delay:.1} ms",
             goodput(steady)
         ),
         format!("the elastic classes get {} each", elastic[0]),
-        format!("{} Data are lost in two minutes; without `mark_above=5` {}", lost(&early), lost(&late)),
+        format!(
+            "{} Data are lost in two minutes. Without `mark_above=5` {} are lost.",
+            lost(&early),
+            lost(&late)
+        ),
     ];
     for sentence in said {
         assert!(page.contains(&sentence), "docs/develop/add-a-scheme.md does not say: {sentence}");

@@ -102,24 +102,20 @@ fn how_often_a_scheme_is_best_is_as_the_page_says() {
     let matrix = Matrix::read();
     assert!(matrix.figures.len() > 2000, "the tables are found");
     let (share, of) = matrix.wins(SHARE, "qsccp");
-    matrix.says(&format!("QSCCP has the best share, or one as good, in {share} of {of} experiments."));
+    matrix.says(&format!("QSCCP is the best in {share} of {of} experiments."));
     let (delay, _) = matrix.wins(DELAY, "qsccp");
-    matrix.says(&format!(
-        "QSCCP has the least delay, or as little, in {delay} experiments. NDN-QSF has it in none:"
-    ));
+    matrix.says(&format!("QSCCP has the shortest delay in {delay} experiments, NDN-QSF in none:"));
     assert_eq!(matrix.wins(DELAY, "ndn-qsf").0, 0);
     let [qsccp, mircc, bic, cubic] =
         ["qsccp", "mircc", "bic", "cubic"].map(|scheme| matrix.wins(LOST, scheme).0);
     assert_eq!(qsccp, mircc);
     matrix.says(&format!(
-        "QSCCP and MIRCC lose fewest Data, or as few, in {qsccp} experiments. BIC does in {bic}, CUBIC in {cubic}."
+        "QSCCP and MIRCC lose the fewest Data in {qsccp} experiments, CUBIC in {cubic}, BIC in {bic}."
     ));
     let (settle, of) = matrix.wins(SETTLE, "qsccp");
-    matrix.says(&format!("QSCCP settles first, or as soon, in {settle} of {of} experiments."));
+    matrix.says(&format!("QSCCP settles first in {settle} of {of} experiments."));
     let (jain, of) = matrix.wins(JAIN, "qsccp");
-    matrix.says(&format!(
-        "QSCCP and NDN-QSF have the best Jain's index, or one as good, in {jain} of {of} experiments."
-    ));
+    matrix.says(&format!("QSCCP and NDN-QSF have the best Jain's index in {jain} of {of} experiments."));
     assert_eq!(matrix.wins(JAIN, "ndn-qsf").0, jain);
 }
 
@@ -129,7 +125,7 @@ fn shares_of_the_optimum_are_as_the_page_says() {
     let [cache, abilene] = ["dpccp/fixed-cache", "dpccp/abilene"];
     let share = |experiment: &str, scheme: &str| matrix.at(SHARE, experiment, scheme);
     matrix.says(&format!(
-        "it is 95 % or more, but for `{cache}` ({:.0} %) and `{abilene}` ({:.0} %, the best of all).",
+        "in `{cache}` ({:.0} %), and in `{abilene}` ({:.0} %, the best of all).",
         share(cache, "qsccp"),
         share(abilene, "qsccp")
     ));
@@ -151,14 +147,14 @@ fn shares_of_the_optimum_are_as_the_page_says() {
         format!("{:.0} % to {:.0} %", least(&shares), most(&shares))
     };
     matrix.says(&format!(
-        "QSCCP, NDN-QSF and DPCCP fill several paths, {} in the diamonds and trees of the papers. MIRCC has {} there. Reno, \
-         BIC and CUBIC keep to one path and have {}.",
+        "QSCCP, NDN-QSF and DPCCP have {} in the diamonds and trees of the papers. MIRCC has {} there. Reno, BIC and CUBIC \
+         use one path, and have {}.",
         range(&["qsccp", "ndn-qsf", "dpccp"]),
         range(&["mircc"]),
         range(&["reno", "bic", "cubic"])
     ));
     matrix.says(&format!(
-        "QSCCP has {:.0} %, BBR {:.0} % and DPCCP {:.0} %;",
+        "QSCCP has {:.0} %, BBR {:.0} % and DPCCP {:.0} %.",
         share(cache, "qsccp"),
         share(cache, "bbr"),
         share(cache, "dpccp")
@@ -170,7 +166,7 @@ fn delay_and_losses_of_qsccp_are_as_the_page_says() {
     let matrix = Matrix::read();
     let delay = |experiment| matrix.at(DELAY, experiment, "qsccp");
     let lost = matrix.at(LOST, "hbhcm/overlay", "qsccp");
-    matrix.says(&format!("The cells, {lost:.0} % and {:.0} times, are means", delay("hbhcm/overlay")));
+    matrix.says(&format!("The means are {lost:.0} % and {:.0} times.", delay("hbhcm/overlay")));
     // At the other point nothing is lost, and the delay is about that of the propagation.
     let at_one = [2.0 * lost, 2.0 * delay("hbhcm/overlay") - 1.0];
     assert!(
@@ -178,7 +174,7 @@ fn delay_and_losses_of_qsccp_are_as_the_page_says() {
         "half, and 27 times: {at_one:?}"
     );
     matrix.says(&format!(
-        "Its mean delay is {:.1} and {:.1} times that of the shortest path.",
+        "QSCCP's mean delay is {:.1} and {:.1} times the propagation delay of the shortest path.",
         delay("qsccp/diamond-bandwidth"),
         delay("qsccp/diamond-latency")
     ));
@@ -197,11 +193,11 @@ fn downloads_on_geant_take_what_the_page_says() {
     let [(mean, last), (mean_qsccp, last_qsccp)] =
         ["ndn-qsf", "qsccp"].map(|scheme| (done(scheme, "done, mean"), done(scheme, "last")));
     matrix.says(&format!(
-        "on GEANT its downloads take {:.1} ± {:.1} s on the mean, those of QSCCP {:.2} ± {:.2} s, and it loses no Data either.",
+        "On GEANT its downloads take {:.1} ± {:.1} s on average, those of QSCCP {:.2} ± {:.2} s. Both lose no Data.",
         mean.mean, mean.half, mean_qsccp.mean, mean_qsccp.half
     ));
     matrix.says(&format!(
-        "The last download of QSCCP ends earlier ({:.1} ± {:.1} s and {:.1} ± {:.1} s;",
+        "The last download of QSCCP ends earlier, after {:.1} ± {:.1} s; that of NDN-QSF ends after {:.1} ± {:.1} s",
         last_qsccp.mean, last_qsccp.half, last.mean, last.half
     ));
     assert_eq!(matrix.at(LOST, "qsccp/geant", "ndn-qsf"), 0.0);
