@@ -1,6 +1,6 @@
-# make run | quick | test | golden | records | interop | apps | qos | pacing | soak | bench | lint | audit | faults | fuzz |
-# comparison | release
-.PHONY: run quick test test-rust tools web binary golden records interop apps qos pacing soak bench lint audit faults fuzz comparison release
+# make run | quick | test | golden | records | interop | apps | paths | qos | pacing | soak | bench | lint | audit | faults | fuzz |
+# comparison | release | deb | try-deb
+.PHONY: run quick test test-rust tools web binary golden records interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 # The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
@@ -62,6 +62,12 @@ interop: binary
 apps: binary
 	python3 tests/apps/run.py $(APPS)
 
+# What schemes and other software get of paths as the Internet has them: the table of docs/reference/paths.md, at most 15
+# minutes. CASE="1 % lost: bbr" prints the rows whose names have all these words. RUNS=3 has the median of three runs.
+RUNS = 1
+paths: binary
+	python3 tests/apps/paths.py --runs $(RUNS) $(if $(CASE),--case "$(CASE)",--write)
+
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
 qos: binary
 	python3 tests/qos/qos.py
@@ -94,6 +100,13 @@ release:
 	command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
 	sh packaging/release.sh
 
+# A Debian package, in target/dist. try-deb installs it into a clean Debian, which it makes as root with mmdebstrap.
+deb:
+	command -v cargo-deb > /dev/null || cargo install --locked cargo-deb
+	sh packaging/deb.sh
+try-deb: deb
+	sh packaging/try-deb.sh target/dist/weir_*.deb
+
 # Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
 # show it; about half an hour on two processors. What was stopped goes on where it was. The page of the comparison has the
 # sections of the experiments, that of the matrix what is above them.
@@ -118,6 +131,7 @@ bench:
 	cargo build --release
 	cargo build --release -p weir-forwarder --example latency
 	python3 tests/bench/forwarder.py --weir target/release/weir --latency target/release/examples/latency --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
+	python3 tests/bench/memory.py --weir target/release/weir
 	python3 tests/bench/publish.py --weir target/release/weir
 	python3 tests/bench/fetch.py --weir target/release/weir $(if $(NDND),--ndnd $(NDND))
 
