@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of applications on bad links: run.py [TEST...], a test as unittest names it.
 
-Those of test_robust, which mostly wait, at once, and then those of test_rates, one after the other. WEIR_FULL=1 has
+Those of test_robust, which mostly wait, at once, and then the others, one after the other. WEIR_FULL=1 has
 sizes and times as large as wanted, a gigabyte and half a minute, and everything one after the other."""
 
 import concurrent.futures
@@ -14,7 +14,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 AT_ONCE = 4
 # Tests that may run at once, and those that may not.
-WAITING, BUSY = "test_robust", "test_rates"
+WAITING, BUSY = "test_robust", ["test_rates", "test_paths", "test_beside", "test_memory"]
 PASSED, FAILED, SKIPPED = "ok", "FAILED", "SKIP"
 
 
@@ -42,7 +42,7 @@ def run(test):
 def main():
     at_once = 1 if os.environ.get("WEIR_FULL") else AT_ONCE
     sys.path.insert(0, str(HERE))
-    tests = list(names(unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:] or [WAITING, BUSY])))
+    tests = list(names(unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:] or [WAITING, *BUSY])))
     waiting = [test for test in tests if test.startswith(WAITING)]
     busy = [test for test in tests if not test.startswith(WAITING)]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:

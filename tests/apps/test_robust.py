@@ -2,13 +2,29 @@
 ends with an error that says why, and nothing wrong is ever written. These tests mostly wait, and may run at once."""
 
 import json
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
 
-from path import FULL, SEGMENT, Failed, OnAPath, digest_of, finish, kill, statistics, wait_for, weir_binary
+from path import (
+    FORWARDER,
+    FULL,
+    SEGMENT,
+    Failed,
+    Lab,
+    OnAPath,
+    digest_of,
+    finish,
+    free_port,
+    kill,
+    statistics,
+    wait_for,
+    weir_binary,
+)
 
 LARGE = 1 << 30 if FULL else 16_000_000
 AWAY = 30 if FULL else 6
@@ -102,10 +118,102 @@ class Restarts(OnAPath):
         self.assertGreater(self.goes_on(path), 2_000_000)
 
 
+class DeadNextHops(unittest.TestCase):
+    """A neighbour that answers nothing is the cheapest next hop, and one that answers the other."""
+
+    CONFIG = """
+[faces.udp]
+listen = "127.0.0.1:0"
+[faces.tcp]
+listen = []
+[scheme]
+name = "{scheme}"
+[tables]
+content_store_packets = 0
+[[face]]
+name = "silent"
+remote = "udp4://127.0.0.1:{silent}"
+[[face]]
+name = "peer"
+remote = "udp4://127.0.0.1:{peer}"
+[[route]]
+prefix = "/there"
+face = "silent"
+cost = 1
+[[route]]
+prefix = "/there"
+face = "peer"
+cost = 10
+[[strategy]]
+prefix = "/"
+strategy = "{strategy}"
+"""
+    SIZE = 40_000_000 if FULL else 4_000_000
+
+    def pair(self, strategy):
+        """A forwarder with both next hops, and the neighbour that answers, where a file and pings are served."""
+        lab = Lab()
+        self.addCleanup(lab.close)
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(silent.close)
+        silent.bind(("127.0.0.1", 0))
+        port = free_port()
+        scheme = strategy if strategy in ("pcon", "qsccp") else "fixed"
+        config = self.CONFIG.format(
+            scheme=scheme, strategy=strategy, silent=silent.getsockname()[1], peer=port
+        )
+        hosts = [lab.host(name, is_isolated=False) for name in ("near", "far")]
+        near = hosts[0].weir(config)
+        far = hosts[1].weir(FORWARDER.format(port=port, scheme="fixed", cached=0))
+        file = lab.folder / "file"
+        file.write_bytes(random.Random(1).randbytes(self.SIZE))
+        to_far = ["--socket", far.unix, "--quiet"]
+        hosts[1].start(weir_binary(), "put", "/there/file", file, *to_far)
+        hosts[1].start(weir_binary(), "ping-server", "/there", *to_far)
+        for name in ("/there/file", "/there/ping"):
+            far.wait_route(name)
+        return lab, hosts[0], near, file
+
+    def check(self, strategy):
+        lab, host, near, file = self.pair(strategy)
+        ping = [weir_binary(), "ping", "/there", "--socket", near.unix, "--json"]
+        # After a second of silence both next hops get the Interests, and the one that has not answered is left.
+        learnt = json.loads(host.run(*ping, "-c", "12", "-i", "200ms"))
+        pings = json.loads(host.run(*ping, "-c", "20", "-i", "100ms"))
+        got = json.loads(
+            host.run(
+                weir_binary(), "get", "/there/file", "-o", lab.folder / "got", "--socket", near.unix, "--json"
+            )
+        )
+        self.assertEqual(digest_of(lab.folder / "got"), digest_of(file))
+        rate = got["goodput_bps"] / 1e6
+        received = [what["received"] for what in (learnt, pings)]
+        print(f"{strategy}: {received[0]} of 12 pings, then {received[1]} of 20; {rate:.0f} Mb/s")
+        hops = {hop["remote"]: hop["silent"] for hop in near.command("route", "list", "/there", "--fib")}
+        self.assertEqual(sorted(hops.values()), [False, strategy != "multicast"], hops)
+        self.assertEqual(received[1], 20)
+        self.assertGreater(rate, 5)
+
+    def test_best_route(self):
+        self.check("best-route")
+
+    def test_asf(self):
+        self.check("asf")
+
+    def test_multicast(self):
+        self.check("multicast")
+
+    def test_pcon(self):
+        self.check("pcon")
+
+    def test_qsccp(self):
+        self.check("qsccp")
+
+
 class Slow(OnAPath):
     def test_a_slow_path_that_is_far_is_filled(self):
         path = self.path("--rate", "1e6", "--delay", "300")
-        file, digest = self.file(path, 12_000_000 if FULL else 6_000_000)
+        file, digest = self.file(path, 12_000_000)
         path.put("/movies/a", file)
         before = path.link_bytes()
         got = path.get("/movies/a", self.got(path), timeout=300)
@@ -257,3 +365,27 @@ class FullDisks(OnAPath):
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
+
+
+class DeadNextHop(OnAPath):
+    """The cheaper of two next hops takes everything and answers nothing."""
+
+    def path_beside_a_dead_one(self, scheme):
+        path = self.path(scheme=scheme)
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(silent.close)
+        silent.bind(("127.0.0.1", 0))
+        remote = f"udp4://127.0.0.1:{silent.getsockname()[1]}"
+        path.near.command("route", "add", "/movies", remote, "--cost", 1)
+        return path
+
+    def test_it_is_left_within_seconds(self):
+        for scheme in ("fixed", "pcon", "qsccp"):
+            with self.subTest(scheme):
+                path = self.path_beside_a_dead_one(scheme)
+                file, digest = self.file(path, 4_000_000)
+                path.put("/movies/a", file)
+                got = path.get("/movies/a", self.got(path))
+                self.assertEqual(digest_of(self.got(path)), digest)
+                self.assertLess(got["completion_s"], 10)
+                print(f"{scheme}: {got['completion_s']:.1f} s beside a dead next hop")

@@ -199,10 +199,10 @@ def row(size, label, runs):
     return "| " + " | ".join(cells) + " |"
 
 
-def svg(of, title):
-    """Each run a dot."""
-    left, width, height, step = 150, 640, 24 * len(of) + 70, 24
-    most = max((run["mbps"] for runs in of.values() for run in runs if "mbps" in run), default=1)
+def svg(of, title, key="mbps", axis="goodput, Mb/s", left=150):
+    """Each run a dot, at what it has under `key`."""
+    width, height, step = left + 490, 24 * len(of) + 70, 24
+    most = max((run[key] for runs in of.values() for run in runs if key in run), default=1)
     unit = next(unit for unit in (0.1, 0.2, 1, 5, 10, 20, 50, 100, 200, 500, 1000) if most / unit <= 9)
     scale = (width - left - 20) / (unit * (most // unit + 1))
     parts = [f'<text x="{left}" y="16" font-weight="600">{title}</text>']
@@ -210,17 +210,17 @@ def svg(of, title):
         x = left + scale * unit * tick
         parts.append(f'<path d="M{x:.1f} 28V{height - 36}" stroke="#ddd"/>')
         parts.append(f'<text x="{x:.1f}" y="{height - 20}" text-anchor="middle">{unit * tick:g}</text>')
-    parts.append(f'<text x="{width - 20}" y="{height - 4}" text-anchor="end">goodput, Mb/s; × failed</text>')
+    parts.append(f'<text x="{width - 20}" y="{height - 4}" text-anchor="end">{axis}; × failed</text>')
     for place, (label, runs) in enumerate(of.items()):
         y = 28 + step * (place + 0.5)
-        colour = "#c07000" if label == "ndnd cat" else "#1f6fb4"
+        colour = "#c07000" if "ndn" in label else "#1f6fb4"
         parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{label}</text>')
         failed = sum("failed" in run for run in runs)
         parts += [f'<text x="{left + 4 + 10 * n}" y="{y + 4}" fill="#b00020">×</text>' for n in range(failed)]
         parts += [
-            f'<circle cx="{left + scale * run["mbps"]:.1f}" cy="{y}" r="4" fill="{colour}" fill-opacity="0.45"/>'
+            f'<circle cx="{left + scale * run[key]:.1f}" cy="{y}" r="4" fill="{colour}" fill-opacity="0.45"/>'
             for run in runs
-            if "mbps" in run
+            if key in run
         ]
     body = "\n".join(parts)
     return (

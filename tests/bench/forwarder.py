@@ -3,7 +3,8 @@
 
 Three network namespaces: consumer, forwarder, producer. The load and the relay are ndnbench.c of the shared
 tools; ndnd's forwarder is measured too if its binary is given. Runs are interleaved, so that a busy machine
-disturbs all alike; what counts are the ratios. Then round-trip times of 1 kB at a steady rate: half of the
+disturbs all alike; what counts are the ratios. Weir is measured without a content store, with a full one that
+has no hits (`store`), and so under QSCCP (`qsccp`). Then round-trip times of 1 kB at a steady rate: half of the
 exchanges a second that weir has shown.
 
 usage: forwarder.py --weir target/release/weir --latency target/release/examples/latency
@@ -26,6 +27,8 @@ FORWARDER_IP, PRODUCER_IP = "10.111.1.2", "10.111.2.1"
 TICKS = os.sysconf("SC_CLK_TCK")
 # Payload in bytes, window, and whether frames are at most 1400 bytes long.
 CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
+# What weir is measured with: Data that the content store holds, and the scheme with a rate for all faces.
+WEIR = {"weir": (0, None), "store": (4000, None), "qsccp": (4000, "10 Gb/s")}
 
 
 def sh(*command):
@@ -45,7 +48,7 @@ def set_up():
         sh("ip", "link", "add", ours, "netns", namespace, "type", "veth", "peer", "name", peer, "netns", FORWARDER)
         for where, device, host in ((namespace, ours, 1), (FORWARDER, peer, 2)):
             sh("ip", "-n", where, "addr", "add", f"10.111.{net}.{host}/24", "dev", device)
-            sh("ip", "-n", where, "link", "set", device, "up")
+            sh("ip", "-n", where, "link", "set", device, "mtu", "9000", "up")
 
 
 def tear_down():
@@ -62,16 +65,18 @@ def resident_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read()).group(1))
 
 
-def weir(args, folder, fragments):
-    mtu = 'mtu = "1400 B"\n' if fragments else ""
+def weir(args, folder, fragments, kind="weir"):
+    store, rate = WEIR[kind]
+    options = ('mtu = "1400 B"\n' if fragments else "") + (f'rate = "{rate}"\n' if rate else "")
+    scheme = '[scheme]\nname = "qsccp"\n' if rate else ""
     path = os.path.join(folder, "weir.toml")
     with open(path, "w") as file:
         file.write(
             f'[faces.unix]\npath = "{folder}/nfd.sock"\n[faces.tcp]\nlisten = []\n'
-            f'[faces.udp]\nlisten = ["0.0.0.0:6363"]\n{mtu}'
-            f'[[face]]\nname = "producer"\nremote = "udp4://{PRODUCER_IP}:7000"\n{mtu}'
-            '[[route]]\nprefix = "/b"\nface = "producer"\n'
-            '[tables]\ncontent_store_packets = 0\n[log]\nlevel = "warn"\n'
+            f'[faces.udp]\nlisten = ["0.0.0.0:6363"]\n{options}'
+            f'[[face]]\nname = "producer"\nremote = "udp4://{PRODUCER_IP}:7000"\n{options}'
+            f'[[route]]\nprefix = "/b"\nface = "producer"\n{scheme}'
+            f'[tables]\ncontent_store_packets = {store}\n[log]\nlevel = "warn"\n'
         )
     return inside(FORWARDER, args.weir, "forward", "--config", path)
 
@@ -158,7 +163,8 @@ def main():
             set_up()
             print(f"{'payload':>8} {'frames':>8} {'':6} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
             def starters(fragments):
-                kinds = {"relay": lambda: relay(bench), "weir": lambda: weir(args, folder, fragments)}
+                kinds = {"relay": lambda: relay(bench)}
+                kinds |= {kind: lambda kind=kind: weir(args, folder, fragments, kind) for kind in WEIR}
                 if args.ndnd:
                     kinds["ndnd"] = lambda: ndnd(args, folder, fragments)
                 return kinds

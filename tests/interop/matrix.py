@@ -10,6 +10,7 @@ PINNED = {
     "python-ndn": ("requirements.txt", r"^python-ndn==(\S+)"),
     "NDNts": ("ndnts/package.json", r'"@ndn/packet": "([^"]+)"'),
     "ndnd": ("ndnd/go.mod", r"named-data/ndnd (\S+)"),
+    "NFD": ("test_nfd.py", r'^TRIED = "(\S+)"'),
 }
 
 ROWS = []

@@ -35,7 +35,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
         )
         self.remote = "tcp://10.4.0.1:6363"
 
-    @row("python-ndn", "congestion marks that we set while a face's queue is long arrive", "yes; it ignores them")
+    @row("python-ndn", "Weir marks packets while a face's queue is long: the marks arrive", "yes; it ignores them")
     async def test_python_ndn_sees_marks(self):
         content = b"x" * 8000
         async with connected(V2(self.weir.unix)) as producer, connected(V2(self.remote)) as consumer:
@@ -52,7 +52,7 @@ class Marks(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(set(got), {content})
         self.assertIn(1, marks)
 
-    @row("python-ndn", "Interests that name a service class (docs/reference/signals.md)")
+    @row("python-ndn", "Interests with a service class (docs/reference/signals.md)")
     async def test_python_ndn_names_a_class(self):
         async with connected(V2(self.weir.unix)) as producer, connected(V2(self.remote)) as consumer:
             await producer.produce("/python", CONTENT)
@@ -63,8 +63,8 @@ class Marks(unittest.IsolatedAsyncioTestCase):
 
     @row(
         "NDNts",
-        "congestion marks that we set while a face's queue is long arrive",
-        "yes, but `fetch` does not see them: NDNts's logical forwarder hands Data on without its mark",
+        "Weir marks packets while a face's queue is long: the marks arrive",
+        "yes, but `fetch` does not see them: NDNts's logical forwarder removes the mark from Data",
     )
     def test_ndnts_gets_marks(self):
         needs_ndnts()
@@ -110,7 +110,7 @@ class Qsccp(unittest.IsolatedAsyncioTestCase):
         said = host.run("node", NDNTS, "consume", *uris, "object:/ndnts/ws/object").splitlines()
         self.assertEqual([json.loads(line).get("got") for line in said], [100_000] * len(uris), said)
 
-    @row("ndnd", "its forwarder as neighbour of one that runs QSCCP, over UDP: 300 kB each way")
+    @row("ndnd", "ndnd's forwarder as neighbour of one that runs QSCCP, over UDP: 300 kB each way")
     def test_ndnd_beside_qsccp(self):
         here, there = self.lab.host("weir"), self.lab.host("ndnd")
         self.lab.link(here, there, "10.4.0")

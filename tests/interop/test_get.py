@@ -25,7 +25,7 @@ class OurForwarder(unittest.TestCase):
         cls.weir = cls.host.weir('[faces.websocket]\nlisten = "127.0.0.1:9696"\n')
         cls.sockets = [cls.weir.unix, "tcp://127.0.0.1:6363"]
 
-    @row("ndnd", "`weir get` of what `put` publishes, found by its metadata, over Unix and TCP")
+    @row("ndnd", "`weir get` of Data from `put`, found by its metadata, over Unix and TCP")
     def test_a_file_of_ndnd(self):
         needs_ndnd()
         publish(self.host, self.weir.unix, "/get/ndnd")
@@ -33,12 +33,12 @@ class OurForwarder(unittest.TestCase):
             with self.subTest(socket=socket):
                 self.assertEqual(get(self.host, socket, "/get/ndnd"), FILE)
 
-    @row("ndnd", "`weir get` of what nobody publishes: an error that says so")
+    @row("ndnd", "`weir get` of Data that nobody publishes: the error says so")
     def test_a_name_that_nobody_has(self):
         with self.assertRaisesRegex(Failed, "there is no route to /get/nobody"):
             get(self.host, self.weir.unix, "/get/nobody")
 
-    @row("NDNts", "`weir get` of what `serve` publishes")
+    @row("NDNts", "`weir get` of Data from `serve`")
     def test_an_object_of_ndnts(self):
         needs_ndnts()
         self.host.start("node", NDNTS, "serve", self.weir.unix, say="serving")
@@ -66,7 +66,7 @@ class TheirForwarder(unittest.TestCase):
                 self.assertEqual(get(self.host, self.ndnd.unix, "/get/file", "--scheme", scheme), FILE)
         self.assertTrue(self.ndnd.is_running())
 
-    @row("NDNts", "`weir get` of what `serve` publishes, through ndnd's forwarder, over Unix and TCP")
+    @row("NDNts", "`weir get` of Data from `serve`, through ndnd's forwarder, over Unix and TCP")
     def test_an_object_of_ndnts_through_it(self):
         needs_ndnts()
         self.host.start("node", NDNTS, "serve", self.ndnd.unix, say="serving")

@@ -76,7 +76,7 @@ class Ndnd(Keys):
             [kept] = json.loads(self.key("list", identity, "--json"))
             self.assertEqual(len(kept["certificates"]), 2)
 
-    @row("ndnd", "`weir key import` of what `sec keygen` and `sec sign-cert` write")
+    @row("ndnd", "`weir key import` of the output of `sec keygen` and `sec sign-cert`")
     def test_we_read_its(self):
         for typ, parameters in [("ed25519", ["ed25519"]), ("ecdsa", ["ecc", "secp256r1"])]:
             identity = f"/of-ndnd/{typ}"
@@ -100,7 +100,7 @@ class PythonNdn(Keys):
         name, _, _, signature = parse_data(wire)
         return await checker(name, signature)
 
-    @row("python-ndn", "certificates of `weir key`, Ed25519 and ECDSA, and Data signed with its private keys, HMAC too")
+    @row("python-ndn", "verification of certificates of `weir key`, Ed25519 and ECDSA; Data signed with its private keys, also HMAC")
     async def test_it_reads_ours(self):
         for typ in TYPES:
             with self.subTest(type=typ):
@@ -123,7 +123,7 @@ class PythonNdn(Keys):
         data = make_data("/d", MetaInfo(), b"x", HmacSha256Signer(name, secret))
         self.assertTrue(await self.verifies(HmacChecker.from_key(name, secret), data))
 
-    @row("python-ndn", "`weir key import` of `pyndnsec export` and of its key files; `pyndnsec import` of what `weir key certify` issues")
+    @row("python-ndn", "`weir key import` of the output of `pyndnsec export` and of pyndnsec's key files; `pyndnsec import` of certificates from `weir key certify`")
     def test_we_read_its_and_certify_it(self):
         pib = self.host.folder / "pib"
         pib.mkdir()
@@ -150,7 +150,7 @@ class NdnTs(Keys):
     def setUp(self):
         needs(HERE / "ndnts" / "node_modules", "NDNts is not installed: it needs Node.js")
 
-    @row("NDNts", "certificates and SafeBags of `weir key`: they verify, and the key in them signs")
+    @row("NDNts", "certificates and SafeBags of `weir key`: NDNts verifies them, and signs with the key in them")
     def test_it_reads_ours(self):
         for typ in TYPES:
             identity = f"/to-ndnts/{typ}"

@@ -37,7 +37,7 @@ class Tools(unittest.TestCase):
     def fw(self, *arguments):
         return self.host.run(NDND, "fw", *arguments, transport=self.weir.unix)
 
-    @row("ndnd", "applications over TCP, which register under `/localhop`")
+    @row("ndnd", "applications over TCP that register under `/localhop`")
     @row("ndnd", "`put` and `cat` of 300 kB, in all pairs, over Unix and TCP")
     def test_a_file_is_put_and_fetched(self):
         for number, producer in enumerate(self.transports):
@@ -75,7 +75,7 @@ class Tools(unittest.TestCase):
         self.assertRegex(self.fw("cs-info"), r"(?i)capacity=65536")
         self.assertIn("/localhost/weir/strategy", self.fw("strategy-list"))
 
-    @row("ndnd", "`fw face-create`, `face-destroy`, `route-add` (also with a face that it makes), `route-remove`")
+    @row("ndnd", "`fw face-create`, `face-destroy`, `route-add` (also if it creates the face), `route-remove`")
     def test_faces_and_routes_are_made_and_removed(self):
         said = self.fw("face-create", "remote=udp4://127.0.0.1:7003")
         face = re.search(r"(?i)face-?id=(\d+)", said)[1]
@@ -129,17 +129,17 @@ class Neighbour(unittest.TestCase):
         self.assertEqual(fetch(self.there, self.ndnd.unix, ours), FILE)
         self.assertTrue(self.ndnd.is_running() and self.weir.is_running())
 
-    @row("ndnd", "its forwarder as neighbour over UDP: 300 kB each way, in NDNLPv2 fragments of 1420 B both ways")
+    @row("ndnd", "ndnd's forwarder as neighbour over UDP: 300 kB each way, in NDNLPv2 fragments of 1420 B both ways")
     def test_a_file_each_way_over_udp_in_fragments(self):
         self.both_ways("udp")
         self.assertEqual(self.counter("udp4://10.2.0.2", "mtu"), 1420)
         self.assertEqual(self.counter("udp4://10.2.0.2", "in_malformed"), 0)
 
-    @row("ndnd", "its forwarder as neighbour over TCP: 300 kB each way")
+    @row("ndnd", "ndnd's forwarder as neighbour over TCP: 300 kB each way")
     def test_a_file_each_way_over_tcp(self):
         self.both_ways("tcp")
 
-    @row("ndnd", "PIT tokens of our clients (4 B): returned to them, never shown to ndnd, which ends on other than 6 B")
+    @row("ndnd", "PIT tokens of 4 B from Weir's clients: Weir returns them, and does not send them to ndnd, which stops if a token has not 6 B")
     def test_a_short_pit_token_does_not_reach_ndnd(self):
         self.weir.command("route", "add", "/token", "udp4://10.2.0.2:6363")
         self.there.start(NDND, "pingserver", "/token", transport=self.ndnd.unix)
@@ -149,7 +149,7 @@ class Neighbour(unittest.TestCase):
         self.assertEqual((answer.kind, answer.fields.get(wire.PIT_TOKEN)), ("Data", b"four"))
         self.assertTrue(self.ndnd.is_running())
 
-    @row("ndnd", "congestion marks: ndnd relays those that we pass on, and we those that it passes on")
+    @row("ndnd", "congestion marks: each forwarder forwards the marks that it gets from the other")
     def test_marks_pass_through_both_forwarders(self):
         self.weir.command("route", "add", "/mark/theirs", "udp4://10.2.0.2:6363")
         self.ndnd.command("route-add", "prefix=/mark/ours", "face=udp4://10.2.0.1:6363")
@@ -165,7 +165,7 @@ class Neighbour(unittest.TestCase):
                 answer = consumer.receive()
                 self.assertEqual((answer.kind, answer.mark), ("Data", 1), prefix)
 
-    @row("ndnd", "a loop through both forwarders ends: the Interest that comes back is not sent again")
+    @row("ndnd", "a loop through both forwarders ends: Weir does not forward the Interest again when it comes back")
     def test_a_loop_ends(self):
         self.weir.command("route", "add", "/loop", "udp4://10.2.0.2:6363")
         self.ndnd.command("route-add", "prefix=/loop", "face=tcp4://10.2.0.1:6363")

@@ -58,7 +58,7 @@ class Applications(unittest.IsolatedAsyncioTestCase):
         self.assertGreaterEqual(len(by_name["FaceStatus"]), 1 + len(SCHEMES))
         self.assertIn("/8=ndnts/8=unix", [route["name"] for route in by_name["RibEntry"]])
 
-    @row("NDNts", "producer for python-ndn's and ndnd's consumers, consumer of ndnd's files")
+    @row("NDNts", "NDNts as producer for consumers of python-ndn and ndnd; as consumer of files from ndnd")
     async def test_others_get_what_it_produces_and_it_gets_theirs(self):
         for api in (V1, V2):
             async with connected(api(self.weir.unix)) as peer:
@@ -75,7 +75,7 @@ class Applications(unittest.IsolatedAsyncioTestCase):
         for each in self.peer("consume", "object:/ndnd/file"):
             self.assertEqual(each.get("got"), OBJECT, each)
 
-    @row("NDNts", "Nack", "not shown: `consume` ignores Nacks, and ends with the Interest's lifetime")
+    @row("NDNts", "Nack", "not shown: `consume` ignores Nacks, and stops when the Interest's lifetime ends")
     def test_a_nack_is_ignored(self):
         for each in self.peer("consume", "/nobody/is/here"):
             self.assertIn("expire", each["error"])

@@ -74,26 +74,26 @@ class Consumers(unittest.TestCase):
                 content = published[each["name"].removeprefix("object:")]
                 self.assertEqual(each.get("sha256"), hashlib.sha256(content).hexdigest(), each)
 
-    @row("ndnd", "`cat` of what `weir put` publishes: signed in four ways, by standard input, in a folder; through our forwarder")
+    @row("ndnd", "`cat` of Data from `weir put`: four types of signature, standard input, a folder; through Weir's forwarder")
     def test_ndnd_gets_it_by_our_forwarder(self):
         self.cat("weir")
 
-    @row("ndnd", "`cat` of what `weir put` publishes, through its forwarder")
+    @row("ndnd", "`cat` of Data from `weir put`, through ndnd's forwarder")
     def test_ndnd_gets_it_by_its_forwarder(self):
         self.cat("ndnd_forwarder")
 
-    @row("NDNts", "`fetch` of what `weir put` publishes, RDR: signed in four ways, by standard input, in a folder; through our forwarder, over Unix and TCP")
+    @row("NDNts", "`fetch` of Data from `weir put`, RDR: four types of signature, standard input, a folder; through Weir's forwarder, over Unix and TCP")
     def test_ndnts_gets_it_by_our_forwarder(self):
         self.fetch("weir")
 
-    @row("NDNts", "`fetch` of what `weir put` publishes, through ndnd's forwarder")
+    @row("NDNts", "`fetch` of Data from `weir put`, through ndnd's forwarder")
     def test_ndnts_gets_it_by_ndnds_forwarder(self):
         needs_ndnd()
         self.fetch("ndnd_forwarder")
 
 
 class Restarts(unittest.TestCase):
-    @row("ndnd", "`cat` of a file that `weir put` serves again after it was killed: the same version")
+    @row("ndnd", "`cat` of a file from `weir put` that was killed and started again: the same version")
     def test_a_file_has_the_same_version_when_it_is_published_again(self):
         needs_ndnd()
         lab = Lab()

@@ -61,7 +61,7 @@ class Applications(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaises(InterestNack):
                     await consumer.get(wire.fresh_name(prefix))
 
-    @row("python-ndn", "routes of an application that leaves leave with it")
+    @row("python-ndn", "when an application disconnects, its routes are removed")
     async def test_what_has_left_is_no_next_hop(self):
         async with connected(V1(self.uris[0])) as consumer:
             async with connected(V1(self.uris[0])) as producer:
@@ -96,7 +96,7 @@ class Pynfdc(unittest.TestCase):
     @row(
         "python-ndn",
         "`pynfdc New-Face`",
-        "the face is made, but pynfdc cannot read the answer: it wants Flags behind what NFD has behind Flags",
+        "the face is created, but pynfdc cannot read the answer: it expects Flags at another place than NFD",
     )
     def test_faces_and_routes_are_made_and_removed(self):
         with self.assertRaisesRegex(Failed, "critical field of type 135"):
@@ -118,7 +118,7 @@ class Pynfdc(unittest.TestCase):
 
 
 class Remote(unittest.TestCase):
-    @row("python-ndn", "commands and queries of another host are refused")
+    @row("python-ndn", "commands and queries from another host are rejected")
     def test_another_host_can_neither_ask_nor_command(self):
         lab = Lab()
         self.addCleanup(lab.close)
