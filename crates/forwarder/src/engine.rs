@@ -10,13 +10,15 @@
 //! - `packets`: frames in and out; `faces`: faces made and closed; `paths`: the largest frames that the paths of datagrams
 //!   carry; `control`: what management may ask.
 //! - Parts with a state of their own: `sockets`, `admission` (who may have a face), `round` (what is put off to its
-//!   end), `timers`, `inbox` (what awaits management), `observation` (counters and capture).
+//!   end), `timers`, `inbox` (what awaits management), `observation` (counters and capture), `next_hops` (what the log says
+//!   of those that are left).
 
 mod admission;
 mod control;
 mod faces;
 mod groups;
 mod inbox;
+mod next_hops;
 mod observation;
 mod packets;
 mod paths;
@@ -54,6 +56,7 @@ pub(crate) use admission::Origin;
 use admission::{Admission, Refused};
 use groups::Groups;
 use inbox::Inbox;
+use next_hops::NextHopLog;
 use observation::Observation;
 use packets::Buffers;
 pub(crate) use paths::PathMtu;
@@ -97,6 +100,7 @@ pub struct Engine {
     next_path: FaceNumber,
     pub(crate) inbox: Inbox,
     observation: Observation,
+    next_hop_log: NextHopLog,
     buffers: Buffers,
     /// What buffers in front of sockets take, and fragments of incomplete packets, bytes.
     unsent: SharedBound,
@@ -139,6 +143,7 @@ impl Engine {
             next_path: 0,
             inbox: Inbox::default(),
             observation: Observation::new(outside.start_unix_ns()),
+            next_hop_log: NextHopLog::default(),
             buffers: Buffers::default(),
             unsent: SharedBound::new(limits.send_buffer_bytes),
             fragments: SharedBound::new(limits.reassembly_bytes),
@@ -225,6 +230,7 @@ impl Engine {
     pub fn end(&mut self) {
         self.run_core();
         self.perform();
+        self.tell_next_hops();
         loop {
             self.send_batches();
             self.follow_links();
@@ -349,6 +355,7 @@ impl Engine {
             warn!(connections, from, why, "refused connections");
         }
         self.note_losses();
+        self.tell_other_next_hops();
         self.follow_paths();
         // Also where nothing comes any more, which would do it.
         for slot in self.faces.slots().collect::<Vec<_>>() {
@@ -446,7 +453,8 @@ impl Engine {
         let (drops, delays) = (self.observation.drops(), self.observation.delays());
         let (general, cs, faces) = (self.general(), self.cs_info(), self.faces());
         let evicted_interests = self.node.core().evicted_interests();
-        Snapshot { general, evicted_interests, cs, faces, drops, delays }
+        let (left_next_hops, _) = self.node.core().next_hops_left_and_back();
+        Snapshot { general, evicted_interests, left_next_hops, cs, faces, drops, delays }
     }
 }
 

@@ -7,7 +7,7 @@ use weir_core::ids::{FaceId, GroupId};
 use weir_core::link::Link;
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::node::{
-    Action, ClassRule, CsUse, Forwarder, IngressCounters, IngressPolicy, Input, TableLimits,
+    Action, ClassRule, CsUse, Forwarder, IngressCounters, IngressPolicy, Input, NextHopChange, TableLimits,
 };
 use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
@@ -305,6 +305,12 @@ impl Node {
     /// The core, to look at.
     pub fn core(&self) -> &Forwarder {
         &self.core
+    }
+
+    /// Takes the oldest change of a next hop that waits ([`Forwarder::take_next_hop_change`]). It changes nothing that a
+    /// recording has to have.
+    pub(crate) fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
+        self.core.take_next_hop_change()
     }
 
     /// Packets that are held: pending, queued or stored.

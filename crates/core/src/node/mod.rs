@@ -32,6 +32,7 @@ mod strategy_choice;
 mod tests;
 mod waiting;
 
+pub use crate::tables::liveness::NextHopChange;
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
 pub use strategy_choice::MOST_STRATEGIES;
 

@@ -9,7 +9,7 @@ use crate::name::HashedName;
 use crate::packet::{Packet, PacketId};
 use crate::seam::Decision;
 use crate::tables::fib::{Fib, FibId, NO_ENTRY, NextHop};
-use crate::tables::liveness::{Downstream, Faces, Question};
+use crate::tables::liveness::{Downstream, Faces, NextHopChange, Question};
 use crate::units::{Span, Time};
 
 /// The FIB entry by which an Interest is forwarded: that of its name; with a forwarding hint that of the first delegation
@@ -27,6 +27,19 @@ impl Forwarder {
     /// see it only if all next hops are left.
     pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
         self.liveness.has_left(prefix, next_hop)
+    }
+
+    /// Takes the oldest of the changes that wait: which next hop was left, or has answered again. Of many that nobody takes
+    /// only the first are kept; [`Forwarder::next_hops_left_and_back`] counts all. Those of next hops that are removed are
+    /// gone.
+    pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
+        self.liveness.take_change()
+    }
+
+    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left has
+    /// answered again.
+    pub fn next_hops_left_and_back(&self) -> (u64, u64) {
+        self.liveness.left_and_back()
     }
 
     /// Whether it matters which next hops of a prefix answer: where a strategy has a choice, and makes it.

@@ -117,6 +117,11 @@ impl Fib {
         self.table.get(id.0).map_or(&[], |next_hops| next_hops)
     }
 
+    /// The prefix of an entry, as component TLVs; `None` if it was removed or never existed.
+    pub fn prefix(&self, id: FibId) -> Option<&[u8]> {
+        self.table.prefix(id.0)
+    }
+
     /// The number of components of an entry's prefix.
     #[inline]
     pub(crate) fn prefix_len(&self, id: FibId) -> usize {
@@ -209,6 +214,7 @@ mod tests {
         assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(2)), Removed::Nothing);
         assert_eq!(fib.remove_next_hop(&name("/a"), FaceId(1)), Removed::Prefix(a));
         assert!(fib.next_hops(a).is_empty() && fib.next_hops(FibId(77)).is_empty());
+        assert_eq!([a, b, FibId(77)].map(|id| fib.prefix(id)), [None, Some(name("/b").wire()), None]);
         assert_eq!(fib.insert(&name("/c"), FaceId(1), 0), a);
         let ids: Vec<FibId> = fib.iter().map(|(id, ..)| id).collect();
         assert_eq!(ids, [a, b]);

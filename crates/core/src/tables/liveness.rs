@@ -53,6 +53,10 @@ const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
 /// Interests of comparisons whose late answers are known. Assumed: more than are on their way at a time.
 const COMPARED: usize = 256;
 
+/// Changes that wait until somebody takes them; of later ones there is only the number. Assumed: more than the log of a
+/// forwarder has room for in a round of its event loop.
+const MOST_CHANGES: usize = 64;
+
 /// Next hops of a prefix.
 pub(crate) type Faces = SmallVec<[FaceId; 4]>;
 
@@ -63,6 +67,35 @@ pub(crate) struct Downstream(GroupId, FaceId);
 impl Downstream {
     pub(crate) fn new(face: FaceId, group: GroupId) -> Downstream {
         Downstream(group, if group == GroupId::NONE { face } else { FaceId(0) })
+    }
+}
+
+/// A next hop was left, or one that was left has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHopChange {
+    /// The prefix.
+    pub prefix: FibId,
+    /// Its next hop.
+    pub face: FaceId,
+    /// Whether it was left; else it has answered.
+    pub is_left: bool,
+}
+
+/// What became of next hops, for whoever looks at it: no decision depends on it.
+#[derive(Debug, Default)]
+struct Changes {
+    /// Those that nobody has taken, the oldest first.
+    waiting: VecDeque<NextHopChange>,
+    left: u64,
+    back: u64,
+}
+
+impl Changes {
+    fn add(&mut self, change: NextHopChange) {
+        *(if change.is_left { &mut self.left } else { &mut self.back }) += 1;
+        if self.waiting.len() < MOST_CHANGES {
+            self.waiting.push_back(change);
+        }
     }
 }
 
@@ -82,6 +115,7 @@ pub(crate) struct Liveness {
     hops: HashTable<Watched>,
     /// The Interests of the last comparisons, the latest at the end.
     compared: VecDeque<Compared>,
+    changes: Changes,
 }
 
 /// An Interest that was sent to a next hop in order to compare.
@@ -148,12 +182,13 @@ impl Watched {
     }
 
     /// Whether it is dead, from now on or since earlier: a next hop that is only slower has a round trip more.
-    fn is_dead(&mut self, now: Time, timeout: Span) -> bool {
+    fn is_dead(&mut self, now: Time, timeout: Span, changes: &mut Changes) -> bool {
         if !self.is_dead
             && self.missed_since.is_some_and(|since| now.since(since) >= self.round_trip(timeout))
         {
             (self.is_dead, self.is_open) = (true, false);
             (self.compared, self.interval) = (now, PROBE_INTERVALS.0);
+            changes.add(NextHopChange { prefix: self.prefix, face: self.face, is_left: true });
         }
         self.is_dead
     }
@@ -196,8 +231,11 @@ impl Liveness {
 
     /// A next hop has answered, after `rtt` if that is known.
     pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, rtt: Option<Span>) {
-        let Some(watched) = self.find(prefix, face) else { return };
-        (watched.silent_since, watched.missed_since, watched.is_dead) = (None, None, false);
+        let Some(watched) = find(&mut self.hops, prefix, face) else { return };
+        if core::mem::take(&mut watched.is_dead) {
+            self.changes.add(NextHopChange { prefix, face, is_left: false });
+        }
+        (watched.silent_since, watched.missed_since) = (None, None);
         (watched.at_once, watched.interval, watched.is_open) = (AT_ONCE, COMPARED_EVERY, false);
         if let Some(rtt) = rtt {
             let smoothed = watched.rtt;
@@ -209,15 +247,14 @@ impl Liveness {
     /// dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
     pub(crate) fn note_missed(&mut self, prefix: FibId, face: FaceId, now: Time) {
         let Some(timeout) = self.timeout else { return };
-        let Some(watched) = self.find(prefix, face).filter(|watched| watched.silent_since.is_some()) else {
-            return;
-        };
+        let watched = find(&mut self.hops, prefix, face).filter(|watched| watched.silent_since.is_some());
+        let Some(watched) = watched else { return };
         let was_open = core::mem::take(&mut watched.is_open);
         if watched.is_dead && was_open {
             watched.interval = (watched.interval * 2).min(PROBE_INTERVALS.1);
         } else if !watched.is_dead && watched.is_doubted(now, timeout) {
             watched.missed_since.get_or_insert(now);
-            watched.is_dead(now, timeout);
+            watched.is_dead(now, timeout, &mut self.changes);
         }
     }
 
@@ -243,7 +280,9 @@ impl Liveness {
         now: Time,
     ) -> Faces {
         let Some(timeout) = self.timeout else { return Faces::new() };
-        let is_dead = |face: &FaceId| self.find(prefix, *face).is_some_and(|w| w.is_dead(now, timeout));
+        let Liveness { hops, changes, .. } = self;
+        let is_dead =
+            |face: &FaceId| find(hops, prefix, *face).is_some_and(|w| w.is_dead(now, timeout, changes));
         let dead: Faces = next_hops.iter().map(|hop| hop.face).filter(is_dead).collect();
         if dead.len() < next_hops.len() {
             next_hops.retain(|hop| !dead.contains(&hop.face));
@@ -264,7 +303,7 @@ impl Liveness {
         let timeout = self.timeout.filter(|_| lifetime <= LONGEST_WAIT)?;
         let mut next_hops = next_hops.into_iter();
         let is_due = |w: &mut Watched| w.is_in_question(now, timeout) && w.is_due(by, now);
-        let face = next_hops.find(|&face| self.find(prefix, face).is_some_and(is_due))?;
+        let face = next_hops.find(|&face| find(&mut self.hops, prefix, face).is_some_and(is_due))?;
         Some(Question { prefix, face, by })
     }
 
@@ -284,7 +323,7 @@ impl Liveness {
         let others = next_hops.into_iter().filter(|face| *face != questioned);
         // Of several that are in question the one that was compared longest ago.
         let Some(other) = asked.or_else(|| {
-            others.min_by_key(|&face| match self.find(prefix, face) {
+            others.min_by_key(|&face| match find(&mut self.hops, prefix, face) {
                 Some(w) if w.is_dead => (2, w.compared),
                 Some(w) if w.is_doubted(now, timeout) => (1, w.compared),
                 _ => (0, Time::ZERO),
@@ -293,7 +332,8 @@ impl Liveness {
             return Faces::new();
         };
         for face in [questioned, other] {
-            if let Some(watched) = self.find(prefix, face).filter(|w| w.is_in_question(now, timeout)) {
+            let watched = find(&mut self.hops, prefix, face);
+            if let Some(watched) = watched.filter(|w| w.is_in_question(now, timeout)) {
                 (watched.compared, watched.by, watched.is_open) = (now, Some(by), true);
                 watched.at_once = watched.at_once.saturating_sub(1);
             }
@@ -311,16 +351,27 @@ impl Liveness {
         found.is_some_and(|watched| watched.is_dead)
     }
 
-    /// A next hop of a prefix is gone.
+    /// A next hop of a prefix is gone. Its number may soon be another's.
     pub(crate) fn forget(&mut self, prefix: FibId, face: FaceId) {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
+            self.changes.waiting.retain(|change| (change.prefix, change.face) != (prefix, face));
         }
     }
 
-    fn find(&mut self, prefix: FibId, face: FaceId) -> Option<&mut Watched> {
-        self.hops.find_mut(hash(prefix, face), |watched| watched.is(prefix, face))
+    /// Takes the oldest change that waits.
+    pub(crate) fn take_change(&mut self) -> Option<NextHopChange> {
+        self.changes.waiting.pop_front()
     }
+
+    /// How often a next hop was left, and how often one that was left has answered.
+    pub(crate) fn left_and_back(&self) -> (u64, u64) {
+        (self.changes.left, self.changes.back)
+    }
+}
+
+fn find(hops: &mut HashTable<Watched>, prefix: FibId, face: FaceId) -> Option<&mut Watched> {
+    hops.find_mut(hash(prefix, face), |watched| watched.is(prefix, face))
 }
 
 /// Both numbers are this node's own: nobody chooses them so that they collide. The multiplier is 2^64 over the golden
@@ -423,6 +474,31 @@ mod tests {
         assert_eq!(copies(&mut liveness, 7, &[FAR], 1_150), [NEAR]);
         assert_eq!(copies(&mut liveness, 7, &[], 1_250), [NEAR, FAR], "one that a strategy holds back");
         assert!(copies(&mut liveness, 7, &[NEAR, FAR], 1_350).is_empty(), "both are asked");
+    }
+
+    #[test]
+    fn each_change_is_told_once_and_counted_and_those_of_a_removed_next_hop_are_not_told() {
+        let mut liveness = watching();
+        let change = |is_left| Some(NextHopChange { prefix: PREFIX, face: NEAR, is_left });
+        miss(&mut liveness, 0, 1_000);
+        liveness.note_missed(PREFIX, NEAR, at(1_001));
+        seen(&mut liveness, 1_002);
+        (0..2).for_each(|_| liveness.note_answer(PREFIX, NEAR, None));
+        assert_eq!([(); 3].map(|()| liveness.take_change()), [change(true), change(false), None]);
+        miss(&mut liveness, 2_000, 3_000);
+        liveness.forget(PREFIX, NEAR);
+        assert_eq!((liveness.take_change(), liveness.left_and_back()), (None, (2, 1)));
+    }
+
+    #[test]
+    fn changes_that_nobody_takes_are_counted_and_do_not_gather() {
+        let mut liveness = watching();
+        for n in 0..1_000 {
+            miss(&mut liveness, 2_000 * n, 2_000 * n + 1_000);
+            liveness.note_answer(PREFIX, NEAR, None);
+        }
+        let waiting = core::iter::from_fn(|| liveness.take_change()).count();
+        assert_eq!((waiting, liveness.left_and_back()), (MOST_CHANGES, (1_000, 1_000)));
     }
 
     #[test]

@@ -103,6 +103,11 @@ impl<T> PrefixTable<T> {
         self.entries.get(place as usize)?.value.as_ref()
     }
 
+    /// The prefix at this place, as component TLVs.
+    pub(crate) fn prefix(&self, place: u32) -> Option<&[u8]> {
+        self.entries.get(place as usize).filter(|entry| entry.value.is_some()).map(|entry| &entry.wire[..])
+    }
+
     /// The number of components of the prefix at this place.
     #[inline]
     pub(crate) fn name_len(&self, place: u32) -> usize {

@@ -1,5 +1,7 @@
 //! The engine between scripted sockets.
 
+mod next_hops;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub general: GeneralStatus,
     /// Interests that made room for others in a full PIT.
     pub evicted_interests: u64,
+    /// How often a next hop was left because it answers nothing and another one does.
+    pub left_next_hops: u64,
     /// Use and settings of the content store.
     pub cs: CsInfo,
     /// Its faces, by ascending number.
@@ -162,6 +164,8 @@ impl Snapshot {
         out.counter("satisfied_interests", "PIT entries that were answered", general.satisfied_interests)?;
         out.counter("expired_interests", "PIT entries that expired", general.unsatisfied_interests)?;
         out.counter("evicted_interests", "Interests that made room in a full PIT", self.evicted_interests)?;
+        let help = "How often a next hop was left because it answers nothing and another one does";
+        out.counter("left_next_hops", help, self.left_next_hops)?;
         let losses = &general.losses;
         out.counter("lost_datagrams", "Datagrams without room in receive buffers", losses.datagrams)?;
         out.counter("reassembly_failures", "IP datagrams that were not reassembled", losses.reassembly)?;

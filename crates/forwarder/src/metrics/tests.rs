@@ -47,6 +47,7 @@ fn snapshot() -> Snapshot {
             ..Default::default()
         },
         evicted_interests: 6,
+        left_next_hops: 8,
         cs: CsInfo { capacity: 100, entries: 3, hits: 4, misses: 5, ..Default::default() },
         faces: vec![face(1, "unix://a\"b\\c\nd"), face(2, "udp4://192.0.2.1:6363")],
         drops,
@@ -68,6 +69,7 @@ fn every_figure_has_its_line() {
     assert_eq!(value(&text, "weir_uptime_seconds"), "2.5");
     assert_eq!(value(&text, "weir_pit_entries"), "42");
     assert_eq!(value(&text, "weir_evicted_interests_total"), "6");
+    assert_eq!(value(&text, "weir_left_next_hops_total"), "8");
     assert_eq!(value(&text, "weir_satisfied_interests_total"), "9");
     assert_eq!(value(&text, "weir_cs_hits_total"), "4");
     assert_eq!(value(&text, "weir_dropped_packets_total{reason=\"loop\"}"), "5");
