@@ -25,10 +25,11 @@ impl Forwarder {
         pool: &mut PacketPool,
         actions: &mut Vec<Action>,
     ) -> bool {
-        if let Some(id) = self.fib.exact(prefix) {
-            self.liveness.forget(id, face);
-        }
+        let entry = self.fib.exact(prefix);
         let removed = self.fib.remove_next_hop(prefix, face);
+        if let Some(id) = entry.filter(|_| removed != Removed::Nothing) {
+            self.forget_next_hop(id, face);
+        }
         if let Removed::Prefix(id) = removed {
             let mut out = Out { now, pool, actions };
             self.forget_fib_prefix(id, &mut out);
@@ -41,12 +42,21 @@ impl Forwarder {
     pub(super) fn remove_routes_of(&mut self, face: FaceId, most: usize, out: &mut Out<'_>) -> usize {
         let removed = self.fib.remove_face(face, most);
         for &(id, is_last) in &removed {
-            self.liveness.forget(id, face);
+            self.forget_next_hop(id, face);
             if is_last {
                 self.forget_fib_prefix(id, out);
             }
         }
         removed.len()
+    }
+
+    /// A next hop of an entry was removed.
+    fn forget_next_hop(&mut self, id: FibId, face: FaceId) {
+        self.liveness.forget(id, face);
+        // The only one that is left is not compared with others, so it would never be found to answer again.
+        if let [only] = self.fib.next_hops(id) {
+            self.liveness.forget(id, only.face);
+        }
     }
 
     fn forget_fib_prefix(&mut self, id: FibId, out: &mut Out<'_>) {

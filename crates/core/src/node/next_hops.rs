@@ -23,10 +23,12 @@ pub(super) fn route(fib: &Fib, interest: &Packet) -> Option<FibId> {
 }
 
 impl Forwarder {
-    /// Whether a next hop was left because it answers nothing and another one does. Until it answers a comparison, strategies
-    /// see it only if all next hops are left.
+    /// Whether a next hop was left because it answers nothing and another one does: strategies do not see it until it
+    /// answers a comparison. Without another one that is up and was not left, it is used.
     pub fn is_silent(&self, prefix: FibId, next_hop: FaceId) -> bool {
-        self.liveness.has_left(prefix, next_hop)
+        let has_left = |face| self.liveness.has_left(prefix, face);
+        let is_used = |hop: &NextHop| self.faces[hop.face.0 as usize].up && !has_left(hop.face);
+        has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
     /// Takes the oldest of the changes that wait: which next hop was left, or has answered again. Of many that nobody takes

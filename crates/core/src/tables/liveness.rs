@@ -356,6 +356,7 @@ impl Liveness {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
             self.changes.waiting.retain(|change| (change.prefix, change.face) != (prefix, face));
+            self.compared.retain(|of| (of.prefix, of.face) != (prefix, face));
         }
     }
 
@@ -582,8 +583,10 @@ mod tests {
         assert!(copies(&mut liveness, 7, &[FAR], 1_999).is_empty());
         liveness.note_answer(FibId(4), NEAR, None);
         assert_eq!(seen(&mut liveness, 9_000), [FAR]);
+        assert_eq!(copies(&mut liveness, 7, &[FAR], 9_000), [NEAR]);
         liveness.forget(PREFIX, NEAR);
         assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR]);
+        assert!(!liveness.note_late_answer(&name("/a/1"), NEAR, at(9_000)), "the number may be another's");
         miss(&mut liveness, 9_000, 10_000);
         liveness.set_timeout(Span::ZERO);
         assert_eq!(seen(&mut liveness, 19_000), [NEAR, FAR]);

@@ -277,6 +277,40 @@ fn a_prefix_with_one_next_hop_another_prefix_and_multicast_are_as_ever() {
 }
 
 #[test]
+fn nothing_is_known_of_a_next_hop_that_was_the_only_one_for_a_while() {
+    for is_closed in [false, true] {
+        let mut bench = watching(Box::new(BestRoute::default()));
+        let [_, third, silent, other] = bench.neighbours;
+        bench.asked_in_vain(1..20);
+        let prefix = bench.node.fib().lookup(&name("/a")).unwrap();
+        assert!(bench.node.is_silent(prefix, silent));
+        if is_closed {
+            bench.node.remove_face(bench.now, other, &mut bench.pool, &mut Vec::new());
+        } else {
+            bench.node.remove_route(bench.now, &name("/a"), other, &mut bench.pool, &mut Vec::new());
+        }
+        assert!(!bench.node.is_silent(prefix, silent), "it is used");
+        assert_eq!(bench.ask(100), [silent]);
+        bench.later(60_000);
+        bench.node.add_route(&name("/a"), third, 2);
+        assert!(!bench.node.is_silent(prefix, silent));
+        assert_eq!(bench.ask(101), [silent], "it is not in doubt either");
+    }
+}
+
+#[test]
+fn a_next_hop_that_is_used_because_the_others_are_down_or_left_is_not_shown_as_left() {
+    let mut bench = watching(Box::new(BestRoute::default()));
+    let [_, third, silent, other] = bench.neighbours;
+    bench.asked_in_vain(1..20);
+    let prefix = bench.node.fib().lookup(&name("/a")).unwrap();
+    bench.input(Input::FaceDown(other));
+    assert_eq!((bench.node.is_silent(prefix, silent), bench.ask(20)), (false, vec![silent]));
+    bench.node.add_route(&name("/a"), third, 3);
+    assert!(bench.node.is_silent(prefix, silent), "there is another one again");
+}
+
+#[test]
 fn by_default_no_next_hop_is_left() {
     let mut bench = Bench::new().routed();
     assert_eq!(bench.asked_in_vain(1..100).len(), 99);
