@@ -57,6 +57,7 @@ impl Forwarder {
         if let [only] = self.fib.next_hops(id) {
             self.liveness.forget(id, only.face);
         }
+        self.strategies.each().for_each(|strategy| strategy.on_next_hop_removed(id, face));
     }
 
     fn forget_fib_prefix(&mut self, id: FibId, out: &mut Out<'_>) {

@@ -205,6 +205,12 @@ impl Strategy for Asf {
         }
     }
 
+    fn on_next_hop_removed(&mut self, route: FibId, face: FaceId) {
+        if let Some(known) = self.prefixes.get_mut(route.0 as usize) {
+            known.hops.retain(|hop| hop.face != face);
+        }
+    }
+
     fn on_route_removed(&mut self, route: FibId) {
         if let Some(known) = self.prefixes.get_mut(route.0 as usize) {
             *known = Prefix::default();

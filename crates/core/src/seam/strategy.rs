@@ -55,6 +55,10 @@ pub trait Strategy {
     /// A prefix is forgotten: its number comes to mean another.
     fn on_prefix_removed(&mut self, _prefix: PrefixId) {}
 
+    /// A next hop of an entry of the FIB is removed, as are all of a face that goes: the number of the face may come to mean
+    /// another.
+    fn on_next_hop_removed(&mut self, _route: FibId, _face: FaceId) {}
+
     /// An entry of the FIB is removed: its number comes to mean another.
     fn on_route_removed(&mut self, _route: FibId) {}
 

@@ -138,3 +138,28 @@ fn nothing_is_known_of_a_route_that_is_added_again() {
     bench = bench.routed();
     assert_eq!(bench.interest(down, "/a/60", 60), [Seen::Interest(near)]);
 }
+
+/// The face that comes next gets the number of the one that has gone.
+#[test]
+fn nothing_is_known_of_a_next_hop_that_has_gone_whatever_comes_in_its_place() {
+    for is_closed in [false, true] {
+        let mut bench = Bench::asf(AsfOptions::default());
+        let [down, _, near, far] = bench.neighbours;
+        for n in 1..60 {
+            bench.ask_asf(n, [Some(50), Some(10)]);
+        }
+        assert_eq!(bench.interest(down, "/a/60", 60), [Seen::Interest(far)], "it is faster");
+        bench.data(far, "/a/60");
+        if is_closed {
+            bench.node.remove_face(bench.now, far, &mut bench.pool, &mut Vec::new());
+            bench.later(301_000);
+            let link = Link::new(tail(100), None, Random::named(2, "face"));
+            assert_eq!(bench.node.add_link(bench.now, link), far);
+        } else {
+            bench.node.remove_route(bench.now, &name("/a"), far, &mut bench.pool, &mut Vec::new());
+        }
+        bench.node.add_route(&name("/a"), far, 2);
+        let asked = bench.interest(down, "/a/61", 61);
+        assert_eq!(asked[0], Seen::Interest(near), "only that one is measured");
+    }
+}
