@@ -4,13 +4,12 @@
 //! changed: the link header, and the hop limit and nonce of an Interest.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use crate::secrets::{Nonces, Secrets};
 use bytes::{Bytes, BytesMut};
 use weir_core::Span;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::packet::{Hint, Kind, Packet, PacketId, PacketPool};
 use weir_packet::tlv::{MAX_PACKET_SIZE, types};
 use weir_packet::{
     Data, DecodeError, DecodeErrorKind, ForwardingHint, Interest, LpHeader, LpPacket, Name, SignalSet,
@@ -76,8 +75,8 @@ pub struct Decoder {
     stripped: Vec<u8>,
 }
 
-/// Delegations of a forwarding hint that are read; the others are as if they were not there. Assumed: more than producers
-/// have networks.
+/// Delegations of a forwarding hint that are read. The others lead nowhere, but a hint with others is another one. Assumed:
+/// more than producers have networks.
 const MOST_DELEGATIONS: usize = 8;
 
 impl Decoder {
@@ -109,12 +108,13 @@ impl Decoder {
     }
 
     /// The delegations of a hint. One that has too many components matches no route, and is left out.
-    fn delegations(&self, hint: &ForwardingHint<'_>) -> Option<Arc<[HashedName]>> {
+    fn delegations(&self, hint: &ForwardingHint<'_>) -> Option<Hint> {
         if hint.is_empty() {
             return None;
         }
         let names = hint.names().take(MOST_DELEGATIONS);
-        Some(names.filter_map(|name| HashedName::parse(&self.hasher, name.value()).ok()).collect())
+        let names = names.filter_map(|name| HashedName::parse(&self.hasher, name.value()).ok());
+        Some(Hint::new(&self.hasher, hint.value(), names))
     }
 
     /// Decodes a bare Interest or Data and its received link header into the pool.
@@ -319,6 +319,25 @@ mod tests {
         assert_eq!(decode_in("/net/8/here", &hinted(&networks)).hint.unwrap().len(), 8);
         let long = "/x".repeat(70);
         assert_eq!(decode_in("/net", &hinted(&[&long])).hint.unwrap().len(), 0, "matches no route");
+    }
+
+    /// Else who asks by one of them waits for the answer of the other one's network.
+    #[test]
+    fn hints_that_differ_only_in_delegations_that_are_not_read_are_two() {
+        let long = "/x".repeat(70);
+        let with_last = |last: &str| {
+            let networks: Vec<String> =
+                (0..8).map(|n| format!("/net/{n}")).chain([last.to_owned()]).collect();
+            let networks: Vec<&str> = networks.iter().map(String::as_str).collect();
+            decode(&hinted(&networks)).unwrap().hint_hash()
+        };
+        let hashes = [with_last("/net/8"), with_last("/net/9"), with_last(&long), with_last("/net/8/x")];
+        assert!((1..4).all(|n| !hashes[..n].contains(&hashes[n])), "{hashes:?}");
+        assert_eq!(hashes[0], with_last("/net/8"));
+        let of = |networks: &[&str]| decode(&hinted(networks)).unwrap().hint_hash();
+        assert_ne!(of(&["/net"]), of(&["/net", &long]));
+        let plain: Name = "/a".parse().unwrap();
+        assert!(of(&[&long]) != 0 && decode(&Interest::new(plain.view()).to_vec()).unwrap().hint_hash() == 0);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 
 use crate::ids::PitId;
 use crate::ids::{FaceId, GroupId, PrefixId};
-use crate::name::HashedName;
+use crate::name::{HashedName, NameHasher};
 use crate::prefetch::prefetch;
 use crate::units::{Span, Time};
 
@@ -40,6 +40,47 @@ pub struct FlowKey {
     pub class: ServiceClass,
     /// The group of the faces that its Interests come from.
     pub group: GroupId,
+}
+
+/// A forwarding hint: its delegations, and what tells it from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    delegations: Arc<[HashedName]>,
+    hash: u32,
+}
+
+impl Hint {
+    /// The delegations that a node looks at, of a hint with this value, which may have more of them: two hints that differ
+    /// anywhere are two. The hash has the node's key.
+    pub fn new(hasher: &NameHasher, value: &[u8], delegations: impl Iterator<Item = HashedName>) -> Hint {
+        Hint { delegations: delegations.collect(), hash: (hasher.extend(0, value) >> 32) as u32 | 1 }
+    }
+}
+
+/// Of these delegations alone, without bytes: the node makes no packets of both kinds. The multiplier is 2^64 over the golden
+/// ratio (Knuth, The Art of Computer Programming 3, 6.4); the hashes of the delegations have the node's key.
+impl FromIterator<HashedName> for Hint {
+    fn from_iter<I: IntoIterator<Item = HashedName>>(delegations: I) -> Hint {
+        let delegations: Arc<[HashedName]> = delegations.into_iter().collect();
+        let fold = |all: u64, one: &HashedName| (all ^ one.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (delegations.iter().fold(1, fold) >> 32) as u32 | 1;
+        Hint { delegations, hash }
+    }
+}
+
+impl<const N: usize> From<[HashedName; N]> for Hint {
+    fn from(delegations: [HashedName; N]) -> Hint {
+        delegations.into_iter().collect()
+    }
+}
+
+/// Its delegations.
+impl core::ops::Deref for Hint {
+    type Target = [HashedName];
+
+    fn deref(&self) -> &[HashedName] {
+        &self.delegations
+    }
 }
 
 /// One packet.
@@ -92,7 +133,7 @@ pub struct Packet {
     /// Data: how long a cache may call it fresh.
     pub freshness: Span,
     /// Interest: the delegations of its forwarding hint, the first choice first. They say where it goes, in place of its name.
-    pub hint: Option<Arc<[HashedName]>>,
+    pub hint: Option<Hint>,
     /// Data: SHA-256 of the whole packet, if requested
     /// ([`Forwarder::set_digest`](crate::node::Forwarder::set_digest)).
     pub digest: Option<Box<[u8; 32]>>,
@@ -124,13 +165,10 @@ impl Packet {
         }
     }
 
-    /// Tells one forwarding hint from another; 0 without one. The multiplier is 2^64 over the golden ratio (Knuth, The Art of
-    /// Computer Programming 3, 6.4); the hashes of the delegations have the node's key.
+    /// Tells one forwarding hint from another; 0 without one.
     #[inline]
     pub fn hint_hash(&self) -> u32 {
-        let Some(hint) = &self.hint else { return 0 };
-        let fold = |all: u64, one: &HashedName| (all ^ one.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hint.iter().fold(1, fold) >> 32) as u32 | 1
+        self.hint.as_ref().map_or(0, |hint| hint.hash)
     }
 
     /// [`Packet::wire_len`], kept until the header changes.
