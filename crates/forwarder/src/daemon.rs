@@ -111,7 +111,7 @@ impl Daemon {
             }
             self.instance.settle();
             if let Some(server) = &mut self.metrics {
-                server.handle_deadline(self.instance.engine().now);
+                server.handle_deadline(self.poll.registry(), self.instance.engine().now);
             }
             if stops {
                 info!("stopping");

@@ -14,6 +14,8 @@ use super::http::Request;
 const CONNECTIONS: usize = 8;
 /// Peers that are taken in one go, before the event loop has its turn.
 const PEERS_AT_ONCE: usize = 64;
+/// The time until those that wait are tried again after one could not be taken: too many files are open, for one.
+const RETRY: Span = Span::from_secs(1);
 /// How long one may take.
 const PATIENCE: Span = Span::from_secs(10);
 /// How much is read at a time: a request is small.
@@ -32,6 +34,8 @@ pub struct Server {
     connections: [Option<Connection>; CONNECTIONS],
     /// Connections that had to go for others.
     replaced: u64,
+    /// When those that wait are tried again, because one could not be taken: the event loop does not tell of them twice.
+    retry_at: Time,
 }
 
 #[derive(Debug)]
@@ -62,7 +66,8 @@ impl Server {
     pub fn bind(address: SocketAddr) -> io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
-        Ok(Server { listener, address, first: Token(0), connections: Default::default(), replaced: 0 })
+        let (first, connections, replaced) = (Token(0), Default::default(), 0);
+        Ok(Server { listener, address, first, connections, replaced, retry_at: Time::NEVER })
     }
 
     /// Where it listens.
@@ -82,7 +87,8 @@ impl Server {
     /// One of its sockets has something; `figures` is asked for the text if somebody wants it.
     ///
     /// # Errors
-    /// No connection could be taken: too many open files, for one. The next one may be.
+    /// No connection could be taken: too many open files, for one. Those that wait are tried again later, without another
+    /// error until one is taken.
     pub fn ready(
         &mut self,
         registry: &Registry,
@@ -91,7 +97,7 @@ impl Server {
         figures: &mut dyn FnMut() -> String,
     ) -> io::Result<()> {
         match token.0.wrapping_sub(self.first.0) {
-            0 => self.accept(registry, now),
+            0 => self.take_waiting(registry, now, &mut |listener| listener.accept()),
             at => {
                 if let Some(slot) = self.connections.get_mut(at - 1)
                     && let Some(connection) = slot
@@ -104,10 +110,30 @@ impl Server {
         }
     }
 
-    fn accept(&mut self, registry: &Registry, now: Time) -> io::Result<()> {
-        self.handle_deadline(now);
+    /// Takes those that wait, by `accept`.
+    pub(super) fn take_waiting(
+        &mut self,
+        registry: &Registry,
+        now: Time,
+        accept: &mut dyn FnMut(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>,
+    ) -> io::Result<()> {
+        self.close_late(now);
+        let is_told = core::mem::replace(&mut self.retry_at, Time::NEVER) != Time::NEVER;
+        let taken = self.take_some(registry, now, accept);
+        if taken.is_err() {
+            self.retry_at = now + RETRY;
+        }
+        if is_told { Ok(()) } else { taken }
+    }
+
+    fn take_some(
+        &mut self,
+        registry: &Registry,
+        now: Time,
+        accept: &mut dyn FnMut(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>,
+    ) -> io::Result<()> {
         for _ in 0..PEERS_AT_ONCE {
-            let (mut stream, from) = match self.listener.accept() {
+            let (mut stream, from) = match accept(&self.listener) {
                 Ok((stream, address)) => (stream, address.ip()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -149,11 +175,20 @@ impl Server {
 
     /// When [`Server::handle_deadline`] wants to be called.
     pub fn next_deadline(&self) -> Time {
-        self.connections.iter().flatten().map(|connection| connection.until).min().unwrap_or(Time::NEVER)
+        let until = self.connections.iter().flatten().map(|connection| connection.until).min();
+        until.unwrap_or(Time::NEVER).min(self.retry_at)
     }
 
-    /// Sends away those who take too long.
-    pub fn handle_deadline(&mut self, now: Time) {
+    /// Sends away those who take too long, and tries again to take those that wait.
+    pub fn handle_deadline(&mut self, registry: &Registry, now: Time) {
+        self.close_late(now);
+        if self.retry_at <= now {
+            // An error that stays was told of.
+            let _: io::Result<()> = self.take_waiting(registry, now, &mut |listener| listener.accept());
+        }
+    }
+
+    fn close_late(&mut self, now: Time) {
         for slot in &mut self.connections {
             if slot.as_ref().is_some_and(|connection| connection.until <= now) {
                 *slot = None;

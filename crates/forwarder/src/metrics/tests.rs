@@ -252,7 +252,7 @@ fn those_who_never_ask_keep_nobody_from_asking_for_long() {
     let is_full = |server: &Server| server.next_deadline() != Time::NEVER;
     run(&mut poll, &mut server, Time::ZERO, "", is_full);
     let deadline = server.next_deadline();
-    server.handle_deadline(deadline);
+    server.handle_deadline(poll.registry(), deadline);
     assert_eq!(server.next_deadline(), Time::NEVER);
     let client = std::thread::spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -264,6 +264,33 @@ fn those_who_never_ask_keep_nobody_from_asking_for_long() {
     run(&mut poll, &mut server, deadline, "figures", |_| client.is_finished());
     assert!(client.join().unwrap().ends_with("figures"));
     drop(idle);
+}
+
+#[test]
+fn who_could_not_be_taken_is_taken_later_though_nobody_else_comes() {
+    let (mut poll, mut server) = server();
+    let address = server.address();
+    let client = std::thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        all
+    });
+    let mut events = Events::with_capacity(64);
+    poll.poll(&mut events, Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(events.iter().count(), 1);
+    // EMFILE: no file descriptor is free.
+    let mut none_free = |_: &_| Err(std::io::Error::from_raw_os_error(24));
+    assert!(server.take_waiting(poll.registry(), Time::ZERO, &mut none_free).is_err());
+    let retry = server.next_deadline();
+    assert_eq!(retry, Time::ZERO + Span::from_secs(1));
+    assert!(server.take_waiting(poll.registry(), retry, &mut none_free).is_ok(), "it is told of once");
+    let retry = server.next_deadline();
+    server.handle_deadline(poll.registry(), retry);
+    run(&mut poll, &mut server, retry, "figures", |_| client.is_finished());
+    assert!(client.join().unwrap().ends_with("figures"));
+    run(&mut poll, &mut server, retry, "", |server| server.next_deadline() == Time::NEVER);
 }
 
 #[test]
