@@ -118,6 +118,9 @@ impl Forwarder {
     /// once. Nor the nonces that may still be on their way: those sent to others than who answered. From a content store
     /// they would be answered, unless they ask for fresh Data.
     pub(super) fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
+        if self.pit.entry(pit).is_some_and(|entry| entry.hint() != 0) {
+            self.note_hinted_end(pit, answered_by);
+        }
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         for packet in [entry.held.take(), entry.kept.take()].into_iter().flatten() {
             out.pool.free(packet);

@@ -141,6 +141,19 @@ impl Forwarder {
         copy
     }
 
+    /// An entry with a hint ends: its next hops that have not answered may answer later.
+    #[cold]
+    pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>) {
+        let entry = self.pit.entry(pit).expect("a live entry");
+        let watched = entry.watched();
+        if watched == NO_ENTRY {
+            return;
+        }
+        for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {
+            self.liveness.note_unanswered(watched, record.face, entry.name(), record.sent);
+        }
+    }
+
     /// A Data came that nobody waits for: it is an answer all the same, if its face was asked.
     pub(super) fn on_late_data(&mut self, face: FaceId, id: PacketId, out: &Out<'_>) {
         let name = &out.pool[id].name;

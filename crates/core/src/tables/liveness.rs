@@ -50,7 +50,8 @@ const COMPARED_EVERY: Span = Span::from_millis(100);
 /// Assumed: a neighbour that comes back is used soon, and one that does not costs nothing to speak of.
 const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
 
-/// Interests of comparisons whose late answers are known. Assumed: more than are on their way at a time.
+/// Interests of comparisons whose late answers are known, and as many Interests with a hint that ended without an answer.
+/// Assumed: more than are on their way at a time.
 const COMPARED: usize = 256;
 
 /// Changes that wait until somebody takes them; of later ones there is only the number. Assumed: more than the log of a
@@ -114,18 +115,38 @@ pub(crate) struct Liveness {
     timeout: Option<Span>,
     hops: HashTable<Watched>,
     /// The Interests of the last comparisons, the latest at the end.
-    compared: VecDeque<Compared>,
+    compared: VecDeque<Asked>,
+    /// Interests with a hint that were not answered, the latest at the end. The name of their Data does not say for which
+    /// prefix it is an answer.
+    hinted: VecDeque<Asked>,
     changes: Changes,
 }
 
-/// An Interest that was sent to a next hop in order to compare.
+/// An Interest that was sent to a next hop.
 #[derive(Clone, Copy, Debug)]
-struct Compared {
+struct Asked {
     /// The hash of its name, and the name's components.
     name: (u64, usize),
     prefix: FibId,
     face: FaceId,
     sent: Time,
+}
+
+impl Asked {
+    /// Whether this Data of a face answers it.
+    fn is_answered(&self, name: &HashedName, face: FaceId, now: Time) -> bool {
+        let (hash, len) = self.name;
+        let in_time = now.since(self.sent) <= LONGEST_WAIT;
+        self.face == face && in_time && len <= name.len() && name.hash_of(len) == hash
+    }
+}
+
+/// Adds the latest, in place of the oldest if there are too many.
+fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
+    if all.len() == COMPARED {
+        all.pop_front();
+    }
+    all.push_back(latest);
 }
 
 /// A next hop of a prefix.
@@ -258,18 +279,24 @@ impl Liveness {
         }
     }
 
-    /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive.
+    /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive, as it is if
+    /// the Data answers an Interest with a hint.
     pub(crate) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
-        let is_answered = |of: &&Compared| {
-            let (hash, len) = of.name;
-            let in_time = now.since(of.sent) <= LONGEST_WAIT;
-            of.face == face && in_time && len <= name.len() && name.hash_of(len) == hash
-        };
-        let Some(&Compared { prefix, sent, .. }) = self.compared.iter().rev().find(is_answered) else {
+        let is_answered = |of: &&Asked| of.is_answered(name, face, now);
+        let Some(&Asked { prefix, sent, .. }) = self.compared.iter().rev().find(is_answered) else {
+            let hinted = self.hinted.iter().rev().find(is_answered).map(|of| of.prefix);
+            if let Some(prefix) = hinted {
+                self.note_answer(prefix, face, None);
+            }
             return false;
         };
         self.note_answer(prefix, face, Some(now.since(sent)));
         true
+    }
+
+    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer.
+    pub(crate) fn note_unanswered(&mut self, prefix: FibId, face: FaceId, name: &HashedName, sent: Time) {
+        remember(&mut self.hinted, Asked { name: (name.hash(), name.len()), prefix, face, sent });
     }
 
     /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
@@ -337,10 +364,8 @@ impl Liveness {
                 (watched.compared, watched.by, watched.is_open) = (now, Some(by), true);
                 watched.at_once = watched.at_once.saturating_sub(1);
             }
-            if self.compared.len() == COMPARED {
-                self.compared.pop_front();
-            }
-            self.compared.push_back(Compared { name: (name.hash(), name.len()), prefix, face, sent: now });
+            let asked = Asked { name: (name.hash(), name.len()), prefix, face, sent: now };
+            remember(&mut self.compared, asked);
         }
         [questioned, other].into_iter().filter(|face| !chosen.contains(face)).collect()
     }
@@ -356,7 +381,9 @@ impl Liveness {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
             self.changes.waiting.retain(|change| (change.prefix, change.face) != (prefix, face));
-            self.compared.retain(|of| (of.prefix, of.face) != (prefix, face));
+            for asked in [&mut self.compared, &mut self.hinted] {
+                asked.retain(|of| (of.prefix, of.face) != (prefix, face));
+            }
         }
     }
 

@@ -132,6 +132,24 @@ fn data_that_come_too_late_for_who_asked_are_answers() {
     }
 }
 
+/// By their names they would be answers of another prefix, or of none.
+#[test]
+fn data_that_come_too_late_for_who_asked_by_a_hint_are_answers() {
+    let mut bench = watching(Box::new(BestRoute::default()));
+    let [down, _, up, _] = bench.neighbours;
+    for n in 1..40 {
+        let uri = format!("/b/{n}");
+        let packet = bench.packet(Kind::Interest, &uri, n);
+        bench.pool[packet].hint = Some([name("/a")].into());
+        bench.pool[packet].lifetime = Span::from_millis(1);
+        assert_eq!(only_seen(bench.give(down, packet)), [Seen::Interest(up)], "{n}");
+        bench.later(50);
+        bench.input(Input::Deadline);
+        assert_eq!(bench.data(up, &uri), [Seen::Dropped(DropReason::Unsolicited)]);
+        bench.later(50);
+    }
+}
+
 /// A stranger asks for names that only the second next hop answers, ten times as often as others for what the first has.
 #[test]
 fn who_asks_for_what_only_others_have_does_not_keep_a_next_hop_left() {
