@@ -35,8 +35,10 @@ impl Forwarder {
             return self.refuse_loop(face, id, out);
         }
         // What is stored is answered without an entry: nothing waits for it. Of an Interest that waits, the store had nothing.
+        // It may have by now if the Interest has a hint: Data that others have asked for do not end its entry.
         if self.has_stores()
-            && self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none()
+            && (hint != 0
+                || self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none())
             && let Some(stored) = self.stored(id, out)
         {
             return self.answer_from_store(face, id, stored, out);

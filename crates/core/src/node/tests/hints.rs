@@ -275,3 +275,26 @@ fn a_nack_with_another_hint_is_no_answer() {
     assert_eq!(bench.nack_hinted(up, "/a/1", Some("/net")), unsolicited);
     assert_eq!(bench.nack_hinted(up, "/a/1", None), [Seen::Interest(other)]);
 }
+
+/// The store answers who asks, and an entry of another hint has its own answer.
+#[test]
+fn what_the_store_answers_ends_nothing_that_waits_by_another_hint() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, other] = bench.neighbours;
+    bench.node.add_route(&name("/b"), other, 1);
+    for uri in ["/b/1", "/b/2"] {
+        assert_eq!(bench.hinted(uri, &["/a"]), [Seen::Interest(up)]);
+        assert_eq!(bench.interest(second, uri, 99), [Seen::Interest(other)]);
+        assert_eq!(bench.data(other, uri), [Seen::Data(second)]);
+        assert_eq!(bench.interest(second, uri, 100), [Seen::Data(second)], "from the store");
+        assert_eq!(bench.hinted_from(second, uri, &["/nowhere"]), [Seen::Data(second)]);
+        assert_eq!(bench.interest(down, uri, 101), [Seen::Data(down)], "also who waits by the hint");
+        bench.later(200);
+        assert_eq!(bench.hinted(uri, &["/a"]), [Seen::Data(down)], "and asks by it again");
+    }
+    assert_eq!(bench.node.pit().len(), 2);
+    assert_eq!(bench.data(up, "/b/1"), [Seen::Data(down)]);
+    bench.later(5_000);
+    assert_eq!(bench.input(Input::Deadline), []);
+    assert_eq!((bench.node.pit().len(), bench.node.satisfied_and_unsatisfied()), (0, (3, 1)));
+}
