@@ -70,14 +70,16 @@ pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 ///
 /// - `unit` is the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the time
 ///   stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
-/// - `down` and `margin` are of BBR version 3 (draft-ietf-ccwg-bbr): hosts are late, so that samples of the bandwidth are
+/// - `startup_window` is of BBR version 3 (draft-ietf-ccwg-bbr): version 1 overflows a buffer of one BDP.
+/// - `down` and `margin` are of version 3, too: hosts are late, so that samples of the bandwidth are
 ///   too high by some hundredths, and the queue that this makes would stay.
 /// - `probe_rtt` is of version 3, too: on a path whose round trip is long, a window of four packets would leave a tenth of it
 ///   unused.
 /// - `hystart` is a SHOULD of RFC 9438.
 /// - `untold`: forwarders need not run QSCCP.
-pub const OF_APPLICATIONS: [(&str, &str); 6] = [
+pub const OF_APPLICATIONS: [(&str, &str); 7] = [
     ("unit", "1448 B"),
+    ("startup_window", "2"),
     ("down", "4"),
     ("margin", "0.01"),
     ("probe_rtt", "0.5"),

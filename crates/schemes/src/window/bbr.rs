@@ -36,8 +36,9 @@
 //! 6. An Interest counts as lost when RTO is over and a window of Data could have come at the bandwidth. If a Data
 //!    takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in RTO. With RTO
 //!    alone each such phase would retransmit Interests whose Data are on their way.
-//! 7. `down`, `margin` and `probe_rtt` are of version 3, for hosts that are late: samples of the bandwidth are then too high, and the
-//!    queue that this makes would stay. Their defaults are those of version 1.
+//! 7. `startup_window`, `down`, `margin` and `probe_rtt` are of version 3, and their defaults those of version 1. With the
+//!    first STARTUP does not lose Data where the buffer holds a BDP. The others are for hosts that are late: samples of the
+//!    bandwidth are then too high, and the queue that this makes would stay.
 //!
 //! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
 //!
@@ -113,6 +114,14 @@ pub const ENTRY: Entry = Entry {
         initial_window("10", "paper: RFC 6928, InitialCwnd of the draft"),
         min_window("4", "paper: Cardwell et al., BBRMinPipeCwnd of the draft"),
         Parameter::number(
+            "startup_window",
+            (1.0, 10.0),
+            "2.8853900817779268",
+            "BDPs that may be pending in STARTUP and DRAIN",
+            "paper: Cardwell et al., 2/ln 2; `weir get` has 2: draft-ietf-ccwg-bbr, BBR.DefaultCwndGain, with which a \
+             bottleneck that buffers a BDP loses nothing",
+        ),
+        Parameter::number(
             "down",
             (1.0, 100.0),
             "1",
@@ -157,6 +166,8 @@ const REACTION: Reaction = Reaction {
 pub(crate) struct Settings {
     is_port: bool,
     bounds: Bounds,
+    /// Gain of W in STARTUP and DRAIN.
+    startup_window: f64,
     /// How long the phase of gain 3/4 may last, min_rtt.
     down: f64,
     /// The part of the bandwidth that leaves.
@@ -170,6 +181,7 @@ impl Settings {
         Settings {
             is_port: params.text("variant") == "port",
             bounds: Bounds::new(params),
+            startup_window: params.number("startup_window"),
             down: params.number("down"),
             paced: 1.0 - params.number("margin"),
             kept: params.number("probe_rtt"),
@@ -178,7 +190,8 @@ impl Settings {
 
     /// Version 1.
     pub(crate) fn article(bounds: Bounds) -> Settings {
-        Settings { is_port: false, bounds, down: 1.0, paced: 1.0, kept: 0.0 }
+        let startup_window = HIGH_GAIN;
+        Settings { is_port: false, bounds, startup_window, down: 1.0, paced: 1.0, kept: 0.0 }
     }
 }
 
@@ -350,8 +363,10 @@ impl Bbr {
 
     fn window_gain(&self) -> f64 {
         match self.mode {
-            Mode::ProbeBandwidth(..) if !self.settings.is_port => STEADY_GAIN,
-            _ => HIGH_GAIN,
+            _ if self.settings.is_port => HIGH_GAIN,
+            Mode::Startup | Mode::Drain => self.settings.startup_window,
+            Mode::ProbeBandwidth(..) => STEADY_GAIN,
+            Mode::ProbeRtt(_) => HIGH_GAIN,
         }
     }
 
@@ -731,6 +746,21 @@ mod tests {
             let median = standing[standing.len() / 2];
             assert!(median > 20.0, "{mbps} Mb/s, version 1: {median} ms");
         }
+    }
+
+    /// With the value of `weir get`; with version 1's, most of a BDP is lost, and is sent once more.
+    #[test]
+    fn startup_with_a_window_of_two_bdps_loses_nothing_where_the_buffer_holds_one() {
+        // 100 Mb/s for 100 ms are 1116 Data of 1120 bytes, and three quanta at 2.885 times this rate are 97.
+        let pipe = Pipe { limit: 1250, early_loss: true, ..link(100, 100) };
+        let lost = |window: f64| {
+            let window = Value::Float(window);
+            let params = Params::resolve(ENTRY.parameters, [("startup_window", &window)]).unwrap();
+            run(&flow(&params), pipe, 4).lost
+        };
+        assert_eq!(lost(2.0), 0);
+        let of_version_1 = lost(HIGH_GAIN);
+        assert!(of_version_1 > 500, "{of_version_1}");
     }
 
     #[test]
