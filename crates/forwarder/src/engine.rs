@@ -49,7 +49,7 @@ use crate::metrics::Snapshot;
 use crate::node::Node;
 use crate::record::{Entry, Recorder};
 
-pub(crate) use inbox::ManagementInterest;
+pub(crate) use inbox::{ClosedFace, ManagementInterest};
 pub(crate) use sockets::FIRST_TOKEN;
 
 pub(crate) use admission::Origin;

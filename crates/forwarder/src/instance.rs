@@ -19,7 +19,7 @@ use weir_packet::Name;
 use crate::capture::Capture;
 use crate::config::{Config, ConfigError, Face as FaceConfig, FaceOptions, Route, RouteFace};
 use crate::control::{ApplicationRights, Control, ControlError};
-use crate::engine::{Engine, Limits, ManagementInterest};
+use crate::engine::{ClosedFace, Engine, Limits, ManagementInterest};
 use crate::management::{Management, ManagementConfig, Policy, Trust, known_keys};
 use crate::node::Node;
 use crate::record::{Header, Recorder};
@@ -302,7 +302,7 @@ impl Instance {
     /// Closes a face, and forgets its routes: others may be made that they would be in the way of.
     pub(crate) fn remove_face(&mut self, face: FaceNumber) {
         self.engine.destroy_face(face);
-        self.management.face_gone(self.engine.now, face, &mut self.engine);
+        self.forget_closed();
     }
 
     /// The face that a route of the file means.
@@ -361,16 +361,22 @@ impl Instance {
         }
     }
 
+    /// Tells management of the faces that are gone.
+    fn forget_closed(&mut self) {
+        let now = self.engine.now;
+        for ClosedFace { number, why } in self.engine.inbox.take_closed() {
+            self.management.face_gone(now, number, why.as_deref(), &mut self.engine, &mut self.replies);
+        }
+    }
+
     /// Answers commands, and tells what happened to faces.
     fn manage(&mut self) {
         let now = self.engine.now;
         if self.management.next_deadline() <= now {
-            self.management.handle_deadline(now, &mut self.engine);
+            self.management.handle_deadline(now, &mut self.engine, &mut self.replies);
         }
         // Before commands, which may be about faces that come in their place.
-        for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(now, face, &mut self.engine);
-        }
+        self.forget_closed();
         for ManagementInterest { wire, incoming } in self.engine.inbox.take_interests() {
             self.management.handle_interest(
                 now,
@@ -381,9 +387,7 @@ impl Instance {
                 &mut self.replies,
             );
         }
-        for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(now, face, &mut self.engine);
-        }
+        self.forget_closed();
         for (kind, face) in self.engine.inbox.take_notifications() {
             self.management.face_event(now, kind, &face, &mut self.replies);
         }

@@ -386,7 +386,7 @@ impl Engine {
         let Some(face) = self.faces.get_mut(slot) else { return };
         debug!(face = face.number, remote = %face.remote, %error, "face failed");
         if face.persistency != FacePersistency::Permanent {
-            return self.close(slot);
+            return self.close_because(slot, Some(error.to_string()));
         }
         face.channel = Channel::Down;
         face.attempts += 1;
@@ -433,6 +433,11 @@ impl Engine {
 
     /// Closes a face.
     pub(crate) fn close(&mut self, slot: FaceSlot) {
+        self.close_because(slot, None);
+    }
+
+    /// Closes a face because of its error, if it had one.
+    fn close_because(&mut self, slot: FaceSlot, why: Option<String>) {
         self.notify(FaceEventKind::Destroyed, slot);
         let Some(face) = self.faces.remove(slot) else { return };
         if let Some(origin) = face.origin {
@@ -447,7 +452,7 @@ impl Engine {
         let group = self.node.core().group(face.core);
         self.node.remove_face(self.now, face.core);
         self.leave_group(group, face.origin);
-        self.inbox.add_closed(face.number);
+        self.inbox.add_closed(face.number, why);
     }
 
     /// Sums over all faces, also those that are gone.

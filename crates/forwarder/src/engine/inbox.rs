@@ -14,6 +14,14 @@ pub(crate) struct ManagementInterest {
     pub(crate) incoming: FaceStatus,
 }
 
+/// A face that is gone.
+#[derive(Debug)]
+pub(crate) struct ClosedFace {
+    pub(crate) number: FaceNumber,
+    /// Its error, if it had one.
+    pub(crate) why: Option<String>,
+}
+
 /// Interests of others than applications with rights that management may answer before packets have their turn. Assumed.
 const INTERESTS_A_ROUND: usize = 8;
 /// Bytes of Interests that a face may have waiting for management, if no other has any. Those of several faces have each
@@ -71,7 +79,7 @@ pub(crate) struct Inbox {
     /// Of all others.
     waiting: Waiting,
     notifications: Vec<(FaceEventKind, FaceStatus)>,
-    closed: Vec<FaceNumber>,
+    closed: Vec<ClosedFace>,
 }
 
 impl Inbox {
@@ -109,9 +117,9 @@ impl Inbox {
         self.notifications.push((kind, face));
     }
 
-    pub(super) fn add_closed(&mut self, face: FaceNumber) {
-        self.waiting.faces.remove(&face);
-        self.closed.push(face);
+    pub(super) fn add_closed(&mut self, number: FaceNumber, why: Option<String>) {
+        self.waiting.faces.remove(&number);
+        self.closed.push(ClosedFace { number, why });
     }
 
     /// The Interests that management is to answer in this round.
@@ -127,7 +135,7 @@ impl Inbox {
     }
 
     /// Faces that are gone, whose routes have to go.
-    pub(crate) fn take_closed(&mut self) -> Vec<FaceNumber> {
+    pub(crate) fn take_closed(&mut self) -> Vec<ClosedFace> {
         core::mem::take(&mut self.closed)
     }
 

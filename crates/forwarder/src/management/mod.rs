@@ -12,6 +12,7 @@
 
 mod authority;
 mod certificate;
+mod connecting;
 mod events;
 mod rib;
 mod segments;
@@ -31,10 +32,12 @@ pub use segments::DatasetConfig;
 
 use crate::control::{Control, ControlError, Owner};
 use authority::{Authority, sign};
+use connecting::{Connecting, Waiting};
 use events::Events;
 use segments::{Content, Datasets, List, MAX_DATA};
 use verbs::{
-    ANNOUNCE, COMMANDS, DATASETS, Dataset, EVENTS, QUERY, Refused, announce, asks_for_version, refused,
+    ANNOUNCE, Answer, COMMANDS, CREATE, DATASETS, Dataset, EVENTS, QUERY, Refused, announce,
+    asks_for_version, create_face, is_there, refused,
 };
 use weir_management::status::{FaceEventKind, FaceNumber, FaceScope, FaceStatus};
 
@@ -119,6 +122,7 @@ pub struct Management {
     rib: Rib,
     datasets: Datasets,
     events: Events,
+    connecting: Connecting,
     counters: ManagementCounters,
 }
 
@@ -132,12 +136,14 @@ impl Management {
             rib: Rib::new(config.max_routes),
             datasets: Datasets::new(config.datasets),
             events: Events::new(stream),
+            connecting: Connecting::default(),
             counters: ManagementCounters::default(),
         }
     }
 
     /// An Interest under `/localhost/nfd` or `/localhop/nfd` arrived on a face: appends Data that answer
-    /// it, at most one. What follows later is said by [`Management::face_event`].
+    /// it, at most one. An answer that takes time comes from [`Management::face_event`], [`Management::face_gone`] or
+    /// [`Management::handle_deadline`].
     ///
     /// `wall_ms` is the time since 1970, ms: commands carry theirs. `interest` is the packet, without a
     /// link header.
@@ -188,7 +194,8 @@ impl Management {
         replies.extend(self.answer(&mut request, control));
     }
 
-    /// Something happened to a face: appends the notification if somebody waits for it.
+    /// Something happened to a face: appends the notification if somebody waits for it. If the face came up, appends the
+    /// answers to commands that waited for its connection.
     pub fn face_event(
         &mut self,
         now: Time,
@@ -197,11 +204,28 @@ impl Management {
         replies: &mut Vec<Vec<u8>>,
     ) {
         replies.extend(self.events.push(now, kind, face));
+        if kind == FaceEventKind::Up {
+            for Waiting { command, is_creator, .. } in self.connecting.take_of(face.number) {
+                replies.extend(self.reply(command.view(), is_there(face, is_creator)));
+            }
+        }
     }
 
-    /// A face is gone: so are its routes.
-    pub fn face_gone(&mut self, now: Time, face: FaceNumber, control: &mut dyn Control) {
+    /// A face is gone: so are its routes. Appends the answers to commands that waited for its connection. `why`: the
+    /// error of the face, if it had one.
+    pub fn face_gone(
+        &mut self,
+        now: Time,
+        face: FaceNumber,
+        why: Option<&str>,
+        control: &mut dyn Control,
+        replies: &mut Vec<Vec<u8>>,
+    ) {
         self.rib.remove_face(face, now, control);
+        for Waiting { command, .. } in self.connecting.take_of(face) {
+            let error = refused(504, why.unwrap_or("the face was closed before it was connected"));
+            replies.extend(self.reply(command.view(), Err(error)));
+        }
     }
 
     /// Adds a route, or changes the one with this prefix, face and origin.
@@ -240,12 +264,30 @@ impl Management {
 
     /// When to call [`Management::handle_deadline`]; [`Time::NEVER`] if there is nothing to wait for.
     pub fn next_deadline(&self) -> Time {
-        self.rib.next_deadline()
+        self.rib.next_deadline().min(self.connecting.next_deadline())
     }
 
-    /// Removes routes that have expired, or whose faces are gone.
-    pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control) {
+    /// Removes routes that have expired, or whose faces are gone. Appends the answers to commands that have waited too long
+    /// for a connection.
+    pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control, replies: &mut Vec<Vec<u8>>) {
         self.rib.expire(now, control);
+        for waiting in self.connecting.take_due(now) {
+            let outcome = self.give_up(now, &waiting, control);
+            replies.extend(self.reply(waiting.command.view(), outcome));
+        }
+    }
+
+    /// The answer to a command that has waited too long. The face that it created is closed, unless it has become permanent
+    /// meanwhile.
+    fn give_up(&mut self, now: Time, waiting: &Waiting, control: &mut dyn Control) -> Answer {
+        let face = control.face(waiting.face).ok_or_else(|| refused(504, "the face is gone"))?;
+        if !waiting.is_creator || !Connecting::is_connecting(&face) {
+            return is_there(&face, waiting.is_creator);
+        }
+        control.destroy_face(face.number);
+        self.rib.remove_face(face.number, now, control);
+        let seconds = waiting.wait.as_secs_f64();
+        Err(refused(504, format!("cannot connect to {}: no answer within {seconds} s", face.remote)))
     }
 
     /// What it was asked.
@@ -284,7 +326,13 @@ impl Management {
                 false => self.dataset(request, (verb != QUERY).then_some((module, verb)), make, control),
             };
         }
-        let response = match self.command(request, control) {
+        let outcome = self.command(request, control).transpose()?;
+        self.reply(request.interest.name, outcome)
+    }
+
+    /// The Data that answers a command. The command is counted.
+    fn reply(&mut self, command: NameRef<'_>, outcome: Answer) -> Option<Vec<u8>> {
+        let response = match outcome {
             Ok(body) => {
                 self.counters.commands += 1;
                 ControlResponse::ok(body)
@@ -297,17 +345,19 @@ impl Management {
                 *refused
             }
         };
-        respond(request.interest.name, response, None)
+        respond(command, response, None)
     }
 
+    /// Does what is asked; `None` if it takes time, and the answer comes later.
     fn command(
         &mut self,
         request: &mut Request<'_>,
         control: &mut dyn Control,
-    ) -> Result<ControlParameters, Refused> {
+    ) -> Result<Option<ControlParameters>, Refused> {
         let (module, command) = match COMMANDS.iter().find(|row| request.is_for(row.0, row.1)) {
             Some((module, _, command)) => (*module, Some(command)),
             None if request.is_for(ANNOUNCE.0, ANNOUNCE.1) => (ANNOUNCE.0, None),
+            None if request.is_for(CREATE.0, CREATE.1) => (CREATE.0, None),
             None => return Err(unknown(request)),
         };
         let is_refused = |refusal: Refusal| refused(403, refusal.to_string());
@@ -324,11 +374,31 @@ impl Management {
             ));
         }
         let request = &*request;
-        let Some(command) = command else { return announce(self, request, request.trust, control) };
+        if request.is_for(ANNOUNCE.0, ANNOUNCE.1) {
+            return announce(self, request, request.trust, control).map(Some);
+        }
         let parameters = request.suffix.component(0).map_or(&[][..], |component| component.value);
         let parameters = ControlParameters::decode(parameters)
             .map_err(|error| refused(400, format!("ControlParameters: {error}")))?;
-        command(self, request, parameters, control)
+        match command {
+            Some(command) => command(self, request, parameters, control).map(Some),
+            None => self.create_face(request, &parameters, control),
+        }
+    }
+
+    /// Creates a face; `None` if its connection takes time.
+    fn create_face(
+        &mut self,
+        request: &Request<'_>,
+        parameters: &ControlParameters,
+        control: &mut dyn Control,
+    ) -> Result<Option<ControlParameters>, Refused> {
+        let (face, is_new) = create_face(parameters, control)?;
+        if Connecting::is_connecting(&face) {
+            self.connecting.wait(request.now, &request.interest, face.number, is_new);
+            return Ok(None);
+        }
+        is_there(&face, is_new).map(Some)
     }
 
     /// Whether applications without rights may give a command: only those that are about their own routes.

@@ -15,21 +15,20 @@ use weir_management::dataset::{
     encode_fib_entry, encode_general, encode_rib_entry, encode_strategy_choice,
 };
 use weir_management::parameters::{ControlParameters, ControlResponse};
-use weir_management::status::{FaceNumber, FacePersistency, FaceRequest};
+use weir_management::status::{FaceNumber, FacePersistency, FaceRequest, FaceStatus};
 use weir_management::tlv::EXPIRATION_PERIOD;
 
 /// A command that was not done: why.
 pub(super) type Refused = Box<ControlResponse>;
-type Answer = Result<ControlParameters, Refused>;
+pub(super) type Answer = Result<ControlParameters, Refused>;
 type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Answer;
 /// What makes a dataset.
 pub(super) type Dataset = fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
 
 /// Commands whose parameters are a component of the name.
-pub(super) const COMMANDS: [(Module, &str, Command); 11] = [
+pub(super) const COMMANDS: [(Module, &str, Command); 10] = [
     (Module::Rib, "register", register),
     (Module::Rib, "unregister", unregister),
-    (Module::Faces, "create", create_face),
     (Module::Faces, "update", update_face),
     (Module::Faces, "destroy", destroy_face),
     (Module::Fib, "add-nexthop", add_next_hop),
@@ -42,6 +41,9 @@ pub(super) const COMMANDS: [(Module, &str, Command); 11] = [
 
 /// The command whose parameters are a prefix announcement.
 pub(super) const ANNOUNCE: (Module, &str) = (Module::Rib, "announce");
+
+/// The command whose answer may take time.
+pub(super) const CREATE: (Module, &str) = (Module::Faces, "create");
 
 /// What is asked for to be notified of what happens to faces.
 pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
@@ -335,13 +337,12 @@ fn timestamp(wall_ms: u64) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-fn create_face(
-    _: &mut Management,
-    _: &Request<'_>,
-    parameters: ControlParameters,
+/// Creates a face. Returns the face with this address, and whether it is new.
+pub(super) fn create_face(
+    parameters: &ControlParameters,
     control: &mut dyn Control,
-) -> Answer {
-    with_mask(&parameters)?;
+) -> Result<(FaceStatus, bool), Refused> {
+    with_mask(parameters)?;
     let persistency = parameters.persistency.unwrap_or(FacePersistency::Persistent);
     if persistency == FacePersistency::OnDemand {
         return Err(refused(406, "only incoming packets of peers create on-demand faces"));
@@ -355,17 +356,29 @@ fn create_face(
         base_congestion_marking_interval_ns: parameters.base_congestion_marking_interval_ns,
         default_congestion_threshold: parameters.default_congestion_threshold,
     };
-    let created = control.create_face(&request).map_err(|error| failed(error, 404, 406))?;
+    let created = match control.create_face(&request) {
+        Ok(created) => created,
+        Err(ControlError::FaceExists(face)) => return Ok((*face, false)),
+        Err(error) => return Err(failed(error, 404, 406)),
+    };
     // What the mask leaves out is the kind's own, which is known only now.
     let flags = parameters.merged_flags(created.flags).filter(|flags| *flags != created.flags);
-    let Some(flags) = flags else { return Ok(ControlParameters::of_face(&created)) };
+    let Some(flags) = flags else { return Ok((created, true)) };
     let change = weir_management::status::FaceChange { flags: Some(flags), ..Default::default() };
     match control.update_face(created.number, &change) {
-        Ok(updated) => Ok(ControlParameters::of_face(&updated)),
+        Ok(updated) => Ok((updated, true)),
         Err(error) => {
             control.destroy_face(created.number);
             Err(failed(error, 404, 406))
         }
+    }
+}
+
+/// The answer to a command to create a face that is there now.
+pub(super) fn is_there(face: &FaceStatus, is_new: bool) -> Answer {
+    match is_new {
+        true => Ok(ControlParameters::of_face(face)),
+        false => Err(failed(ControlError::FaceExists(Box::new(face.clone())), 404, 406)),
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Mock {
     pub cs: CsInfo,
     /// How often the FIB was changed.
     pub changes: u64,
+    /// Whether the connections of faces over TCP take time.
+    pub is_far: bool,
 }
 
 impl Mock {
@@ -70,6 +72,7 @@ impl Mock {
             strategies: [(Name::new(), Mock::strategy("best-route"))].into(),
             cs: CsInfo { capacity: 1024, admit: true, serve: true, entries: 300, hits: 7, misses: 8 },
             changes: 0,
+            is_far: false,
         }
     }
 
@@ -125,6 +128,7 @@ impl Control for Mock {
         let created = FaceStatus {
             persistency: request.persistency,
             mtu: request.mtu.or(Some(8800)),
+            up: scheme != "tcp4" || !self.is_far,
             local: request.local.clone().unwrap_or_else(|| "udp4://127.0.0.1:6363".to_owned()),
             ..face(number, &request.remote, FaceScope::NonLocal)
         };

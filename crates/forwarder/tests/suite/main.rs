@@ -6,6 +6,8 @@
 mod classes;
 #[cfg(unix)]
 mod client;
+#[cfg(unix)]
+mod connecting;
 mod documents;
 #[cfg(unix)]
 mod hostile;

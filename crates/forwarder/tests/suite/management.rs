@@ -76,6 +76,24 @@ impl World {
         response(&interest, &self.ask(&interest).expect("a response"))
     }
 
+    /// A command to create a face over TCP whose connection takes time.
+    fn connect(&mut self) -> Vec<u8> {
+        self.mock.is_far = true;
+        self.nonce += 1;
+        let asked = with_uri("tcp4://10.0.0.9:6363");
+        let interest = signed("faces/create", &asked, &Signer::digest(), None, self.wall_ms, self.nonce);
+        assert!(self.ask(&interest).is_none(), "it waits");
+        interest
+    }
+
+    /// A face is gone.
+    fn close(&mut self, face: FaceNumber) -> Vec<Vec<u8>> {
+        let mut replies = Vec::new();
+        let why = Some("nothing listens there");
+        self.management.face_gone(Time::ZERO, face, why, &mut self.mock, &mut replies);
+        replies
+    }
+
     /// The whole of a dataset.
     fn dataset(&mut self, interest: &Interest<'_>) -> Vec<u8> {
         let first = self.ask(&interest.to_vec()).expect("a dataset");
@@ -249,9 +267,9 @@ fn a_route_expires_unless_it_is_registered_again() {
     world.now = at(1500);
     world.command("rib/register", &asked);
     assert_eq!(world.management.next_deadline(), at(2500));
-    world.management.handle_deadline(at(2499), &mut world.mock);
+    world.management.handle_deadline(at(2499), &mut world.mock, &mut Vec::new());
     assert_eq!(world.mock.next_hops("/a"), [(1, 0)]);
-    world.management.handle_deadline(at(2500), &mut world.mock);
+    world.management.handle_deadline(at(2500), &mut world.mock, &mut Vec::new());
     assert_eq!(world.mock.next_hops("/a"), []);
     assert_eq!(world.management.next_deadline(), Time::NEVER);
     let forever = ControlParameters { expiration_period_ms: Some(u64::MAX), ..parameters("/a") };
@@ -267,7 +285,7 @@ fn a_face_that_is_gone_takes_its_routes_along() {
     }
     world.command("rib/register", &with_face("/a/b", 3));
     assert_eq!(world.mock.next_hops("/a/b"), [(2, 0), (3, 0)]);
-    world.management.face_gone(Time::ZERO, 2, &mut world.mock);
+    world.close(2);
     assert_eq!(world.mock.next_hops("/a/b"), [(3, 0)]);
     assert_eq!((world.mock.fib.len(), world.management.rib().len()), (1, 1));
 }
@@ -392,6 +410,71 @@ fn faces_that_cannot_be_created_have_codes() {
         ..with_uri("udp4://10.0.0.9:6363")
     };
     assert_eq!(world.command("faces/create", &on_demand).code, 406);
+}
+
+#[test]
+fn a_face_is_created_when_it_has_connected_and_others_who_ask_for_it_hear_that_it_exists() {
+    let mut world = World::new();
+    let [first, second] = [world.connect(), world.connect()];
+    let mut replies = Vec::new();
+    let face = world.mock.face(4).unwrap();
+    world.management.face_event(world.now, FaceEventKind::Created, &face, &mut replies);
+    assert!(replies.is_empty());
+    world.management.face_event(world.now, FaceEventKind::Up, &face, &mut replies);
+    let [created, exists] = [response(&first, &replies[0]), response(&second, &replies[1])];
+    assert_eq!((created.code, created.body), (200, Some(ControlParameters::of_face(&face))));
+    assert_eq!((exists.code, exists.body), (409, Some(ControlParameters::of_face(&face))));
+    assert!(world.close(4).is_empty(), "they are answered");
+    assert_eq!(world.management.next_deadline(), Time::NEVER);
+}
+
+#[test]
+fn a_face_whose_connection_fails_is_not_created_and_the_answer_says_why() {
+    let mut world = World::new();
+    let [first, second] = [world.connect(), world.connect()];
+    let replies = world.close(4);
+    for (interest, reply) in [first, second].iter().zip(&replies) {
+        let answer = response(interest, reply);
+        assert_eq!((answer.code, answer.text.as_str()), (504, "nothing listens there"));
+    }
+    let counters = world.management.counters();
+    assert_eq!((replies.len(), counters.commands, counters.failed), (2, 0, 2));
+}
+
+#[test]
+fn a_face_that_does_not_connect_while_the_command_is_pending_is_closed() {
+    let mut world = World::new();
+    let first = world.connect();
+    world.now += Span::from_millis(1000);
+    let second = world.connect();
+    // Seven eighths of the default lifetime of 4 s.
+    assert_eq!(world.management.next_deadline(), at(1000 + 3500));
+    let mut replies = Vec::new();
+    world.management.handle_deadline(at(4499), &mut world.mock, &mut replies);
+    assert!(replies.is_empty() && world.mock.faces.contains_key(&4));
+    world.management.handle_deadline(at(4500), &mut world.mock, &mut replies);
+    let answer = response(&first, &replies[0]);
+    let text = "cannot connect to tcp4://10.0.0.9:6363: no answer within 3.5 s";
+    assert_eq!((answer.code, answer.text.as_str()), (504, text));
+    assert!(!world.mock.faces.contains_key(&4));
+    assert_eq!(response(&second, &world.close(4)[0]).code, 504);
+}
+
+#[test]
+fn a_permanent_face_is_created_though_its_peer_is_away() {
+    let mut world = World::new();
+    world.mock.is_far = true;
+    let persistency = Some(FacePersistency::Permanent);
+    let asked = ControlParameters { persistency, ..with_uri("tcp4://10.0.0.9:6363") };
+    assert_eq!(world.command("faces/create", &asked).code, 200);
+    assert_eq!(world.command("faces/create", &asked).code, 409, "it is there, and down");
+    // One that becomes permanent while a command waits for it stays.
+    world.command("faces/destroy", &ControlParameters { face: Some(4), ..ControlParameters::default() });
+    let waiting = world.connect();
+    world.command("faces/update", &ControlParameters { face: Some(4), persistency, ..asked });
+    let mut replies = Vec::new();
+    world.management.handle_deadline(at(9000), &mut world.mock, &mut replies);
+    assert_eq!((response(&waiting, &replies[0]).code, world.mock.faces.contains_key(&4)), (200, true));
 }
 
 #[test]
@@ -1249,9 +1332,9 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
     // Who has rights may take anything.
     assert_eq!(world.command("rib/register", &parameters("/alice/app/below")).code, 200);
     // What its owner gives up is free.
-    world.management.face_gone(Time::ZERO, UNKNOWN, &mut world.mock);
+    world.close(UNKNOWN);
     assert_eq!(world.register_on(BOB, "/unknown"), 403, "the other has it still");
-    world.management.face_gone(Time::ZERO, OTHER_UNKNOWN, &mut world.mock);
+    world.close(OTHER_UNKNOWN);
     assert_eq!(world.register_on(BOB, "/unknown"), 200);
     let announced = announcement(&Signer::digest(), 5000, b"20261121T092855");
     assert_eq!(world.register_on(ALICE, "/pa"), 200);

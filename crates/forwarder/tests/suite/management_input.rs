@@ -55,7 +55,7 @@ proptest! {
             }
             let after = format!("{mock:?}");
             prop_assert!(number == 1 || before == after);
-            management.handle_deadline(now, &mut mock);
+            management.handle_deadline(now, &mut mock, &mut replies);
             prop_assert!(management.next_deadline() > now);
         }
     }

@@ -63,11 +63,13 @@ fn config() -> WebSocketConfig {
 struct Wire<S> {
     socket: S,
     outbox: Outbox,
+    /// Whether the socket is read. It is not while the connection begins, so a refusal comes with the next call, as over TCP.
+    is_read: bool,
 }
 
 impl<S: Write> Wire<S> {
     fn new(socket: S, limit: usize) -> Wire<S> {
-        Wire { socket, outbox: Outbox::new(limit) }
+        Wire { socket, outbox: Outbox::new(limit), is_read: true }
     }
 
     fn send(&mut self) -> io::Result<Flushed> {
@@ -77,6 +79,9 @@ impl<S: Write> Wire<S> {
 
 impl<S: Read> Read for Wire<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.is_read {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         loop {
             match self.socket.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -127,7 +132,7 @@ pub(super) fn connect(remote: &Endpoint, options: Options) -> io::Result<Box<dyn
     let request = format!("ws://{addr}/", addr = SocketAddr::new(addr.ip(), addr.port()));
     let scope = tcp::scope(addr, local);
     let limit = options.buffer_for(scope);
-    let wire = Wire::new(socket, limit);
+    let wire = Wire { is_read: false, ..Wire::new(socket, limit) };
     let state = match tungstenite::client::client_with_config(request, wire, Some(config())) {
         Err(HandshakeError::Interrupted(handshake)) => State::Connecting(Box::new(handshake)),
         Err(HandshakeError::Failure(error)) => return Err(not_connected(&uri, &io_error(error))),
@@ -156,9 +161,10 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
 
     /// Goes on with the handshake. Only here is its answer read: what comes behind it is read then too.
     fn shake_hands(&mut self) -> io::Result<()> {
-        let State::Connecting(handshake) = std::mem::replace(&mut self.state, State::Failed) else {
+        let State::Connecting(mut handshake) = std::mem::replace(&mut self.state, State::Failed) else {
             return Err(closed());
         };
+        handshake.get_mut().get_mut().is_read = true;
         let failed = |error| not_connected(&self.addresses.remote, &error);
         match handshake.handshake() {
             Err(HandshakeError::Interrupted(handshake)) => {
@@ -178,7 +184,7 @@ impl<S: Read + Write + Source> WebSocketFace<S> {
     /// Queues a message, to leave with others.
     fn send_message(&mut self, frame: Bytes) -> io::Result<Sent> {
         let State::Open(socket) = &mut self.state else { return Ok(self.send_early(frame)) };
-        let Wire { socket: stream, outbox } = socket.get_mut();
+        let Wire { socket: stream, outbox, .. } = socket.get_mut();
         let len = frame.len() + MESSAGE_HEADER;
         outbox.make_room(stream, len)?;
         if !outbox.has_room(len) {

@@ -1,0 +1,67 @@
+//! Commands that wait for the connections of their faces.
+//!
+//! ```text
+//!   faces/create, face down -> waits -> connected: 200     failed, or too late: 504
+//! ```
+//!
+//! A connection over TCP or WebSocket takes a while. The command is answered when the outcome is known, and before its
+//! Interest ends. A permanent face needs no connection, so nobody waits for it.
+
+use weir_core::units::{Span, Time};
+use weir_packet::{Interest, Name};
+
+use weir_management::status::{FaceNumber, FacePersistency, FaceStatus};
+
+/// A command waits so long at most. NFD waits as long for a connection.
+const LONGEST_WAIT_MS: u64 = 8000;
+
+/// A command that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// Its name, which its answer has too.
+    pub(super) command: Name,
+    /// The face that is connecting.
+    pub(super) face: FaceNumber,
+    /// Whether the command created the face. If not, the face was connecting already.
+    pub(super) is_creator: bool,
+    /// How long it waits.
+    pub(super) wait: Span,
+    until: Time,
+}
+
+/// The commands that wait. The PIT bounds them: it has an Interest for each.
+#[derive(Debug, Default)]
+pub(super) struct Connecting {
+    waiting: Vec<Waiting>,
+}
+
+impl Connecting {
+    /// Whether a face is going to connect, or to be closed.
+    pub(super) fn is_connecting(face: &FaceStatus) -> bool {
+        !face.up && face.persistency == FacePersistency::Persistent
+    }
+
+    /// A command waits from now on.
+    pub(super) fn wait(&mut self, now: Time, command: &Interest<'_>, face: FaceNumber, is_creator: bool) {
+        // The answer has time to travel before the Interest ends.
+        let lifetime_ms = command.lifetime_ms();
+        let wait = Span::from_millis((lifetime_ms - lifetime_ms / 8).min(LONGEST_WAIT_MS));
+        let command = command.name.to_name();
+        self.waiting.push(Waiting { command, face, is_creator, wait, until: now + wait });
+    }
+
+    /// The commands that wait for a face wait no more.
+    pub(super) fn take_of(&mut self, face: FaceNumber) -> Vec<Waiting> {
+        self.waiting.extract_if(.., |waiting| waiting.face == face).collect()
+    }
+
+    /// The commands whose time is over wait no more.
+    pub(super) fn take_due(&mut self, now: Time) -> Vec<Waiting> {
+        self.waiting.extract_if(.., |waiting| waiting.until <= now).collect()
+    }
+
+    /// When the first one's time is over; [`Time::NEVER`] if none waits.
+    pub(super) fn next_deadline(&self) -> Time {
+        self.waiting.iter().map(|waiting| waiting.until).min().unwrap_or(Time::NEVER)
+    }
+}
