@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_core::consumer::{Consumer, ConsumerConfig, Delivery, REORDER_BOUND, Source};
 use weir_core::deadline::Deadlines;
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::packet::{Kind, Packet, PacketId, PacketPool};
+use weir_core::packet::{Hint, Kind, Packet, PacketId, PacketPool};
 use weir_core::random::Random;
 use weir_core::seam::{FlowConfig, Scheme};
 use weir_core::units::{Bytes, Span, Time};
@@ -36,6 +36,8 @@ pub struct Fetch {
     pub lifetime: Span,
     /// Whether cached Data must be fresh.
     pub must_be_fresh: bool,
+    /// The forwarding hint of its Interests: names of networks that lead to the producer, the first choice first.
+    pub hint: Vec<Name>,
     /// Size of the Data to expect, on the wire; zero if it is not known.
     pub expected_size: Bytes,
     /// Whether an Interest that a later one has overtaken is lost after a round trip, and not only after RTO, which is 200 ms
@@ -55,6 +57,7 @@ impl Fetch {
             source: Source::Elastic,
             lifetime: Span::from_secs(4),
             must_be_fresh: false,
+            hint: Vec::new(),
             expected_size: Bytes::ZERO,
             early_loss: true,
         }
@@ -90,7 +93,7 @@ impl Flows {
     pub(super) fn add(
         &mut self,
         fetch: Fetch,
-        prefix: HashedName,
+        (prefix, hint): (HashedName, Option<Hint>),
         scheme: &dyn Scheme,
         starts_at: Time,
         (hasher, seed): (NameHasher, u64),
@@ -111,6 +114,7 @@ impl Flows {
             source: fetch.source,
             lifetime,
             must_be_fresh: fetch.must_be_fresh,
+            hint,
             expected_size,
             early_loss: fetch.early_loss,
         };

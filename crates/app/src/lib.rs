@@ -32,7 +32,7 @@ use std::io;
 use mio::{Events, Poll, Token};
 use weir_core::consumer::{Consumer, Delivery, Source};
 use weir_core::name::{HashedName, NameHasher};
-use weir_core::packet::{Kind, Packet, PacketId};
+use weir_core::packet::{Hint, Kind, Packet, PacketId};
 use weir_core::random::Random;
 use weir_core::seam::Scheme;
 use weir_core::units::{Span, Time};
@@ -184,8 +184,14 @@ impl App {
     /// # Errors
     /// [`AppError::LongName`], [`AppError::SamePrefix`].
     pub fn fetch(&mut self, fetch: Fetch, scheme: &dyn Scheme, starts_at: Time) -> Result<FlowId, AppError> {
-        let prefix = self.hashed(&fetch.prefix)?;
-        self.flows.add(fetch, prefix, scheme, starts_at, (self.hasher, self.seed))
+        let names = (self.hashed(&fetch.prefix)?, self.hashed_hint(&fetch.hint)?);
+        self.flows.add(fetch, names, scheme, starts_at, (self.hasher, self.seed))
+    }
+
+    /// A forwarding hint of these delegations; `None` if there are none.
+    fn hashed_hint(&self, delegations: &[Name]) -> Result<Option<Hint>, AppError> {
+        let hint = delegations.iter().map(|name| self.hashed(name)).collect::<Result<Hint, AppError>>()?;
+        Ok(Some(hint).filter(|hint| !hint.is_empty()))
     }
 
     /// Drops a consumer. Its id may be that of another later.

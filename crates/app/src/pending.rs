@@ -6,7 +6,8 @@ use weir_core::random::Random;
 use weir_core::units::{Span, Time};
 use weir_packet::sign::implicit_digest;
 use weir_packet::{
-    Component, Interest, LpHeader, NackReason, Name, NameRef, ServiceClass, Signal, component_type,
+    Component, ForwardingHint, Interest, LpHeader, NackReason, Name, NameRef, ServiceClass, Signal,
+    component_type,
 };
 
 /// An Interest that is expressed by itself, and again when no answer came.
@@ -21,6 +22,8 @@ pub struct SingleInterest {
     /// Whether content stores of forwarders are passed over, as far as these know the signal PastStores: for Data that
     /// came and was not to be believed.
     pub past_stores: bool,
+    /// Its forwarding hint: names of networks that lead to the producer, the first choice first.
+    pub hint: Vec<Name>,
     /// The service class in which it and its Data are forwarded.
     pub class: ServiceClass,
     /// How long to wait for each answer.
@@ -37,10 +40,26 @@ impl SingleInterest {
             can_be_prefix: false,
             must_be_fresh: false,
             past_stores: false,
+            hint: Vec::new(),
             class: ServiceClass::Be,
             lifetime: Span::from_secs(1),
             tries: 4,
         }
+    }
+
+    /// Appends it to `out`.
+    fn encode(&self, nonce: u32, out: &mut Vec<u8>) {
+        let mut hint = Vec::new();
+        self.hint.iter().for_each(|name| name.view().encode(&mut hint));
+        let interest = Interest {
+            can_be_prefix: self.can_be_prefix,
+            must_be_fresh: self.must_be_fresh,
+            forwarding_hint: ForwardingHint::from_value(&hint).unwrap_or_default(),
+            nonce: Some(nonce),
+            lifetime: Some(self.lifetime.as_nanos() / 1_000_000),
+            ..Interest::new(self.name.view())
+        };
+        interest.encode(out);
     }
 
     /// What its link header says.
@@ -200,14 +219,7 @@ impl PendingInterests {
         waiting.nack = None;
         let header = match &waiting.form {
             Form::Unsigned(interest) => {
-                let encoded = Interest {
-                    can_be_prefix: interest.can_be_prefix,
-                    must_be_fresh: interest.must_be_fresh,
-                    nonce: Some(random.next_u32()),
-                    lifetime: Some(interest.lifetime.as_nanos() / 1_000_000),
-                    ..Interest::new(interest.name.view())
-                };
-                encoded.encode(out);
+                interest.encode(random.next_u32(), out);
                 waiting.until = now + interest.lifetime;
                 interest.header()
             }

@@ -8,8 +8,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use weir_app::App;
 use weir_core::units::Span;
 use weir_management::client::Endpoint;
+use weir_net::codec::MOST_DELEGATIONS;
+use weir_packet::{Component, Name};
 
 use crate::{Failure, manage};
+
+const LOCALHOST: Component<'static> = Component::generic(b"localhost");
+const LOCALHOP: Component<'static> = Component::generic(b"localhop");
 
 /// How soon a command ends that is told to.
 pub const LOOK_AROUND: Span = Span::from_millis(100);
@@ -38,6 +43,39 @@ impl Connection {
             weir_app::AppError::Forwarder(error) => manage::with_advice(error),
             other => other.into(),
         })
+    }
+}
+
+/// By which networks Interests go.
+#[derive(Debug, clap::Args)]
+pub struct Hint {
+    /// A forwarding hint: the name of a network that leads to the producer. Forwarders send the Interests there instead of
+    /// where the names lead. May be repeated, up to 8 times: the first one with a route counts
+    #[arg(long = "hint", value_name = "NAME", value_parser = delegation)]
+    delegations: Vec<Name>,
+}
+
+/// The name of a network. Delegations of the scopes of a host lead nowhere.
+fn delegation(text: &str) -> Result<Name, String> {
+    let name: Name = text.parse().map_err(|error| format!("{error}"))?;
+    match name.view().component(0) {
+        Some(first) if [LOCALHOST, LOCALHOP].contains(&first) => {
+            Err("a network's name does not begin with /localhost or /localhop".to_owned())
+        }
+        _ => Ok(name),
+    }
+}
+
+impl Hint {
+    /// The delegations, the first choice first.
+    pub fn delegations(&self) -> Result<Vec<Name>, Failure> {
+        match self.delegations.len() {
+            0..=MOST_DELEGATIONS => Ok(self.delegations.clone()),
+            more => {
+                Err(format!("--hint is given {more} times: forwarders read {MOST_DELEGATIONS} at most")
+                    .into())
+            }
+        }
     }
 }
 

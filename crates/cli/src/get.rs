@@ -20,7 +20,7 @@ use weir_measure::to_json;
 use weir_packet::{Name, ServiceClass, SignatureType};
 use weir_schemes::SchemeError;
 
-use crate::app::{Connection, Stop};
+use crate::app::{Connection, Hint, Stop};
 use crate::{Failure, terminal};
 
 /// Exit code of a command that Ctrl-C ended.
@@ -75,6 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "256 MB", value_parser = memory)]
     memory: Bytes,
     #[command(flatten)]
+    hint: Hint,
+    #[command(flatten)]
     connection: Connection,
     /// Print statistics as JSON: on standard output with -o, otherwise on standard error
     #[arg(long)]
@@ -99,9 +101,11 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     let scheme = scheme(args)?;
     let trust = trust(args)?;
     let is_checked = trust.is_some();
+    let hint = args.hint.delegations()?;
     let mut app = args.connection.open()?;
     let get = Get {
         discovery: !args.no_discovery,
+        hint,
         class: args.class,
         lifetime: args.lifetime,
         patience: Some(args.patience).filter(|patience| *patience > Span::ZERO),

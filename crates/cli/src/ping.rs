@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use weir_app::{Answer, App, Event, PendingId, Reply, SingleInterest};
+use weir_app::{Answer, Event, PendingId, Reply, SingleInterest};
 use weir_core::packet::Packet;
 use weir_core::units::{Bytes, Span, Time};
 use weir_measure::DelayMs;
@@ -17,7 +17,7 @@ use weir_packet::{
     Component, Data, MetaInfo, NackReason, Name, NameRef, ServiceClass, SignatureInfo, SignatureType, Signer,
 };
 
-use crate::app::{Connection, LOOK_AROUND, Stop};
+use crate::app::{Connection, Hint, LOOK_AROUND, Stop};
 use crate::{Failure, terminal};
 
 /// Send Interests for names under a prefix, and measure the round-trip times
@@ -49,6 +49,8 @@ pub struct Args {
     /// Print the summary as JSON and nothing else
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    hint: Hint,
     #[command(flatten)]
     connection: Connection,
 }
@@ -181,6 +183,7 @@ fn words(reason: NackReason) -> String {
 
 /// Pings.
 pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
+    let hint = args.hint.delegations()?;
     let (stop, mut app) = (Stop::new()?, args.connection.open()?);
     let (prefix, mut pings) = (ping_prefix(&args.name), Pings::new());
     let is_told = !args.quiet && !args.json;
@@ -195,7 +198,10 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
             break;
         }
         if !is_over && app.now() >= next {
-            send(&mut app, args, &prefix, first, &mut pings);
+            let number = first.wrapping_add(pings.sent);
+            let sent = app.now();
+            pings.pending.insert(app.express(interest(args, &prefix, &hint, number)), (number, sent));
+            pings.sent += 1;
             next = next.max(app.now() - args.interval) + args.interval;
         }
         let until = if is_over { app.now() + LOOK_AROUND } else { next.min(app.now() + LOOK_AROUND) };
@@ -216,19 +222,17 @@ pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
     Ok(if summary.received == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn send(app: &mut App, args: &Args, prefix: &Name, first: u64, pings: &mut Pings) {
-    let number = first.wrapping_add(pings.sent);
+/// The Interest of a number.
+fn interest(args: &Args, prefix: &Name, hint: &[Name], number: u64) -> SingleInterest {
     let name = prefix.clone().with(Component::generic(number.to_string().as_bytes()));
-    let interest = SingleInterest {
+    SingleInterest {
         must_be_fresh: true,
+        hint: hint.to_vec(),
         class: args.class,
         lifetime: args.timeout,
         tries: 1,
         ..SingleInterest::new(name)
-    };
-    pings.sent += 1;
-    let sent = app.now();
-    pings.pending.insert(app.express(interest), (number, sent));
+    }
 }
 
 fn text(summary: &Summary) -> String {

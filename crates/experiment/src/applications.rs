@@ -45,6 +45,7 @@ impl Experiment<'_> {
             source: source(flow.source),
             lifetime: flow.lifetime,
             must_be_fresh: flow.freshness.is_some(),
+            hint: None,
             expected_size: expected_size(flow),
             early_loss: flow.early_loss,
         }

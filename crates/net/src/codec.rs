@@ -77,7 +77,7 @@ pub struct Decoder {
 
 /// Delegations of a forwarding hint that are read. The others lead nowhere, but a hint with others is another one. Assumed:
 /// more than producers have networks.
-const MOST_DELEGATIONS: usize = 8;
+pub const MOST_DELEGATIONS: usize = 8;
 
 impl Decoder {
     /// A codec that hashes names like the node, and accepts only the signals in `known`.

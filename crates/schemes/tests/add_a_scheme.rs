@@ -85,6 +85,7 @@ impl Pair {
             source: Source::Elastic,
             lifetime,
             must_be_fresh: false,
+            hint: None,
             expected_size,
             early_loss: false,
         };

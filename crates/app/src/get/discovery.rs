@@ -25,9 +25,8 @@ pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Obj
     if name.view().last().is_some_and(|last| last.version().is_some()) {
         return Ok(Object::named(name.clone()));
     }
-    let newest =
-        |name| SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name) };
-    let (metadata, any) = (newest(metadata_name(name)), newest(name.clone()));
+    let metadata = newest(requester.interest(metadata_name(name)));
+    let any = newest(requester.interest(name.clone()));
     let mut tries = requester.tries(name);
     loop {
         if let Some(wire) = requester.again(&mut tries, &metadata, &mut |_, _| {})? {
@@ -44,6 +43,11 @@ pub(super) fn find(name: &Name, requester: &mut Requester<'_, '_>) -> Result<Obj
             }
         }
     }
+}
+
+/// An Interest for the newest Data whose name begins so.
+fn newest(interest: SingleInterest) -> SingleInterest {
+    SingleInterest { can_be_prefix: true, must_be_fresh: true, ..interest }
 }
 
 /// The object that metadata are of.

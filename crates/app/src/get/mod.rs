@@ -65,6 +65,9 @@ pub struct Get {
     pub name: Name,
     /// Whether a version is looked for. If not, segments follow the name as it is.
     pub discovery: bool,
+    /// The forwarding hint of its Interests: names of networks that lead to the producer, the first choice first.
+    /// Certificates are asked for with the hint and without it by turns.
+    pub hint: Vec<Name>,
     /// The service class of its Interests.
     pub class: ServiceClass,
     /// Lifetime of its Interests.
@@ -82,6 +85,7 @@ impl Get {
         Get {
             name,
             discovery: true,
+            hint: Vec::new(),
             class: ServiceClass::Be,
             lifetime: Span::from_secs(4),
             patience: Some(Span::from_secs(60)),
@@ -411,7 +415,8 @@ impl<'a> Fetcher<'a> {
         patience: Option<Span>,
         each: &mut Each<'_>,
     ) -> Result<Vec<u8>, GetError> {
-        let interest = SingleInterest::new(object.name.clone().with_segment(segment));
+        let name = object.name.clone().with_segment(segment);
+        let interest = SingleInterest { hint: self.get.hint.clone(), ..SingleInterest::new(name) };
         let wire = self.requester(patience, each, |requester| requester.fetch_verified(&interest))?;
         let is_absent =
             Data::decode(&wire).is_ok_and(|data| data.meta.content_type == Some(ContentType::Nack));
@@ -434,8 +439,9 @@ impl<'a> Fetcher<'a> {
         each: &mut Each<'_>,
         ask: impl FnOnce(&mut Requester<'_, '_>) -> Result<T, GetError>,
     ) -> Result<T, GetError> {
-        let class = self.get.class;
-        ask(&mut Requester { app: self.app, validator: &mut self.validator, class, patience, each })
+        let Get { class, hint, .. } = &self.get;
+        let validator = &mut self.validator;
+        ask(&mut Requester { app: self.app, validator, hint, class: *class, patience, each })
     }
 
     /// Fetches the segments of an object, from one on.

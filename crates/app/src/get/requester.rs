@@ -37,6 +37,8 @@ pub(super) fn now() -> Moment {
 pub(super) struct Requester<'a, 'w> {
     pub(super) app: &'a mut App,
     pub(super) validator: &'a mut Validator,
+    /// The forwarding hint of its Interests.
+    pub(super) hint: &'a [Name],
     pub(super) class: ServiceClass,
     /// How long it is asked for a Data; `None`: for ever.
     pub(super) patience: Option<Span>,
@@ -66,6 +68,11 @@ impl Tries {
 }
 
 impl Requester<'_, '_> {
+    /// An Interest for a name, by the hint.
+    pub(super) fn interest(&self, name: Name) -> SingleInterest {
+        SingleInterest { hint: self.hint.to_vec(), ..SingleInterest::new(name) }
+    }
+
     /// Begins to ask for something: from now on patience counts.
     pub(super) fn tries(&self, name: &Name) -> Tries {
         let until = self.patience.map_or(Time::NEVER, |patience| self.app.now() + patience);
@@ -157,10 +164,21 @@ impl Requester<'_, '_> {
         interest: &SingleInterest,
         meanwhile: &mut Meanwhile<'_>,
     ) -> Result<Vec<u8>, GetError> {
-        let mut tries = self.tries(&interest.name);
+        self.fetch_by_turns([interest, interest], meanwhile)
+    }
+
+    /// Expresses two Interests for the same Data by turns, until it comes.
+    fn fetch_by_turns(
+        &mut self,
+        [first, second]: [&SingleInterest; 2],
+        meanwhile: &mut Meanwhile<'_>,
+    ) -> Result<Vec<u8>, GetError> {
+        let mut tries = self.tries(&first.name);
         loop {
-            if let Some(wire) = self.again(&mut tries, interest, meanwhile)? {
-                return Ok(wire);
+            for interest in [first, second] {
+                if let Some(wire) = self.again(&mut tries, interest, meanwhile)? {
+                    return Ok(wire);
+                }
             }
         }
     }
@@ -254,11 +272,13 @@ impl Requester<'_, '_> {
         }
     }
 
-    /// Fetches a certificate, and hands it in.
+    /// Fetches a certificate, and hands it in. The issuer's network may have it, and not the producer's: every second try is
+    /// without the hint.
     fn certificate(&mut self, name: &Name, meanwhile: &mut Meanwhile<'_>) -> Result<(), GetError> {
         let interest =
-            SingleInterest { can_be_prefix: true, must_be_fresh: true, ..SingleInterest::new(name.clone()) };
-        let wire = self.fetch(&interest, meanwhile)?;
+            SingleInterest { can_be_prefix: true, must_be_fresh: true, ..self.interest(name.clone()) };
+        let without_hint = SingleInterest { hint: Vec::new(), ..interest.clone() };
+        let wire = self.fetch_by_turns([&interest, &without_hint], meanwhile)?;
         let Err(refused) = self.validator.supply(name.view(), &wire) else { return Ok(()) };
         let refused = GetError::NoCertificate(name.clone(), refused);
         told((self.each)(Progress::Refused(&refused)))?;

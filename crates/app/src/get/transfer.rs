@@ -13,7 +13,7 @@ use weir_packet::{MAX_PACKET_SIZE, NackReason};
 use super::assembly::Assembly;
 use super::requester::{Requester, TICK, now};
 use super::{Each, Get, GetError, Object, Report, Status};
-use crate::{App, Event, Fetch, FlowId, SingleInterest};
+use crate::{App, Event, Fetch, FlowId};
 
 /// Longer delays count as this: no Interest lives for so long.
 const LONGEST_DELAY_US: u64 = 100_000_000;
@@ -54,6 +54,7 @@ impl Transfer {
         let begun = app.now();
         let fetch = Fetch {
             class: get.class,
+            hint: get.hint.clone(),
             first,
             amount: object.last_segment.map(|last| last.saturating_add(1)),
             reorder: segments_in(get, MAX_PACKET_SIZE),
@@ -131,9 +132,9 @@ impl Transfer {
             None => (None, self.assembly.take_refused()),
         };
         app.pause(self.flow);
-        let (class, patience) = (self.get.class, self.get.patience);
+        let (class, patience, hint) = (self.get.class, self.get.patience, self.get.hint.clone());
         let object = self.assembly.object().clone();
-        let mut requester = Requester { app, validator, class, patience, each };
+        let mut requester = Requester { app, validator, hint: &hint, class, patience, each };
         let mut keep = |_, event: Event<'_>| {
             if let Event::Segment { flow, data, delivery } = event
                 && flow == self.flow
@@ -146,7 +147,7 @@ impl Transfer {
             requester.supply(&wanted, &mut keep)?;
         }
         if let Some((segment, reason)) = refused {
-            let interest = SingleInterest::new(object.clone().with_segment(segment));
+            let interest = requester.interest(object.clone().with_segment(segment));
             let error = GetError::Invalid { object, segment: Some(segment), reason };
             let wire = requester.ask_again(&interest, error, &mut keep)?;
             self.assembly.keep(segment, &wire);

@@ -280,7 +280,8 @@ fn fetch(experiment: &Experiment<'_>, consumed: &Consumed<'_>) -> Result<Fetch, 
         must_be_fresh,
         expected_size,
         early_loss,
-        // The connection hashes names in its own way.
+        // A scenario has no hints. The connection hashes names in its own way.
+        hint: _,
         prefix: _,
         hasher: _,
     } = experiment.consumer(consumed.id);
@@ -294,6 +295,7 @@ fn fetch(experiment: &Experiment<'_>, consumed: &Consumed<'_>) -> Result<Fetch, 
         source,
         lifetime,
         must_be_fresh,
+        hint: Vec::new(),
         expected_size,
         early_loss,
     })

@@ -113,6 +113,58 @@ fn a_file_comes_under_e2e_aqm_over_a_link_whose_queue_it_hears_of() {
     assert!(told["marks"].as_u64().unwrap() >= told["segments"].as_u64().unwrap(), "{told}");
 }
 
+/// The near forwarder has no route to the name, and one to the network of its producer.
+#[test]
+fn by_a_hint_a_file_and_answers_to_pings_come_from_where_no_route_leads() {
+    let folders = ["cli-hint-near", "cli-hint-far"].map(Folder::new);
+    let _near = Running::start(&folders[0], "");
+    let far = Running::start(&folders[1], "[tables]\nregions = [\"/net/far\"]\n");
+    succeeds(&folders[1], &["key", "new", "/movies"]);
+    let certificate = path(&folders[1], "movies.cert");
+    succeeds(&folders[1], &["key", "export", "/movies", "-o", &certificate]);
+    let _put = publish(&folders[1], "/movies/h", 3_000_000, &["--key", "/movies"]);
+    let mut server = weir(&folders[1], &["ping-server", "/movies", "--quiet"]).spawn().unwrap();
+    succeeds(&folders[0], &["route", "add", "/net/far", &format!("udp4://{}", far.udp)]);
+    let get =
+        |more: &[&str]| run(&folders[0], &[&["get", "/movies/h", "--key", &certificate], more].concat());
+    let ping = |more: &[&str]| {
+        run(&folders[0], &[&["ping", "/movies", "-c", "20", "-i", "20ms", "--timeout", "1s"], more].concat())
+    };
+    let unrouted = [get(&[]), get(&["--hint", "/net/nowhere"])];
+    for output in unrouted {
+        assert!(text(&output.stderr).contains("there is no route to /movies/h"), "{}", text(&output.stderr));
+    }
+    assert!(text(&ping(&[]).stdout).contains("20 sent, 0 received, 20 nacks"));
+    let hint = ["--hint", "/net/nowhere", "--hint", "/net/far"];
+    let output = get(&hint);
+    assert!(output.stdout == pattern(3_000_000), "{}", text(&output.stderr));
+    let summary = text(&ping(&hint).stdout);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(!summary.contains("20 sent, 0 received"), "{summary}");
+}
+
+/// The far forwarder is in the network, and the certificate has to be fetched too.
+#[test]
+fn a_certificate_comes_by_the_hint_or_from_elsewhere() {
+    let folders = ["cli-hint-trust-near", "cli-hint-trust-far"].map(Folder::new);
+    let _near = Running::start(&folders[0], "");
+    let far = Running::start(&folders[1], "[tables]\nregions = [\"/net/far\"]\n");
+    let [anchor, request, issued] =
+        ["lab.cert", "alice.request", "alice.cert"].map(|file| path(&folders[1], file));
+    succeeds(&folders[1], &["key", "new", "/lab", "--default"]);
+    succeeds(&folders[1], &["key", "export", "/lab", "-o", &anchor]);
+    succeeds(&folders[1], &["key", "new", "/lab/alice"]);
+    succeeds(&folders[1], &["key", "export", "/lab/alice", "-o", &request]);
+    let certified = succeeds(&folders[1], &["key", "certify", &request, "--issuer", "lab"]);
+    fs::write(&issued, certified.stdout).unwrap();
+    succeeds(&folders[1], &["key", "import", &issued]);
+    let _put = publish(&folders[1], "/lab/alice/h", 50_000, &["--key", "/lab/alice"]);
+    succeeds(&folders[0], &["route", "add", "/net/far", &format!("udp4://{}", far.udp)]);
+    let output = succeeds(&folders[0], &["get", "/lab/alice/h", "--anchor", &anchor, "--hint", "/net/far"]);
+    assert!(output.stdout == pattern(50_000));
+}
+
 /// The forwarder holds Interests back and tells the consumer how many wait.
 #[test]
 fn a_file_comes_under_ndn_qsf_through_a_forwarder_that_runs_it() {

@@ -222,4 +222,17 @@ fn it_warns_of_what_nobody_can_get() {
     assert!(said.contains("empty: the folder has no files to serve"), "{said}");
     assert_eq!(warnings(&["put", "/a", empty, "--hidden"]), "");
     fails(&folder, &["ping", "/a", "-c", "0"], "invalid value '0'");
+    let hints = ["--hint", "/net"].repeat(9);
+    for command in ["ping", "get"] {
+        fails(
+            &folder,
+            &[&[command, "/a"], &hints[..]].concat(),
+            "--hint is given 9 times: forwarders read 8 at most",
+        );
+        fails(
+            &folder,
+            &[command, "/a", "--hint", "/localhop/a"],
+            "does not begin with /localhost or /localhop",
+        );
+    }
 }

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use weir_packet::{PitToken, ServiceClass, Signal};
 
 use crate::name::{HashedName, NameHasher};
-use crate::packet::{Kind, Packet, PacketId, PacketPool};
+use crate::packet::{Hint, Kind, Packet, PacketId, PacketPool};
 use crate::random::Random;
 use crate::rtt::RttEstimate;
 use crate::seam::{DataReceived, FlowControl, Gauge, Permit, PermitEvent, SendEvent};
@@ -81,6 +81,8 @@ pub struct ConsumerConfig {
     pub lifetime: Span,
     /// Whether cached Data must be fresh.
     pub must_be_fresh: bool,
+    /// The forwarding hint of its Interests.
+    pub hint: Option<Hint>,
     /// Size of the Data to expect, on the wire; followed by what comes.
     pub expected_size: Bytes,
     /// Whether an Interest that a later one has overtaken is lost after [`RttEstimate::overtaken`] instead of RTO, whose
@@ -361,6 +363,7 @@ impl Consumer {
         interest.nonce = self.random.nonce();
         interest.lifetime = self.config.lifetime;
         interest.must_be_fresh = self.config.must_be_fresh;
+        interest.hint.clone_from(&self.config.hint);
         if self.config.class != ServiceClass::Be {
             interest.header_mut().signals.set(&Signal::SERVICE_CLASS, self.config.class as u64);
         }

@@ -113,6 +113,7 @@ impl Bench {
             source,
             lifetime: Span::from_secs(4),
             must_be_fresh: false,
+            hint: None,
             expected_size: Bytes::new(1000),
             early_loss: false,
         };

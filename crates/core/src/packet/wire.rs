@@ -1,12 +1,13 @@
 //! Between a [`Packet`] and its bytes.
 
+use weir_packet::tlv::{element_len, types};
 use weir_packet::{
-    Data, DataLengths, DecodeError, Interest, InterestLengths, LpPacket, MetaInfo, NameRef, NetPacket,
-    Payload, Signature, SignatureInfo, SignatureType, decode_frame,
+    Data, DataLengths, DecodeError, ForwardingHint, Interest, InterestLengths, LpPacket, MetaInfo, NameRef,
+    NetPacket, Payload, Signature, SignatureInfo, SignatureType, decode_frame,
 };
 
 use crate::name::{HashedName, NameHasher};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Hint, Kind, Packet};
 use crate::units::Span;
 
 /// What a simulated Data has for a signature value: as long as a SHA-256 digest.
@@ -28,12 +29,26 @@ pub fn interest_len(interest: &Packet) -> u32 {
         name: interest.name.wire().len(),
         can_be_prefix: interest.can_be_prefix,
         must_be_fresh: interest.must_be_fresh,
+        forwarding_hint: interest.hint.as_ref().map_or(0, hint_len),
         nonce: true,
         lifetime: Some(millis(interest.lifetime)),
         hop_limit: interest.hop_limit.is_some(),
         ..InterestLengths::default()
     };
     lengths.wire_len() as u32
+}
+
+/// Length of the value of a forwarding hint, bytes.
+fn hint_len(hint: &Hint) -> usize {
+    hint.iter().map(|delegation| element_len(types::NAME, delegation.wire().len())).sum()
+}
+
+/// Appends the value of a forwarding hint to `out`.
+fn encode_hint(hint: &Hint, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    hint.iter().try_for_each(|delegation| {
+        NameRef::from_value(delegation.wire())?.encode(out);
+        Ok(())
+    })
 }
 
 /// Length of the bare Data with a SHA-256 digest for its signature, bytes.
@@ -107,9 +122,14 @@ pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
         };
         data.encode(out);
     } else {
+        let mut hint = Vec::new();
+        if let Some(delegations) = &packet.hint {
+            encode_hint(delegations, &mut hint).map_err(WireError::Decode)?;
+        }
         let interest = Interest {
             can_be_prefix: packet.can_be_prefix,
             must_be_fresh: packet.must_be_fresh,
+            forwarding_hint: hint_of(&hint)?,
             nonce: Some(packet.nonce),
             lifetime: Some(millis(packet.lifetime)),
             hop_limit: packet.hop_limit,
@@ -118,6 +138,14 @@ pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
         interest.encode(out);
     }
     Ok(())
+}
+
+/// The forwarding hint with this value; none if it is empty.
+fn hint_of(value: &[u8]) -> Result<ForwardingHint<'_>, WireError> {
+    match value.is_empty() {
+        true => Ok(ForwardingHint::NONE),
+        false => ForwardingHint::from_value(value).map_err(WireError::Decode),
+    }
 }
 
 /// Encodes and decodes a packet, and checks its length and that decoding returns the same packet.
@@ -173,6 +201,10 @@ fn check_interest(interest: &Interest<'_>, packet: &Packet) -> Result<(), WireEr
     if !flags || !numbers || interest.lifetime_ms() != millis(packet.lifetime) {
         return Err(WireError::Differs("Interest fields"));
     }
+    let said = packet.hint.iter().flat_map(|hint| hint.iter()).map(HashedName::wire);
+    if !interest.forwarding_hint.names().map(|name| name.value()).eq(said) {
+        return Err(WireError::Differs("forwarding hint"));
+    }
     Ok(())
 }
 
@@ -206,7 +238,11 @@ mod tests {
     fn interest_data_and_nack_are_what_the_codec_makes_of_them() {
         let mut nack = interest();
         nack.make_nack(NackReason::Congestion);
-        for packet in [interest(), data(), nack] {
+        let mut hinted = interest();
+        hinted.hint = Some([name("/net/home"), name("/b")].into());
+        hinted.net_len = interest_len(&hinted);
+        assert_eq!(hinted.net_len, interest().net_len + 20);
+        for packet in [interest(), data(), nack, hinted] {
             assert_eq!(check(&packet, &HASHER, &mut Vec::new()), Ok(()), "{:?}", packet.kind);
         }
     }

@@ -358,6 +358,7 @@ mod tests {
                 source: Source::Elastic,
                 lifetime,
                 must_be_fresh: false,
+                hint: None,
                 expected_size: Bytes::new(1100),
                 early_loss: false,
             };

@@ -220,6 +220,7 @@ pub(crate) fn consumer(control: Box<dyn FlowControl>, source: Source, early_loss
         source,
         lifetime: FLOW.lifetime,
         must_be_fresh: false,
+        hint: None,
         expected_size: FLOW.expected_size,
         early_loss,
     };
