@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use tracing::level_filters::LevelFilter;
-use weir_forwarder::config::{Config, Log, LogLevel};
+use weir_forwarder::config::{Config, ConfigError, Log, LogLevel};
 use weir_forwarder::daemon::Daemon;
+use weir_forwarder::instance::check_host;
+use weir_net::memory::most_memory;
 
 use crate::Failure;
 
@@ -19,7 +21,7 @@ pub struct Args {
     /// The forwarder's file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Only check the file
+    /// Only check the file, with the users, groups and keys of this host that it names
     #[arg(long)]
     check: bool,
 }
@@ -30,9 +32,9 @@ pub fn forward(args: &Args) -> Result<(), Failure> {
         Some(path) => Config::load(path)?,
         None => Config::default(),
     };
-    let needs_rates = config.scheme.build().needs_rates();
-    let warnings = if needs_rates { config.without_rate() } else { Vec::new() };
+    let warnings = warnings(&config);
     if args.check {
+        check_host(&config)?;
         for warning in &warnings {
             println!("warning: {warning}");
         }
@@ -45,6 +47,14 @@ pub fn forward(args: &Args) -> Result<(), Failure> {
     }
     Daemon::start(config, args.config.clone())?.run()?;
     Ok(())
+}
+
+/// What of a file may be a mistake.
+fn warnings(config: &Config) -> Vec<ConfigError> {
+    let needs_rates = config.scheme.build().needs_rates();
+    let without_rate = if needs_rates { config.without_rate() } else { Vec::new() };
+    let beyond_memory = most_memory().map(|most| config.beyond_memory(most)).unwrap_or_default();
+    without_rate.into_iter().chain(beyond_memory).collect()
 }
 
 fn name(args: &Args) -> String {

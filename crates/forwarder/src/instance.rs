@@ -433,6 +433,15 @@ pub(crate) fn not_listening(config: &Config, key: &str, error: &io::Error) -> Da
     }
 }
 
+/// Checks what a file names of this host: users, groups, and files with keys.
+///
+/// # Errors
+/// The first that is not there.
+pub fn check_host(config: &Config) -> Result<(), ConfigError> {
+    application_rights(config)?;
+    management_config(config).map(|_| ())
+}
+
 fn application_rights(config: &Config) -> Result<ApplicationRights, ConfigError> {
     let mut users = Rights::own();
     let wrong = |key: &str, at: usize, error: &str| {

@@ -770,3 +770,35 @@ fn every_command_has_a_manual_page_and_is_completed() {
     refused(&["completions", "csh"], &["csh", "bash", "fish", "zsh"]);
     refused(&["man", "/proc/none"], &["/proc/none"]);
 }
+
+#[test]
+fn the_check_of_a_forwarders_file_finds_users_groups_and_keys_that_this_host_does_not_have() {
+    let file = folder("forward-check").join("weir.toml");
+    let path = file.to_str().unwrap();
+    let check = |text: &str, words: &[&str]| {
+        std::fs::write(&file, text).unwrap();
+        refused(&["forward", "--check", "--config", path], words);
+    };
+    let there = "[management]\nusers = [\"root\", \"4000000000\"]\n";
+    check(
+        "[management]\nusers = [\"root\", \"nobody of this name\"]\n",
+        &["weir.toml:2: management.users", "there is no user `nobody of this name`", "`getent`"],
+    );
+    check(
+        &format!("{there}groups = [\"no such group\"]\n"),
+        &["weir.toml:3: management.groups", "there is no group `no such group`"],
+    );
+    check(
+        &format!("{there}trusted_keys = [\"/nowhere/a.cert\"]\n"),
+        &["weir.toml:3: management.trusted_keys", "/nowhere/a.cert"],
+    );
+    std::fs::write(&file, there).unwrap();
+    let output = weir(&["forward", "--check", "--config", path]);
+    assert!(printed(&output).ends_with("weir.toml: the file is valid\n"));
+    std::fs::write(&file, "[tables]\nfib_entries = 1073741824\n").unwrap();
+    let said = printed(&weir(&["forward", "--check", "--config", path]));
+    assert!(
+        said.contains("weir.toml:2: tables.fib_entries: the table takes up to 360 GB of memory"),
+        "{said}"
+    );
+}

@@ -17,6 +17,7 @@
 mod change;
 mod classes;
 mod keys;
+mod memory;
 mod networks;
 mod read;
 pub mod reference;
