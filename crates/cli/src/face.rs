@@ -6,7 +6,7 @@ use weir_core::units::{Bytes, Span};
 use weir_management::client::ClientError;
 use weir_management::dataset::ListedFace;
 use weir_management::status::{FaceNumber, FacePersistency, FaceScope, FaceStatus, LinkType};
-use weir_management::{ControlParameters, Module};
+use weir_management::{ControlParameters, Module, OWN_MTU};
 use weir_results::{rate, table, terminal_width};
 
 use crate::Failure;
@@ -59,8 +59,8 @@ struct Properties {
     /// The face's lifetime: until it fails (persistent), or until it is destroyed (permanent)
     #[arg(long)]
     persistency: Option<Persistency>,
-    /// Largest frame, in bytes
-    #[arg(long, value_name = "BYTES")]
+    /// Largest frame, in bytes; auto: what the path carries
+    #[arg(long, value_name = "BYTES|auto", value_parser = mtu)]
     mtu: Option<u64>,
     /// Whether the peer may see and choose faces (local fields)
     #[arg(long, value_name = "on|off")]
@@ -83,6 +83,13 @@ struct Properties {
 enum Persistency {
     Persistent,
     Permanent,
+}
+
+fn mtu(text: &str) -> Result<u64, String> {
+    match text {
+        "auto" => Ok(OWN_MTU),
+        _ => text.parse().map_err(|_| "wanted a number of bytes, such as 1400, or auto".to_owned()),
+    }
 }
 
 impl Properties {

@@ -21,5 +21,5 @@ pub mod tlv;
 
 pub use dataset::RouteFlags;
 pub use module::Module;
-pub use parameters::{ControlParameters, ControlResponse};
+pub use parameters::{ControlParameters, ControlResponse, OWN_MTU};
 pub use tlv::Malformed;

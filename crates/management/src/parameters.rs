@@ -20,6 +20,9 @@ const CAPACITY: u32 = 131;
 const COUNT: u32 = 132;
 const FACE_PERSISTENCY: u32 = 133;
 
+/// The MTU of a command that takes back the MTU of earlier ones: the face has its own again.
+pub const OWN_MTU: u64 = u64::MAX;
+
 /// ControlParameters: the parameters of a command, and of its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlParameters {
@@ -53,7 +56,7 @@ pub struct ControlParameters {
     pub base_congestion_marking_interval_ns: Option<u64>,
     /// Queue length above which packets are marked, bytes.
     pub default_congestion_threshold: Option<u64>,
-    /// Largest frame, bytes.
+    /// Largest frame, bytes; [`OWN_MTU`]: what the face's path carries.
     pub mtu: Option<u64>,
 }
 

@@ -162,7 +162,7 @@ pub struct FaceRequest {
     pub persistency: FacePersistency,
     /// Options; `None`: the defaults of this kind of face.
     pub flags: Option<FaceFlags>,
-    /// Largest frame, bytes.
+    /// Largest frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,
@@ -177,7 +177,7 @@ pub struct FaceChange {
     pub persistency: Option<FacePersistency>,
     /// Options.
     pub flags: Option<FaceFlags>,
-    /// Largest frame, bytes.
+    /// Largest frame, bytes; [`OWN_MTU`](crate::parameters::OWN_MTU): what the face's path carries.
     pub mtu: Option<u64>,
     /// Time between congestion marks, ns.
     pub base_congestion_marking_interval_ns: Option<u64>,

@@ -76,6 +76,12 @@ fn faces_are_made_changed_shown_and_destroyed() {
     assert!(text.contains("MTU             1 400 bytes\n"), "{text}");
     assert!(text.contains("options         link reliability\n"), "{text}");
 
+    assert_eq!(
+        done(&server, "face update 4 --mtu auto"),
+        "Changed face 4, permanent, frames of at most 8800 bytes.\n"
+    );
+    assert!(error(&server, "face update 4 --mtu much").contains("such as 1400, or auto"));
+
     assert_eq!(done(&server, "face destroy 4"), "Destroyed face 4.\n");
     assert!(error(&server, "face destroy 4").contains("there is no face 4"));
     assert!(error(&server, "face show udp4://10.0.0.9:6363").contains("there is no face to udp4://10.0.0.9"));

@@ -3,6 +3,7 @@
 use weir_core::node::CsUse;
 use weir_core::tables::fib::NextHop;
 use weir_core::units::{Bytes, Span};
+use weir_management::OWN_MTU;
 use weir_management::status::{
     CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
     GeneralStatus, NextHopStatus, StrategyStatus,
@@ -55,10 +56,11 @@ impl Control for Engine {
 
     fn update_face(&mut self, face: FaceNumber, change: &FaceChange) -> Result<FaceStatus, ControlError> {
         let slot = self.slot_of(face)?;
-        let (mtu, first_sequence) = (checked_mtu(change.mtu)?, self.first_sequence());
+        let first_sequence = self.first_sequence();
         let Some(face) = self.faces.get_mut(slot) else { return Err(ControlError::NoSuchFace) };
         check_change(face, change)?;
-        face.asked_mtu = mtu.map(|mtu| mtu as usize).or(face.asked_mtu);
+        face.asked_mtu =
+            changed_mtu(face.asked_mtu.map(|mtu| mtu as u64), change.mtu)?.map(|mtu| mtu as usize);
         let link = LinkOptions { mtu: face.mtu(), ..face.link.options() };
         face.link.set_options(changed_link(link, change), first_sequence);
         if let Some(flags) = change.flags {
@@ -200,7 +202,7 @@ impl Engine {
 /// The options of a new face: what is asked for, and else those of its kind.
 fn requested_options(usual: FaceOptions, request: &FaceRequest) -> Result<FaceOptions, ControlError> {
     let mut options = usual;
-    options.mtu = checked_mtu(request.mtu)?.or(options.mtu);
+    options.mtu = changed_mtu(options.mtu, request.mtu)?;
     if let Some(flags) = request.flags {
         options.reliability = flags.reliability;
         options.congestion_marking = flags.congestion_marking;
@@ -249,13 +251,15 @@ fn changed_link(mut link: LinkOptions, change: &FaceChange) -> LinkOptions {
     link
 }
 
-fn checked_mtu(mtu: Option<u64>) -> Result<Option<u64>, ControlError> {
-    match mtu {
+/// The MTU of a face, if it does not have its own, with what is asked.
+fn changed_mtu(now: Option<u64>, asked: Option<u64>) -> Result<Option<u64>, ControlError> {
+    match asked {
+        None => Ok(now),
+        Some(OWN_MTU) => Ok(None),
         Some(mtu) if mtu < LEAST_MTU => {
             Err(ControlError::BadProperties(format!("the MTU is {mtu} bytes: wanted at least {LEAST_MTU}")))
         }
         // Nothing is longer than the longest packet.
         Some(mtu) => Ok(Some(mtu.min(LARGEST_FRAME as u64))),
-        None => Ok(None),
     }
 }

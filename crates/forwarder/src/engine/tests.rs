@@ -14,6 +14,7 @@ use weir_packet::{
 use super::*;
 use crate::config::Config;
 use crate::control::{ApplicationRights, Control, ControlError, Owner};
+use weir_management::OWN_MTU;
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
 use weir_net::outside::System;
 use weir_net::secrets::Secrets;
@@ -345,6 +346,21 @@ fn peers_of_a_network_of_the_file_get_frames_as_long_as_it_says() {
     let neighbour: FaceUri = "udp4://192.0.2.10:6363".parse().unwrap();
     let slot = engine.open(&neighbour, None, FacePersistency::Permanent, options, false, None).unwrap();
     assert_eq!(face(&engine, slot).mtu(), Some(1300));
+}
+
+#[test]
+fn the_mtu_that_the_file_or_management_gives_a_face_can_be_taken_back() {
+    let mut engine = engine("[faces.udp]\nmtu = \"1300 B\"\n");
+    let peer = datagram(&mut engine, 9, &interest("/a", 1)).unwrap();
+    let (number, own) = (face(&engine, peer).number, face(&engine, peer).own_mtu.map(|mtu| mtu as u64));
+    let mut mtu = |asked| {
+        let change = FaceChange { mtu: Some(asked), ..FaceChange::default() };
+        engine.update_face(number, &change).map(|changed| changed.mtu)
+    };
+    assert_eq!(mtu(OWN_MTU), Ok(own), "of the file");
+    assert_eq!((mtu(1000), mtu(OWN_MTU)), (Ok(Some(1000)), Ok(own)), "of management");
+    assert_eq!(mtu(1 << 40), Ok(Some(8800)), "a large one is one");
+    assert!(mtu(1).is_err() && own.is_some_and(|own| own >= 1200));
 }
 
 #[test]

@@ -32,6 +32,11 @@ pub fn face(number: FaceNumber, remote: &str, scope: FaceScope) -> FaceStatus {
     }
 }
 
+/// The MTU of a face of which this one is asked for.
+fn mtu(asked: u64) -> Option<u64> {
+    Some(asked.min(8800))
+}
+
 /// The forwarder.
 #[derive(Debug)]
 pub struct Mock {
@@ -127,7 +132,7 @@ impl Control for Mock {
         let number = self.faces.keys().last().map_or(1, |last| last + 1);
         let created = FaceStatus {
             persistency: request.persistency,
-            mtu: request.mtu.or(Some(8800)),
+            mtu: request.mtu.map_or(Some(8800), mtu),
             up: scheme != "tcp4" || !self.is_far,
             local: request.local.clone().unwrap_or_else(|| "udp4://127.0.0.1:6363".to_owned()),
             ..face(number, &request.remote, FaceScope::NonLocal)
@@ -143,7 +148,7 @@ impl Control for Mock {
         }
         face.flags = change.flags.unwrap_or(face.flags);
         face.persistency = change.persistency.unwrap_or(face.persistency);
-        face.mtu = change.mtu.or(face.mtu);
+        face.mtu = change.mtu.map_or(face.mtu, mtu);
         face.base_congestion_marking_interval_ns =
             change.base_congestion_marking_interval_ns.or(face.base_congestion_marking_interval_ns);
         face.default_congestion_threshold =
