@@ -78,7 +78,9 @@ impl Forwarder {
     }
 
     pub(super) fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
-        self.unsatisfied += 1;
+        let is_answered =
+            self.pit.entry(pit).is_some_and(|entry| entry.is_answered && entry.in_records.is_empty());
+        *(if is_answered { &mut self.satisfied } else { &mut self.unsatisfied }) += 1;
         self.end_unsatisfied(pit, out);
     }
 
