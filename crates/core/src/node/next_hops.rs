@@ -101,10 +101,13 @@ impl Forwarder {
         if watched == NO_ENTRY {
             return;
         }
-        self.liveness.note_answer(watched, face, rtt);
+        // Who was asked for an earlier entry of the name answers now.
+        let sent =
+            entry.out_records.iter().find(|record| record.face == face).map_or(now, |record| record.sent);
+        self.liveness.note_answer(watched, face, sent, rtt);
         if entry.out_records.len() > 1 && is_next_hop(&self.fib, watched, face) {
             let missed = entry.out_records.iter().filter(|r| r.face != face && r.times_sent > 0);
-            missed.for_each(|record| self.liveness.note_missed(watched, record.face, now));
+            missed.for_each(|record| self.liveness.note_missed(watched, record.face, record.sent, now));
         }
     }
 
@@ -163,7 +166,7 @@ impl Forwarder {
         if self.asked.contains(name.hash(), face, out.now)
             && let Some(prefix) = self.fib.lookup(name)
         {
-            self.liveness.note_answer(prefix, face, None);
+            self.liveness.note_answer(prefix, face, out.now, None);
         }
     }
 }
