@@ -146,14 +146,18 @@ impl Forwarder {
 
     /// An entry with a hint ends: its next hops that have not answered may answer later.
     #[cold]
-    pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>) {
+    pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let watched = entry.watched();
         if watched == NO_ENTRY {
             return;
         }
-        for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {
-            self.liveness.note_unanswered(watched, record.face, entry.name(), record.sent);
+        let by = entry.in_records.first().map(|record| Downstream::new(record.face, self.group(record.face)));
+        // A next hop that has refused it, or that it was not sent to, does not answer it.
+        let asked = entry.out_records.iter().filter(|r| Some(r.face) != answered_by && r.times_sent > 0);
+        for record in asked {
+            let hop = (watched, record.face);
+            self.liveness.note_unanswered(hop, entry.name(), by, record.sent, now);
         }
     }
 

@@ -55,6 +55,10 @@ const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
 /// Assumed: more than are on their way at a time.
 const COMPARED: usize = 256;
 
+/// Of these, one downstream has at most so many: else who asks for names that nobody has leaves no room for the late answers of
+/// others. Assumed: four downstreams at a time.
+const MOST_OF_ONE: usize = COMPARED / 4;
+
 /// Changes that wait until somebody takes them; of later ones there is only the number. Assumed: more than the log of a
 /// forwarder has room for in a round of its event loop.
 const MOST_CHANGES: usize = 64;
@@ -132,6 +136,8 @@ struct Asked {
     prefix: FibId,
     face: FaceId,
     sent: Time,
+    /// Who has asked for it; `None` if nobody waits any more.
+    by: Option<Downstream>,
 }
 
 impl Asked {
@@ -143,10 +149,12 @@ impl Asked {
     }
 }
 
-/// Adds the latest, in place of the oldest if there are too many.
+/// Adds the latest, in place of the oldest if there are too many: of the same downstream if it has its part, else of all.
 fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
     if all.len() == COMPARED {
-        all.pop_front();
+        let own = || all.iter().enumerate().filter(|(_, of)| of.by == latest.by).map(|(at, _)| at);
+        let oldest = if own().count() >= MOST_OF_ONE { own().next().unwrap_or(0) } else { 0 };
+        all.remove(oldest);
     }
     all.push_back(latest);
 }
@@ -302,9 +310,21 @@ impl Liveness {
         is_compared
     }
 
-    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer.
-    pub(crate) fn note_unanswered(&mut self, prefix: FibId, face: FaceId, name: &HashedName, sent: Time) {
-        remember(&mut self.hinted, Asked { name: (name.hash(), name.len()), prefix, face, sent });
+    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer. Nothing is kept if the answer
+    /// would come too late, or if the face is none of the prefix's next hops.
+    pub(crate) fn note_unanswered(
+        &mut self,
+        (prefix, face): (FibId, FaceId),
+        name: &HashedName,
+        by: Option<Downstream>,
+        sent: Time,
+        now: Time,
+    ) {
+        let may_come = now.since(sent) <= LONGEST_WAIT;
+        if may_come && find_since(&mut self.hops, prefix, face, sent).is_some() {
+            let name = (name.hash(), name.len());
+            remember(&mut self.hinted, Asked { name, prefix, face, sent, by });
+        }
     }
 
     /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
@@ -372,7 +392,7 @@ impl Liveness {
                 (watched.compared, watched.by, watched.is_open) = (now, Some(by), true);
                 watched.at_once = watched.at_once.saturating_sub(1);
             }
-            let asked = Asked { name: (name.hash(), name.len()), prefix, face, sent: now };
+            let asked = Asked { name: (name.hash(), name.len()), prefix, face, sent: now, by: Some(by) };
             remember(&mut self.compared, asked);
         }
         [questioned, other].into_iter().filter(|face| !chosen.contains(face)).collect()
@@ -633,6 +653,41 @@ mod tests {
         assert_eq!(seen(&mut liveness, 16_000), [FAR]);
     }
 
+    /// An Interest of this downstream for NEAR ends without an answer, soon after it was sent.
+    fn unanswered(liveness: &mut Liveness, uri: &str, by: u32, sent: u64) {
+        let by = Some(Downstream::new(FaceId(by), GroupId::NONE));
+        liveness.note_unanswered((PREFIX, NEAR), &name(uri), by, at(sent), at(sent + 1));
+    }
+
+    #[test]
+    fn late_answers_of_a_hint_are_known_however_many_interests_another_sends_in_vain() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        for n in 0..1_000 {
+            unanswered(&mut liveness, &format!("/strange/{n}"), 8, 900);
+        }
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
+        for n in 0..1_000 {
+            unanswered(&mut liveness, &format!("/strange/{n}"), 8, 1_000);
+        }
+        liveness.note_late_answer(&name("/b/1"), NEAR, at(1_000));
+        assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
+    }
+
+    #[test]
+    fn what_cannot_be_answered_any_more_takes_no_room() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
+        let kept = liveness.hinted.len();
+        let by = Some(Downstream::new(FaceId(8), GroupId::NONE));
+        liveness.note_unanswered((PREFIX, FaceId(9)), &name("/b/2"), by, at(1_000), at(1_001));
+        liveness.note_unanswered((PREFIX, NEAR), &name("/b/3"), by, at(1_000), at(11_001));
+        assert_eq!((kept, liveness.hinted.len()), (1, 1));
+        liveness.set_timeout(SECOND);
+        assert!(liveness.hinted.is_empty());
+    }
+
     /// NEAR gets the numbers of a next hop that is gone, and is left.
     fn left_anew(liveness: &mut Liveness) {
         liveness.forget(PREFIX, NEAR);
@@ -645,15 +700,15 @@ mod tests {
         let mut liveness = watching();
         ask(&mut liveness, NEAR, 0);
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 1_000), [FAR]);
-        liveness.note_unanswered(PREFIX, NEAR, &name("/b/1"), at(1_000));
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
         left_anew(&mut liveness);
-        liveness.note_unanswered(PREFIX, NEAR, &name("/b/2"), at(1_000));
+        unanswered(&mut liveness, "/b/2", 7, 1_000);
         liveness.note_answer(PREFIX, NEAR, at(1_000), None);
         for uri in ["/a/1", "/b/1", "/b/2"] {
             assert!(!liveness.note_late_answer(&name(uri), NEAR, at(4_000)));
             assert_eq!(seen(&mut liveness, 4_000), [FAR], "{uri}");
         }
-        liveness.note_unanswered(PREFIX, NEAR, &name("/b/3"), at(3_000));
+        unanswered(&mut liveness, "/b/3", 7, 3_000);
         liveness.note_late_answer(&name("/b/3"), NEAR, at(4_000));
         assert_eq!(seen(&mut liveness, 4_000), [NEAR, FAR]);
     }
