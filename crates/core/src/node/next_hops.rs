@@ -31,15 +31,15 @@ impl Forwarder {
         has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
-    /// Takes the oldest of the changes that wait: which next hop was left, or has answered again. Of many that nobody takes
+    /// Takes the oldest of the changes that wait: which next hop was left, or is used again. Of many that nobody takes
     /// only the first are kept; [`Forwarder::next_hops_left_and_back`] counts all. Those of next hops that are removed are
     /// gone.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.liveness.take_change()
     }
 
-    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left has
-    /// answered again.
+    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left is
+    /// used again.
     pub fn next_hops_left_and_back(&self) -> (u64, u64) {
         self.liveness.left_and_back()
     }

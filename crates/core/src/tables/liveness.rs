@@ -76,15 +76,26 @@ impl Downstream {
     }
 }
 
-/// A next hop was left, or one that was left has answered.
+/// A next hop was left, or one that was left is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHopChange {
     /// The prefix.
     pub prefix: FibId,
     /// Its next hop.
     pub face: FaceId,
-    /// Whether it was left; else it has answered.
-    pub is_left: bool,
+    /// What became of it.
+    pub news: NextHopNews,
+}
+
+/// What became of a next hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHopNews {
+    /// It was left: it answers nothing, and another one does.
+    Left,
+    /// It was left and has answered.
+    Answers,
+    /// It was left and is the only one now.
+    IsOnly,
 }
 
 /// What became of next hops, for whoever looks at it: no decision depends on it.
@@ -97,10 +108,10 @@ struct Changes {
 }
 
 impl Changes {
-    fn add(&mut self, watched: &Watched, is_left: bool) {
-        *(if is_left { &mut self.left } else { &mut self.back }) += 1;
+    fn add(&mut self, watched: &Watched, news: NextHopNews) {
+        *(if news == NextHopNews::Left { &mut self.left } else { &mut self.back }) += 1;
         if self.waiting.len() < MOST_CHANGES {
-            let change = NextHopChange { prefix: watched.prefix, face: watched.face, is_left };
+            let change = NextHopChange { prefix: watched.prefix, face: watched.face, news };
             self.waiting.push_back((change, watched.since));
         }
     }
@@ -222,7 +233,7 @@ impl Watched {
         {
             (self.is_dead, self.is_open) = (true, false);
             (self.compared, self.interval) = (now, PROBE_INTERVALS.0);
-            changes.add(self, true);
+            changes.add(self, NextHopNews::Left);
         }
         self.is_dead
     }
@@ -269,7 +280,7 @@ impl Liveness {
     pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, sent: Time, rtt: Option<Span>) {
         let Some(watched) = find_since(&mut self.hops, prefix, face, sent) else { return };
         if core::mem::take(&mut watched.is_dead) {
-            self.changes.add(watched, false);
+            self.changes.add(watched, NextHopNews::Answers);
         }
         (watched.silent_since, watched.missed_since) = (None, None);
         (watched.at_once, watched.interval, watched.is_open) = (AT_ONCE, COMPARED_EVERY, false);
@@ -412,6 +423,16 @@ impl Liveness {
         }
     }
 
+    /// All other next hops of a prefix are gone. What was known of this one is not: without comparisons it would never be found
+    /// to answer again.
+    pub(crate) fn note_only(&mut self, prefix: FibId, face: FaceId) {
+        let Some(watched) = find(&mut self.hops, prefix, face) else { return };
+        if watched.is_dead {
+            self.changes.add(watched, NextHopNews::IsOnly);
+        }
+        *watched = Watched::new(prefix, face, watched.since);
+    }
+
     /// Takes the oldest change that waits, of a next hop that is not gone.
     pub(crate) fn take_change(&mut self) -> Option<NextHopChange> {
         loop {
@@ -422,7 +443,7 @@ impl Liveness {
         }
     }
 
-    /// How often a next hop was left, and how often one that was left has answered.
+    /// How often a next hop was left, and how often one that was left is used again.
     pub(crate) fn left_and_back(&self) -> (u64, u64) {
         (self.changes.left, self.changes.back)
     }
@@ -557,15 +578,32 @@ mod tests {
     #[test]
     fn each_change_is_told_once_and_counted_and_those_of_a_removed_next_hop_are_not_told() {
         let mut liveness = watching();
-        let change = |is_left| Some(NextHopChange { prefix: PREFIX, face: NEAR, is_left });
+        let change = |news| Some(NextHopChange { prefix: PREFIX, face: NEAR, news });
         miss(&mut liveness, 0, 1_000);
         missed(&mut liveness, NEAR, 1_001);
         seen(&mut liveness, 1_002);
         (0..2).for_each(|_| answer(&mut liveness, None));
-        assert_eq!([(); 3].map(|()| liveness.take_change()), [change(true), change(false), None]);
+        assert_eq!(
+            [(); 3].map(|()| liveness.take_change()),
+            [change(NextHopNews::Left), change(NextHopNews::Answers), None]
+        );
         miss(&mut liveness, 2_000, 3_000);
         liveness.forget(PREFIX, NEAR);
         assert_eq!((liveness.take_change(), liveness.left_and_back()), (None, (2, 1)));
+    }
+
+    #[test]
+    fn one_that_was_left_and_is_the_only_one_is_told_to_be_used_again() {
+        let mut liveness = watching();
+        let change = |news| Some(NextHopChange { prefix: PREFIX, face: NEAR, news });
+        miss(&mut liveness, 0, 1_000);
+        (0..2).for_each(|_| liveness.note_only(PREFIX, NEAR));
+        assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
+        let told = [(); 3].map(|()| liveness.take_change());
+        assert_eq!(told, [change(NextHopNews::Left), change(NextHopNews::IsOnly), None]);
+        assert_eq!(liveness.left_and_back(), (1, 1));
+        missed(&mut liveness, NEAR, 9_000);
+        assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR], "nothing is known of it");
     }
 
     #[test]
