@@ -150,6 +150,27 @@ fn data_that_come_too_late_for_who_asked_by_a_hint_are_answers() {
     }
 }
 
+#[test]
+fn who_asks_by_a_hint_for_what_nobody_has_does_not_have_late_data_of_others_count_as_none() {
+    let mut bench = watching(Box::new(BestRoute::default()));
+    let [down, stranger, up, _] = bench.neighbours;
+    let ask = |bench: &mut Bench, face: FaceId, uri: &str, nonce: u32| {
+        let packet = bench.packet(Kind::Interest, uri, nonce);
+        bench.pool[packet].hint = Some([name("/a")].into());
+        bench.pool[packet].lifetime = Span::from_millis(1);
+        assert_eq!(only_seen(bench.give(face, packet)), [Seen::Interest(up)], "{uri}");
+    };
+    for n in 1..30 {
+        let uri = format!("/b/{n}");
+        ask(&mut bench, down, &uri, n);
+        (0..300).for_each(|k| ask(&mut bench, stranger, &format!("/made/up/{n}/{k}"), n));
+        bench.later(50);
+        bench.input(Input::Deadline);
+        bench.data(up, &uri);
+        bench.later(50);
+    }
+}
+
 /// The numbers of a FIB entry and a face are given again, before or after the Interest of the first one ends.
 #[test]
 fn a_late_answer_of_a_prefix_that_is_gone_is_none_of_the_one_that_has_its_number() {
