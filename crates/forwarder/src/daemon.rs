@@ -110,9 +110,7 @@ impl Daemon {
                 }
             }
             self.instance.settle();
-            if let Some(server) = &mut self.metrics {
-                server.handle_deadline(self.poll.registry(), self.instance.engine().now);
-            }
+            self.scrape_late();
             if stops {
                 info!("stopping");
                 break;
@@ -145,6 +143,19 @@ impl Daemon {
         let Some(server) = &mut self.metrics else { return };
         let engine = self.instance.engine();
         let taken = server.ready(self.poll.registry(), token, engine.now, &mut || engine.snapshot().text());
+        self.note_scraped(taken);
+    }
+
+    /// The server of the metrics does what is due.
+    fn scrape_late(&mut self) {
+        let Some(server) = &mut self.metrics else { return };
+        let taken = server.handle_deadline(self.poll.registry(), self.instance.engine().now);
+        self.note_scraped(taken);
+    }
+
+    /// Counts those that the server of the metrics could not take, or sent away for others.
+    fn note_scraped(&mut self, taken: io::Result<()>) {
+        let Some(server) = &mut self.metrics else { return };
         let (replaced, at) = (server.take_replaced(), server.address());
         if let Err(error) = taken {
             self.instance.note_refused(1, || format!("metrics at {at}: {error}"));

@@ -78,7 +78,9 @@ impl Forwarder {
     }
 
     pub(super) fn expire_entry(&mut self, pit: PitId, out: &mut Out<'_>) {
-        self.unsatisfied += 1;
+        let is_answered =
+            self.pit.entry(pit).is_some_and(|entry| entry.is_answered && entry.in_records.is_empty());
+        *(if is_answered { &mut self.satisfied } else { &mut self.unsatisfied }) += 1;
         self.end_unsatisfied(pit, out);
     }
 
@@ -119,7 +121,7 @@ impl Forwarder {
     /// they would be answered, unless they ask for fresh Data.
     pub(super) fn forget(&mut self, pit: PitId, answered_by: Option<FaceId>, out: &mut Out<'_>) {
         if self.pit.entry(pit).is_some_and(|entry| entry.hint() != 0) {
-            self.note_hinted_end(pit, answered_by);
+            self.note_hinted_end(pit, answered_by, out.now);
         }
         let entry = self.pit.entry_mut(pit).expect("a live entry");
         for packet in [entry.held.take(), entry.kept.take()].into_iter().flatten() {

@@ -25,13 +25,14 @@ use crate::tables::liveness::Downstream;
 const MOST_HINTED: usize = 8;
 
 impl Forwarder {
-    /// There will be one more entry with a hint. If there are too many of the name, the downstream that has most of them
-    /// loses its oldest.
+    /// There will be one more entry with a hint. If there are too many of the name, the oldest that nobody waits for ends, or
+    /// else the downstream that has most of them loses its oldest.
     #[cold]
     pub(super) fn make_room_among_hints(&mut self, from: FaceId, id: PacketId, out: &mut Out<'_>) {
         let interest = &out.pool[id];
         let by = |face| Downstream::new(face, self.group(face));
         let mut hinted: SmallVec<[(PitId, Option<Downstream>); MOST_HINTED]> = SmallVec::new();
+        let mut of_nobody = None;
         for (pit, entry) in self.pit.of_name(&interest.name) {
             let is_same = (entry.can_be_prefix(), entry.must_be_fresh(), entry.hint())
                 == (interest.can_be_prefix, interest.must_be_fresh, interest.hint_hash());
@@ -42,11 +43,15 @@ impl Forwarder {
                 // What several wait for is nobody's: one of them alone must not end it for the others.
                 let mut waiting = entry.in_records.iter().map(|record| by(record.face));
                 let first = waiting.next();
+                of_nobody = of_nobody.or(first.is_none().then_some(pit));
                 hinted.push((pit, first.filter(|first| waiting.all(|other| other == *first))));
             }
         }
         if hinted.len() < MOST_HINTED {
             return;
+        }
+        if let Some(pit) = of_nobody {
+            return self.expire_entry(pit, out);
         }
         let own = Some(by(from));
         let count = |of| hinted.iter().filter(|(_, by)| *by == of).count() + usize::from(of == own);

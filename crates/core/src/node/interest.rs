@@ -35,10 +35,8 @@ impl Forwarder {
             return self.refuse_loop(face, id, out);
         }
         // What is stored is answered without an entry: nothing waits for it. Of an Interest that waits, the store had nothing.
-        // It may have by now if the Interest has a hint: Data that others have asked for do not end its entry.
         if self.has_stores()
-            && (hint != 0
-                || self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none())
+            && self.pit.find_exact(&interest.name, can_be_prefix, must_be_fresh, hint).is_none()
             && let Some(stored) = self.stored(id, out)
         {
             return self.answer_from_store(face, id, stored, out);
@@ -52,12 +50,13 @@ impl Forwarder {
         if !is_new && is_loop(entry, nonce, face) {
             return self.refuse_loop(face, id, out);
         }
-        // The store was not asked for it, and now it may be.
+        // Either the store was not asked for it, or it may have the Data by now: those that others have asked for end no entry
+        // with a hint.
         if !is_new
-            && entry.is_past_stores
+            && (entry.is_past_stores || hint != 0)
             && let Some(stored) = self.stored(id, out)
         {
-            return self.answer_from_store(face, id, stored, out);
+            return self.answer_who_waits(pit, face, id, stored, out);
         }
         let (entry, interest) = (self.pit.entry_mut(pit).expect("just found or inserted"), &out.pool[id]);
         if is_new || entry.is_past_stores {

@@ -53,9 +53,8 @@ impl Forwarder {
     /// A next hop of an entry was removed.
     fn forget_next_hop(&mut self, id: FibId, face: FaceId) {
         self.liveness.forget(id, face);
-        // The only one that is left is not compared with others, so it would never be found to answer again.
         if let [only] = self.fib.next_hops(id) {
-            self.liveness.forget(id, only.face);
+            self.liveness.note_only(id, only.face);
         }
         self.strategies.each().for_each(|strategy| strategy.on_next_hop_removed(id, face));
     }

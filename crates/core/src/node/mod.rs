@@ -32,7 +32,7 @@ mod strategy_choice;
 mod tests;
 mod waiting;
 
-pub use crate::tables::liveness::NextHopChange;
+pub use crate::tables::liveness::{NextHopChange, NextHopNews};
 pub use ingress::{ClassRule, IngressCounters, IngressPolicy};
 pub use strategy_choice::MOST_STRATEGIES;
 

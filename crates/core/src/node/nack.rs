@@ -21,10 +21,11 @@ impl Forwarder {
             return out.drop(face, id, DropReason::Unsolicited);
         };
         let entry = self.pit.entry_mut(pit).expect("just found");
+        let sent = entry.out_records[record].sent;
         entry.out_records[record].give_up(Some(reason));
         let watched = entry.watched();
         if watched != NO_ENTRY {
-            self.liveness.note_answer(watched, face, None);
+            self.liveness.note_answer(watched, face, sent, None);
         }
         give_up_downed(entry, &self.faces);
         let pending = entry.is_pending(out.now);

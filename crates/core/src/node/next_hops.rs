@@ -31,15 +31,15 @@ impl Forwarder {
         has_left(next_hop) && self.fib.next_hops(prefix).iter().any(is_used)
     }
 
-    /// Takes the oldest of the changes that wait: which next hop was left, or has answered again. Of many that nobody takes
+    /// Takes the oldest of the changes that wait: which next hop was left, or is used again. Of many that nobody takes
     /// only the first are kept; [`Forwarder::next_hops_left_and_back`] counts all. Those of next hops that are removed are
     /// gone.
     pub fn take_next_hop_change(&mut self) -> Option<NextHopChange> {
         self.liveness.take_change()
     }
 
-    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left has
-    /// answered again.
+    /// How often a next hop was left because it answers nothing and another one does, and how often one that was left is
+    /// used again.
     pub fn next_hops_left_and_back(&self) -> (u64, u64) {
         self.liveness.left_and_back()
     }
@@ -101,10 +101,13 @@ impl Forwarder {
         if watched == NO_ENTRY {
             return;
         }
-        self.liveness.note_answer(watched, face, rtt);
+        // Who was asked for an earlier entry of the name answers now.
+        let sent =
+            entry.out_records.iter().find(|record| record.face == face).map_or(now, |record| record.sent);
+        self.liveness.note_answer(watched, face, sent, rtt);
         if entry.out_records.len() > 1 && is_next_hop(&self.fib, watched, face) {
             let missed = entry.out_records.iter().filter(|r| r.face != face && r.times_sent > 0);
-            missed.for_each(|record| self.liveness.note_missed(watched, record.face, now));
+            missed.for_each(|record| self.liveness.note_missed(watched, record.face, record.sent, now));
         }
     }
 
@@ -143,14 +146,18 @@ impl Forwarder {
 
     /// An entry with a hint ends: its next hops that have not answered may answer later.
     #[cold]
-    pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>) {
+    pub(super) fn note_hinted_end(&mut self, pit: PitId, answered_by: Option<FaceId>, now: Time) {
         let entry = self.pit.entry(pit).expect("a live entry");
         let watched = entry.watched();
         if watched == NO_ENTRY {
             return;
         }
-        for record in entry.out_records.iter().filter(|record| Some(record.face) != answered_by) {
-            self.liveness.note_unanswered(watched, record.face, entry.name(), record.sent);
+        let by = entry.in_records.first().map(|record| Downstream::new(record.face, self.group(record.face)));
+        // A next hop that has refused it, or that it was not sent to, does not answer it.
+        let asked = entry.out_records.iter().filter(|r| Some(r.face) != answered_by && r.times_sent > 0);
+        for record in asked {
+            let hop = (watched, record.face);
+            self.liveness.note_unanswered(hop, entry.name(), by, record.sent, now);
         }
     }
 
@@ -163,7 +170,7 @@ impl Forwarder {
         if self.asked.contains(name.hash(), face, out.now)
             && let Some(prefix) = self.fib.lookup(name)
         {
-            self.liveness.note_answer(prefix, face, None);
+            self.liveness.note_answer(prefix, face, out.now, None);
         }
     }
 }

@@ -5,7 +5,7 @@ use weir_packet::{CachePolicy, LpHeader, Signal};
 use super::interest::in_record;
 use super::scope::{Scope, scope_of};
 use super::{Answerer, Forwarder, LONGEST_LIFETIME, Out};
-use crate::ids::{FaceId, NO_PREFIX};
+use crate::ids::{FaceId, NO_PREFIX, PitId};
 use crate::packet::{Packet, PacketId};
 use crate::seam::{Answer, CachedEvent};
 use crate::tables::cs::entry_bytes;
@@ -122,5 +122,28 @@ impl Forwarder {
         let record = in_record(face, interest, false, LONGEST_LIFETIME, out.now);
         out.pool.free(id);
         self.send_answer(data, &record, Answerer { flow, strategy }, Answer::Cached(age), out);
+    }
+
+    /// Answers an Interest from the store while an entry of it is pending. The downstream has its Data, so it waits no longer;
+    /// but an application does if its earlier Interest has another token, by which it may know it.
+    ///
+    /// The entry stays: the strategy hears of its Data, or that none came.
+    #[cold]
+    pub(super) fn answer_who_waits(
+        &mut self,
+        pit: PitId,
+        face: FaceId,
+        id: PacketId,
+        stored: Stored,
+        out: &mut Out<'_>,
+    ) {
+        let token = out.pool[id].header().pit_token;
+        self.answer_from_store(face, id, stored, out);
+        let is_local = self.is_local(face);
+        let Some(entry) = self.pit.entry_mut(pit) else { return };
+        if entry.in_record(face).is_some_and(|record| !is_local || record.token == token) {
+            self.pit.remove_in_record(pit, face);
+            self.pit.entry_mut(pit).expect("a live entry").is_answered = true;
+        }
     }
 }

@@ -46,7 +46,7 @@ pub trait Strategy {
         Decision::Nack(least_severe(ev))
     }
 
-    /// A PIT entry ends unsatisfied: it has expired, or no next hop would take it.
+    /// A PIT entry ends without Data: it has expired, or no next hop would take it.
     fn on_expired(&mut self, _ev: &mut ExpiredEvent<'_>) {}
 
     /// A face came up, or went down.

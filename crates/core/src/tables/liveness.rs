@@ -19,7 +19,8 @@
 //! do not age: they cost copies of a few Interests, and the next answer ends them.
 //!
 //! The state belongs to a prefix's next hop, not to the face, because a neighbour may answer for one prefix and not for
-//! another. Only prefixes with several next hops have any.
+//! another. Only prefixes with several next hops have any. The numbers of both are given again: what was sent before a next
+//! hop was first asked says nothing of it, whatever its numbers meant then.
 
 use std::collections::VecDeque;
 
@@ -54,6 +55,10 @@ const PROBE_INTERVALS: (Span, Span) = (Span::from_secs(1), Span::from_secs(16));
 /// Assumed: more than are on their way at a time.
 const COMPARED: usize = 256;
 
+/// Of these, one downstream has at most so many: else who asks for names that nobody has leaves no room for the late answers of
+/// others. Assumed: four downstreams at a time.
+const MOST_OF_ONE: usize = COMPARED / 4;
+
 /// Changes that wait until somebody takes them; of later ones there is only the number. Assumed: more than the log of a
 /// forwarder has room for in a round of its event loop.
 const MOST_CHANGES: usize = 64;
@@ -71,31 +76,43 @@ impl Downstream {
     }
 }
 
-/// A next hop was left, or one that was left has answered.
+/// A next hop was left, or one that was left is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHopChange {
     /// The prefix.
     pub prefix: FibId,
     /// Its next hop.
     pub face: FaceId,
-    /// Whether it was left; else it has answered.
-    pub is_left: bool,
+    /// What became of it.
+    pub news: NextHopNews,
+}
+
+/// What became of a next hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHopNews {
+    /// It was left: it answers nothing, and another one does.
+    Left,
+    /// It was left and has answered.
+    Answers,
+    /// It was left and is the only one now.
+    IsOnly,
 }
 
 /// What became of next hops, for whoever looks at it: no decision depends on it.
 #[derive(Debug, Default)]
 struct Changes {
-    /// Those that nobody has taken, the oldest first.
-    waiting: VecDeque<NextHopChange>,
+    /// Those that nobody has taken, the oldest first, and since when the next hop is known: after that it may be gone.
+    waiting: VecDeque<(NextHopChange, Time)>,
     left: u64,
     back: u64,
 }
 
 impl Changes {
-    fn add(&mut self, change: NextHopChange) {
-        *(if change.is_left { &mut self.left } else { &mut self.back }) += 1;
+    fn add(&mut self, watched: &Watched, news: NextHopNews) {
+        *(if news == NextHopNews::Left { &mut self.left } else { &mut self.back }) += 1;
         if self.waiting.len() < MOST_CHANGES {
-            self.waiting.push_back(change);
+            let change = NextHopChange { prefix: watched.prefix, face: watched.face, news };
+            self.waiting.push_back((change, watched.since));
         }
     }
 }
@@ -130,6 +147,8 @@ struct Asked {
     prefix: FibId,
     face: FaceId,
     sent: Time,
+    /// Who has asked for it; `None` if nobody waits any more.
+    by: Option<Downstream>,
 }
 
 impl Asked {
@@ -141,10 +160,12 @@ impl Asked {
     }
 }
 
-/// Adds the latest, in place of the oldest if there are too many.
+/// Adds the latest, in place of the oldest if there are too many: of the same downstream if it has its part, else of all.
 fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
     if all.len() == COMPARED {
-        all.pop_front();
+        let own = || all.iter().enumerate().filter(|(_, of)| of.by == latest.by).map(|(at, _)| at);
+        let oldest = if own().count() >= MOST_OF_ONE { own().next().unwrap_or(0) } else { 0 };
+        all.remove(oldest);
     }
     all.push_back(latest);
 }
@@ -154,6 +175,8 @@ fn remember(all: &mut VecDeque<Asked>, latest: Asked) {
 struct Watched {
     prefix: FibId,
     face: FaceId,
+    /// When it was first asked.
+    since: Time,
     /// When the first Interest since the last answer was sent.
     silent_since: Option<Time>,
     /// When another next hop first answered in its place, while it is doubted.
@@ -172,10 +195,11 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(prefix: FibId, face: FaceId) -> Watched {
+    fn new(prefix: FibId, face: FaceId, since: Time) -> Watched {
         Watched {
             prefix,
             face,
+            since,
             silent_since: None,
             missed_since: None,
             is_dead: false,
@@ -209,7 +233,7 @@ impl Watched {
         {
             (self.is_dead, self.is_open) = (true, false);
             (self.compared, self.interval) = (now, PROBE_INTERVALS.0);
-            changes.add(NextHopChange { prefix: self.prefix, face: self.face, is_left: true });
+            changes.add(self, NextHopNews::Left);
         }
         self.is_dead
     }
@@ -231,6 +255,9 @@ impl Liveness {
     pub(crate) fn set_timeout(&mut self, timeout: Span) {
         self.timeout = Some(timeout).filter(|timeout| *timeout > Span::ZERO);
         self.hops.clear();
+        self.compared.clear();
+        self.hinted.clear();
+        self.changes.waiting.clear();
     }
 
     /// Whether next hops are watched.
@@ -241,20 +268,19 @@ impl Liveness {
 
     /// An Interest that may be pending for `lifetime` is sent to a next hop.
     pub(crate) fn note_sending(&mut self, prefix: FibId, face: FaceId, lifetime: Span, now: Time) {
-        if lifetime > LONGEST_WAIT {
-            return;
-        }
         let same = |watched: &Watched| watched.is(prefix, face);
         let place = self.hops.entry(hash(prefix, face), same, |w| hash(w.prefix, w.face));
-        let mut place = place.or_insert_with(|| Watched::new(prefix, face));
-        place.get_mut().silent_since.get_or_insert(now);
+        let mut place = place.or_insert_with(|| Watched::new(prefix, face, now));
+        if lifetime <= LONGEST_WAIT {
+            place.get_mut().silent_since.get_or_insert(now);
+        }
     }
 
-    /// A next hop has answered, after `rtt` if that is known.
-    pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, rtt: Option<Span>) {
-        let Some(watched) = find(&mut self.hops, prefix, face) else { return };
+    /// A next hop has answered what it was sent at this time, after `rtt` if that is known.
+    pub(crate) fn note_answer(&mut self, prefix: FibId, face: FaceId, sent: Time, rtt: Option<Span>) {
+        let Some(watched) = find_since(&mut self.hops, prefix, face, sent) else { return };
         if core::mem::take(&mut watched.is_dead) {
-            self.changes.add(NextHopChange { prefix, face, is_left: false });
+            self.changes.add(watched, NextHopNews::Answers);
         }
         (watched.silent_since, watched.missed_since) = (None, None);
         (watched.at_once, watched.interval, watched.is_open) = (AT_ONCE, COMPARED_EVERY, false);
@@ -264,11 +290,12 @@ impl Liveness {
         }
     }
 
-    /// Another next hop has answered an Interest that this one was sent too, and has not answered. If it is doubted, it is
-    /// dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
-    pub(crate) fn note_missed(&mut self, prefix: FibId, face: FaceId, now: Time) {
+    /// Another next hop has answered an Interest that this one was sent too, at `sent`, and has not answered. If it is
+    /// doubted, it is dead when its own answer is overdue: at least two Interests, the timeout apart, had none.
+    pub(crate) fn note_missed(&mut self, prefix: FibId, face: FaceId, sent: Time, now: Time) {
         let Some(timeout) = self.timeout else { return };
-        let watched = find(&mut self.hops, prefix, face).filter(|watched| watched.silent_since.is_some());
+        let watched = find_since(&mut self.hops, prefix, face, sent);
+        let watched = watched.filter(|watched| watched.silent_since.is_some());
         let Some(watched) = watched else { return };
         let was_open = core::mem::take(&mut watched.is_open);
         if watched.is_dead && was_open {
@@ -282,21 +309,33 @@ impl Liveness {
     /// A Data came that nobody waits for any more: whether it answers a comparison. Then the next hop is alive, as it is if
     /// the Data answers an Interest with a hint.
     pub(crate) fn note_late_answer(&mut self, name: &HashedName, face: FaceId, now: Time) -> bool {
-        let is_answered = |of: &&Asked| of.is_answered(name, face, now);
-        let Some(&Asked { prefix, sent, .. }) = self.compared.iter().rev().find(is_answered) else {
-            let hinted = self.hinted.iter().rev().find(is_answered).map(|of| of.prefix);
-            if let Some(prefix) = hinted {
-                self.note_answer(prefix, face, None);
-            }
-            return false;
+        let hops = &mut self.hops;
+        let mut is_answered = |of: &&Asked| {
+            of.is_answered(name, face, now) && find_since(hops, of.prefix, face, of.sent).is_some()
         };
-        self.note_answer(prefix, face, Some(now.since(sent)));
-        true
+        let compared = self.compared.iter().rev().find(&mut is_answered);
+        let answered = compared.or_else(|| self.hinted.iter().rev().find(&mut is_answered));
+        let Some(&Asked { prefix, sent, .. }) = answered else { return false };
+        let is_compared = compared.is_some();
+        self.note_answer(prefix, face, sent, is_compared.then(|| now.since(sent)));
+        is_compared
     }
 
-    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer.
-    pub(crate) fn note_unanswered(&mut self, prefix: FibId, face: FaceId, name: &HashedName, sent: Time) {
-        remember(&mut self.hinted, Asked { name: (name.hash(), name.len()), prefix, face, sent });
+    /// An Interest of this name with a hint was sent to a next hop, and ends without its answer. Nothing is kept if the answer
+    /// would come too late, or if the face is none of the prefix's next hops.
+    pub(crate) fn note_unanswered(
+        &mut self,
+        (prefix, face): (FibId, FaceId),
+        name: &HashedName,
+        by: Option<Downstream>,
+        sent: Time,
+        now: Time,
+    ) {
+        let may_come = now.since(sent) <= LONGEST_WAIT;
+        if may_come && find_since(&mut self.hops, prefix, face, sent).is_some() {
+            let name = (name.hash(), name.len());
+            remember(&mut self.hinted, Asked { name, prefix, face, sent, by });
+        }
     }
 
     /// Leaves only the next hops that are not dead, unless all are; gives those that are dead.
@@ -364,7 +403,7 @@ impl Liveness {
                 (watched.compared, watched.by, watched.is_open) = (now, Some(by), true);
                 watched.at_once = watched.at_once.saturating_sub(1);
             }
-            let asked = Asked { name: (name.hash(), name.len()), prefix, face, sent: now };
+            let asked = Asked { name: (name.hash(), name.len()), prefix, face, sent: now, by: Some(by) };
             remember(&mut self.compared, asked);
         }
         [questioned, other].into_iter().filter(|face| !chosen.contains(face)).collect()
@@ -376,23 +415,35 @@ impl Liveness {
         found.is_some_and(|watched| watched.is_dead)
     }
 
-    /// A next hop of a prefix is gone. Its number may soon be another's.
+    /// A next hop of a prefix is gone. Its number may soon be another's. Who closes a face with many routes has no list
+    /// searched for each: what was sent to it and its changes that wait are found to be out of date when they are looked at.
     pub(crate) fn forget(&mut self, prefix: FibId, face: FaceId) {
         if let Ok(watched) = self.hops.find_entry(hash(prefix, face), |watched| watched.is(prefix, face)) {
             watched.remove();
-            self.changes.waiting.retain(|change| (change.prefix, change.face) != (prefix, face));
-            for asked in [&mut self.compared, &mut self.hinted] {
-                asked.retain(|of| (of.prefix, of.face) != (prefix, face));
+        }
+    }
+
+    /// All other next hops of a prefix are gone. What was known of this one is not: without comparisons it would never be found
+    /// to answer again.
+    pub(crate) fn note_only(&mut self, prefix: FibId, face: FaceId) {
+        let Some(watched) = find(&mut self.hops, prefix, face) else { return };
+        if watched.is_dead {
+            self.changes.add(watched, NextHopNews::IsOnly);
+        }
+        *watched = Watched::new(prefix, face, watched.since);
+    }
+
+    /// Takes the oldest change that waits, of a next hop that is not gone.
+    pub(crate) fn take_change(&mut self) -> Option<NextHopChange> {
+        loop {
+            let (change, since) = self.changes.waiting.pop_front()?;
+            if find(&mut self.hops, change.prefix, change.face).is_some_and(|w| w.since == since) {
+                return Some(change);
             }
         }
     }
 
-    /// Takes the oldest change that waits.
-    pub(crate) fn take_change(&mut self) -> Option<NextHopChange> {
-        self.changes.waiting.pop_front()
-    }
-
-    /// How often a next hop was left, and how often one that was left has answered.
+    /// How often a next hop was left, and how often one that was left is used again.
     pub(crate) fn left_and_back(&self) -> (u64, u64) {
         (self.changes.left, self.changes.back)
     }
@@ -400,6 +451,16 @@ impl Liveness {
 
 fn find(hops: &mut HashTable<Watched>, prefix: FibId, face: FaceId) -> Option<&mut Watched> {
     hops.find_mut(hash(prefix, face), |watched| watched.is(prefix, face))
+}
+
+/// The next hop, if it is the same as when an Interest was sent to it.
+fn find_since(
+    hops: &mut HashTable<Watched>,
+    prefix: FibId,
+    face: FaceId,
+    sent: Time,
+) -> Option<&mut Watched> {
+    find(hops, prefix, face).filter(|watched| watched.since <= sent)
 }
 
 /// Both numbers are this node's own: nobody chooses them so that they collide. The multiplier is 2^64 over the golden
@@ -445,7 +506,17 @@ mod tests {
     /// NEAR is asked, and another next hop answers in its place.
     fn miss(liveness: &mut Liveness, asked: u64, answered: u64) {
         ask(liveness, NEAR, asked);
-        liveness.note_missed(PREFIX, NEAR, at(answered));
+        missed(liveness, NEAR, answered);
+    }
+
+    /// Another next hop answers what this one was sent too.
+    fn missed(liveness: &mut Liveness, face: FaceId, millis: u64) {
+        liveness.note_missed(PREFIX, face, at(millis), at(millis));
+    }
+
+    /// NEAR answers.
+    fn answer(liveness: &mut Liveness, rtt: Option<Span>) {
+        liveness.note_answer(PREFIX, NEAR, Time::NEVER, rtt);
     }
 
     /// An Interest of this downstream goes to `chosen`: who is sent copies.
@@ -463,11 +534,11 @@ mod tests {
         let mut liveness = watching();
         miss(&mut liveness, 0, 999);
         assert_eq!(seen(&mut liveness, 60_000), [NEAR, FAR], "one is lost on any path");
-        liveness.note_missed(PREFIX, NEAR, at(60_000));
+        missed(&mut liveness, NEAR, 60_000);
         assert_eq!(seen(&mut liveness, 60_000), [FAR]);
-        liveness.note_answer(PREFIX, NEAR, None);
+        answer(&mut liveness, None);
         assert_eq!(seen(&mut liveness, 60_000), [NEAR, FAR]);
-        liveness.note_missed(PREFIX, NEAR, at(90_000));
+        missed(&mut liveness, NEAR, 90_000);
         assert_eq!(seen(&mut liveness, 99_000), [NEAR, FAR], "it was not asked");
     }
 
@@ -475,10 +546,10 @@ mod tests {
     fn one_that_is_only_slower_than_another_has_a_round_trip_more() {
         let mut liveness = watching();
         ask(&mut liveness, NEAR, 0);
-        liveness.note_answer(PREFIX, NEAR, Some(Span::from_millis(400)));
+        answer(&mut liveness, Some(Span::from_millis(400)));
         ask(&mut liveness, NEAR, 1_000);
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 5_000), [FAR]);
-        liveness.note_missed(PREFIX, NEAR, at(5_010));
+        missed(&mut liveness, NEAR, 5_010);
         assert_eq!(seen(&mut liveness, 5_400), [NEAR, FAR]);
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 5_400), [FAR], "meanwhile both are asked");
         assert!(liveness.note_late_answer(&name("/a/1"), NEAR, at(5_400)));
@@ -507,15 +578,32 @@ mod tests {
     #[test]
     fn each_change_is_told_once_and_counted_and_those_of_a_removed_next_hop_are_not_told() {
         let mut liveness = watching();
-        let change = |is_left| Some(NextHopChange { prefix: PREFIX, face: NEAR, is_left });
+        let change = |news| Some(NextHopChange { prefix: PREFIX, face: NEAR, news });
         miss(&mut liveness, 0, 1_000);
-        liveness.note_missed(PREFIX, NEAR, at(1_001));
+        missed(&mut liveness, NEAR, 1_001);
         seen(&mut liveness, 1_002);
-        (0..2).for_each(|_| liveness.note_answer(PREFIX, NEAR, None));
-        assert_eq!([(); 3].map(|()| liveness.take_change()), [change(true), change(false), None]);
+        (0..2).for_each(|_| answer(&mut liveness, None));
+        assert_eq!(
+            [(); 3].map(|()| liveness.take_change()),
+            [change(NextHopNews::Left), change(NextHopNews::Answers), None]
+        );
         miss(&mut liveness, 2_000, 3_000);
         liveness.forget(PREFIX, NEAR);
         assert_eq!((liveness.take_change(), liveness.left_and_back()), (None, (2, 1)));
+    }
+
+    #[test]
+    fn one_that_was_left_and_is_the_only_one_is_told_to_be_used_again() {
+        let mut liveness = watching();
+        let change = |news| Some(NextHopChange { prefix: PREFIX, face: NEAR, news });
+        miss(&mut liveness, 0, 1_000);
+        (0..2).for_each(|_| liveness.note_only(PREFIX, NEAR));
+        assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
+        let told = [(); 3].map(|()| liveness.take_change());
+        assert_eq!(told, [change(NextHopNews::Left), change(NextHopNews::IsOnly), None]);
+        assert_eq!(liveness.left_and_back(), (1, 1));
+        missed(&mut liveness, NEAR, 9_000);
+        assert_eq!(seen(&mut liveness, 9_000), [NEAR, FAR], "nothing is known of it");
     }
 
     #[test]
@@ -523,7 +611,7 @@ mod tests {
         let mut liveness = watching();
         for n in 0..1_000 {
             miss(&mut liveness, 2_000 * n, 2_000 * n + 1_000);
-            liveness.note_answer(PREFIX, NEAR, None);
+            answer(&mut liveness, None);
         }
         let waiting = core::iter::from_fn(|| liveness.take_change()).count();
         assert_eq!((waiting, liveness.left_and_back()), (MOST_CHANGES, (1_000, 1_000)));
@@ -534,7 +622,7 @@ mod tests {
         let mut liveness = watching();
         miss(&mut liveness, 0, 1_000);
         ask(&mut liveness, FAR, 0);
-        liveness.note_missed(PREFIX, FAR, at(1_000));
+        missed(&mut liveness, FAR, 1_000);
         assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 2_000), [FAR]);
     }
@@ -546,7 +634,7 @@ mod tests {
         let probes = (0..100_000).step_by(100).filter(|&millis| {
             let is_probed = copies(&mut liveness, 7, &[FAR], millis) == [NEAR];
             if is_probed {
-                (0..2).for_each(|_| liveness.note_missed(PREFIX, NEAR, at(millis)));
+                (0..2).for_each(|_| missed(&mut liveness, NEAR, millis));
             }
             is_probed
         });
@@ -579,7 +667,7 @@ mod tests {
     fn a_long_round_trip_and_an_interest_that_waits_for_news_raise_no_doubt() {
         let mut liveness = watching();
         ask(&mut liveness, NEAR, 0);
-        liveness.note_answer(PREFIX, NEAR, Some(Span::from_millis(800)));
+        answer(&mut liveness, Some(Span::from_millis(800)));
         ask(&mut liveness, NEAR, 1_000);
         assert!(copies(&mut liveness, 7, &[NEAR], 2_599).is_empty());
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 2_600), [FAR]);
@@ -594,13 +682,103 @@ mod tests {
     fn a_producer_that_answers_late_hides_a_dead_next_hop_for_some_seconds_at_most() {
         let mut liveness = watching();
         ask(&mut liveness, NEAR, 0);
-        liveness.note_answer(PREFIX, NEAR, Some(Span::from_secs(9)));
+        answer(&mut liveness, Some(Span::from_secs(9)));
         ask(&mut liveness, NEAR, 10_000);
         assert!(copies(&mut liveness, 7, &[NEAR], 13_999).is_empty());
         assert_eq!(copies(&mut liveness, 7, &[NEAR], 14_000), [FAR]);
-        liveness.note_missed(PREFIX, NEAR, at(14_000));
+        missed(&mut liveness, NEAR, 14_000);
         assert_eq!(seen(&mut liveness, 15_999), [NEAR, FAR]);
         assert_eq!(seen(&mut liveness, 16_000), [FAR]);
+    }
+
+    /// An Interest of this downstream for NEAR ends without an answer, soon after it was sent.
+    fn unanswered(liveness: &mut Liveness, uri: &str, by: u32, sent: u64) {
+        let by = Some(Downstream::new(FaceId(by), GroupId::NONE));
+        liveness.note_unanswered((PREFIX, NEAR), &name(uri), by, at(sent), at(sent + 1));
+    }
+
+    #[test]
+    fn late_answers_of_a_hint_are_known_however_many_interests_another_sends_in_vain() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        for n in 0..1_000 {
+            unanswered(&mut liveness, &format!("/strange/{n}"), 8, 900);
+        }
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
+        for n in 0..1_000 {
+            unanswered(&mut liveness, &format!("/strange/{n}"), 8, 1_000);
+        }
+        liveness.note_late_answer(&name("/b/1"), NEAR, at(1_000));
+        assert_eq!(seen(&mut liveness, 1_000), [NEAR, FAR]);
+    }
+
+    #[test]
+    fn what_cannot_be_answered_any_more_takes_no_room() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
+        let kept = liveness.hinted.len();
+        let by = Some(Downstream::new(FaceId(8), GroupId::NONE));
+        liveness.note_unanswered((PREFIX, FaceId(9)), &name("/b/2"), by, at(1_000), at(1_001));
+        liveness.note_unanswered((PREFIX, NEAR), &name("/b/3"), by, at(1_000), at(11_001));
+        assert_eq!((kept, liveness.hinted.len()), (1, 1));
+        liveness.set_timeout(SECOND);
+        assert!(liveness.hinted.is_empty());
+    }
+
+    /// NEAR gets the numbers of a next hop that is gone, and is left.
+    fn left_anew(liveness: &mut Liveness) {
+        liveness.forget(PREFIX, NEAR);
+        miss(liveness, 3_000, 4_000);
+        assert_eq!(seen(liveness, 4_000), [FAR]);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_numbers_of_a_next_hop_were_given_again_is_no_answer_of_it() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        assert_eq!(copies(&mut liveness, 7, &[NEAR], 1_000), [FAR]);
+        unanswered(&mut liveness, "/b/1", 7, 1_000);
+        left_anew(&mut liveness);
+        unanswered(&mut liveness, "/b/2", 7, 1_000);
+        liveness.note_answer(PREFIX, NEAR, at(1_000), None);
+        for uri in ["/a/1", "/b/1", "/b/2"] {
+            assert!(!liveness.note_late_answer(&name(uri), NEAR, at(4_000)));
+            assert_eq!(seen(&mut liveness, 4_000), [FAR], "{uri}");
+        }
+        unanswered(&mut liveness, "/b/3", 7, 3_000);
+        liveness.note_late_answer(&name("/b/3"), NEAR, at(4_000));
+        assert_eq!(seen(&mut liveness, 4_000), [NEAR, FAR]);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_numbers_of_a_next_hop_were_given_again_was_not_missed_by_it() {
+        let mut liveness = watching();
+        ask(&mut liveness, NEAR, 0);
+        liveness.forget(PREFIX, NEAR);
+        ask(&mut liveness, NEAR, 1_000);
+        liveness.note_missed(PREFIX, NEAR, at(0), at(2_000));
+        assert_eq!(seen(&mut liveness, 2_000), [NEAR, FAR]);
+        liveness.note_missed(PREFIX, NEAR, at(1_000), at(2_000));
+        assert_eq!(seen(&mut liveness, 2_000), [FAR]);
+    }
+
+    #[test]
+    fn an_answer_to_an_interest_that_waits_for_news_is_an_answer() {
+        let mut liveness = watching();
+        liveness.note_sending(PREFIX, NEAR, Span::from_secs(60), at(0));
+        miss(&mut liveness, 1_000, 2_000);
+        liveness.note_answer(PREFIX, NEAR, at(0), None);
+        assert_eq!(seen(&mut liveness, 2_000), [NEAR, FAR]);
+    }
+
+    #[test]
+    fn a_change_of_a_next_hop_whose_numbers_are_given_again_is_not_told() {
+        let mut liveness = watching();
+        miss(&mut liveness, 0, 1_000);
+        left_anew(&mut liveness);
+        assert!(liveness.take_change().is_some());
+        assert_eq!((liveness.take_change(), liveness.left_and_back()), (None, (2, 0)));
     }
 
     #[test]
@@ -608,7 +786,7 @@ mod tests {
         let mut liveness = watching();
         miss(&mut liveness, 0, 1_000);
         assert!(copies(&mut liveness, 7, &[FAR], 1_999).is_empty());
-        liveness.note_answer(FibId(4), NEAR, None);
+        liveness.note_answer(FibId(4), NEAR, Time::NEVER, None);
         assert_eq!(seen(&mut liveness, 9_000), [FAR]);
         assert_eq!(copies(&mut liveness, 7, &[FAR], 9_000), [NEAR]);
         liveness.forget(PREFIX, NEAR);

@@ -1,11 +1,11 @@
-//! Says in the log which next hops were left because they answer nothing, and which answer again.
+//! Says in the log which next hops were left because they answer nothing, and which are used again.
 //!
 //! A next hop may come and go every second, and a neighbour may be a next hop of thousands of prefixes. So there are
 //! [`LINES`] lines at once, and then one every [`LINE_EVERY`]. A change that has no line is counted in a later one, and so
-//! are all after it until then.
+//! are all after it until then; so is one of a next hop that was removed before it could have a line.
 
 use tracing::{info, warn};
-use weir_core::node::NextHopChange;
+use weir_core::node::{NextHopChange, NextHopNews};
 use weir_core::units::{Span, Time};
 
 use super::Engine;
@@ -21,7 +21,7 @@ const LINE_EVERY: Span = Span::from_secs(30);
 pub(super) struct NextHopLog {
     /// When there may be [`LINES`] lines at once again.
     all_at: Time,
-    /// How many next hops that were left, and how many that answer again.
+    /// How many next hops that were left, and how many that are used again.
     told: (u64, u64),
     /// Whether a change had no line.
     is_behind: bool,
@@ -35,6 +35,11 @@ impl NextHopLog {
             *(if is_left { &mut self.told.0 } else { &mut self.told.1 }) += 1;
         }
         !self.is_behind
+    }
+
+    /// These are all changes, and no other one will have a line of its own.
+    fn note_all(&mut self, all: (u64, u64)) {
+        self.is_behind = self.told != all;
     }
 
     /// Those of all changes that had no line, if one may be written now for them.
@@ -61,20 +66,27 @@ impl NextHopLog {
 impl Engine {
     /// Writes down what became of next hops since the last call.
     pub(super) fn tell_next_hops(&mut self) {
-        while let Some(NextHopChange { prefix, face, is_left }) = self.node.take_next_hop_change() {
+        while let Some(NextHopChange { prefix, face, news }) = self.node.take_next_hop_change() {
             let face = self.faces.of_core(face).and_then(|slot| self.faces.get(slot));
             let prefix = self.node.core().fib().prefix(prefix).map(plain);
             let (Some(face), Some(prefix)) = (face, prefix) else { continue };
-            if !self.next_hop_log.has_line(is_left, self.now) {
+            if !self.next_hop_log.has_line(news == NextHopNews::Left, self.now) {
                 continue;
             }
             let (face, remote) = (face.number, &face.remote);
-            if is_left {
-                warn!(%prefix, face, %remote, "left a next hop: it answers nothing, and another one does");
-            } else {
-                info!(%prefix, face, %remote, "a next hop that was left answers again");
+            match news {
+                NextHopNews::Left => {
+                    warn!(%prefix, face, %remote, "left a next hop: it answers nothing, and another one does");
+                }
+                NextHopNews::Answers => {
+                    info!(%prefix, face, %remote, "a next hop that was left answers again");
+                }
+                NextHopNews::IsOnly => {
+                    info!(%prefix, face, %remote, "a next hop that was left is used again: there is no other one");
+                }
             }
         }
+        self.next_hop_log.note_all(self.node.core().next_hops_left_and_back());
     }
 
     /// Writes one line for all changes of next hops that had none.
@@ -85,7 +97,7 @@ impl Engine {
             warn!(
                 left,
                 back,
-                "more next hops were left or answer again: `weir route list --fib` shows which are silent"
+                "more next hops were left or are used again: `weir route list --fib` shows which are silent"
             );
         }
     }

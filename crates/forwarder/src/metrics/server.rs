@@ -87,8 +87,8 @@ impl Server {
     /// One of its sockets has something; `figures` is asked for the text if somebody wants it.
     ///
     /// # Errors
-    /// No connection could be taken: too many open files, for one. Those that wait are tried again later, without another
-    /// error until one is taken.
+    /// A connection could not be taken: too many open files, for one. Those that wait are tried again later, without another
+    /// error until one was taken.
     pub fn ready(
         &mut self,
         registry: &Registry,
@@ -110,7 +110,7 @@ impl Server {
         }
     }
 
-    /// Takes those that wait, by `accept`.
+    /// Takes those that wait, by `accept`. An error is told once, and again after one was taken.
     pub(super) fn take_waiting(
         &mut self,
         registry: &Registry,
@@ -119,37 +119,53 @@ impl Server {
     ) -> io::Result<()> {
         self.close_late(now);
         let is_told = core::mem::replace(&mut self.retry_at, Time::NEVER) != Time::NEVER;
-        let taken = self.take_some(registry, now, accept);
-        if taken.is_err() {
+        let (taken, all) = self.take_some(registry, now, accept);
+        if all.is_err() {
             self.retry_at = now + RETRY;
         }
-        if is_told { Ok(()) } else { taken }
+        if is_told && taken == 0 { Ok(()) } else { all }
     }
 
+    /// How many it took, and why not the next one.
     fn take_some(
         &mut self,
         registry: &Registry,
         now: Time,
         accept: &mut dyn FnMut(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>,
-    ) -> io::Result<()> {
-        for _ in 0..PEERS_AT_ONCE {
-            let (mut stream, from) = match accept(&self.listener) {
-                Ok((stream, address)) => (stream, address.ip()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // The one who asked has gone again.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(error) => return Err(error),
-            };
-            let at = self.place();
-            let interests = Interest::READABLE | Interest::WRITABLE;
-            registry.register(&mut stream, Token(self.first.0 + 1 + at), interests)?;
-            let until = Time::from_nanos(now.as_nanos().saturating_add(PATIENCE.as_nanos()));
-            let (request, response) = (Request::default(), Vec::new());
-            self.connections[at] = Some(Connection { stream, from, request, response, written: 0, until });
+    ) -> (usize, io::Result<()>) {
+        for taken in 0..PEERS_AT_ONCE {
+            match self.take_one(registry, now, accept) {
+                Ok(true) => {}
+                Ok(false) => return (taken, Ok(())),
+                Err(error) => return (taken, Err(error)),
+            }
         }
         // Others have their turn, and then the event loop tells of those that still wait.
-        registry.reregister(&mut self.listener, self.first, Interest::READABLE)
+        (PEERS_AT_ONCE, registry.reregister(&mut self.listener, self.first, Interest::READABLE))
+    }
+
+    /// Whether one waited, who may have gone again.
+    fn take_one(
+        &mut self,
+        registry: &Registry,
+        now: Time,
+        accept: &mut dyn FnMut(&TcpListener) -> io::Result<(TcpStream, SocketAddr)>,
+    ) -> io::Result<bool> {
+        let (mut stream, from) = match accept(&self.listener) {
+            Ok((stream, address)) => (stream, address.ip()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            // The one who asked has gone again.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let at = self.place();
+        let interests = Interest::READABLE | Interest::WRITABLE;
+        registry.register(&mut stream, Token(self.first.0 + 1 + at), interests)?;
+        let until = Time::from_nanos(now.as_nanos().saturating_add(PATIENCE.as_nanos()));
+        let (request, response) = (Request::default(), Vec::new());
+        self.connections[at] = Some(Connection { stream, from, request, response, written: 0, until });
+        Ok(true)
     }
 
     /// The place for one more connection; another may have to go for it.
@@ -180,12 +196,15 @@ impl Server {
     }
 
     /// Sends away those who take too long, and tries again to take those that wait.
-    pub fn handle_deadline(&mut self, registry: &Registry, now: Time) {
+    ///
+    /// # Errors
+    /// As [`Server::ready`].
+    pub fn handle_deadline(&mut self, registry: &Registry, now: Time) -> io::Result<()> {
         self.close_late(now);
-        if self.retry_at <= now {
-            // An error that stays was told of.
-            let _: io::Result<()> = self.take_waiting(registry, now, &mut |listener| listener.accept());
+        if self.retry_at > now {
+            return Ok(());
         }
+        self.take_waiting(registry, now, &mut |listener| listener.accept())
     }
 
     fn close_late(&mut self, now: Time) {

@@ -252,7 +252,7 @@ fn those_who_never_ask_keep_nobody_from_asking_for_long() {
     let is_full = |server: &Server| server.next_deadline() != Time::NEVER;
     run(&mut poll, &mut server, Time::ZERO, "", is_full);
     let deadline = server.next_deadline();
-    server.handle_deadline(poll.registry(), deadline);
+    server.handle_deadline(poll.registry(), deadline).unwrap();
     assert_eq!(server.next_deadline(), Time::NEVER);
     let client = std::thread::spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -287,10 +287,35 @@ fn who_could_not_be_taken_is_taken_later_though_nobody_else_comes() {
     assert_eq!(retry, Time::ZERO + Span::from_secs(1));
     assert!(server.take_waiting(poll.registry(), retry, &mut none_free).is_ok(), "it is told of once");
     let retry = server.next_deadline();
-    server.handle_deadline(poll.registry(), retry);
+    server.handle_deadline(poll.registry(), retry).unwrap();
     run(&mut poll, &mut server, retry, "figures", |_| client.is_finished());
     assert!(client.join().unwrap().ends_with("figures"));
     run(&mut poll, &mut server, retry, "", |server| server.next_deadline() == Time::NEVER);
+}
+
+/// Who gets the last free file descriptor hides from nobody that there is none for the next one.
+#[test]
+fn an_error_is_told_again_after_one_was_taken() {
+    let (poll, mut server) = server();
+    let address = server.address();
+    let mut clients = Vec::new();
+    // Takes so many, then no file descriptor is free.
+    let mut take = |server: &mut Server, mut free: usize| {
+        clients.extend((0..free).map(|_| TcpStream::connect(address).unwrap()));
+        let mut accept = |listener: &mio::net::TcpListener| {
+            if free == 0 {
+                return Err(std::io::Error::from_raw_os_error(24));
+            }
+            free -= 1;
+            listener.accept()
+        };
+        let now = server.next_deadline().min(Time::ZERO + Span::from_secs(1));
+        server.take_waiting(poll.registry(), now, &mut accept)
+    };
+    assert!(take(&mut server, 0).is_err());
+    assert!(take(&mut server, 0).is_ok(), "it is told of once");
+    assert!(take(&mut server, 2).is_err());
+    assert!(take(&mut server, 0).is_ok());
 }
 
 #[test]

@@ -150,6 +150,58 @@ fn data_that_come_too_late_for_who_asked_by_a_hint_are_answers() {
     }
 }
 
+#[test]
+fn who_asks_by_a_hint_for_what_nobody_has_does_not_have_late_data_of_others_count_as_none() {
+    let mut bench = watching(Box::new(BestRoute::default()));
+    let [down, stranger, up, _] = bench.neighbours;
+    let ask = |bench: &mut Bench, face: FaceId, uri: &str, nonce: u32| {
+        let packet = bench.packet(Kind::Interest, uri, nonce);
+        bench.pool[packet].hint = Some([name("/a")].into());
+        bench.pool[packet].lifetime = Span::from_millis(1);
+        assert_eq!(only_seen(bench.give(face, packet)), [Seen::Interest(up)], "{uri}");
+    };
+    for n in 1..30 {
+        let uri = format!("/b/{n}");
+        ask(&mut bench, down, &uri, n);
+        (0..300).for_each(|k| ask(&mut bench, stranger, &format!("/made/up/{n}/{k}"), n));
+        bench.later(50);
+        bench.input(Input::Deadline);
+        bench.data(up, &uri);
+        bench.later(50);
+    }
+}
+
+/// The numbers of a FIB entry and a face are given again, before or after the Interest of the first one ends.
+#[test]
+fn a_late_answer_of_a_prefix_that_is_gone_is_none_of_the_one_that_has_its_number() {
+    for lifetime in [1, 1_500, 10_000].map(Span::from_millis) {
+        let mut bench = watching(Box::new(BestRoute::default()));
+        let [down, third, up, other] = bench.neighbours;
+        let gone = bench.node.fib().lookup(&name("/a")).unwrap();
+        let packet = bench.packet(Kind::Interest, "/x/1", 1);
+        bench.pool[packet].hint = Some([name("/a")].into());
+        bench.pool[packet].lifetime = lifetime;
+        assert_eq!(only_seen(bench.give(down, packet)), [Seen::Interest(up)]);
+        bench.later(10);
+        bench.input(Input::Deadline);
+        for face in [other, up] {
+            bench.node.remove_route(bench.now, &name("/a"), face, &mut bench.pool, &mut Vec::new());
+        }
+        bench.node.add_route(&name("/c"), up, 1);
+        assert_eq!(bench.node.add_route(&name("/c"), third, 2), gone);
+        for n in 1..20 {
+            if bench.interest(down, &format!("/c/{n}"), n).contains(&Seen::Interest(third)) {
+                bench.data(third, &format!("/c/{n}"));
+            }
+            bench.later(100);
+        }
+        bench.input(Input::Deadline);
+        assert!(bench.node.is_silent(gone, up));
+        bench.data(up, "/x/1");
+        assert!(bench.node.is_silent(gone, up), "{lifetime}");
+    }
+}
+
 /// A stranger asks for names that only the second next hop answers, ten times as often as others for what the first has.
 #[test]
 fn who_asks_for_what_only_others_have_does_not_keep_a_next_hop_left() {

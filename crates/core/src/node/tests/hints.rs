@@ -293,8 +293,116 @@ fn what_the_store_answers_ends_nothing_that_waits_by_another_hint() {
         assert_eq!(bench.hinted(uri, &["/a"]), [Seen::Data(down)], "and asks by it again");
     }
     assert_eq!(bench.node.pit().len(), 2);
-    assert_eq!(bench.data(up, "/b/1"), [Seen::Data(down)]);
+    assert_eq!(bench.data(up, "/b/1"), [], "nobody waits for it any more");
     bench.later(5_000);
     assert_eq!(bench.input(Input::Deadline), []);
-    assert_eq!((bench.node.pit().len(), bench.node.satisfied_and_unsatisfied()), (0, (3, 1)));
+    assert_eq!((bench.node.pit().len(), bench.node.satisfied_and_unsatisfied()), (0, (4, 0)));
+}
+
+impl Bench {
+    /// Somebody asks for `/b/1` by the name, so that the store has it while another waits by a hint.
+    fn store_meanwhile(&mut self) {
+        let [_, second, _, other] = self.neighbours;
+        self.node.add_route(&name("/b"), other, 1);
+        assert_eq!(self.interest(second, "/b/1", 99), [Seen::Interest(other)]);
+        assert_eq!(self.data(other, "/b/1"), [Seen::Data(second)]);
+    }
+}
+
+#[test]
+fn who_is_answered_from_the_store_while_others_wait_by_its_hint_is_not_answered_twice() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Interest(up)]);
+    assert_eq!(bench.hinted_from(second, "/b/1", &["/a"]), []);
+    bench.store_meanwhile();
+    assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Data(down)]);
+    assert_eq!(bench.data(up, "/b/1"), [Seen::Data(second)]);
+    assert!(bench.node.pit().is_empty());
+    assert_eq!(bench.node.satisfied_and_unsatisfied(), (2, 0));
+}
+
+#[test]
+fn what_nobody_waits_for_makes_room_for_another_hint_and_not_what_several_wait_for() {
+    let mut bench = Bench::new().routed().cached();
+    let [stranger, victim, ..] = bench.neighbours;
+    bench.hinted_from(stranger, "/b/1", &["/a/shared"]);
+    bench.hinted_from(victim, "/b/1", &["/a/shared"]);
+    (0..7).for_each(|n| drop(bench.hinted_from(stranger, "/b/1", &[&format!("/a/{n}")])));
+    bench.store_meanwhile();
+    for n in 0..7 {
+        let answered = [Seen::Data(stranger)];
+        assert_eq!(bench.hinted_from(stranger, "/b/1", &[&format!("/a/{n}")]), answered);
+    }
+    for n in 7..12 {
+        let packet = bench.packet(Kind::Interest, "/b/1", n);
+        bench.pool[packet].hint = Some([name(&format!("/a/{n}"))].into());
+        bench.pool[packet].header_mut().signals.set(&Signal::PAST_STORES, 1);
+        bench.give(stranger, packet);
+    }
+    let pit = bench.node.pit();
+    assert_eq!((pit.len(), pit.iter().filter(|(_, entry)| entry.in_records.len() == 2).count()), (8, 1));
+    assert_eq!(bench.node.evicted_interests(), 0);
+}
+
+/// It does not go round the loop as Data either, which would satisfy the entry that the Interest came from.
+#[test]
+fn an_interest_that_comes_back_is_a_loop_though_the_store_has_its_data_by_now() {
+    let mut bench = Bench::new().routed().cached();
+    let [_, second, up, _] = bench.neighbours;
+    let nonce = bench.now.as_nanos() as u32;
+    assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Interest(up)]);
+    bench.store_meanwhile();
+    let looping = bench.packet(Kind::Interest, "/b/1", nonce);
+    bench.pool[looping].hint = Some([name("/a")].into());
+    assert_eq!(only_seen(bench.give(second, looping)), [Seen::Nack(second, NackReason::Duplicate)]);
+}
+
+#[test]
+fn an_application_with_two_interests_of_a_hint_is_answered_twice() {
+    let mut bench = Bench::new().routed().cached();
+    let (application, [_, _, up, _]) = (bench.application, bench.neighbours);
+    let ask = |bench: &mut Bench, token: u8| {
+        bench.later(1);
+        let nonce = bench.now.as_nanos() as u32;
+        let packet = bench.packet(Kind::Interest, "/b/1", nonce);
+        bench.pool[packet].hint = Some([name("/a")].into());
+        bench.pool[packet].header_mut().pit_token = PitToken::new(&[token]).unwrap();
+        only_seen(bench.give(application, packet))
+    };
+    assert_eq!(ask(&mut bench, 1), [Seen::Interest(up)]);
+    bench.store_meanwhile();
+    assert_eq!(ask(&mut bench, 2), [Seen::Data(application)]);
+    assert_eq!(bench.entry().in_records.len(), 1, "the first still waits");
+    assert_eq!(ask(&mut bench, 1), [Seen::Data(application)]);
+    assert_eq!(bench.data(up, "/b/1"), []);
+    assert!(bench.node.pit().is_empty());
+}
+
+#[test]
+fn the_store_is_asked_once_for_each_interest_of_a_hint() {
+    let mut bench = Bench::new().routed().cached();
+    let [down, second, up, _] = bench.neighbours;
+    let packet = bench.packet(Kind::Interest, "/b/1", 1);
+    bench.pool[packet].hint = Some([name("/a")].into());
+    bench.pool[packet].header_mut().signals.set(&Signal::PAST_STORES, 1);
+    assert_eq!(only_seen(bench.give(down, packet)), [Seen::Interest(up)]);
+    assert_eq!(bench.hinted_from(second, "/b/1", &["/a"]), []);
+    assert_eq!(bench.node.content_store().misses(), 1);
+}
+
+/// So a scheme that counts pending Interests counts them right.
+#[test]
+fn a_strategy_hears_of_an_entry_whose_downstreams_the_store_has_answered() {
+    let ends = std::rc::Rc::default();
+    let strategy = Box::new(CountsEnds(std::rc::Rc::clone(&ends)));
+    let mut bench = Bench::with(strategy, &TableLimits::default(), || tail(9)).routed().cached();
+    let [down, _, up, _] = bench.neighbours;
+    assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Interest(up)]);
+    bench.store_meanwhile();
+    assert_eq!(bench.hinted("/b/1", &["/a"]), [Seen::Data(down)]);
+    assert_eq!(ends.get(), 0);
+    bench.later(5_000);
+    bench.input(Input::Deadline);
+    assert_eq!((ends.get(), bench.node.satisfied_and_unsatisfied()), (1, (2, 0)));
 }

@@ -98,6 +98,22 @@ fn who_asks_past_the_stores_shuts_them_for_nobody_else() {
 }
 
 #[test]
+fn who_asks_past_the_stores_and_then_takes_what_they_have_is_answered_once() {
+    let mut bench = Bench::new().routed().cached();
+    let [consumer, _, up, _] = bench.neighbours;
+    bench.interest(consumer, "/a/1", 1);
+    bench.data(up, "/a/1");
+    assert_eq!(bench.past_the_stores(consumer, "/a/1", 2), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(consumer, "/a/1", 3), [Seen::Data(consumer)]);
+    bench.later(5_000);
+    bench.input(Input::Deadline);
+    assert_eq!(bench.node.satisfied_and_unsatisfied(), (2, 0));
+    assert_eq!(bench.past_the_stores(consumer, "/a/1", 4), [Seen::Interest(up)]);
+    assert_eq!(bench.interest(consumer, "/a/1", 5), [Seen::Data(consumer)]);
+    assert_eq!(bench.data(up, "/a/1"), []);
+}
+
+#[test]
 fn what_is_stored_is_answered_without_an_entry_and_a_loop_is_refused_before() {
     let mut bench = Bench::new().routed().cached();
     let [stranger, consumer, up, _] = bench.neighbours;

@@ -126,6 +126,8 @@ pub struct PitEntry {
     pub(crate) strategy: StrategyId,
     /// Whether no content store was asked for it.
     pub(crate) is_past_stores: bool,
+    /// Whether a content store has answered the last downstream that no longer waits.
+    pub(crate) is_answered: bool,
     /// Whether it has memory of its own, used or kept for the next one in its place.
     pub(super) has_buffers: bool,
     /// Whether it matters which next hops of its route answer.
@@ -170,6 +172,7 @@ impl PitEntry {
             expires: Time::NEVER,
             strategy: StrategyId::default(),
             is_past_stores: false,
+            is_answered: false,
             has_buffers: false,
             group: GroupId::NONE,
             is_watched: false,

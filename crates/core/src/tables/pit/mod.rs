@@ -218,6 +218,7 @@ impl Pit {
         let place = entry.in_records.iter().position(|record| record.face == face)?;
         let before = entry.buffer_bytes();
         let removed = entry.in_records.remove(place);
+        entry.is_answered = false;
         let records = &mut entry.in_records;
         if records.spilled() && records.capacity() > KEPT_RECORDS.max(4 * records.len()) {
             records.shrink_to_fit();
@@ -561,6 +562,7 @@ fn allocate(
     entry.expires = Time::NEVER;
     entry.strategy = Default::default();
     entry.class = 0;
+    entry.is_answered = false;
     entry.scratch = 0;
     (entry.route, entry.is_watched) = (NO_ENTRY, false);
     entry.held = None;

@@ -103,6 +103,12 @@ impl World {
         come(&mut self.engine, *slot, script, nack(&interest(&format!("{PREFIX}/{n}"), n)));
     }
 
+    /// Removes one of the next hops; no round ends.
+    fn remove(&mut self, hop: usize) {
+        let number = face(&self.engine, self.hops[hop].0).number;
+        self.engine.remove_next_hop(&name(PREFIX), number);
+    }
+
     /// The first next hop is left.
     fn leave(&mut self) {
         (0..2).for_each(|_| self.ask());
@@ -143,4 +149,37 @@ fn of_a_next_hop_that_comes_and_goes_the_log_has_some_lines_and_then_the_number(
         assert!(other.len() == 1 && other[0].ends_with(" left=12 back=12"), "{other:?}");
     });
     assert_eq!(world.engine.snapshot().left_next_hops, 20);
+}
+
+#[test]
+fn the_log_says_that_a_next_hop_that_was_left_is_used_again_because_the_others_are_removed() {
+    let (mut world, lines) = (world(), Lines::default());
+    let number = face(&world.engine, world.hops[0].0).number;
+    tracing::subscriber::with_default(lines.clone(), || {
+        world.leave();
+        assert_eq!(lines.take().len(), 1);
+        world.remove(1);
+        world.engine.end();
+        let back = "message=a next hop that was left is used again: there is no other one";
+        let subject = format!("prefix={PREFIX} face={number} remote=tcp4://192.0.2.9:6363");
+        assert_eq!(lines.take(), [format!("INFO {back} {subject}")]);
+    });
+}
+
+#[test]
+fn a_next_hop_that_is_left_and_removed_at_once_is_counted_in_the_next_line() {
+    let (mut world, lines) = (world(), Lines::default());
+    tracing::subscriber::with_default(lines.clone(), || {
+        (0..2).for_each(|_| world.ask());
+        let (slot, script) = &world.hops[1];
+        script.borrow_mut().incoming.push_back(data(&format!("{PREFIX}/2")));
+        world.engine.ready(EventSource::Face(*slot).token());
+        world.remove(0);
+        world.engine.end();
+        assert_eq!(world.engine.snapshot().left_next_hops, 1);
+        assert_eq!(lines.take(), Vec::<String>::new());
+        world.engine.tell_other_next_hops();
+        let other = lines.take();
+        assert!(other.len() == 1 && other[0].ends_with(" left=1 back=0"), "{other:?}");
+    });
 }
