@@ -253,6 +253,20 @@ impl Node {
         }
     }
 
+    /// Lets links send before their time what they are to send until `until`, each packet as of its own time, as long as nothing
+    /// else is due. Says what time it is for the core now: that of the last packet.
+    #[inline]
+    pub fn run_links_until(&mut self, mut now: Time, until: Time) -> Time {
+        loop {
+            let due = self.core.next_of_links();
+            if due > until {
+                return now;
+            }
+            now = now.max(due);
+            self.run_once(now);
+        }
+    }
+
     /// Does what is to be done next, as of `at`: its own time, or later.
     #[inline]
     pub(crate) fn run_once(&mut self, at: Time) {

@@ -419,6 +419,15 @@ impl Forwarder {
         self.deadlines.next()
     }
 
+    /// When a link is to be served next, if nothing else is due before; [`Time::NEVER`] otherwise.
+    #[inline]
+    pub fn next_of_links(&self) -> Time {
+        match self.deadlines.next_id() {
+            Some((at, timer)) if timer >= FIRST_LINK_TIMER => at,
+            _ => Time::NEVER,
+        }
+    }
+
     /// Handles one input; appends what is to be done to `actions`.
     pub fn handle(&mut self, now: Time, input: Input, pool: &mut PacketPool, actions: &mut Vec<Action>) {
         let mut out = Out { now, pool, actions };

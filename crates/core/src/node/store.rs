@@ -49,8 +49,15 @@ impl Forwarder {
         let fresh_until = out.now + data.freshness;
         let bytes = stored_bytes(data);
         self.cs.insert_for(hint, &out.pool[copy].name, copy, bytes, fresh_until, &mut self.evicted);
+        if self.evicted.is_empty() {
+            return;
+        }
         for evicted in self.evicted.drain(..) {
             out.pool.free(evicted);
+        }
+        // The next one to go has not been touched for long either: the processor fetches it meanwhile.
+        if let Some(&oldest) = self.cs.oldest() {
+            out.pool[oldest].prefetch();
         }
     }
 

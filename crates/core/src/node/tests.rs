@@ -910,6 +910,26 @@ fn a_strategy_whose_deadline_is_always_past_makes_time_pass_all_the_same() {
 }
 
 #[test]
+fn a_link_is_next_unless_something_else_is_due_before() {
+    let mut bench = Bench::new().routed();
+    let [down, _, up, _] = bench.neighbours;
+    bench.node.set_link_rate(bench.now, up, Some(Rate::from_bps(400_000)));
+    assert_eq!(bench.node.next_of_links(), Time::NEVER);
+    // Each takes a millisecond, and the PIT counts in four.
+    for nonce in 1..=9 {
+        bench.lasting(down, &format!("/a/{nonce}"), nonce, Span::from_millis(5));
+    }
+    let mut sent = 1;
+    while bench.node.next_of_links() != Time::NEVER {
+        assert_eq!(bench.node.next_of_links(), bench.node.next_deadline());
+        bench.now = bench.node.next_deadline();
+        sent += bench.input(Input::Deadline).len();
+    }
+    assert!((4..9).contains(&sent) && bench.node.backlog(up).packets > 0, "{sent}");
+    assert!(bench.node.next_deadline() > bench.now, "the first one expires");
+}
+
+#[test]
 fn a_held_interest_is_sent_when_the_strategy_releases_it() {
     let mut bench = Bench::with(Box::new(Holding::default()), &TableLimits::default(), || tail(9)).routed();
     let [down, second, up, _] = bench.neighbours;

@@ -197,6 +197,7 @@ impl Packet {
         prefetch(&self.lifetime);
         prefetch(&self.header);
         prefetch(&self.freshness);
+        prefetch(&self.wire);
     }
 
     /// Gives its bytes memory of their own, if they have none: for who keeps it long.

@@ -155,6 +155,12 @@ impl<T: Copy> ContentStore<T> {
         self.len == 0
     }
 
+    /// What makes room next.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<&T> {
+        self.entries.get(self.oldest as usize)?.value.as_ref()
+    }
+
     /// The bytes of all Data it holds, as given to [`ContentStore::insert`].
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use bytes::Bytes;
 use weir_core::ids::FaceId;
 use weir_core::node::Action;
 use weir_core::packet::{Kind, PacketId};
@@ -29,8 +30,14 @@ pub(super) struct Buffers {
     frame: Vec<u8>,
 }
 
+/// Parts of packets that are at least so long leave by UDP from where they are, others are copied. Assumed: to copy less costs no
+/// more than to hold the packet until the batch is sent.
+const LEAST_SHARED: usize = 2048;
+
 /// What takes the frames of one packet: a face's channel, with the capture beside it.
 struct FrameWriter<'a> {
+    /// The packet, if its bytes leave as they are.
+    packet: Option<&'a Bytes>,
     channel: &'a mut Channel,
     buffer: &'a mut Vec<u8>,
     observation: &'a mut Observation,
@@ -45,6 +52,16 @@ struct FrameWriter<'a> {
     failure: Option<io::Error>,
 }
 
+/// The bytes of a frame's fragment as a part of the packet's, if it is long.
+#[inline]
+fn shared_part(packet: Option<&Bytes>, frame: &LpPacket<'_>) -> Option<Bytes> {
+    let fragment = frame.fragment.filter(|fragment| fragment.len() >= LEAST_SHARED)?;
+    let packet = packet?;
+    let start = fragment.as_ptr().addr().checked_sub(packet.as_ptr().addr())?;
+    let end = start.checked_add(fragment.len()).filter(|end| *end <= packet.len())?;
+    Some(packet.slice(start..end))
+}
+
 impl<'a> FrameWriter<'a> {
     fn new(
         channel: &'a mut Channel,
@@ -52,13 +69,16 @@ impl<'a> FrameWriter<'a> {
         observation: &'a mut Observation,
         (now, face): (Time, FaceNumber),
     ) -> FrameWriter<'a> {
-        let (bytes, is_full, is_too_long, failure) = (0, false, false, None);
-        FrameWriter { channel, buffer, observation, now, face, bytes, is_full, is_too_long, failure }
+        let (packet, bytes, is_full, is_too_long, failure) = (None, 0, false, false, None);
+        FrameWriter { packet, channel, buffer, observation, now, face, bytes, is_full, is_too_long, failure }
     }
 
     fn write(&mut self, frame: &LpPacket<'_>) {
         let bytes = match self.channel {
-            Channel::Udp(udp) => udp.batch.push(|out| frame.encode(out)),
+            Channel::Udp(udp) => match shared_part(self.packet, frame) {
+                Some(shared) => udp.batch.push_shared(|out| frame.encode_head(out), shared),
+                None => udp.batch.push(|out| frame.encode(out)),
+            },
             Channel::Transport(transport) => {
                 self.buffer.clear();
                 frame.encode(self.buffer);
@@ -206,7 +226,7 @@ impl Engine {
         let queued = self.node.core().backlog(core).bytes;
         let kind = packet.kind;
         let Buffers { packet: net, frame } = &mut self.buffers;
-        let net = net_packet(packet, net);
+        let (net, wire) = (net_packet(packet, net), &packet.wire);
         let Some(face) = self.faces.get_mut(slot) else { return };
         let has_one_peer = face.link_type == LinkType::PointToPoint;
         let is_there = !matches!(face.channel, Channel::Internal | Channel::Down);
@@ -218,6 +238,7 @@ impl Engine {
         let queued = queued + face.channel.waiting();
         let Face { number, link, channel, counters, .. } = face;
         let mut writer = FrameWriter::new(channel, frame, &mut self.observation, (self.now, *number));
+        writer.packet = (kind == Kind::Data).then_some(wire);
         let sent = link.send(self.now, &header, net, queued, &mut |frame| writer.write(frame));
         let FrameWriter { bytes, is_full, is_too_long, failure, .. } = writer;
         counters.out_bytes += bytes;

@@ -14,6 +14,7 @@ use weir_packet::{
 use super::*;
 use crate::config::Config;
 use crate::control::{ApplicationRights, Control, ControlError, Owner};
+use weir_core::units::Rate;
 use weir_management::OWN_MTU;
 use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
 use weir_net::outside::System;
@@ -215,8 +216,35 @@ fn what_is_due_soon_after_a_round_waits_for_more_and_what_is_due_later_does_not(
     // The second one leaves when the first is out.
     let due = engine.node.next_deadline();
     for (before, late) in [(1000, 0), (51, 0), (50, 0), (30, 20), (1, 49)].map(|(a, b)| (us(a), us(b))) {
-        engine.now = due - before;
+        engine.clock = due - before;
         assert_eq!(engine.next_deadline(), due + late);
+    }
+}
+
+#[test]
+fn what_a_link_carries_in_50_us_leaves_at_once_and_the_rest_at_its_rate() {
+    let text = "[scheme]\nname = \"fixed\"\n[faces.tcp]\nlisten = []\nrate = \"10 Mb/s\"\nqueue = 100\n";
+    let mut engine = engine(text);
+    let (consumer, asks) = add(&mut engine, Script::default());
+    let (producer, asked) = add(&mut engine, Script::default());
+    let hop = face(&engine, producer).number;
+    engine.add_next_hop(&name("/a"), hop, 0).unwrap();
+    let began = engine.outside.now();
+    let interests = (1..=60).map(|nonce| interest(&format!("/a/{nonce}"), nonce));
+    asks.borrow_mut().incoming.extend(interests);
+    engine.ready(EventSource::Face(consumer).token());
+    engine.end();
+    assert!(asked.borrow().sent.len() > 2);
+    loop {
+        assert!(engine.now >= engine.clock && engine.now <= engine.clock + AHEAD);
+        let sent: Vec<u64> = asked.borrow().sent.iter().map(|frame| 8 * frame.len() as u64).collect();
+        let before_the_last = sent.iter().sum::<u64>() - sent[sent.len() - 1];
+        assert!(before_the_last <= Rate::from_mbps(10).bits_in(engine.clock - began + AHEAD));
+        if engine.queued_packets() == 0 {
+            break assert_eq!(sent.len(), 60);
+        }
+        assert!(engine.node.next_deadline() > engine.clock + AHEAD, "more could leave");
+        engine.end();
     }
 }
 

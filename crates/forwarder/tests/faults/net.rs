@@ -596,7 +596,7 @@ impl Datagrams for UdpSocket {
                 refused.note_too_long(frame.len());
                 net.refused += 1;
             } else {
-                net.send_datagram(self.host, to, frame);
+                net.send_datagram(self.host, to, &frame);
             }
         }
         batch.clear();

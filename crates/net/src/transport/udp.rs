@@ -6,26 +6,30 @@
 //! IP does not split frames that fit the path (DF is set). The kernel knows the path's MTU from the route and from the
 //! answers of routers ([`path_mtu`]), and refuses what is longer. IP splits only what a face is told to send in spite of it.
 
-use std::io::{self, IoSliceMut};
+mod batch;
+
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use nix::libc;
-use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, getsockopt, sendmsg, setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use smallvec::SmallVec;
 
-use super::{Received, spare};
+use super::Received;
+
+pub use batch::Batch;
+
+use batch::{Frames, Run};
 
 /// Room for a merged batch, or the longest datagram.
 const RECEIVE_BUFFER: usize = 65_536;
 
-/// Lengths of frames for which a batch keeps room, though it is empty.
-const MOST_LENGTHS: usize = 64;
-
-/// The most bytes of one batch: what a datagram may hold.
-const LONGEST_BATCH: usize = 65_000;
+/// Frames of parts that are sent together without memory of their own: as many as are in the longest run of those of 8 kB.
+const FRAMES_IN_PLACE: usize = 8;
 
 /// Bytes of the headers of IPv4 and UDP.
 pub(super) const HEADERS_V4: usize = 28;
@@ -41,6 +45,8 @@ pub struct Socket {
     buffers: Vec<Vec<u8>>,
     /// Whether IP may split what is sent now.
     is_split: bool,
+    /// Frames of which parts are elsewhere, put together.
+    joined: Vec<u8>,
 }
 
 /// Where a datagram came from, and which of our addresses it was sent to.
@@ -66,15 +72,14 @@ impl Socket {
         }
         socket.bind(&local.into())?;
         let io: UdpSocket = socket.into();
-        let reference = UdpSockRef::from(&io);
-        let state = UdpSocketState::new(reference)?;
+        let state = state_of(&io, local.is_ipv4())?;
         if kernel_buffer > 0 {
             set_kernel_buffers(&io, kernel_buffer);
         }
         allow_splitting(&io, local.is_ipv4(), false)?;
         let local = io.local_addr()?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_BUFFER]).collect();
-        Ok(Socket { io, state, local, buffers, is_split: false })
+        Ok(Socket { io, state, local, buffers, is_split: false, joined: Vec::new() })
     }
 
     /// Its address.
@@ -127,33 +132,85 @@ impl Socket {
         let mut refused = Refused::default();
         let most = self.state.max_gso_segments().max(1);
         let whole = batch.path_mtu();
-        let (mut rest, mut bytes) = (&batch.lengths[..], &batch.bytes[..]);
-        while let Some(run) = Run::at_the_front(rest, most, whole) {
-            let (contents, after) = bytes.split_at(run.bytes);
+        let mut rest = batch.all();
+        while let Some(run) = Run::at_the_front(rest.lengths(), most, whole) {
+            let frames = rest.take(run.frames);
             self.set_splitting(run.segment > whole);
-            let segment_size = (run.frames > 1).then_some(run.segment);
-            let transmit = Transmit { destination: to, ecn: None, contents, segment_size, src_ip: from };
-            if self.state.try_send(UdpSockRef::from(&self.io), &transmit).is_err() {
-                // A run that the device does not take goes frame by frame.
-                for frame in contents.chunks(run.segment.max(1)) {
-                    let transmit = Transmit { contents: frame, segment_size: None, ..transmit.clone() };
-                    if let Err(error) = self.state.try_send(UdpSockRef::from(&self.io), &transmit) {
-                        refused.frames += 1;
-                        if error.raw_os_error() == Some(libc::EMSGSIZE) {
-                            refused.note_too_long(frame.len());
-                        }
-                    }
-                }
-                if refused.too_long.is_some() {
-                    self.forget_failures();
-                }
+            if !frames.has_shared() {
+                self.send_run(frames.own(), run, to, from, &mut refused);
+            } else if self.send_gathered(&frames, run, to, from).is_err() {
+                let mut joined = core::mem::take(&mut self.joined);
+                frames.join(&mut joined);
+                self.send_run(&joined, run, to, from, &mut refused);
+                self.joined = joined;
             }
-            (rest, bytes) = (&rest[run.frames..], after);
         }
         // Only a socket that forbids it learns from routers.
         self.set_splitting(false);
         batch.clear();
         refused
+    }
+
+    /// Sends a run of frames, one behind the other in `contents`.
+    fn send_run(
+        &mut self,
+        contents: &[u8],
+        run: Run,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        refused: &mut Refused,
+    ) {
+        let segment_size = (run.frames > 1).then_some(run.segment);
+        let transmit = Transmit { destination: to, ecn: None, contents, segment_size, src_ip: from };
+        if self.state.try_send(UdpSockRef::from(&self.io), &transmit).is_ok() {
+            return;
+        }
+        // A run that the device does not take goes frame by frame.
+        for frame in contents.chunks(run.segment.max(1)) {
+            let transmit = Transmit { contents: frame, segment_size: None, ..transmit.clone() };
+            if let Err(error) = self.state.try_send(UdpSockRef::from(&self.io), &transmit) {
+                refused.frames += 1;
+                if error.raw_os_error() == Some(libc::EMSGSIZE) {
+                    refused.note_too_long(frame.len());
+                }
+            }
+        }
+        if refused.too_long.is_some() {
+            self.forget_failures();
+        }
+    }
+
+    /// Sends a run of frames whose bytes are in several places, without a copy of them.
+    fn send_gathered(
+        &self,
+        frames: &Frames<'_>,
+        run: Run,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+    ) -> nix::Result<usize> {
+        let parts: SmallVec<[IoSlice<'_>; 2 * FRAMES_IN_PLACE]> = frames.parts().map(IoSlice::new).collect();
+        let segment = run.segment as u16;
+        let (v4, v6);
+        let mut controls: SmallVec<[ControlMessage<'_>; 2]> = SmallVec::new();
+        if run.frames > 1 {
+            controls.push(ControlMessage::UdpGsoSegments(&segment));
+        }
+        match from {
+            Some(IpAddr::V4(from)) => {
+                let ipi_spec_dst = libc::in_addr { s_addr: u32::from_ne_bytes(from.octets()) };
+                let ipi_addr = libc::in_addr { s_addr: 0 };
+                v4 = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr };
+                controls.push(ControlMessage::Ipv4PacketInfo(&v4));
+            }
+            Some(IpAddr::V6(from)) => {
+                let ipi6_addr = libc::in6_addr { s6_addr: from.octets() };
+                v6 = libc::in6_pktinfo { ipi6_ifindex: 0, ipi6_addr };
+                controls.push(ControlMessage::Ipv6PacketInfo(&v6));
+            }
+            None => {}
+        }
+        let to = SockaddrStorage::from(to);
+        sendmsg(self.io.as_raw_fd(), &parts, &controls, MsgFlags::empty(), Some(&to))
     }
 
     /// Datagrams that came and found no room in the receive buffer. The kernel counts modulo 2^32.
@@ -173,11 +230,24 @@ impl Socket {
         if self.state.max_gso_segments() > 1 {
             return;
         }
-        if let Ok(state) = UdpSocketState::new(UdpSockRef::from(&self.io)) {
+        if let Ok(state) = state_of(&self.io, self.local.is_ipv4()) {
             self.state = state;
             let _ = allow_splitting(&self.io, self.local.is_ipv4(), self.is_split);
         }
     }
+}
+
+/// The state of a socket. It asks the kernel to say of each datagram when it came and with which traffic class. Nobody reads
+/// that here, and it costs time, so it is switched off again.
+fn state_of(io: &UdpSocket, is_v4: bool) -> io::Result<UdpSocketState> {
+    let state = UdpSocketState::new(UdpSockRef::from(io))?;
+    setsockopt(io, sockopt::ReceiveTimestampns, &false)?;
+    if is_v4 {
+        setsockopt(io, sockopt::IpRecvTos, &false)?;
+    } else {
+        setsockopt(io, sockopt::Ipv6RecvTClass, &false)?;
+    }
+    Ok(state)
 }
 
 /// What the kernel did not take of a batch.
@@ -318,160 +388,24 @@ fn is_peers(error: &io::Error) -> bool {
     )
 }
 
-/// Frames of one face that are to be sent together.
-#[derive(Debug)]
-pub struct Batch {
-    /// One behind the other.
-    bytes: Vec<u8>,
-    lengths: Vec<usize>,
-    path_mtu: usize,
-}
-
-impl Default for Batch {
-    /// For a path that takes everything whole.
-    fn default() -> Batch {
-        Batch::new(usize::MAX)
-    }
-}
-
-impl Batch {
-    /// For a path with this MTU ([`path_mtu`]): IP splits longer frames, and no others.
-    pub fn new(path_mtu: usize) -> Batch {
-        Batch { bytes: Vec::new(), lengths: Vec::new(), path_mtu }
-    }
-
-    /// The largest frame that IP does not split.
-    pub fn path_mtu(&self) -> usize {
-        self.path_mtu
-    }
-
-    /// The path has another MTU.
-    pub fn set_path_mtu(&mut self, mtu: usize) {
-        self.path_mtu = mtu;
-    }
-
-    /// Appends what `write` writes as one frame.
-    pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> usize {
-        if self.bytes.capacity() == 0 {
-            self.bytes = spare::take();
-        }
-        let start = self.bytes.len();
-        write(&mut self.bytes);
-        let len = self.bytes.len() - start;
-        if len > 0 {
-            self.lengths.push(len);
-        }
-        len
-    }
-
-    /// The last frame.
-    pub fn last(&self) -> &[u8] {
-        let len = self.lengths.last().copied().unwrap_or(0);
-        &self.bytes[self.bytes.len() - len..]
-    }
-
-    /// Memory that it takes, bytes.
-    pub fn memory(&self) -> usize {
-        self.bytes.capacity() + self.lengths.capacity() * size_of::<usize>()
-    }
-
-    /// How many frames there are.
-    pub fn len(&self) -> usize {
-        self.lengths.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
-    }
-
-    /// The frames, in order.
-    pub fn frames(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.bytes[..];
-        self.lengths.iter().map(move |&len| {
-            let (frame, after) = rest.split_at(len);
-            rest = after;
-            frame
-        })
-    }
-
-    /// Forgets the frames.
-    pub fn clear(&mut self) {
-        spare::give(std::mem::take(&mut self.bytes));
-        self.lengths.clear();
-        self.lengths.shrink_to(MOST_LENGTHS);
-    }
-}
-
-/// Frames that one system call can send: of the same length, but the last may be shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    frames: usize,
-    bytes: usize,
-    segment: usize,
-}
-
-impl Run {
-    /// Of at most `most` frames. What is longer than `whole` goes alone: IP splits it.
-    fn at_the_front(lengths: &[usize], most: usize, whole: usize) -> Option<Run> {
-        let (&segment, rest) = lengths.split_first()?;
-        let mut run = Run { frames: 1, bytes: segment, segment };
-        if segment > whole {
-            return Some(run);
-        }
-        for &len in rest {
-            if len > segment || run.frames == most || run.bytes + len > LONGEST_BATCH {
-                break;
-            }
-            run = Run { frames: run.frames + 1, bytes: run.bytes + len, segment };
-            if len < segment {
-                break;
-            }
-        }
-        Some(run)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use bytes::Bytes;
     use std::time::Duration;
-
-    fn runs(mut lengths: &[usize], most: usize) -> Vec<(usize, usize)> {
-        let mut runs = Vec::new();
-        while let Some(run) = Run::at_the_front(lengths, most, 1472) {
-            runs.push((run.segment, run.frames));
-            lengths = &lengths[run.frames..];
-        }
-        runs
-    }
-
-    #[test]
-    fn a_run_is_of_one_length_but_for_a_shorter_last_frame() {
-        assert_eq!(runs(&[100, 100, 100, 40, 100, 120], 64), [(100, 4), (100, 1), (120, 1)]);
-        assert_eq!(runs(&[100; 5], 2), [(100, 2), (100, 2), (100, 1)]);
-        assert_eq!(runs(&[8000, 8000], 64), [(8000, 1), (8000, 1)]);
-        assert_eq!(runs(&[1400; 50], 64), [(1400, 46), (1400, 4)]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_frame_is_in_one_run(lengths in prop::collection::vec(1usize..3000, 0..200), most in 1usize..70) {
-            let found = runs(&lengths, most);
-            prop_assert_eq!(found.iter().map(|(_, frames)| frames).sum::<usize>(), lengths.len());
-            prop_assert!(found.iter().all(|(_, frames)| *frames <= most));
-        }
-    }
 
     #[test]
     fn frames_of_all_lengths_arrive_whole_and_in_order() {
         let bind = || Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
         let (mut sender, mut receiver) = (bind(), bind());
-        let lengths = [50usize, 50, 50, 20, 900, 900, 8800, 1, 30, 30];
+        let lengths = [50usize, 50, 50, 20, 900, 900, 8800, 1, 30, 30, 8000, 8000, 8000, 70];
         let mut batch = Batch::default();
         for (i, &len) in lengths.iter().enumerate() {
-            batch.push(|out| out.extend(std::iter::repeat_n(i as u8, len)));
+            let head = |out: &mut Vec<u8>, len| out.extend(std::iter::repeat_n(i as u8, len));
+            match i % 3 {
+                0 => batch.push_shared(|out| head(out, len / 3), Bytes::from(vec![i as u8; len - len / 3])),
+                _ => batch.push(|out| head(out, len)),
+            };
         }
         assert_eq!(sender.send(&mut batch, receiver.local(), None), Refused::default());
         assert!(batch.is_empty());
