@@ -96,10 +96,11 @@ class Wire:
         pending = self.forwarders[0].command("status")["pit_entries"]
         return max(0, link["out_interests"] - link["in_data"] - pending), link["in_data"]
 
-    def tcp(self, congestion):
-        """Begins to send by TCP from the far host to the near one, to a file that grows with it; the process."""
+    def tcp(self, congestion, lead=0.0):
+        """Begins to send by TCP from the far host to the near one, to a file that grows with it; the process. With a `lead`
+        it connects, and sends nothing for so many seconds: to start the programs takes as long as several round trips."""
         receiver = self.near.start(sys.executable, __file__, "receive", say="ready")
-        self.far.start(sys.executable, __file__, "send", congestion)
+        self.far.start(sys.executable, __file__, "send", congestion, time.monotonic() + lead)
         return receiver
 
     def ping(self):
@@ -120,10 +121,11 @@ def receive():
         os.write(1, bytes(len(data)))
 
 
-def send(congestion):
+def send(congestion, begins):
     with socket.socket() as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         sock.connect((ADDRESSES[0], TCP_PORT))
+        time.sleep(max(0.0, float(begins) - time.monotonic()))
         while True:
             sock.sendall(bytes(1 << 16))
 

@@ -42,6 +42,8 @@ NAMES = ["/one", "/other"]
 SEGMENT = 8000
 # A flow of the kernel's.
 TCP = "TCP CUBIC"
+# A flow of TCP connects so many seconds before both begin, so that neither waits for its programs to start.
+LEAD = 1.0
 # All runs together may take so long, s; what is left of them then is skipped and counted.
 LONGEST = 15 * 60
 
@@ -123,11 +125,12 @@ def measure(case, seed):
         for at, name in enumerate(NAMES[:number]):
             wire.put(name, int(case.rate * 125_000 * (case.seconds + 5)) + at)
         pings = wire.ping().path
-        ran = processor_times()
-        began = time.monotonic()
-        flows = [begin(wire, case.consumer, name) for name in NAMES[:number]]
+        others = []
         if case.beside == TCP:
-            flows.append(wire.tcp("cubic"))
+            others = [wire.tcp("cubic", LEAD)]
+            time.sleep(LEAD)
+        flows = [begin(wire, case.consumer, name) for name in NAMES[:number]] + others
+        ran, began = processor_times(), time.monotonic()
         time.sleep(case.settle)
         settled, since = sizes(wire, case, flows), time.monotonic()
         time.sleep(case.seconds - case.settle)

@@ -46,16 +46,11 @@ def main():
     waiting = [test for test in tests if test.startswith(WAITING)]
     busy = [test for test in tests if not test.startswith(WAITING)]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        verdicts = list(pool.map(run, sorted(waiting, key=is_short)))
+        verdicts = list(pool.map(run, waiting))
     verdicts += [run(test) for test in busy]
     passed, failed, skipped = map(verdicts.count, (PASSED, FAILED, SKIPPED))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
-
-
-def is_short(test):
-    """What takes longest begins first."""
-    return "slow" not in test.lower()
 
 
 if __name__ == "__main__":

@@ -101,5 +101,18 @@ class Classes(OnAPath):
         self.share("bbr", 0.02)
 
 
+class Slow(OnAPath):
+    def test_a_slow_path_that_is_far_is_filled(self):
+        path = self.path("--rate", "1e6", "--delay", "300")
+        file, digest = self.file(path, 12_000_000)
+        path.put("/movies/a", file)
+        before = path.link_bytes()
+        got = path.get("/movies/a", self.got(path), timeout=300)
+        wire = 8 * (path.link_bytes() - before) / got["completion_s"]
+        self.assertEqual(digest_of(self.got(path)), digest)
+        print(f"1 Mb/s, 600 ms: content {got['goodput_bps'] / 1e6:.3f}, frames {wire / 1e6:.3f} Mb/s, with the beginning")
+        self.assertGreater(got["goodput_bps"], 0.9e6)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -70,6 +70,8 @@ pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 ///
 /// - `unit` is the SMSS of TCP over an MTU of 1500 with time stamps: 1500 less 20 for IP, 20 for TCP and 12 for the time
 ///   stamps. So a flow counts packets of the same size as a flow of TCP beside it (RFC 3465, RFC 9438).
+/// - `spread`: hosts are so punctual that a flow of long Data would lose almost nothing in a full buffer, and flows of TCP
+///   beside it all that does not fit (Floyd and Jacobson 1992).
 /// - `startup_window` is of BBR version 3 (draft-ietf-ccwg-bbr): version 1 overflows a buffer of one BDP.
 /// - `down` and `margin` are of version 3, too: hosts are late, so that samples of the bandwidth are
 ///   too high by some hundredths, and the queue that this makes would stay.
@@ -77,8 +79,9 @@ pub const FETCHING: &str = crate::window::bbr::ENTRY.name;
 ///   unused.
 /// - `hystart` is a SHOULD of RFC 9438.
 /// - `untold`: forwarders need not run QSCCP.
-pub const OF_APPLICATIONS: [(&str, &str); 7] = [
+pub const OF_APPLICATIONS: [(&str, &str); 8] = [
     ("unit", "1448 B"),
+    ("spread", "1"),
     ("startup_window", "2"),
     ("down", "4"),
     ("margin", "0.01"),

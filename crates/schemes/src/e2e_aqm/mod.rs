@@ -162,6 +162,7 @@ fn reaction(reacts_to: &str, cwa: bool) -> Reaction {
         min_rto: Span::ZERO,
         late_data_twice: false,
         unit: Unit::DATA,
+        spread: 0.0,
     }
 }
 

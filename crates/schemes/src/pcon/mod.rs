@@ -254,6 +254,7 @@ impl Pcon {
                 min_rto: params.span("min_rto"),
                 late_data_twice: params.switch(LATE_DATA_TWICE.key),
                 unit: Unit::new(params),
+                spread: 0.0,
             },
         }
     }

@@ -35,6 +35,7 @@ const PROBING: Reaction = Reaction {
     min_rto: Span::ZERO,
     late_data_twice: false,
     unit: Unit::DATA,
+    spread: 0.0,
 };
 
 /// The consumer's rate control.

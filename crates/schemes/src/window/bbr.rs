@@ -18,7 +18,8 @@
 //!   Interest was sent, divided by that time, or by the time in which they were requested if that is longer.
 //! - min_rtt: the shortest round trip of the last 10 s.
 //! - A quantum is one packet below 1.2 Mb/s and two packets below 24 Mb/s. Above that it is what comes in 1 ms: at least
-//!   two packets, at most 64 kB. A packet is a Data, or as long as `unit` says. Hosts and links may deliver this much at once, or late.
+//!   two packets, at most 64 kB. A packet is a Data, or as long as `unit` says. Hosts and links may deliver this much at
+//!   once, or late.
 //!
 //! # Deviations from the article
 //! 1. Rates are of Data on the wire. W counts Interests for Data of the expected size, or by `unit` their packets. One
@@ -26,10 +27,11 @@
 //!    by one. For W a quantum is at least a Data: less cannot leave at once. Whether a queue is drained is counted in
 //!    packets.
 //! 2. After a loss W is the pending Interests and one, once a window. Then W grows by one with each Data, up to its
-//!    target. This is the draft's recovery without its first round, in which W stays at the pending Interests. Only a
-//!    timeout detects a loss, and by then that round is over.
+//!    target. The draft's recovery differs: W is one packet after an RTO, falls by each lost packet, stays at what is
+//!    pending for a round, and is as before at its end. A phase of gain 1.25 ends early only if a loss has cut W below
+//!    what it probes with. In the draft any loss ends it.
 //! 3. An Interest that leaves later than its pace means that the application was idle. So its sample is one of the
-//!    application, not of the network.
+//!    application, not of the network. In the draft so are the samples of all that is pending then.
 //! 4. A mark is not a congestion signal, because version 1 does not know marks.
 //! 5. There is no pace before the first round trip: the first W leaves at once. The draft paces it as for a round trip
 //!    of 1 ms, which is nearly the same.
@@ -37,8 +39,10 @@
 //!    takes 64 ms (8 kB at 1 Mb/s), the queue of a phase of gain 1.25 is longer than the variance in RTO. With RTO
 //!    alone each such phase would retransmit Interests whose Data are on their way.
 //! 7. `startup_window`, `down`, `margin` and `probe_rtt` are of version 3, and their defaults those of version 1. With the
-//!    first STARTUP does not lose Data where the buffer holds a BDP. The others are for hosts that are late: samples of the
-//!    bandwidth are then too high, and the queue that this makes would stay.
+//!    first STARTUP does not lose Data where the buffer holds a BDP and three quanta. The others are for hosts that are
+//!    late: samples of the bandwidth are then too high, and the queue that this makes would stay. All other values stay
+//!    those of version 1.
+//! 8. A quantum above 24 Mb/s is two packets at least. The draft has no such bound.
 //!
 //! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
 //!
@@ -119,7 +123,7 @@ pub const ENTRY: Entry = Entry {
             "2.8853900817779268",
             "BDPs that may be pending in STARTUP and DRAIN",
             "paper: Cardwell et al., 2/ln 2; `weir get` has 2: draft-ietf-ccwg-bbr, BBR.DefaultCwndGain, with which a \
-             bottleneck that buffers a BDP loses nothing",
+             bottleneck that buffers a BDP and three quanta loses nothing",
         ),
         Parameter::number(
             "down",
@@ -160,6 +164,7 @@ const REACTION: Reaction = Reaction {
     min_rto: Span::ZERO,
     late_data_twice: false,
     unit: Unit::DATA,
+    spread: 0.0,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -328,7 +333,7 @@ impl Bbr {
 
     /// What W grows to, packets: three quanta above the BDP, and a quantum is no less than a Data, since less cannot leave.
     fn target(&self) -> f64 {
-        let bdp = self.bdp().map_or(LARGEST_WINDOW, |bdp| self.window_gain() * bdp);
+        let bdp = self.bdp().map_or(self.settings.bounds.initial, |bdp| self.window_gain() * bdp);
         bdp + QUANTA * self.quantum().max(self.packets)
     }
 
@@ -514,7 +519,7 @@ impl Bbr {
 
     /// W in PROBE_RTT, packets.
     fn probe_rtt_window(&self) -> f64 {
-        let least = MIN_PIPE_WINDOW.max(MIN_PIPE_DATA * self.packets);
+        let least = MIN_PIPE_WINDOW.max(MIN_PIPE_DATA * self.packets).max(self.settings.bounds.least);
         least.max(self.settings.kept * self.bdp().unwrap_or(0.0))
     }
 
@@ -777,6 +782,20 @@ mod tests {
             got.windows.iter().filter(|(t, _)| t.as_secs_f64() > 3.0).map(|w| w.1).collect();
         let bdp = flow.borrow().law.bdp().unwrap();
         assert!(after.iter().all(|w| (w / bdp - 2.0).abs() < 0.2), "{bdp} {after:?}");
+    }
+
+    #[test]
+    fn the_probe_of_the_round_trip_ends_though_the_least_window_is_larger_than_its_own() {
+        let least = Value::Float(20.0);
+        let params = Params::resolve(ENTRY.parameters, [("min_window", &least)]).unwrap();
+        let modes = modes(&params, link(10, 100), 35);
+        let probes = modes.iter().filter(|(_, mode)| matches!(mode, Mode::ProbeRtt(None))).count();
+        assert!(probes >= 2, "{modes:?}");
+        assert!(
+            modes
+                .iter()
+                .any(|(at, mode)| { at.as_secs_f64() > 11.0 && matches!(mode, Mode::ProbeBandwidth(..)) })
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Two consumers beside each other over one drop-tail link of 20 Mb/s. One has Data of one packet, as a flow of TCP has
 //! segments; the other has Data of 8 kB, which travel as packets of 1400 bytes. A Data is lost if one of its packets is, and
 //! those of its packets that were not lost use the link all the same. Hosts are late by up to the time of a long Data on the
-//! link, chosen at random. Otherwise a flow whose packets come just behind those that leave loses none (S. Floyd, V.
-//! Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992), and here this is the flow of long Data.
+//! link, chosen at random, or punctual. Where they are punctual, a flow whose packets come just behind those that leave
+//! loses none (S. Floyd, V. Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992), and here this is the
+//! flow of long Data.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ struct Link {
     rtt: Span,
     /// What it sends in so long may wait.
     buffer: Span,
+    are_hosts_late: bool,
     busy_until: Time,
     random: Random,
 }
@@ -44,7 +46,10 @@ impl Link {
                 self.busy_until = self.busy_until.max(now) + RATE.time_for(Bytes::new(packet));
             }
         }
-        let late = RATE.time_for(Bytes::new(LONG.into())).scale(self.random.unit());
+        let late = match self.are_hosts_late {
+            true => RATE.time_for(Bytes::new(LONG.into())).scale(self.random.unit()),
+            false => Span::ZERO,
+        };
         is_whole.then_some(self.busy_until + self.rtt + late)
     }
 }
@@ -77,9 +82,11 @@ fn shares(
     controls: [Box<dyn FlowControl>; 2],
     begins_s: [u64; 2],
     (rtt_ms, buffer_ms): (u64, u64),
+    are_hosts_late: bool,
 ) -> [f64; 2] {
     let [rtt, buffer] = [rtt_ms, buffer_ms].map(Span::from_millis);
-    let mut link = Link { rtt, buffer, busy_until: Time::ZERO, random: Random::named(1, "link") };
+    let mut link =
+        Link { rtt, buffer, are_hosts_late, busy_until: Time::ZERO, random: Random::named(1, "link") };
     let mut contents = [LONG, SHORT].into_iter();
     let mut flows = controls.map(|control| {
         let (consumer, content) = (pipe::consumer(control, Source::Elastic, true), contents.next().unwrap());
@@ -126,7 +133,7 @@ fn shares(
 fn ratios(entry: &Entry, unit: &str, path: (u64, u64)) -> [f64; 2] {
     [[0, 1], [1, 0]].map(|begins| {
         let controls = [control(entry, unit, &[]), control(entry, "0 B", &[])];
-        let [long, short] = shares(controls, begins, path);
+        let [long, short] = shares(controls, begins, path, true);
         assert!(long + short > 0.8, "{}, {unit}, {path:?}: {long} and {short} used", entry.name);
         long / short
     })
@@ -147,6 +154,25 @@ fn long_data_that_count_as_their_packets_share_with_flows_of_single_packets() {
     }
 }
 
+/// The geometric mean of what the flow of long Data has of what the other has, over both orders, where hosts are punctual.
+fn punctual(entry: &Entry, spread: &str, path: (u64, u64)) -> f64 {
+    let ratios = [[0, 1], [1, 0]].map(|begins| {
+        let controls = [control(entry, "1448 B", &[("spread", spread)]), control(entry, "0 B", &[])];
+        let [long, short] = shares(controls, begins, path, false);
+        long / short
+    });
+    (ratios[0] * ratios[1]).sqrt()
+}
+
+#[test]
+fn a_random_time_before_interests_takes_from_long_data_what_phases_give_them() {
+    for path in [(20, 20), (10, 50)] {
+        let [exact, spread] = ["0", "1"].map(|spread| punctual(&super::cubic::ENTRY, spread, path));
+        assert!(exact > 2.0, "{path:?}: {exact}");
+        assert!((1.0 / 1.5..=1.5).contains(&spread), "{path:?}: {spread}");
+    }
+}
+
 #[test]
 fn long_data_that_count_as_one_packet_take_more() {
     for ratio in ratios(&super::cubic::ENTRY, "0 B", (20, 100)) {
@@ -160,7 +186,8 @@ fn a_consumer_that_probes_shares_with_cubic_and_neither_starves() {
     for path in [(20, 20), (20, 100), (100, 100)] {
         for begins in [[0, 1], [1, 0]] {
             let probing = control(&crate::qsccp::ENTRY, "1448 B", &[("untold", "probe")]);
-            let [long, short] = shares([probing, control(&super::cubic::ENTRY, "0 B", &[])], begins, path);
+            let [long, short] =
+                shares([probing, control(&super::cubic::ENTRY, "0 B", &[])], begins, path, true);
             assert!(long.min(short) > 0.25, "{path:?}: {long}, {short}");
         }
     }

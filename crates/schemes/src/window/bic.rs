@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     title: "BIC over NDN: a binary search for the window",
     citation: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance \
                Networks, INFOCOM 2004",
-    parameters: &join::<_, _, _, 14>(
+    parameters: &join::<_, _, _, 15>(
         [
             Parameter::variant(
                 &[

@@ -42,7 +42,7 @@ pub const ENTRY: Entry = Entry {
     name: "cubic",
     title: "CUBIC over NDN: a window by a cubic function of time",
     citation: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, CUBIC for Fast and Long-Distance Networks, RFC 9438",
-    parameters: &join::<_, _, _, 14>(
+    parameters: &join::<_, _, _, 15>(
         [
             Parameter::variant(
                 &[

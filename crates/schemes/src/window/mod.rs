@@ -18,9 +18,13 @@
 //! *Units*: by default W counts Data, as in the papers. With `unit` it counts packets of the path, of so many bytes: a
 //! Data of 8 kB is six of them, pending and when W grows ([`Unit`]). So a flow asks for as many bytes as one of TCP.
 //!
-//! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`; `paced.rs` is CUBIC with a pace. In NDN a consumer detects a loss only by a
-//! timeout or a Nack. There are no duplicate acknowledgements, because Data come from several places, over several
-//! paths, and out of order.
+//! *Spread*: if an Interest leaves at once when a Data comes, its Data join the queue of the bottleneck where that Data
+//! has left it. So a flow of long Data hardly ever meets a full drop-tail queue, and the flows beside it do: a phase
+//! effect. With `spread` each Interest leaves later at random, by up to the time between two Data ([`SPREAD`]).
+//!
+//! Each law has its own file: `reno.rs`, `bic.rs`, `cubic.rs`, `bbr.rs`; `paced.rs` is CUBIC with a pace. In NDN a
+//! consumer detects a loss only by a timeout or a Nack. There are no duplicate acknowledgements, because Data come from
+//! several places, over several paths, and out of order.
 
 pub(crate) mod bbr;
 #[cfg(test)]
@@ -159,6 +163,16 @@ pub(crate) const UNIT: Parameter = Parameter {
            MTU of 1500",
 };
 
+/// `spread`
+const SPREAD: Parameter = Parameter {
+    key: "spread",
+    kind: ParameterKind::Number(0.0, 1.0),
+    default: "0",
+    meaning: "how much later an Interest leaves than W allows: a random part, up to this, of the time between two Data",
+    from: "paper: none of the laws has it; `weir get` has 1: S. Floyd, V. Jacobson, On Traffic Phase Effects in \
+           Packet-Switched Gateways, 1992, section 3, a random time at the source, as long as a packet takes",
+};
+
 /// The congestion signals to which a consumer reacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signs {
@@ -196,6 +210,8 @@ pub(crate) struct Reaction {
     pub(crate) late_data_twice: bool,
     /// The packet of W.
     pub(crate) unit: Unit,
+    /// The part of the time between two Data by which Interests are late at most.
+    pub(crate) spread: f64,
 }
 
 impl Reaction {
@@ -206,13 +222,15 @@ impl Reaction {
         let cwa = params.switch("cwa");
         let by = if params.text("recovery") == "segment" { Recovery::Segment } else { Recovery::Sending };
         let guard = Guard { marks: cwa, losses: cwa, by, add_rtt: params.number("add_rtt_suppress") };
-        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false, unit: Unit::new(params) }
+        let (unit, spread) = (Unit::new(params), params.number(SPREAD.key));
+        Reaction { signs, guard, min_rto: Span::ZERO, late_data_twice: false, unit, spread }
     }
 }
 
-/// `unit`, `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
-pub(crate) const REACTION: [Parameter; 5] = [
+/// `unit`, `spread`, `react_to`, `cwa`, `recovery` and `add_rtt_suppress`.
+pub(crate) const REACTION: [Parameter; 6] = [
     UNIT,
+    SPREAD,
     Parameter {
         key: "react_to",
         kind: ParameterKind::Choice(&["marks", "losses", "both"]),
@@ -332,6 +350,10 @@ pub(crate) struct WindowFlow<L> {
     packets: f64,
     /// When the pace lets the next Interest go.
     paced_until: Time,
+    /// When `spread` lets the next Interest go.
+    held_until: Time,
+    /// The smoothed round-trip time of the latest Data.
+    srtt: Span,
     /// Since when the next Interest could have left.
     could_leave: Option<Time>,
 }
@@ -353,6 +375,8 @@ impl<L: WindowLaw> WindowFlow<L> {
             highest_data: 0,
             packets: reaction.unit.packets(Bytes::ZERO),
             paced_until: Time::ZERO,
+            held_until: Time::ZERO,
+            srtt: Span::ZERO,
             could_leave: None,
         }
     }
@@ -394,6 +418,12 @@ impl<L: WindowLaw> WindowFlow<L> {
         (f64::from(pending) + 1.0) * packets
     }
 
+    /// `spread`: the next Interest, which may leave from now on, waits for a random time.
+    fn hold(&mut self, ev: &mut PermitEvent<'_>, packets: f64) {
+        let between = self.srtt.scale(packets / self.law.window().max(packets));
+        self.held_until = ev.now + between.scale(self.reaction.spread * ev.random.unit());
+    }
+
     /// Whether half of W is used. An application that uses less does not test the network (RFC 7661).
     fn is_used(&self, pending: u32, packets: f64) -> bool {
         2.0 * Self::with_another(pending, packets) >= self.law.window()
@@ -409,7 +439,10 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
             return Permit::Blocked;
         }
         let is_paced = self.law.pacing().is_some();
-        let from = if is_paced { self.paced_until.max(ev.now) } else { ev.now };
+        if self.could_leave.is_none() && self.reaction.spread > 0.0 {
+            self.hold(ev, packets);
+        }
+        let from = if is_paced { self.paced_until } else { self.held_until }.max(ev.now);
         self.could_leave = Some(self.could_leave.map_or(from, |earlier| earlier.min(from)));
         if from > ev.now { Permit::At(from) } else { Permit::Now }
     }
@@ -434,6 +467,7 @@ impl<L: WindowLaw> FlowControl for WindowFlow<L> {
         self.highest_data = self.highest_data.max(ev.segment);
         let packets = self.reaction.unit.packets(ev.expected_size);
         self.packets = packets;
+        self.srtt = ev.srtt.unwrap_or_default();
         self.law.on_data(ev, packets);
         if self.reaction.signs.marks && self.law.is_marked(ev) {
             let congestion = Congestion { sign: Sign::Mark, now: ev.now, pending: ev.pending, packets };

@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     name: "reno",
     title: "Reno over NDN: additive increase, multiplicative decrease of a window",
     citation: "M. Allman et al., RFC 5681; T. Henderson et al., RFC 6582",
-    parameters: &join::<_, _, _, 9>(
+    parameters: &join::<_, _, _, 10>(
         [
             Parameter::variant(
                 &[
