@@ -16,4 +16,5 @@ pub(crate) mod prefix_table;
 pub mod runs;
 pub mod simulated_cache;
 pub mod slab;
+pub(crate) mod sparse;
 mod timing_wheel;
