@@ -302,7 +302,7 @@ impl Instance {
     /// Closes a face, and forgets its routes: others may be made that they would be in the way of.
     pub(crate) fn remove_face(&mut self, face: FaceNumber) {
         self.engine.destroy_face(face);
-        self.management.face_gone(self.engine.now, face, &mut self.engine);
+        self.management.face_gone(face, &mut self.engine);
     }
 
     /// The face that a route of the file means.
@@ -369,7 +369,7 @@ impl Instance {
         }
         // Before commands, which may be about faces that come in their place.
         for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(now, face, &mut self.engine);
+            self.management.face_gone(face, &mut self.engine);
         }
         for ManagementInterest { wire, incoming } in self.engine.inbox.take_interests() {
             self.management.handle_interest(
@@ -382,7 +382,7 @@ impl Instance {
             );
         }
         for face in self.engine.inbox.take_closed() {
-            self.management.face_gone(now, face, &mut self.engine);
+            self.management.face_gone(face, &mut self.engine);
         }
         for (kind, face) in self.engine.inbox.take_notifications() {
             self.management.face_event(now, kind, &face, &mut self.replies);

@@ -200,8 +200,8 @@ impl Management {
     }
 
     /// A face is gone: so are its routes.
-    pub fn face_gone(&mut self, now: Time, face: FaceNumber, control: &mut dyn Control) {
-        self.rib.remove_face(face, now, control);
+    pub fn face_gone(&mut self, face: FaceNumber, control: &mut dyn Control) {
+        self.rib.remove_face(face, control);
     }
 
     /// Adds a route, or changes the one with this prefix, face and origin.

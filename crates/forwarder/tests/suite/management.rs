@@ -267,7 +267,7 @@ fn a_face_that_is_gone_takes_its_routes_along() {
     }
     world.command("rib/register", &with_face("/a/b", 3));
     assert_eq!(world.mock.next_hops("/a/b"), [(2, 0), (3, 0)]);
-    world.management.face_gone(Time::ZERO, 2, &mut world.mock);
+    world.management.face_gone(2, &mut world.mock);
     assert_eq!(world.mock.next_hops("/a/b"), [(3, 0)]);
     assert_eq!((world.mock.fib.len(), world.management.rib().len()), (1, 1));
 }
@@ -1249,9 +1249,9 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
     // Who has rights may take anything.
     assert_eq!(world.command("rib/register", &parameters("/alice/app/below")).code, 200);
     // What its owner gives up is free.
-    world.management.face_gone(Time::ZERO, UNKNOWN, &mut world.mock);
+    world.management.face_gone(UNKNOWN, &mut world.mock);
     assert_eq!(world.register_on(BOB, "/unknown"), 403, "the other has it still");
-    world.management.face_gone(Time::ZERO, OTHER_UNKNOWN, &mut world.mock);
+    world.management.face_gone(OTHER_UNKNOWN, &mut world.mock);
     assert_eq!(world.register_on(BOB, "/unknown"), 200);
     let announced = announcement(&Signer::digest(), 5000, b"20261121T092855");
     assert_eq!(world.register_on(ALICE, "/pa"), 200);
