@@ -132,6 +132,7 @@ bench:
 	cargo build --release -p weir-forwarder --example latency
 	python3 tests/bench/forwarder.py --weir target/release/weir --latency target/release/examples/latency --ndnbench ../shared/tools/ndnbench.c $(if $(NDND),--ndnd $(NDND))
 	python3 tests/bench/memory.py --weir target/release/weir
+	python3 tests/bench/routes.py --weir target/release/weir
 	python3 tests/bench/publish.py --weir target/release/weir
 	python3 tests/bench/fetch.py --weir target/release/weir $(if $(NDND),--ndnd $(NDND))
 

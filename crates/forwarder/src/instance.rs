@@ -363,9 +363,8 @@ impl Instance {
 
     /// Tells management of the faces that are gone.
     fn forget_closed(&mut self) {
-        let now = self.engine.now;
         for ClosedFace { number, why } in self.engine.inbox.take_closed() {
-            self.management.face_gone(now, number, why.as_deref(), &mut self.engine, &mut self.replies);
+            self.management.face_gone(number, why.as_deref(), &mut self.engine, &mut self.replies);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::ids::PitId;
 use crate::ids::{FaceId, GroupId, PrefixId};
 use crate::name::{HashedName, NameHasher};
 use crate::prefetch::prefetch;
+use crate::tables::slab::Slab;
 use crate::units::{Span, Time};
 
 /// The kind of packet.
@@ -245,8 +246,8 @@ impl PacketId {
     }
 
     #[inline]
-    fn index(self) -> usize {
-        self.0.get() as usize - 1
+    fn place(self) -> u32 {
+        self.0.get() - 1
     }
 }
 
@@ -254,7 +255,7 @@ impl PacketId {
 /// steady state allocates nothing.
 #[derive(Debug, Default)]
 pub struct PacketPool {
-    packets: Vec<Packet>,
+    packets: Slab<Packet>,
     free: Vec<PacketId>,
     /// Bytes of the names' buffers that freed packets keep.
     kept: usize,
@@ -273,7 +274,7 @@ impl PacketPool {
     pub fn take(&mut self) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                let packet = &mut self.packets[id.index()];
+                let packet = &mut self.packets[id.place()];
                 let mut name = core::mem::take(&mut packet.name);
                 self.kept -= name.buffer_bytes();
                 name.clear();
@@ -282,10 +283,6 @@ impl PacketPool {
             }
             None => {
                 let id = PacketId::of(self.packets.len());
-                // By an eighth, and not twice as large: memory that is not used counts too.
-                if self.packets.len() == self.packets.capacity() {
-                    self.packets.reserve_exact(64 + self.packets.len() / 8);
-                }
                 self.packets.push(Packet::default());
                 id
             }
@@ -295,19 +292,17 @@ impl PacketPool {
     /// A copy of a packet, outside every list.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
         let copy = self.take();
-        let [from, to] = self
-            .packets
-            .get_disjoint_mut([id.index(), copy.index()])
-            .expect("a packet and its copy are two places in the pool");
-        let mut name = core::mem::take(&mut to.name);
+        let mut name = core::mem::take(&mut self.packets[copy.place()].name);
+        let from = &self.packets[id.place()];
         name.assign(&from.name);
-        *to = Packet { name, wire: from.wire.clone(), next: None, ..copy_fields(from) };
+        let made = Packet { name, wire: from.wire.clone(), next: None, ..copy_fields(from) };
+        self.packets[copy.place()] = made;
         copy
     }
 
     /// Gives a packet back.
     pub fn free(&mut self, id: PacketId) {
-        let packet = &mut self.packets[id.index()];
+        let packet = &mut self.packets[id.place()];
         packet.wire = Buffer::new();
         packet.digest = None;
         packet.hint = None;
@@ -359,14 +354,14 @@ impl core::ops::Index<PacketId> for PacketPool {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id.index()]
+        &self.packets[id.place()]
     }
 }
 
 impl core::ops::IndexMut<PacketId> for PacketPool {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id.index()]
+        &mut self.packets[id.place()]
     }
 }
 

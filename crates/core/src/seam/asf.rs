@@ -24,6 +24,7 @@ use crate::random::Random;
 use crate::rtt::RttEstimate;
 use crate::seam::{DataEvent, Decision, InterestEvent, NackEvent, Strategy};
 use crate::tables::fib::{FibId, NextHop};
+use crate::tables::sparse::Sparse;
 use crate::units::{Span, Time};
 use weir_packet::NackReason;
 
@@ -55,7 +56,7 @@ impl Default for AsfOptions {
 pub struct Asf {
     options: AsfOptions,
     /// By the number of the FIB entry: whoever asks, and by whatever flow, gains from what others have measured.
-    prefixes: Vec<Prefix>,
+    prefixes: Sparse<Prefix>,
 }
 
 #[derive(Debug, Default)]
@@ -145,15 +146,11 @@ impl Asf {
     pub fn new(options: AsfOptions) -> Asf {
         let probing_interval = options.probing_interval.max(AsfOptions::LEAST_INTERVAL);
         let max_timeouts = options.max_timeouts.max(1);
-        Asf { options: AsfOptions { probing_interval, max_timeouts }, prefixes: Vec::new() }
+        Asf { options: AsfOptions { probing_interval, max_timeouts }, prefixes: Sparse::new() }
     }
 
     fn of(&mut self, route: FibId) -> &mut Prefix {
-        let place = route.0 as usize;
-        if place >= self.prefixes.len() {
-            self.prefixes.resize_with(place + 1, Prefix::default);
-        }
-        &mut self.prefixes[place]
+        self.prefixes.make(route.0)
     }
 }
 
@@ -188,8 +185,7 @@ impl Strategy for Asf {
     }
 
     fn on_data(&mut self, ev: &mut DataEvent<'_>) {
-        let known =
-            self.prefixes.get_mut(ev.entry.route().0 as usize).and_then(|prefix| prefix.find(ev.face));
+        let known = self.prefixes.get_mut(ev.entry.route().0).and_then(|prefix| prefix.find(ev.face));
         if let Some(hop) = known {
             hop.asked = 0;
             if let Some(rtt) = ev.rtt {
@@ -206,13 +202,13 @@ impl Strategy for Asf {
     }
 
     fn on_next_hop_removed(&mut self, route: FibId, face: FaceId) {
-        if let Some(known) = self.prefixes.get_mut(route.0 as usize) {
+        if let Some(known) = self.prefixes.get_mut(route.0) {
             known.hops.retain(|hop| hop.face != face);
         }
     }
 
     fn on_route_removed(&mut self, route: FibId) {
-        if let Some(known) = self.prefixes.get_mut(route.0 as usize) {
+        if let Some(known) = self.prefixes.get_mut(route.0) {
             *known = Prefix::default();
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::ids::FaceId;
 use crate::name::HashedName;
+use crate::tables::blocks::Blocks;
 use crate::tables::prefix_table::PrefixTable;
-use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use crate::tables::runs::{Run, Runs};
 
 /// An entry of the FIB. Ids are small and dense, and are used again after a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +14,7 @@ pub struct FibId(pub u32);
 pub(crate) const NO_ENTRY: FibId = FibId(u32::MAX);
 
 /// A next hop of a prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextHop {
     /// Towards the next hop.
     pub face: FaceId,
@@ -23,14 +23,16 @@ pub struct NextHop {
 }
 
 /// The next hops of a prefix by ascending cost; those of equal cost as they were added. Most prefixes have one.
-type NextHops = SmallVec<[NextHop; 1]>;
+type NextHops = Run<NextHop, 1>;
 
 /// The forwarding information base.
 #[derive(Clone, Debug)]
 pub struct Fib {
     table: PrefixTable<NextHops>,
+    /// The next hops of entries that have several.
+    hops: Runs<NextHop>,
     /// The entries of each face, so that one that goes costs no search.
-    by_face: Vec<BTreeSet<u32>>,
+    by_face: Vec<Blocks>,
 }
 
 impl Default for Fib {
@@ -42,22 +44,22 @@ impl Default for Fib {
 impl Fib {
     /// An empty FIB.
     pub fn new() -> Fib {
-        Fib { table: PrefixTable::new(), by_face: Vec::new() }
+        Fib { table: PrefixTable::new(), hops: Runs::new(), by_face: Vec::new() }
     }
 
     /// Adds a next hop to a prefix, or changes its cost. It comes after those of equal cost that are there.
     pub fn insert(&mut self, prefix: &HashedName, face: FaceId, cost: u64) -> FibId {
-        let id = self.table.find_or_insert(prefix, NextHops::new);
+        let id = self.table.find_or_insert(prefix, NextHops::default);
         if let Some(next_hops) = self.table.get_mut(id) {
-            next_hops.retain(|hop| hop.face != face);
-            let place = next_hops.partition_point(|hop| hop.cost <= cost);
-            next_hops.insert(place, NextHop { face, cost });
+            take_out(next_hops, face, &mut self.hops);
+            let place = next_hops.values(&self.hops).partition_point(|hop| hop.cost <= cost);
+            next_hops.insert(place, NextHop { face, cost }, &mut self.hops);
         }
         let at = face.0 as usize;
         if self.by_face.len() <= at {
-            self.by_face.resize_with(at + 1, BTreeSet::new);
+            self.by_face.resize_with(at + 1, Blocks::new);
         }
-        self.by_face[at].insert(id);
+        self.by_face[at].insert(id, |other| other.cmp(&id));
         FibId(id)
     }
 
@@ -70,7 +72,7 @@ impl Fib {
     /// hop was the entry's last, which removes the prefix.
     pub fn remove_face(&mut self, face: FaceId, most: usize) -> Vec<(FibId, bool)> {
         let Some(entries) = self.by_face.get(face.0 as usize) else { return Vec::new() };
-        let some: Vec<FibId> = entries.iter().take(most).map(|id| FibId(*id)).collect();
+        let some: Vec<FibId> = entries.iter().take(most).map(FibId).collect();
         some.into_iter().map(|id| (id, matches!(self.remove_hop(id, face), Removed::Prefix(_)))).collect()
     }
 
@@ -83,13 +85,11 @@ impl Fib {
         let Some(next_hops) = self.table.get_mut(id.0) else {
             return Removed::Nothing;
         };
-        let before = next_hops.len();
-        next_hops.retain(|hop| hop.face != face);
-        if next_hops.len() == before {
+        if !take_out(next_hops, face, &mut self.hops) {
             return Removed::Nothing;
         }
         if let Some(entries) = self.by_face.get_mut(face.0 as usize) {
-            entries.remove(&id.0);
+            entries.remove(|other| other.cmp(&id.0));
         }
         if !next_hops.is_empty() {
             return Removed::NextHop;
@@ -114,7 +114,7 @@ impl Fib {
     /// existed.
     #[inline]
     pub fn next_hops(&self, id: FibId) -> &[NextHop] {
-        self.table.get(id.0).map_or(&[], |next_hops| next_hops)
+        self.table.get(id.0).map_or(&[], |next_hops| next_hops.values(&self.hops))
     }
 
     /// The prefix of an entry, as component TLVs; `None` if it was removed or never existed.
@@ -148,8 +148,17 @@ impl Fib {
 
     /// All entries by ascending id: the component TLVs of the prefix, and next hops.
     pub fn iter(&self) -> impl Iterator<Item = (FibId, &[u8], &[NextHop])> {
-        self.table.iter().map(|(id, prefix, next_hops)| (FibId(id), prefix, &next_hops[..]))
+        self.table.iter().map(|(id, prefix, next_hops)| (FibId(id), prefix, next_hops.values(&self.hops)))
     }
+}
+
+/// Takes out the next hop by a face. Whether there was one.
+fn take_out(next_hops: &mut NextHops, face: FaceId, hops: &mut Runs<NextHop>) -> bool {
+    let found = next_hops.values(hops).iter().position(|hop| hop.face == face);
+    if let Some(at) = found {
+        next_hops.remove(at, hops);
+    }
+    found.is_some()
 }
 
 /// The result of a removal from the FIB.

@@ -33,6 +33,11 @@ const MOST_OF_GROUP: usize = 256;
 /// application or a host fetches no more at once in most cases.
 const LEAST_OF_GROUP: u64 = 8 * 5 * PLACE as u64;
 
+/// FIB entries below this one have their own numbers as prefixes, for as long as there are no groups. Of more entries
+/// only those have a number whose flows have come: tables that are indexed by prefixes would else grow by a million rows
+/// at once, while packets wait. Assumed.
+const OWN_NUMBERS: u32 = 1 << 12;
+
 /// What a prefix takes beside its name, bytes: its place in a table; and in buffers that may be half empty its FIB entry
 /// (8) and its number there (8), the place of its number among the forgotten (4), its round-trip time (8), and a link that
 /// keeps state of it (8).
@@ -56,7 +61,8 @@ pub(crate) struct Prefixes {
     rule: FlowPrefix,
     /// Of several components, by use: the least recent makes room.
     known: ContentStore<PrefixId>,
-    /// Those of FIB entries. Of an entry beyond the end, and while there are no groups, it is that of the entry.
+    /// Those of FIB entries, or `NO_PREFIX`. While this is empty, entries below `OWN_NUMBERS` have their own, and others
+    /// none.
     of_entries: Vec<PrefixId>,
     /// Those of each group, from the first on.
     groups: Vec<ContentStore<PrefixId>>,
@@ -159,23 +165,44 @@ impl Prefixes {
         }
     }
 
-    /// There are going to be groups: from now on the prefixes of FIB entries, `bound` so far, have numbers as any other.
+    /// There are going to be groups, or many entries: from now on the prefixes of FIB entries, `bound` so far, have numbers
+    /// as any other.
     pub(crate) fn number_entries(&mut self, bound: usize) {
         if self.of_entries.is_empty() && self.rule == FlowPrefix::FibEntry {
-            self.of_entries.extend((0..bound.max(1) as u32).map(PrefixId));
+            let bound = (bound as u32).clamp(1, OWN_NUMBERS);
+            self.of_entries.extend((0..bound).map(PrefixId));
             self.numbers.given = self.of_entries.len() as u32;
         }
     }
 
     #[inline]
     fn of_entry(&mut self, id: FibId) -> PrefixId {
-        if self.of_entries.is_empty() {
+        if self.of_entries.is_empty() && id.0 < OWN_NUMBERS {
             return PrefixId(id.0);
         }
-        while self.of_entries.len() <= id.0 as usize {
-            self.of_entries.push(self.numbers.fresh());
+        match self.of_entries.get(id.0 as usize) {
+            Some(&known) if known != NO_PREFIX => known,
+            _ => self.number_entry(id),
         }
-        self.of_entries[id.0 as usize]
+    }
+
+    #[cold]
+    fn number_entry(&mut self, id: FibId) -> PrefixId {
+        self.number_entries(OWN_NUMBERS as usize);
+        let at = id.0 as usize;
+        if at >= self.of_entries.len() {
+            self.of_entries.resize(at + 1, NO_PREFIX);
+        }
+        self.of_entries[at] = self.numbers.fresh();
+        self.of_entries[at]
+    }
+
+    /// The number of a FIB entry, if it may have flows.
+    fn known_of_entry(&self, id: FibId) -> Option<PrefixId> {
+        if self.of_entries.is_empty() {
+            return (id.0 < OWN_NUMBERS).then_some(PrefixId(id.0));
+        }
+        self.of_entries.get(id.0 as usize).copied().filter(|known| *known != NO_PREFIX)
     }
 
     /// The numbers that belong to a FIB entry which is removed: its flows are over.
@@ -183,7 +210,7 @@ impl Prefixes {
         if self.rule != FlowPrefix::FibEntry {
             return Vec::new();
         }
-        let mut all = vec![self.of_entry(id)];
+        let mut all: Vec<PrefixId> = self.known_of_entry(id).into_iter().collect();
         for number in self.of_groups.take(id.0) {
             self.entries[number as usize] = None;
             all.push(PrefixId(number));
@@ -259,6 +286,25 @@ mod tests {
         let mut prefixes = Prefixes::new(FlowPrefix::FibEntry, u64::MAX);
         assert_eq!(prefixes.of(&name("/a/b"), Some(FibId(7))), (PrefixId(7), Forgotten::new()));
         assert_eq!(prefixes.of(&name("/a/b"), None), (NO_PREFIX, Forgotten::new()));
+    }
+
+    #[test]
+    fn of_many_fib_entries_only_those_with_flows_have_numbers() {
+        let mut prefixes = Prefixes::new(FlowPrefix::FibEntry, u64::MAX);
+        let of = |prefixes: &mut Prefixes, id| prefixes.of(&name("/a/b"), Some(FibId(id))).0;
+        assert_eq!(of(&mut prefixes, 9), PrefixId(9));
+        assert!(prefixes.of_removed(FibId(1 << 20)).is_empty());
+        let late: Vec<PrefixId> = [1 << 20, OWN_NUMBERS, 1 << 19].map(|id| of(&mut prefixes, id)).into();
+        assert_eq!(late, [0, 1, 2].map(|n| PrefixId(OWN_NUMBERS + n)));
+        assert_eq!(
+            [9, OWN_NUMBERS, 1 << 20].map(|id| of(&mut prefixes, id)),
+            [PrefixId(9), late[1], late[0]]
+        );
+        assert_eq!(prefixes.of_removed(FibId(1 << 20)), [late[0]]);
+        assert!(prefixes.of_removed(FibId((1 << 20) - 1)).is_empty());
+        // A group changes nothing of that.
+        prefixes.number_entries(1 << 20);
+        assert_eq!([9, 1 << 19].map(|id| of(&mut prefixes, id)), [PrefixId(9), late[2]]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Each is bounded, or holds only what whoever manages the node puts in.
 
 pub mod asked;
+pub mod blocks;
 pub mod cs;
 pub mod dead_nonce;
 pub mod fib;
@@ -10,6 +11,10 @@ pub mod flow_prefix;
 pub(crate) mod liveness;
 pub mod pairs;
 pub mod pit;
+mod place_index;
 pub(crate) mod prefix_table;
+pub mod runs;
 pub mod simulated_cache;
+pub mod slab;
+pub(crate) mod sparse;
 mod timing_wheel;

@@ -3,30 +3,35 @@
 //! A slab of entries and a hash table from prefix to entry. Longest prefix match tries the
 //! prefixes of the name from the longest down, skipping the lengths at which there is no entry at
 //! all; a name carries its prefix hashes, so each try is one probe.
+//!
+//! There may be a million prefixes, and packets wait while one is put in or taken out. So no part of it is ever copied as
+//! a whole, nor does a prefix have an allocation of its own.
 
+use super::place_index::PlaceIndex;
+use super::runs::{Run, Runs};
+use super::slab::Slab;
 use crate::name::{HashedName, LengthCounts};
-use hashbrown::HashTable;
-use smallvec::SmallVec;
 
 /// Values by name prefix. Indices are small and dense, and are used again after a removal.
 #[derive(Clone, Debug)]
 pub(crate) struct PrefixTable<T> {
-    entries: Vec<PrefixEntry<T>>,
-    free: Vec<u32>,
-    index: HashTable<u32>,
+    entries: Slab<PrefixEntry<T>>,
+    free: Slab<u32>,
+    index: PlaceIndex,
+    /// The bytes of long prefixes.
+    wires: Runs<u8>,
     lengths: LengthCounts,
 }
 
 /// Prefixes up to this long, bytes, are kept in place.
 const IN_PLACE: usize = 40;
 
-/// A prefix and its value; `None` once it is removed. There may be a million, so the prefix is kept without the hashes of
-/// shorter ones.
+/// A prefix, without the hashes of shorter ones, and its value; `None` once it is removed.
 #[derive(Clone, Debug)]
 struct PrefixEntry<T> {
     hash: u64,
     /// The component TLVs.
-    wire: SmallVec<[u8; IN_PLACE]>,
+    wire: Run<u8, IN_PLACE>,
     /// The number of components.
     len: u8,
     value: Option<T>,
@@ -34,8 +39,9 @@ struct PrefixEntry<T> {
 
 impl<T> PrefixTable<T> {
     pub(crate) fn new() -> PrefixTable<T> {
-        let (entries, free) = (Vec::new(), Vec::new());
-        PrefixTable { entries, free, index: HashTable::new(), lengths: LengthCounts::new() }
+        let (entries, free) = (Slab::new(), Slab::new());
+        let (index, wires) = (PlaceIndex::new(), Runs::new());
+        PrefixTable { entries, free, index, wires, lengths: LengthCounts::new() }
     }
 
     /// The place of a prefix, which is given `value` if it has none.
@@ -43,33 +49,29 @@ impl<T> PrefixTable<T> {
         if let Some(known) = self.exact(prefix) {
             return known;
         }
-        let (hash, wire, len) = (prefix.hash(), SmallVec::from_slice(prefix.wire()), prefix.len() as u8);
+        let (hash, len) = (prefix.hash(), prefix.len() as u8);
+        let wire = Run::new(prefix.wire(), &mut self.wires);
         let entry = PrefixEntry { hash, wire, len, value: Some(value()) };
         let place = match self.free.pop() {
             Some(place) => {
-                self.entries[place as usize] = entry;
+                self.entries[place] = entry;
                 place
             }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+            None => self.entries.push(entry),
         };
         let entries = &self.entries;
-        self.index.insert_unique(hash, place, |&i| entries[i as usize].hash);
+        self.index.insert(hash, place, entries.len(), |place| entries[place].hash);
         self.lengths.add(prefix.len());
         place
     }
 
     /// Takes out what is at this place.
     pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
-        let entry = self.entries.get_mut(place as usize)?;
+        let entry = self.entries.get_mut(place)?;
         let value = entry.value.take()?;
-        if let Ok(slot) = self.index.find_entry(entry.hash, |&i| i == place) {
-            slot.remove();
-        }
+        self.index.remove(entry.hash, place);
         self.lengths.remove(usize::from(entry.len));
-        entry.wire = SmallVec::new();
+        entry.wire.clear(&mut self.wires);
         self.free.push(place);
         Some(value)
     }
@@ -90,34 +92,34 @@ impl<T> PrefixTable<T> {
     #[inline]
     fn at(&self, name: &HashedName, len: usize) -> Option<u32> {
         let (hash, wire) = (name.hash_of(len), name.prefix_wire(len));
-        let same = |&i: &u32| {
-            let entry = &self.entries[i as usize];
-            entry.hash == hash && entry.wire[..] == *wire
-        };
-        self.index.find(hash, same).copied()
+        self.index.find(hash, |place| {
+            let entry = &self.entries[place];
+            entry.hash == hash && entry.wire.values(&self.wires) == wire
+        })
     }
 
     /// What is at this place.
     #[inline]
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
-        self.entries.get(place as usize)?.value.as_ref()
+        self.entries.get(place)?.value.as_ref()
     }
 
     /// The prefix at this place, as component TLVs.
     pub(crate) fn prefix(&self, place: u32) -> Option<&[u8]> {
-        self.entries.get(place as usize).filter(|entry| entry.value.is_some()).map(|entry| &entry.wire[..])
+        let entry = self.entries.get(place).filter(|entry| entry.value.is_some())?;
+        Some(entry.wire.values(&self.wires))
     }
 
     /// The number of components of the prefix at this place.
     #[inline]
     pub(crate) fn name_len(&self, place: u32) -> usize {
-        usize::from(self.entries[place as usize].len)
+        usize::from(self.entries[place].len)
     }
 
     /// What is at this place, to change it.
     #[inline]
     pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
-        self.entries.get_mut(place as usize)?.value.as_mut()
+        self.entries.get_mut(place)?.value.as_mut()
     }
 
     /// How many prefixes there are.
@@ -141,6 +143,8 @@ impl<T> PrefixTable<T> {
     /// All prefixes by ascending place, as component TLVs.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8], &T)> {
         let all = self.entries.iter().enumerate();
-        all.filter_map(|(place, entry)| Some((place as u32, &entry.wire[..], entry.value.as_ref()?)))
+        all.filter_map(|(place, entry)| {
+            Some((place as u32, entry.wire.values(&self.wires), entry.value.as_ref()?))
+        })
     }
 }

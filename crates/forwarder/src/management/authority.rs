@@ -300,6 +300,9 @@ fn command_interest(name: NameRef<'_>) -> Option<Claim<'_>> {
     })
 }
 
+/// Commands that are forgotten at most for one that comes.
+const FORGOTTEN_AT_ONCE: usize = 8;
+
 /// The commands of one key, or of all others that have rights.
 #[derive(Debug, Default)]
 struct Memory {
@@ -339,9 +342,13 @@ impl Memory {
         }
     }
 
-    /// Forgets what the window refuses anyway.
+    /// Forgets what the window refuses anyway, a few for each command that comes: packets would wait while all of them go
+    /// at once.
     fn forget_before(&mut self, time_ms: u64) {
-        while let Some(&(time, identity)) = self.by_time.first().filter(|first| first.0 < time_ms) {
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            let Some(&(time, identity)) = self.by_time.first().filter(|first| first.0 < time_ms) else {
+                return;
+            };
             self.by_time.remove(&(time, identity));
             self.by_identity.remove(&identity);
         }

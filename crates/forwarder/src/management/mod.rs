@@ -215,13 +215,12 @@ impl Management {
     /// error of the face, if it had one.
     pub fn face_gone(
         &mut self,
-        now: Time,
         face: FaceNumber,
         why: Option<&str>,
         control: &mut dyn Control,
         replies: &mut Vec<Vec<u8>>,
     ) {
-        self.rib.remove_face(face, now, control);
+        self.rib.remove_face(face, control);
         for Waiting { command, .. } in self.connecting.take_of(face) {
             let error = refused(504, why.unwrap_or("the face was closed before it was connected"));
             replies.extend(self.reply(command.view(), Err(error)));
@@ -272,20 +271,20 @@ impl Management {
     pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control, replies: &mut Vec<Vec<u8>>) {
         self.rib.expire(now, control);
         for waiting in self.connecting.take_due(now) {
-            let outcome = self.give_up(now, &waiting, control);
+            let outcome = self.give_up(&waiting, control);
             replies.extend(self.reply(waiting.command.view(), outcome));
         }
     }
 
     /// The answer to a command that has waited too long. The face that it created is closed, unless it has become permanent
     /// meanwhile.
-    fn give_up(&mut self, now: Time, waiting: &Waiting, control: &mut dyn Control) -> Answer {
+    fn give_up(&mut self, waiting: &Waiting, control: &mut dyn Control) -> Answer {
         let face = control.face(waiting.face).ok_or_else(|| refused(504, "the face is gone"))?;
         if !waiting.is_creator || !Connecting::is_connecting(&face) {
             return is_there(&face, waiting.is_creator);
         }
         control.destroy_face(face.number);
-        self.rib.remove_face(face.number, now, control);
+        self.rib.remove_face(face.number, control);
         let seconds = waiting.wait.as_secs_f64();
         Err(refused(504, format!("cannot connect to {}: no answer within {seconds} s", face.remote)))
     }

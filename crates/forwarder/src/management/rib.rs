@@ -7,13 +7,19 @@
 //! prefixes that have routes have FIB entries: what is longer finds the longest of them.
 //!
 //! Entries have places, as small as they can be: a million routes are no rarity. An index has the places by name, in the
-//! order of the bytes: the prefixes below one stand right behind it.
+//! order of the bytes: the prefixes below one stand right behind it. An entry has no allocation of its own, since packets
+//! would wait while the allocator joins those of a million that have gone.
+//!
+//! What concerns many prefixes is done in parts, with packets in between: the routes of a face that is gone, and whatever
+//! changes below a prefix.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
+use weir_core::tables::blocks::Blocks;
+use weir_core::tables::runs::{Run, Runs};
+use weir_core::tables::slab::Slab;
 use weir_core::units::{Span, Time};
 use weir_packet::{Name, NameRef};
 
@@ -39,7 +45,7 @@ pub struct Route {
 }
 
 /// A route without its prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Hop {
     face: FaceNumber,
     origin: u64,
@@ -51,87 +57,170 @@ struct Hop {
 /// Where an entry is in the table; used again after a removal.
 type Place = u32;
 
+/// Prefixes up to this long, bytes, are kept in place.
+const IN_PLACE: usize = 40;
+
 /// A prefix with routes. Most have one.
 #[derive(Debug, Default)]
 struct Entry {
-    /// The value of its Name element; the index shares it.
-    prefix: Arc<[u8]>,
+    /// The value of its Name element.
+    prefix: Run<u8, IN_PLACE>,
     /// By face and origin.
-    routes: SmallVec<[Hop; 1]>,
-    /// What the FIB was last told, in this order.
-    next_hops: SmallVec<[(FaceNumber, u64); 1]>,
+    routes: Run<Hop, 1>,
+    /// What the FIB was last told, in this order: faces and costs.
+    next_hops: Run<(FaceNumber, u64), 1>,
 }
 
-impl Entry {
-    fn view(&self) -> NameRef<'_> {
-        view(&self.prefix)
-    }
-
-    fn has_capture(&self) -> bool {
-        self.routes.iter().any(|hop| hop.flags.capture)
-    }
-
-    fn concerns_longer_prefixes(&self) -> bool {
-        self.routes.iter().any(|hop| hop.flags.capture || hop.flags.child_inherit)
-    }
+/// Entries by place, with those of their lists that are long.
+#[derive(Debug, Default)]
+struct Entries {
+    entries: Slab<Entry>,
+    /// Places without an entry.
+    free: Slab<Place>,
+    prefixes: Runs<u8>,
+    routes: Runs<Hop>,
+    next_hops: Runs<(FaceNumber, u64)>,
 }
 
-/// A prefix of the index as a name.
-fn view(prefix: &[u8]) -> NameRef<'_> {
-    NameRef::from_value(prefix).unwrap_or(NameRef::ROOT)
+impl Entries {
+    const fn new() -> Entries {
+        Entries {
+            entries: Slab::new(),
+            free: Slab::new(),
+            prefixes: Runs::new(),
+            routes: Runs::new(),
+            next_hops: Runs::new(),
+        }
+    }
+
+    /// A new entry, without routes.
+    fn add(&mut self, prefix: &Name) -> Place {
+        let prefix = Run::new(prefix.value(), &mut self.prefixes);
+        let entry = Entry { prefix, ..Entry::default() };
+        match self.free.pop() {
+            Some(place) => {
+                self.entries[place] = entry;
+                place
+            }
+            None => self.entries.push(entry),
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        let entry = &mut self.entries[place];
+        entry.prefix.clear(&mut self.prefixes);
+        entry.routes.clear(&mut self.routes);
+        entry.next_hops.clear(&mut self.next_hops);
+        self.free.push(place);
+    }
+
+    fn prefix(&self, place: Place) -> &[u8] {
+        self.entries[place].prefix.values(&self.prefixes)
+    }
+
+    fn name(&self, place: Place) -> NameRef<'_> {
+        NameRef::from_value(self.prefix(place)).unwrap_or(NameRef::ROOT)
+    }
+
+    fn routes(&self, place: Place) -> &[Hop] {
+        self.entries[place].routes.values(&self.routes)
+    }
+
+    fn next_hops(&self, place: Place) -> &[(FaceNumber, u64)] {
+        self.entries[place].next_hops.values(&self.next_hops)
+    }
+
+    /// Puts a route behind those that are less.
+    fn add_route(&mut self, place: Place, hop: Hop) {
+        let key = (hop.face, hop.origin);
+        let at = self.routes(place).partition_point(|other| (other.face, other.origin) < key);
+        self.entries[place].routes.insert(at, hop, &mut self.routes);
+    }
+
+    fn take_route(&mut self, place: Place, face: FaceNumber, origin: u64) -> Option<Hop> {
+        let routes = self.routes(place);
+        let at = routes.iter().position(|hop| (hop.face, hop.origin) == (face, origin))?;
+        let hop = routes[at];
+        self.entries[place].routes.remove(at, &mut self.routes);
+        Some(hop)
+    }
+
+    /// The FIB was told of a next hop, behind the others.
+    fn add_next_hop(&mut self, place: Place, face: FaceNumber, cost: u64) {
+        self.take_next_hop(place, face);
+        let entry = &mut self.entries[place];
+        entry.next_hops.insert(entry.next_hops.len(), (face, cost), &mut self.next_hops);
+    }
+
+    fn take_next_hop(&mut self, place: Place, face: FaceNumber) {
+        if let Some(at) = self.next_hops(place).iter().position(|hop| hop.0 == face) {
+            self.entries[place].next_hops.remove(at, &mut self.next_hops);
+        }
+    }
+
+    fn has_capture(&self, place: Place) -> bool {
+        self.routes(place).iter().any(|hop| hop.flags.capture)
+    }
+
+    fn concerns_longer_prefixes(&self, place: Place) -> bool {
+        self.routes(place).iter().any(|hop| hop.flags.capture || hop.flags.child_inherit)
+    }
+
+    /// Compares an entry's prefix with a name.
+    fn order<'a>(&'a self, name: &'a [u8]) -> impl Fn(Place) -> Ordering + 'a {
+        move |place| self.prefix(place).cmp(name)
+    }
 }
 
 /// The routing information base.
 #[derive(Debug)]
 pub struct Rib {
-    entries: Vec<Entry>,
-    /// Places without an entry.
-    free: Vec<Place>,
-    index: BTreeMap<Arc<[u8]>, Place>,
+    entries: Entries,
+    /// All places, in the order of the names.
+    index: Blocks,
     /// Entries that have routes to a face.
-    by_face: BTreeMap<FaceNumber, BTreeSet<Place>>,
+    by_face: BTreeMap<FaceNumber, Blocks>,
     /// Routes that expire, by when.
     expiring: BTreeSet<(Time, Place, FaceNumber, u64)>,
     routes: usize,
     max_routes: usize,
     /// Faces that are gone, whose routes are being removed.
     leaving: VecDeque<FaceNumber>,
-    /// Where the FIB follows meanwhile.
-    below: Option<Below>,
-    /// When the next part of this is done.
+    /// Where the FIB has yet to follow.
+    below: VecDeque<Below>,
+    /// Prefixes that are left of this part.
+    left: usize,
+    /// When the next part is done.
     resume: Time,
 }
 
-/// Where the FIB has yet to follow.
+/// The prefixes below one, at which the FIB has yet to follow.
 #[derive(Debug)]
 struct Below {
-    /// At this prefix, and below.
-    root: Arc<[u8]>,
-    /// Not below.
-    is_alone: bool,
-    /// The last that it followed at, if it has begun.
-    after: Option<Arc<[u8]>>,
+    root: Vec<u8>,
+    /// It followed up to this one.
+    after: Vec<u8>,
 }
 
-/// Prefixes at which routes are removed at once, or at which the FIB follows: packets wait for that, a millisecond or so.
+/// Prefixes in a part, at which routes are removed or the FIB follows: packets wait for that, a millisecond or so.
 const AT_ONCE: usize = 256;
 
-/// The time from one part to the next.
+/// The time from one part to the next, for packets.
 const PAUSE: Span = Span::from_millis(1);
 
 impl Rib {
     /// An empty one that has room for so many routes.
     pub const fn new(max_routes: usize) -> Rib {
         Rib {
-            entries: Vec::new(),
-            free: Vec::new(),
-            index: BTreeMap::new(),
+            entries: Entries::new(),
+            index: Blocks::new(),
             by_face: BTreeMap::new(),
             expiring: BTreeSet::new(),
             routes: 0,
             max_routes,
             leaving: VecDeque::new(),
-            below: None,
+            below: VecDeque::new(),
+            left: AT_ONCE,
             resume: Time::NEVER,
         }
     }
@@ -148,10 +237,10 @@ impl Rib {
 
     /// All entries in the order of their names' bytes; `now` is for what expires.
     pub fn list(&self, now: Time) -> impl Iterator<Item = RibStatus> + '_ {
-        let entries = self.index.values().map(|place| &self.entries[*place as usize]);
-        let all = entries.map(move |entry| RibStatus {
-            prefix: entry.view().to_name(),
-            routes: entry.routes.iter().filter(|hop| self.is_there(hop)).map(|hop| hop.status(now)).collect(),
+        let routes = move |place| self.entries.routes(place).iter().filter(move |hop| self.is_there(hop));
+        let all = self.index.iter().map(move |place| RibStatus {
+            prefix: self.entries.name(place).to_name(),
+            routes: routes(place).map(|hop| hop.status(now)).collect(),
         });
         all.filter(|entry| !entry.routes.is_empty())
     }
@@ -161,7 +250,8 @@ impl Rib {
         !self.leaving.contains(&hop.face)
     }
 
-    /// Adds a route, or changes the one with this prefix, face and origin; the FIB follows.
+    /// Adds a route, or changes the one with this prefix, face and origin; the FIB follows. At many longer prefixes it
+    /// follows in parts, the next ones at deadlines.
     ///
     /// # Errors
     /// [`ControlError::NoSuchFace`], [`ControlError::Full`]; then everything is as before.
@@ -170,103 +260,143 @@ impl Rib {
             return Err(ControlError::NoSuchFace);
         }
         let Route { ref prefix, face, origin, cost, flags, expires } = *route;
-        let old = self.find(prefix, face, origin).map(|(_, hop)| hop);
+        let known = self.place(prefix.view());
+        let old = known.and_then(|place| self.route(place, face, origin));
         if old.is_none() && self.routes >= self.max_routes {
             return Err(ControlError::Full("RIB"));
         }
-        let reaches = self.entry(prefix).is_some_and(Entry::concerns_longer_prefixes);
-        let place = self.insert(prefix, Hop { face, origin, cost, flags, expires });
+        let reached = known.is_some_and(|place| self.entries.concerns_longer_prefixes(place));
+        let place = known.unwrap_or_else(|| self.new_entry(prefix));
+        self.put(place, Hop { face, origin, cost, flags, expires });
         if old.is_some_and(|old| (old.cost, old.flags) == (cost, flags)) {
             return Ok(());
         }
-        self.update(place, reaches, control).inspect_err(|_| {
-            match old {
-                Some(old) => self.put(place, old),
-                None => self.take(place, face, origin),
+        match self.update_one(place, control) {
+            Ok(()) => {
+                if reached || self.entries.concerns_longer_prefixes(place) {
+                    self.update_below(prefix.value(), control);
+                }
+                Ok(())
             }
-            // What was there before had room.
-            let _ = self.update(place, true, control);
-        })
-    }
-
-    /// Removes a route, if it is there; the FIB follows.
-    pub fn remove(&mut self, prefix: &Name, face: FaceNumber, origin: u64, control: &mut dyn Control) {
-        if let Some((place, _)) = self.find(prefix, face, origin) {
-            self.remove_at(place, face, origin, control);
+            Err(error) => {
+                match old {
+                    Some(old) => self.put(place, old),
+                    None => self.take(place, face, origin),
+                }
+                // What was there before had room.
+                let _ = self.update_one(place, control);
+                Err(error)
+            }
         }
     }
 
-    fn remove_at(&mut self, place: Place, face: FaceNumber, origin: u64, control: &mut dyn Control) {
-        let reached = self.entries[place as usize].concerns_longer_prefixes();
-        self.take(place, face, origin);
+    /// Removes a route, if it is there; the FIB follows, as after [`Rib::add`].
+    pub fn remove(&mut self, prefix: &Name, face: FaceNumber, origin: u64, control: &mut dyn Control) {
+        if let Some(place) =
+            self.place(prefix.view()).filter(|place| self.route(*place, face, origin).is_some())
+        {
+            self.remove_at(place, &[(face, origin)], control);
+        }
+    }
+
+    /// Removes routes of an entry.
+    fn remove_at(&mut self, place: Place, routes: &[(FaceNumber, u64)], control: &mut dyn Control) {
+        let reached = self.entries.concerns_longer_prefixes(place);
+        let root = reached.then(|| self.entries.prefix(place).to_vec());
+        for &(face, origin) in routes {
+            self.take(place, face, origin);
+        }
         // Where a capture ends, entries inherit again. If the FIB has no room for that, they do without.
-        let _ = self.update(place, reached, control);
+        let _ = self.update_one(place, control);
+        if let Some(root) = root {
+            self.update_below(&root, control);
+        }
     }
 
     /// A face is gone: removes all routes to it, and the FIB follows. Many are removed in parts, the next ones at deadlines;
     /// meanwhile no Interest leaves by the face anyway.
-    pub fn remove_face(&mut self, face: FaceNumber, now: Time, control: &mut dyn Control) {
+    pub fn remove_face(&mut self, face: FaceNumber, control: &mut dyn Control) {
         if self.by_face.contains_key(&face) && !self.leaving.contains(&face) {
             self.leaving.push_back(face);
-            if self.resume == Time::NEVER {
-                self.go_on(now, control);
-            }
+            self.begin(control);
         }
     }
 
-    /// Removes the next routes to faces that are gone.
+    /// Has the FIB follow below a prefix: at what inherits from it, or did.
+    fn update_below(&mut self, root: &[u8], control: &mut dyn Control) {
+        let has_not_begun = |below: &Below| below.root == root && below.after == root;
+        if self.from(root, root, 1).is_empty() || self.below.iter().any(has_not_begun) {
+            return;
+        }
+        self.below.push_back(Below { root: root.to_vec(), after: root.to_vec() });
+        self.begin(control);
+    }
+
+    /// Begins what there is to do, as far as this part has room for it.
+    fn begin(&mut self, control: &mut dyn Control) {
+        if self.resume == Time::NEVER {
+            self.do_part(control);
+            // As soon as packets had their turn.
+            self.resume = if self.is_behind() { Time::ZERO } else { Time::NEVER };
+        }
+    }
+
+    /// Does the next part.
     fn go_on(&mut self, now: Time, control: &mut dyn Control) {
-        let mut left = AT_ONCE;
-        while left > 0 {
-            if let Some(below) = self.below.take() {
-                left -= self.follow(below, left, control);
+        self.left = AT_ONCE;
+        self.do_part(control);
+        self.resume = if self.is_behind() { now + PAUSE } else { Time::NEVER };
+    }
+
+    /// Whether there is more to do.
+    fn is_behind(&self) -> bool {
+        !self.below.is_empty() || !self.leaving.is_empty()
+    }
+
+    fn do_part(&mut self, control: &mut dyn Control) {
+        while self.left > 0 {
+            if let Some(below) = self.below.pop_front() {
+                self.follow(below, control);
             } else if let Some(&face) = self.leaving.front() {
+                self.left -= 1;
                 // The last place first: it is more often than not below the others, and then they have less below them.
-                if let Some(&place) = self.by_face.get(&face).and_then(BTreeSet::last) {
-                    self.take_all(place, face);
-                } else {
-                    self.leaving.pop_front();
-                    left -= 1;
+                match self.by_face.get(&face).and_then(Blocks::last) {
+                    Some(place) => self.take_all(place, face, control),
+                    None => {
+                        self.leaving.pop_front();
+                    }
                 }
             } else {
-                self.resume = Time::NEVER;
                 return;
             }
         }
-        self.resume = now + PAUSE;
     }
 
-    /// Removes the routes of an entry to a face. The FIB is yet to follow.
-    fn take_all(&mut self, place: Place, face: FaceNumber) {
-        let entry = &self.entries[place as usize];
-        let is_alone = !entry.concerns_longer_prefixes();
-        self.below = Some(Below { root: Arc::clone(&entry.prefix), is_alone, after: None });
-        let to_face = entry.routes.iter().filter(|hop| hop.face == face);
-        let origins: SmallVec<[u64; 4]> = to_face.map(|hop| hop.origin).collect();
-        for origin in origins {
-            self.take(place, face, origin);
+    /// Removes the routes of an entry to a face.
+    fn take_all(&mut self, place: Place, face: FaceNumber, control: &mut dyn Control) {
+        let to_face = self.entries.routes(place).iter().filter(|hop| hop.face == face);
+        let all: SmallVec<[(FaceNumber, u64); 4]> = to_face.map(|hop| (face, hop.origin)).collect();
+        self.remove_at(place, &all, control);
+    }
+
+    /// Has the FIB follow at the next prefixes below one.
+    fn follow(&mut self, mut below: Below, control: &mut dyn Control) {
+        let places = self.from(&below.after, &below.root, self.left);
+        if places.len() == self.left {
+            below.after = places.last().map_or(below.after, |place| self.entries.prefix(*place).to_vec());
+            self.below.push_front(below);
+        }
+        // To look costs something too.
+        self.left -= places.len().max(1);
+        for place in places {
+            let _ = self.update_one(place, control);
         }
     }
 
-    /// Has the FIB follow at so many prefixes at most; says at how many it did, at least one: to look costs something too.
-    fn follow(&mut self, mut below: Below, most: usize, control: &mut dyn Control) -> usize {
-        let start = below.after.as_deref().map_or(Bound::Included(&*below.root), Bound::Excluded);
-        let most = if below.is_alone { 1 } else { most };
-        let places = self.from(start, &below.root, most);
-        if places.len() == most && !below.is_alone {
-            below.after = places.last().map(|place| Arc::clone(&self.entries[*place as usize].prefix));
-            self.below = Some(below);
-        }
-        for place in &places {
-            let _ = self.update_one(*place, control);
-        }
-        places.len().max(1)
-    }
-
-    /// The places of at most so many prefixes below a root, from one on, in the order of their bytes.
-    fn from(&self, start: Bound<&[u8]>, root: &[u8], most: usize) -> Vec<Place> {
-        let from_here = self.index.range::<[u8], _>((start, Bound::Unbounded));
-        from_here.take_while(|(name, _)| name.starts_with(root)).take(most).map(|(_, place)| *place).collect()
+    /// The places of at most so many prefixes below a root, after this one, in the order of their bytes.
+    fn from(&self, after: &[u8], root: &[u8], most: usize) -> Vec<Place> {
+        let from_here = self.index.after(self.entries.order(after));
+        from_here.take_while(|place| self.entries.prefix(*place).starts_with(root)).take(most).collect()
     }
 
     /// A prefix whose names somebody else gets, in part or in all, if this owner does not register this one: the prefix itself
@@ -274,30 +404,31 @@ impl Rib {
     /// prefix to a neighbour is in nobody's way.
     pub(super) fn held_by_others(&self, prefix: &Name, owner: Owner, control: &dyn Control) -> Option<Name> {
         let is_others = |hop: &Hop| self.is_there(hop) && control.owner(hop.face) != owner;
-        let all = self.index.range::<[u8], _>((Bound::Included(prefix.value()), Bound::Unbounded));
-        let below = all.take_while(|(name, _)| name.starts_with(prefix.value()));
-        let mut below = below.map(|(_, place)| &self.entries[*place as usize]);
-        if let Some(held) = below.find(|entry| entry.routes.iter().any(is_others)) {
-            return Some(held.view().to_name());
+        let has_others = |place: &Place| self.entries.routes(*place).iter().any(is_others);
+        let here = self.place(prefix.view()).into_iter();
+        let below = self.index.after(self.entries.order(prefix.value()));
+        let mut below = below.take_while(|place| self.entries.prefix(*place).starts_with(prefix.value()));
+        if let Some(held) = here.chain(&mut below).find(has_others) {
+            return Some(self.entries.name(held).to_name());
         }
         let is_applications = |hop: &Hop| is_others(hop) && control.owner(hop.face) != Owner::Neighbour;
-        let mut shorter = prefix.view().prefixes().filter_map(|prefix| self.at(prefix));
-        let above = shorter.find(|entry| entry.routes.iter().any(is_applications));
-        above.map(|entry| entry.view().to_name())
+        let mut shorter = prefix.view().prefixes().filter_map(|prefix| self.place(prefix));
+        let above = shorter.find(|place| self.entries.routes(*place).iter().any(is_applications));
+        above.map(|place| self.entries.name(place).to_name())
     }
 
     /// How many routes lead to the faces of an owner.
     pub(super) fn routes_of(&self, owner: Owner, control: &dyn Control) -> usize {
         let faces = self.by_face.iter().filter(|(face, _)| control.owner(**face) == owner);
         let to = |face: FaceNumber, place: Place| {
-            self.entries[place as usize].routes.iter().filter(|hop| hop.face == face).count()
+            self.entries.routes(place).iter().filter(|hop| hop.face == face).count()
         };
-        faces.map(|(face, places)| places.iter().map(|place| to(*face, *place)).sum::<usize>()).sum()
+        faces.map(|(face, places)| places.iter().map(|place| to(*face, place)).sum::<usize>()).sum()
     }
 
     /// Whether there is a route of this prefix, face and origin.
     pub(super) fn has(&self, prefix: &Name, face: FaceNumber, origin: u64) -> bool {
-        self.find(prefix, face, origin).is_some()
+        self.place(prefix.view()).is_some_and(|place| self.route(place, face, origin).is_some())
     }
 
     /// When the next route expires, or the next routes of faces that are gone are removed.
@@ -315,42 +446,23 @@ impl Rib {
             let Some(&(_, place, face, origin)) = self.expiring.first().filter(|first| first.0 <= now) else {
                 return;
             };
-            self.remove_at(place, face, origin, control);
+            self.remove_at(place, &[(face, origin)], control);
         }
     }
 
-    fn at(&self, prefix: NameRef<'_>) -> Option<&Entry> {
-        self.index.get(prefix.value()).map(|place| &self.entries[*place as usize])
+    /// Where the entry of a prefix is.
+    fn place(&self, prefix: NameRef<'_>) -> Option<Place> {
+        self.index.find(self.entries.order(prefix.value()))
     }
 
-    fn entry(&self, prefix: &Name) -> Option<&Entry> {
-        self.at(prefix.view())
-    }
-
-    fn find(&self, prefix: &Name, face: FaceNumber, origin: u64) -> Option<(Place, Hop)> {
-        let place = *self.index.get(prefix.value())?;
-        let hops = &self.entries[place as usize].routes;
-        Some((place, *hops.iter().find(|hop| (hop.face, hop.origin) == (face, origin))?))
-    }
-
-    /// Puts a route into the tables, in the place of the one with the same key. Where its entry is.
-    fn insert(&mut self, prefix: &Name, hop: Hop) -> Place {
-        let place = match self.index.get(prefix.value()) {
-            Some(place) => *place,
-            None => self.new_entry(prefix),
-        };
-        self.put(place, hop);
-        place
+    /// The route of an entry with this face and origin.
+    fn route(&self, place: Place, face: FaceNumber, origin: u64) -> Option<Hop> {
+        self.entries.routes(place).iter().find(|hop| (hop.face, hop.origin) == (face, origin)).copied()
     }
 
     fn new_entry(&mut self, prefix: &Name) -> Place {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(Entry::default());
-            self.entries.len() as Place - 1
-        });
-        let prefix: Arc<[u8]> = prefix.value().into();
-        self.entries[place as usize].prefix = Arc::clone(&prefix);
-        self.index.insert(prefix, place);
+        let place = self.entries.add(prefix);
+        self.index.insert(place, self.entries.order(prefix.value()));
         place
     }
 
@@ -358,10 +470,8 @@ impl Rib {
     fn put(&mut self, place: Place, hop: Hop) {
         let Hop { face, origin, expires, .. } = hop;
         self.take(place, face, origin);
-        let routes = &mut self.entries[place as usize].routes;
-        let at = routes.partition_point(|hop| (hop.face, hop.origin) < (face, origin));
-        routes.insert(at, hop);
-        self.by_face.entry(face).or_default().insert(place);
+        self.entries.add_route(place, hop);
+        self.by_face.entry(face).or_default().insert(place, |other| other.cmp(&place));
         if expires != Time::NEVER {
             self.expiring.insert((expires, place, face, origin));
         }
@@ -370,87 +480,63 @@ impl Rib {
 
     /// Takes a route out of the tables. Its entry stays, until the FIB has followed.
     fn take(&mut self, place: Place, face: FaceNumber, origin: u64) {
-        let entry = &mut self.entries[place as usize];
-        let Some(at) = entry.routes.iter().position(|hop| (hop.face, hop.origin) == (face, origin)) else {
-            return;
-        };
-        let hop = entry.routes.remove(at);
+        let Some(hop) = self.entries.take_route(place, face, origin) else { return };
         self.routes -= 1;
         if hop.expires != Time::NEVER {
             self.expiring.remove(&(hop.expires, place, face, origin));
         }
-        if entry.routes.iter().all(|hop| hop.face != face)
+        if self.entries.routes(place).iter().all(|hop| hop.face != face)
             && let Some(places) = self.by_face.get_mut(&face)
         {
-            places.remove(&place);
+            places.remove(|other| other.cmp(&place));
             if places.is_empty() {
                 self.by_face.remove(&face);
             }
         }
     }
 
-    /// Has the FIB follow at a prefix and, if routes to it matter or `reached` below, at longer ones.
-    /// Goes on after an error, and gives the first.
-    fn update(&mut self, place: Place, reached: bool, control: &mut dyn Control) -> Result<(), ControlError> {
-        let entry = &self.entries[place as usize];
-        if !reached && !entry.concerns_longer_prefixes() {
-            return self.update_one(place, control);
-        }
-        let root = &entry.prefix;
-        let mut result = Ok(());
-        for place in self.from(Bound::Included(root), root, usize::MAX) {
-            let updated = self.update_one(place, control);
-            result = result.and(updated);
-        }
-        result
-    }
-
-    /// Tells the FIB what is different at one prefix.
+    /// Tells the FIB what is different at one prefix. Goes on after an error, and gives the first.
     fn update_one(&mut self, place: Place, control: &mut dyn Control) -> Result<(), ControlError> {
         let wanted = self.next_hops(place);
-        let entry = &mut self.entries[place as usize];
-        let prefix = entry.view().to_name();
-        entry.next_hops.retain(|&mut (face, _)| {
-            let stays = wanted.iter().any(|hop| hop.0 == face);
-            if !stays {
-                control.remove_next_hop(&prefix, face);
-            }
-            stays
-        });
+        let prefix = self.entries.name(place).to_name();
+        let told: NextHops = self.entries.next_hops(place).iter().copied().collect();
+        for &(face, _) in told.iter().filter(|told| wanted.iter().all(|hop| hop.0 != told.0)) {
+            control.remove_next_hop(&prefix, face);
+            self.entries.take_next_hop(place, face);
+        }
         let mut result = Ok(());
         // The FIB has those of equal cost as they were added: from the first difference on, all are added again.
-        let same = entry.next_hops.iter().zip(&wanted).take_while(|(told, wanted)| told == wanted).count();
+        let stay = self.entries.next_hops(place);
+        let same = stay.iter().zip(&wanted).take_while(|(told, wanted)| told == wanted).count();
         for &(face, cost) in &wanted[same..] {
             let added = control.add_next_hop(&prefix, face, cost);
             if added.is_ok() {
-                entry.next_hops.retain(|hop| hop.0 != face);
-                entry.next_hops.push((face, cost));
+                self.entries.add_next_hop(place, face, cost);
             }
             result = result.and(added);
         }
-        if entry.routes.is_empty() {
-            self.index.remove(&entry.prefix);
-            *entry = Entry::default();
-            self.free.push(place);
+        if self.entries.routes(place).is_empty() {
+            self.index.remove(self.entries.order(prefix.value()));
+            self.entries.remove(place);
         }
         result
     }
 
     /// The next hops of a prefix's FIB entry: none without routes of its own.
     fn next_hops(&self, place: Place) -> NextHops {
-        let mut hops = NextHops::new();
-        let mut entry = &self.entries[place as usize];
-        if entry.routes.is_empty() {
+        let (mut hops, mut place) = (NextHops::new(), place);
+        let is_there = |hop: &&Hop| self.is_there(hop);
+        let own = self.entries.routes(place);
+        if own.is_empty() {
             return hops;
         }
-        let is_there = |hop: &&Hop| self.is_there(hop);
-        take_cheapest(&mut hops, entry.routes.iter().filter(is_there));
-        let shorter: SmallVec<[NameRef<'_>; 16]> = entry.view().prefixes().collect();
+        take_cheapest(&mut hops, own.iter().filter(is_there));
+        let shorter: SmallVec<[NameRef<'_>; 16]> = self.entries.name(place).prefixes().collect();
         let mut shorter = shorter.iter().rev().skip(1);
-        while !entry.has_capture() {
-            let Some(found) = shorter.find_map(|prefix| self.at(*prefix)) else { break };
-            entry = found;
-            let inherited = entry.routes.iter().filter(|hop| hop.flags.child_inherit);
+        while !self.entries.has_capture(place) {
+            let Some(found) = shorter.find_map(|prefix| self.place(*prefix)) else { break };
+            place = found;
+            let inherited = self.entries.routes(place).iter().filter(|hop| hop.flags.child_inherit);
             take_cheapest(&mut hops, inherited.filter(is_there));
         }
         hops

@@ -404,7 +404,7 @@ fn update_face(
 
 fn destroy_face(
     management: &mut Management,
-    request: &Request<'_>,
+    _: &Request<'_>,
     parameters: ControlParameters,
     control: &mut dyn Control,
 ) -> Answer {
@@ -413,7 +413,7 @@ fn destroy_face(
         return Err(refused(400, "FaceId must not be 0"));
     }
     if control.destroy_face(face) {
-        management.rib.remove_face(face, request.now, control);
+        management.rib.remove_face(face, control);
     } else if control.face(face).is_some() {
         return Err(refused(409, "the forwarder's internal face cannot be destroyed"));
     }

@@ -90,7 +90,7 @@ impl World {
     fn close(&mut self, face: FaceNumber) -> Vec<Vec<u8>> {
         let mut replies = Vec::new();
         let why = Some("nothing listens there");
-        self.management.face_gone(Time::ZERO, face, why, &mut self.mock, &mut replies);
+        self.management.face_gone(face, why, &mut self.mock, &mut replies);
         replies
     }
 

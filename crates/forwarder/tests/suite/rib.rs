@@ -107,7 +107,7 @@ proptest! {
                     model.remove(&(prefix, face, origin));
                 }
                 Step::Lose(face) => {
-                    rib.remove_face(face, now, &mut mock);
+                    rib.remove_face(face, &mut mock);
                     model.retain(|key, _| key.1 != face);
                 }
                 Step::Wait(ms) => {
@@ -115,6 +115,10 @@ proptest! {
                     rib.expire(now, &mut mock);
                     model.retain(|_, route| route.2 > now);
                 }
+            }
+            // What is too much for a part is left to the next one.
+            while rib.next_deadline() == Time::ZERO {
+                rib.expire(now, &mut mock);
             }
             prop_assert_eq!(&mock.fib, &fib(&model));
             for (prefix, faces) in in_order(&model) {
@@ -191,43 +195,75 @@ fn of_equal_cost_the_routes_of_the_prefix_itself_come_first() {
     assert_eq!(mock.in_order(&ping), [2, 1, 3], "the cost counts more");
 }
 
-#[test]
-fn the_many_routes_of_a_face_that_is_gone_are_removed_in_parts() {
-    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
-    let mut add = |rib: &mut Rib, mock: &mut Mock, prefix: String, face, child_inherit| {
-        let flags = RouteFlags { child_inherit, capture: false };
-        let name = prefix.parse().unwrap();
-        let (origin, cost, expires) = (0, 1, Time::NEVER);
-        rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, mock).unwrap();
-        model.insert((prefix, face, origin), (cost, flags, expires));
-    };
-    for n in 0..1000 {
-        add(&mut rib, &mut mock, format!("/a/{n}"), 1, n % 2 == 0);
-        add(&mut rib, &mut mock, format!("/a/{n}/b"), 2, true);
-    }
-    add(&mut rib, &mut mock, "/".to_owned(), 1, true);
-    add(&mut rib, &mut mock, "/c".to_owned(), 2, true);
-    assert_eq!(mock.fib, fib(&model));
-    let mut now = Time::from_nanos(5_000_000);
-    rib.remove_face(1, now, &mut mock);
+/// Has the FIB follow to the end; in how many parts, none of them with more than 256 prefixes.
+fn follow(rib: &mut Rib, mock: &mut Mock, now: &mut Time) -> usize {
     let mut parts = 0;
-    loop {
-        assert!(
-            rib.list(now).all(|entry| entry.routes.iter().all(|route| route.face == 2)),
-            "no route is shown"
-        );
-        if rib.next_deadline() == Time::NEVER {
-            break;
-        }
-        now = rib.next_deadline();
+    while rib.next_deadline() != Time::NEVER {
+        *now = rib.next_deadline().max(*now);
         let before = mock.fib.clone();
-        rib.expire(now, &mut mock);
+        rib.expire(*now, mock);
         let changed = before.iter().filter(|(name, hops)| mock.fib.get(name) != Some(hops)).count();
         assert!(changed <= 256, "{changed} prefixes at once");
         parts += 1;
     }
+    parts
+}
+
+fn add(rib: &mut Rib, mock: &mut Mock, model: &mut Model, prefix: &str, face: FaceNumber, inherits: bool) {
+    let flags = RouteFlags { child_inherit: inherits, capture: false };
+    let (name, origin, cost, expires) = (prefix.parse().unwrap(), 0, 1, Time::NEVER);
+    rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, mock).unwrap();
+    model.insert((prefix.to_owned(), face, origin), (cost, flags, expires));
+}
+
+#[test]
+fn the_many_routes_of_a_face_that_is_gone_are_removed_in_parts() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
+    for n in 0..1000 {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 1, n % 2 == 0);
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}/b"), 2, true);
+    }
+    let mut now = Time::from_nanos(5_000_000);
+    add(&mut rib, &mut mock, &mut model, "/", 1, true);
+    follow(&mut rib, &mut mock, &mut now);
+    add(&mut rib, &mut mock, &mut model, "/c", 2, true);
+    assert_eq!(mock.fib, fib(&model));
+    rib.remove_face(1, &mut mock);
+    assert!(rib.list(now).all(|entry| entry.routes.iter().all(|route| route.face == 2)), "no route is shown");
+    assert!(rib.len() > 1500, "most are there yet");
+    let parts = follow(&mut rib, &mut mock, &mut now);
     assert!(parts >= 8, "{parts}");
     model.retain(|key, _| key.1 != 1);
     assert_eq!(mock.fib, fib(&model));
     assert_eq!(rib.len(), model.len());
+}
+
+#[test]
+fn at_the_many_prefixes_below_one_the_fib_follows_in_parts() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
+    let mut now = Time::from_nanos(5_000_000);
+    for n in 0..2000 {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 1, false);
+    }
+    assert_eq!(rib.next_deadline(), Time::NEVER, "nothing is below them");
+    let changes = mock.changes;
+    // The second one is no more work while the first is not done.
+    for face in [2, 3] {
+        add(&mut rib, &mut mock, &mut model, "/", face, true);
+        assert!(mock.fib[&"/".parse::<Name>().unwrap()].contains_key(&face), "there it follows at once");
+    }
+    assert!(mock.changes - changes <= 2 + 256, "{} changes at once", mock.changes - changes);
+    let parts = follow(&mut rib, &mut mock, &mut now);
+    assert!((7..=16).contains(&parts), "{parts}");
+    assert_eq!(mock.fib, fib(&model));
+    // What comes and goes again before it was followed leaves nothing.
+    for _ in 0..100 {
+        rib.remove(&"/".parse().unwrap(), 2, 0, &mut mock);
+        add(&mut rib, &mut mock, &mut model, "/", 2, true);
+    }
+    rib.remove(&"/".parse().unwrap(), 2, 0, &mut mock);
+    model.remove(&("/".to_owned(), 2, 0));
+    let parts = follow(&mut rib, &mut mock, &mut now);
+    assert!((7..=17).contains(&parts), "{parts}");
+    assert_eq!(mock.fib, fib(&model));
 }

@@ -1,0 +1,157 @@
+//! Numbers in an order, in blocks.
+//!
+//! A list of blocks, each a sorted list of at most a few hundred numbers: to put one in or out moves a part of a block, and
+//! now and then a part of the list of blocks. That is two bytes of pointers and allocator for each number where a balanced
+//! tree has ten, and as few allocations to free. Whoever calls knows the order: it may be that of names which the numbers
+//! stand for.
+
+use core::cmp::Ordering;
+
+/// Numbers in a block at most.
+const BLOCK: usize = 512;
+
+/// Numbers in an order. None is there twice.
+#[derive(Clone, Debug, Default)]
+pub struct Blocks {
+    /// None is empty.
+    blocks: Vec<Vec<u32>>,
+}
+
+impl Blocks {
+    /// None.
+    pub const fn new() -> Blocks {
+        Blocks { blocks: Vec::new() }
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The one that `order` says is equal to what is sought. `order` compares a number with that.
+    pub fn find(&self, order: impl Fn(u32) -> Ordering) -> Option<u32> {
+        let (block, found) = self.place(order);
+        found.ok().map(|at| self.blocks[block][at])
+    }
+
+    /// Puts a number in its place, if nothing equal is there.
+    pub fn insert(&mut self, number: u32, order: impl Fn(u32) -> Ordering) {
+        let (block, found) = self.place(order);
+        let Err(at) = found else { return };
+        if self.blocks.is_empty() {
+            return self.blocks.push(vec![number]);
+        }
+        let is_last = block + 1 == self.blocks.len();
+        let numbers = &mut self.blocks[block];
+        if numbers.len() < BLOCK {
+            return numbers.insert(at, number);
+        }
+        // Blocks of what comes in ascending order stay full.
+        let middle = if is_last && at == BLOCK { BLOCK } else { BLOCK / 2 };
+        let mut upper = numbers.split_off(middle);
+        match at.checked_sub(middle) {
+            Some(at) => upper.insert(at, number),
+            None => numbers.insert(at, number),
+        }
+        self.blocks.insert(block + 1, upper);
+    }
+
+    /// Takes out what is equal to what is sought. Whether it was there.
+    pub fn remove(&mut self, order: impl Fn(u32) -> Ordering) -> bool {
+        let (block, found) = self.place(order);
+        let Ok(at) = found else { return false };
+        self.blocks[block].remove(at);
+        if self.blocks[block].is_empty() {
+            self.blocks.remove(block);
+        }
+        true
+    }
+
+    /// The first.
+    pub fn first(&self) -> Option<u32> {
+        self.blocks.first()?.first().copied()
+    }
+
+    /// The last.
+    pub fn last(&self) -> Option<u32> {
+        self.blocks.last()?.last().copied()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.blocks.iter().flatten().copied()
+    }
+
+    /// Those that are greater than what is sought.
+    pub fn after(&self, order: impl Fn(u32) -> Ordering) -> impl Iterator<Item = u32> {
+        let (block, found) = self.place(order);
+        let at = found.map_or_else(|at| at, |at| at + 1);
+        let rest = self.blocks.get(block).map_or(&[][..], |numbers| &numbers[at..]);
+        let others = self.blocks.get(block + 1..).unwrap_or_default();
+        rest.iter().chain(others.iter().flatten()).copied()
+    }
+
+    /// The block of what is sought, and where it is there or would be.
+    fn place(&self, order: impl Fn(u32) -> Ordering) -> (usize, Result<usize, usize>) {
+        let begun = self.blocks.partition_point(|numbers| order(numbers[0]) != Ordering::Greater);
+        let block = begun.saturating_sub(1);
+        let numbers = self.blocks.get(block).map_or(&[][..], |numbers| numbers);
+        (block, numbers.binary_search_by(|number| order(*number)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn fill(numbers: impl Iterator<Item = u32>) -> Blocks {
+        let mut blocks = Blocks::new();
+        numbers.for_each(|number| blocks.insert(number, |other| other.cmp(&number)));
+        blocks
+    }
+
+    #[test]
+    fn blocks_of_ascending_numbers_are_full_and_none_is_ever_too_long() {
+        let count = 20 * BLOCK as u32;
+        let ascending = fill(0..count);
+        assert_eq!(ascending.blocks.len(), 20);
+        // A multiplier without common divisor gives each number once.
+        for blocks in [ascending, fill((0..count).rev()), fill((0..count).map(|n| n * 4099 % count))] {
+            assert!(blocks.blocks.iter().all(|block| block.len() <= BLOCK));
+            assert!(blocks.blocks.len() <= 40, "{}", blocks.blocks.len());
+            assert!(blocks.iter().eq(0..count));
+        }
+    }
+
+    #[test]
+    fn what_is_empty_again_has_no_blocks() {
+        let mut blocks = fill(0..5000);
+        (0..5000_u32).for_each(|number| assert!(blocks.remove(|other| other.cmp(&(number * 7 % 5000)))));
+        assert!(blocks.is_empty() && !blocks.remove(|other| other.cmp(&3)));
+    }
+
+    proptest! {
+        #[test]
+        fn they_are_those_of_a_set(steps in prop::collection::vec((0..2000_u32, prop::bool::weighted(0.7)), 0..4000)) {
+            let (mut blocks, mut model) = (Blocks::new(), BTreeSet::new());
+            // The order is the other way round.
+            let order = |sought: u32| move |number: u32| sought.cmp(&number);
+            for &(number, inserts) in &steps {
+                if inserts {
+                    blocks.insert(number, order(number));
+                    model.insert(number);
+                } else {
+                    prop_assert_eq!(blocks.remove(order(number)), model.remove(&number));
+                }
+            }
+            prop_assert!(blocks.iter().eq(model.iter().rev().copied()));
+            prop_assert_eq!((blocks.first(), blocks.last()), (model.last().copied(), model.first().copied()));
+            for (number, _) in steps {
+                prop_assert_eq!(blocks.find(order(number)), model.get(&number).copied());
+                prop_assert!(blocks.after(order(number)).eq(model.range(..number).rev().copied()));
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Values by number, in chunks.
+//!
+//! To add one moves at most a chunk of others, and nothing is given back to the allocator. A vector that doubles would copy
+//! a hundred megabytes at once, while packets wait.
+
+use core::ops::{Index, IndexMut};
+
+/// Values in a chunk.
+const CHUNK: usize = 512;
+
+/// Values by number, from 0 on.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    /// All but the last are full.
+    chunks: Vec<Vec<T>>,
+    len: u32,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab::new()
+    }
+}
+
+impl<T> Slab<T> {
+    /// With nothing in it.
+    pub const fn new() -> Slab<T> {
+        Slab { chunks: Vec::new(), len: 0 }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Puts a value behind the others. Its number.
+    pub fn push(&mut self, value: T) -> u32 {
+        let at = self.len as usize / CHUNK;
+        if at == self.chunks.len() {
+            // The first one grows, for many tables stay small.
+            self.chunks.push(if at == 0 { Vec::new() } else { Vec::with_capacity(CHUNK) });
+        }
+        self.chunks[at].push(value);
+        self.len += 1;
+        self.len - 1
+    }
+
+    /// Takes the last value. Its chunk stays for others.
+    pub fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        self.chunks[self.len as usize / CHUNK].pop()
+    }
+
+    /// The value with a number, if there is one.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&T> {
+        let number = number as usize;
+        self.chunks.get(number / CHUNK)?.get(number % CHUNK)
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        let number = number as usize;
+        self.chunks.get_mut(number / CHUNK)?.get_mut(number % CHUNK)
+    }
+
+    /// All of them, by ascending number.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten()
+    }
+}
+
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, number: u32) -> &T {
+        let number = number as usize;
+        &self.chunks[number / CHUNK][number % CHUNK]
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        let number = number as usize;
+        &mut self.chunks[number / CHUNK][number % CHUNK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stay_where_they_are_while_others_come_and_go() {
+        let mut slab = Slab::default();
+        let count = 3 * CHUNK as u32 + 7;
+        (0..count).for_each(|n| assert_eq!(slab.push(n), n));
+        let kept: *const u32 = &slab[CHUNK as u32];
+        assert_eq!(
+            (slab.pop(), slab.get(count - 1), slab.len()),
+            (Some(count - 1), None, count as usize - 1)
+        );
+        (1..CHUNK as u32).for_each(|n| assert_eq!(slab.pop(), Some(count - 1 - n)));
+        (0..2 * CHUNK as u32).for_each(|n| assert_eq!(slab.push(n) as usize, slab.len() - 1));
+        assert_eq!(kept, &raw const slab[CHUNK as u32], "no chunk is copied for others");
+        assert!(slab.iter().take(2 * CHUNK).copied().eq(0..2 * CHUNK as u32));
+        *slab.get_mut(5).unwrap() = 9;
+        slab[6] = 8;
+        assert_eq!((slab[5], slab[6], slab.get_mut(1 << 20)), (9, 8, None));
+        while slab.pop().is_some() {}
+        assert!(slab.is_empty() && slab.iter().next().is_none());
+        assert_eq!(slab.push(4), 0);
+    }
+}
