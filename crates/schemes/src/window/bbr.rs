@@ -43,6 +43,7 @@
 //!    late: samples of the bandwidth are then too high, and the queue that this makes would stay. All other values stay
 //!    those of version 1.
 //! 8. A quantum above 24 Mb/s is two packets at least. The draft has no such bound.
+//! 9. While there is no sample of the round trip, W grows with each Data. In the draft it stays the initial window.
 //!
 //! The variant `port` is the QSCCP authors' version for NDN (ndn-tools, bbr-client):
 //!
@@ -333,7 +334,7 @@ impl Bbr {
 
     /// What W grows to, packets: three quanta above the BDP, and a quantum is no less than a Data, since less cannot leave.
     fn target(&self) -> f64 {
-        let bdp = self.bdp().map_or(self.settings.bounds.initial, |bdp| self.window_gain() * bdp);
+        let bdp = self.bdp().map_or(LARGEST_WINDOW, |bdp| self.window_gain() * bdp);
         bdp + QUANTA * self.quantum().max(self.packets)
     }
 
