@@ -258,6 +258,8 @@ impl Peer {
             }
             // A neighbour is told that nobody listens where the forwarder was.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => true,
+            // A signal came, such as that of a debugger or of a host that was halted.
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => {
                 assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
                 false
