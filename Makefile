@@ -85,6 +85,8 @@ soak: binary
 
 lint:
 	cargo fmt --all --check
+	@# `make fuzz` takes its lock file as it is.
+	cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 
