@@ -120,8 +120,16 @@ pub trait Control {
     /// Takes a next hop out of the FIB, if it is there.
     fn remove_next_hop(&mut self, prefix: &Name, face: FaceNumber);
 
+    /// The numbers of the FIB's entries are below this one.
+    fn fib_bound(&self) -> u32;
+
+    /// The entry of the FIB that has a number; `None` if there is none, or its next hops are gone.
+    fn fib_entry(&self, number: u32) -> Option<FibStatus>;
+
     /// All prefixes with next hops.
-    fn fib(&self) -> Vec<FibStatus>;
+    fn fib(&self) -> Vec<FibStatus> {
+        (0..self.fib_bound()).filter_map(|number| self.fib_entry(number)).collect()
+    }
 
     /// Chooses a strategy for a prefix; a name without a version means the newest. Gives the name with
     /// its version.

@@ -7,7 +7,7 @@
 use hashbrown::HashTable;
 
 /// Places that are looked at, and moved, when one is put in.
-const STEP: usize = 32;
+const STEP: usize = 8;
 
 /// Places of entries, by the hash of what the entries are found by.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The engine's operations for management.
 
 use weir_core::node::CsUse;
-use weir_core::tables::fib::NextHop;
+use weir_core::tables::fib::{FibId, NextHop};
 use weir_core::units::{Bytes, Span};
 use weir_management::OWN_MTU;
 use weir_management::status::{
@@ -108,22 +108,20 @@ impl Control for Engine {
         }
     }
 
-    fn fib(&self) -> Vec<FibStatus> {
-        let number =
-            |core| self.faces.of_core(core).and_then(|slot| self.faces.get(slot)).map(|face| face.number);
-        let core = self.node.core();
-        let status = |id, &NextHop { face, cost }: &NextHop| {
-            Some(NextHopStatus { face: number(face)?, cost, silent: core.is_silent(id, face) })
+    fn fib_bound(&self) -> u32 {
+        self.node.core().fib().id_bound() as u32
+    }
+
+    fn fib_entry(&self, number: u32) -> Option<FibStatus> {
+        let (core, id) = (self.node.core(), FibId(number));
+        let face = |core| self.faces.get(self.faces.of_core(core)?).map(|face| face.number);
+        // Those of faces that are gone are being removed.
+        let status = |&NextHop { face: hop, cost }: &NextHop| {
+            Some(NextHopStatus { face: face(hop)?, cost, silent: core.is_silent(id, hop) })
         };
-        let entries = core.fib().iter();
-        entries
-            .map(|(id, prefix, hops)| FibStatus {
-                prefix: crate::node::plain(prefix),
-                next_hops: hops.iter().filter_map(|hop| status(id, hop)).collect(),
-            })
-            // Those of faces that are gone are being removed.
-            .filter(|entry: &FibStatus| !entry.next_hops.is_empty())
-            .collect()
+        let next_hops: Vec<NextHopStatus> = core.fib().next_hops(id).iter().filter_map(status).collect();
+        let prefix = crate::node::plain(core.fib().prefix(id)?);
+        (!next_hops.is_empty()).then_some(FibStatus { prefix, next_hops })
     }
 
     fn set_strategy(&mut self, prefix: &Name, strategy: &Name) -> Result<Name, ControlError> {

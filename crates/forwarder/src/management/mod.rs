@@ -14,6 +14,7 @@ mod authority;
 mod certificate;
 mod connecting;
 mod events;
+mod lists;
 mod rib;
 mod segments;
 mod verbs;
@@ -34,6 +35,7 @@ use crate::control::{Control, ControlError, Owner};
 use authority::{Authority, sign};
 use connecting::{Connecting, Waiting};
 use events::Events;
+use lists::{Asked, Finished, Lists, Part};
 use segments::{Content, Datasets, List, MAX_DATA};
 use verbs::{
     ANNOUNCE, Answer, COMMANDS, CREATE, DATASETS, Dataset, EVENTS, QUERY, Refused, announce,
@@ -121,6 +123,7 @@ pub struct Management {
     authority: Authority,
     rib: Rib,
     datasets: Datasets,
+    lists: Lists,
     events: Events,
     connecting: Connecting,
     counters: ManagementCounters,
@@ -135,6 +138,7 @@ impl Management {
             authority: Authority::new(config.policy),
             rib: Rib::new(config.max_routes),
             datasets: Datasets::new(config.datasets),
+            lists: Lists::new(),
             events: Events::new(stream),
             connecting: Connecting::default(),
             counters: ManagementCounters::default(),
@@ -263,13 +267,16 @@ impl Management {
 
     /// When to call [`Management::handle_deadline`]; [`Time::NEVER`] if there is nothing to wait for.
     pub fn next_deadline(&self) -> Time {
-        self.rib.next_deadline().min(self.connecting.next_deadline())
+        self.rib.next_deadline().min(self.lists.next_deadline()).min(self.connecting.next_deadline())
     }
 
-    /// Removes routes that have expired, or whose faces are gone. Appends the answers to commands that have waited too long
-    /// for a connection.
+    /// Removes routes that have expired, or whose faces are gone, and goes on with lists that are long. Appends lists that
+    /// are whole, and the answers to commands that have waited too long for a connection.
     pub fn handle_deadline(&mut self, now: Time, control: &mut dyn Control, replies: &mut Vec<Vec<u8>>) {
         self.rib.expire(now, control);
+        if let Some(finished) = self.lists.go_on(now, &self.rib, control) {
+            self.publish(now, finished, replies);
+        }
         for waiting in self.connecting.take_due(now) {
             let outcome = self.give_up(&waiting, control);
             replies.extend(self.reply(waiting.command.view(), outcome));
@@ -322,7 +329,7 @@ impl Management {
         if let Some(&(module, verb, make)) = DATASETS.iter().find(|row| request.is_for(row.0, row.1)) {
             return match asks_for_version(request.suffix) {
                 true => self.datasets.find(request.now, request.interest.name),
-                false => self.dataset(request, (verb != QUERY).then_some((module, verb)), make, control),
+                false => self.dataset(request, (module, verb), make, control),
             };
         }
         let outcome = self.command(request, control).transpose()?;
@@ -406,30 +413,63 @@ impl Management {
         module == Module::Rib && applications == Applications::Register
     }
 
+    /// The first segment of a dataset; `None` if it takes time.
     fn dataset(
         &mut self,
         request: &Request<'_>,
-        list: Option<List>,
+        list: List,
         make: Dataset,
         control: &dyn Control,
     ) -> Option<Vec<u8>> {
-        let name = request.interest.name;
+        let (now, name) = (request.now, request.interest.name);
+        let list = Some(list).filter(|list| list.1 != QUERY);
         // Who has rights sees what was just changed; the others may ask without end.
-        let recent = request.is_restricted.then(|| self.datasets.recent(request.now, list)).flatten();
-        let content = match (request.interest.can_be_prefix, recent) {
-            (true, Some(recent)) => Ok(recent),
-            (true, None) => make(self, request, control).map(|made| Content::new(request.now, list, made)),
-            (false, _) => Err(refused(400, "a query of a dataset needs CanBePrefix")),
+        let recent = request.is_restricted.then(|| self.datasets.recent(now, list)).flatten();
+        let content = match (request.interest.can_be_prefix, recent, make) {
+            (false, ..) => Err(refused(400, "a query of a dataset needs CanBePrefix")),
+            (true, Some(recent), _) => Ok(Some(recent)),
+            (true, None, Dataset::AtOnce(make)) => {
+                make(request, control).map(|bytes| Some(Content::new(now, list, bytes.into())))
+            }
+            (true, None, Dataset::InParts(part)) => {
+                list.map_or(Ok(None), |list| self.long_list(request, list, part, control))
+            }
         };
         match content {
             Ok(content) => {
                 self.counters.datasets += 1;
-                self.datasets.publish(request.now, request.wall_ms, name, content, request.owner)
+                self.datasets.publish(now, request.wall_ms, name, content?, request.owner)
             }
             Err(refused) => {
                 self.counters.failed += 1;
                 respond(name, *refused, Some(ContentType::Nack))
             }
+        }
+    }
+
+    /// A list that may be long; `None` if it takes time.
+    fn long_list(
+        &mut self,
+        request: &Request<'_>,
+        list: List,
+        part: Part,
+        control: &dyn Control,
+    ) -> Result<Option<Content>, Refused> {
+        let &Request { now, wall_ms, owner, is_restricted, .. } = request;
+        let asked = Asked { name: request.interest.name.to_name(), wall_ms, owner };
+        if self.lists.has(list) {
+            let waits = self.lists.wait(list, asked, is_restricted);
+            return waits.map(|()| None).map_err(|_| refused(503, "too many wait for this list"));
+        }
+        let finished = self.lists.begin(now, (list, part), asked, &self.rib, control);
+        Ok(finished.map(|finished| Content::new(now, Some(list), finished.pieces)))
+    }
+
+    /// Answers those who wait for a list that is whole.
+    fn publish(&mut self, now: Time, finished: Finished, replies: &mut Vec<Vec<u8>>) {
+        let content = Content::new(now, Some(finished.list), finished.pieces);
+        for Asked { name, wall_ms, owner } in finished.waiting {
+            replies.extend(self.datasets.publish(now, wall_ms, name.view(), content.clone(), owner));
         }
     }
 }

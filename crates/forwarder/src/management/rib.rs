@@ -55,7 +55,7 @@ struct Hop {
 }
 
 /// Where an entry is in the table; used again after a removal.
-type Place = u32;
+pub(super) type Place = u32;
 
 /// Prefixes up to this long, bytes, are kept in place.
 const IN_PLACE: usize = 40;
@@ -237,12 +237,27 @@ impl Rib {
 
     /// All entries in the order of their names' bytes; `now` is for what expires.
     pub fn list(&self, now: Time) -> impl Iterator<Item = RibStatus> + '_ {
-        let routes = move |place| self.entries.routes(place).iter().filter(move |hop| self.is_there(hop));
-        let all = self.index.iter().map(move |place| RibStatus {
-            prefix: self.entries.name(place).to_name(),
-            routes: routes(place).map(|hop| hop.status(now)).collect(),
-        });
-        all.filter(|entry| !entry.routes.is_empty())
+        self.entries_after(None).filter_map(move |place| self.status(place, now))
+    }
+
+    /// The places of the entries behind a prefix, which need not be there, in the order of their names' bytes.
+    pub(super) fn entries_after<'a>(&'a self, after: Option<&'a [u8]>) -> impl Iterator<Item = Place> + 'a {
+        let order =
+            move |place| after.map_or(Ordering::Greater, |prefix| self.entries.prefix(place).cmp(prefix));
+        self.index.after(order)
+    }
+
+    /// The value of the Name element of an entry's prefix.
+    pub(super) fn prefix(&self, place: Place) -> &[u8] {
+        self.entries.prefix(place)
+    }
+
+    /// What is to be told of an entry; nothing if its faces are gone.
+    pub(super) fn status(&self, place: Place, now: Time) -> Option<RibStatus> {
+        let routes = self.entries.routes(place).iter().filter(|hop| self.is_there(hop));
+        let routes: Vec<RouteStatus> = routes.map(|hop| hop.status(now)).collect();
+        let prefix = || self.entries.name(place).to_name();
+        (!routes.is_empty()).then(|| RibStatus { prefix: prefix(), routes })
     }
 
     /// Whether a route's face is not gone.

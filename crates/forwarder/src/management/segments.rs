@@ -48,15 +48,61 @@ pub(super) struct Content {
     /// The list that it is; `None`: the answer to a question, which others do not ask.
     list: Option<List>,
     made: Time,
-    bytes: Arc<[u8]>,
+    pieces: Arc<Pieces>,
+}
+
+/// The bytes of a dataset, as they were made: they are never copied as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// None is empty; with where each begins.
+    pieces: Vec<(usize, Vec<u8>)>,
+    len: usize,
+}
+
+impl Pieces {
+    /// Puts bytes behind the others.
+    pub(super) fn push(&mut self, mut bytes: Vec<u8>) {
+        let begin = self.len;
+        self.len += bytes.len();
+        if !bytes.is_empty() {
+            bytes.shrink_to_fit();
+            self.pieces.push((begin, bytes));
+        }
+    }
+
+    /// At most so many bytes from there on.
+    fn copy(&self, from: usize, most: usize) -> Vec<u8> {
+        let first = self.pieces.partition_point(|(begin, bytes)| begin + bytes.len() <= from);
+        let mut copied = Vec::with_capacity(most);
+        for (begin, bytes) in &self.pieces[first..] {
+            let rest = bytes.get(from.saturating_sub(*begin)..).unwrap_or_default();
+            copied.extend_from_slice(&rest[..rest.len().min(most - copied.len())]);
+            if copied.len() == most {
+                break;
+            }
+        }
+        copied
+    }
+}
+
+impl From<Vec<u8>> for Pieces {
+    fn from(bytes: Vec<u8>) -> Pieces {
+        let mut pieces = Pieces::default();
+        pieces.push(bytes);
+        pieces
+    }
 }
 
 /// A list, by its module and verb. Whoever asks for it gets the same.
 pub(super) type List = (Module, &'static str);
 
 impl Content {
-    pub(super) fn new(now: Time, list: Option<List>, bytes: Vec<u8>) -> Content {
-        Content { list, made: now, bytes: bytes.into() }
+    pub(super) fn new(now: Time, list: Option<List>, pieces: Pieces) -> Content {
+        Content { list, made: now, pieces: pieces.into() }
+    }
+
+    fn len(&self) -> usize {
+        self.pieces.len
     }
 }
 
@@ -78,7 +124,7 @@ impl Snapshot {
 
     /// Number of its last segment.
     fn last(&self) -> u64 {
-        (self.content.bytes.len().saturating_sub(1) / self.segment_size()) as u64
+        (self.content.len().saturating_sub(1) / self.segment_size()) as u64
     }
 
     fn segment(&self, number: u64, freshness_ms: u64) -> Option<Vec<u8>> {
@@ -86,14 +132,9 @@ impl Snapshot {
             return None;
         }
         let size = self.segment_size();
-        let start = number as usize * size;
-        let end = self.content.bytes.len().min(start + size);
+        let payload = self.content.pieces.copy(number as usize * size, size);
         let name = self.name.clone().with_segment(number);
-        let mut data = Data::new(
-            name.view(),
-            self.content.bytes.get(start..end)?,
-            SignatureInfo::new(SignatureType::DigestSha256),
-        );
+        let mut data = Data::new(name.view(), &payload, SignatureInfo::new(SignatureType::DigestSha256));
         let mut buffer = [0; 8];
         data.meta = MetaInfo {
             freshness_period: Some(freshness_ms),
@@ -142,9 +183,8 @@ impl Datasets {
     /// A list that was made so recently that it may be given again.
     pub(super) fn recent(&self, now: Time, list: Option<List>) -> Option<Content> {
         let last = self.kept.iter().rev().find(|snapshot| list.is_some() && snapshot.content.list == list)?;
-        let Content { made, bytes, .. } = &last.content;
-        let reused_for = REUSED_FOR + REUSED_FOR_A_BYTE * bytes.len() as u64;
-        (now.since(*made) < reused_for).then(|| last.content.clone())
+        let reused_for = REUSED_FOR + REUSED_FOR_A_BYTE * last.content.len() as u64;
+        (now.since(last.content.made) < reused_for).then(|| last.content.clone())
     }
 
     /// The segment that a name with version asks for, the first if it has no segment number.
@@ -171,7 +211,7 @@ impl Datasets {
 
     /// What a snapshot counts, bytes.
     fn counts(&self, snapshot: &Snapshot) -> usize {
-        snapshot.content.bytes.len().max(self.config.max_bytes / MAX_SNAPSHOTS)
+        snapshot.content.len().max(self.config.max_bytes / MAX_SNAPSHOTS)
     }
 
     /// The snapshot that goes first when there are too many: the oldest of the owner without rights that has most of

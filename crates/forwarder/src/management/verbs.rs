@@ -7,7 +7,8 @@ use weir_packet::{Component, ContentType, Data, Name, NameRef};
 use weir_management::{Module, origin};
 
 use super::authority::Trust;
-use super::rib::Route;
+use super::lists::{Mark, Part, fill};
+use super::rib::{Rib, Route};
 use super::{LOCALHOP, LOCALHOST, Management, NFD, Request};
 use crate::control::{Control, ControlError, Owner};
 use weir_management::dataset::{
@@ -23,7 +24,15 @@ pub(super) type Refused = Box<ControlResponse>;
 pub(super) type Answer = Result<ControlParameters, Refused>;
 type Command = fn(&mut Management, &Request<'_>, ControlParameters, &mut dyn Control) -> Answer;
 /// What makes a dataset.
-pub(super) type Dataset = fn(&Management, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
+#[derive(Clone, Copy)]
+pub(super) enum Dataset {
+    /// One that is never long.
+    AtOnce(fn(&Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>),
+    /// A list that may have a million entries.
+    InParts(Part),
+}
+
+use Dataset::{AtOnce, InParts};
 
 /// Commands whose parameters are a component of the name.
 pub(super) const COMMANDS: [(Module, &str, Command); 10] = [
@@ -52,14 +61,14 @@ pub(super) const EVENTS: (Module, &str) = (Module::Faces, "events");
 pub(super) const QUERY: &str = "query";
 
 pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
-    (Module::Rib, "list", list_rib),
-    (Module::Faces, "list", list_faces),
-    (Module::Faces, QUERY, query_faces),
-    (Module::Faces, "channels", list_channels),
-    (Module::Fib, "list", list_fib),
-    (Module::StrategyChoice, "list", list_strategies),
-    (Module::Cs, "info", cs_info),
-    (Module::Status, "general", general),
+    (Module::Rib, "list", InParts(list_rib)),
+    (Module::Faces, "list", AtOnce(list_faces)),
+    (Module::Faces, QUERY, AtOnce(query_faces)),
+    (Module::Faces, "channels", AtOnce(list_channels)),
+    (Module::Fib, "list", InParts(list_fib)),
+    (Module::StrategyChoice, "list", AtOnce(list_strategies)),
+    (Module::Cs, "info", AtOnce(cs_info)),
+    (Module::Status, "general", AtOnce(general)),
 ];
 
 /// Components of a prefix at most, as NFD has it.
@@ -525,38 +534,62 @@ fn list<T>(
     Ok(content)
 }
 
-fn list_rib(management: &Management, request: &Request<'_>, _: &dyn Control) -> Result<Vec<u8>, Refused> {
-    list(management.rib.list(request.now), encode_rib_entry)
+fn list_rib(rib: &Rib, _: &dyn Control, now: Time, after: Option<&Mark>, out: &mut Vec<u8>) -> Option<Mark> {
+    let after = match after {
+        Some(Mark::Prefix(prefix)) => Some(&prefix[..]),
+        _ => None,
+    };
+    let last = fill(rib.entries_after(after), out, |entry, out| {
+        if let Some(status) = rib.status(entry, now) {
+            encode_rib_entry(&status, out);
+        }
+    });
+    last.map(|entry| Mark::Prefix(rib.prefix(entry).to_vec()))
 }
 
-fn list_faces(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn list_faces(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list(control.faces(), encode_face)
 }
 
-fn query_faces(_: &Management, request: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn query_faces(request: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     let filter = request.suffix.component(0).ok_or_else(|| absent("FaceQueryFilter"))?;
     let filter = FaceQueryFilter::decode(filter.value)
         .map_err(|error| refused(400, format!("FaceQueryFilter: {error}")))?;
     list(control.faces().into_iter().filter(|face| filter.matches(face)), encode_face)
 }
 
-fn list_channels(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn list_channels(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list(control.channels(), |uri, out| encode_channel(uri, out))
 }
 
-fn list_fib(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
-    list(control.fib(), encode_fib_entry)
+fn list_fib(
+    _: &Rib,
+    control: &dyn Control,
+    _: Time,
+    after: Option<&Mark>,
+    out: &mut Vec<u8>,
+) -> Option<Mark> {
+    let first = match after {
+        Some(Mark::Number(number)) => number + 1,
+        _ => 0,
+    };
+    let last = fill(first..control.fib_bound(), out, |number, out| {
+        if let Some(entry) = control.fib_entry(number) {
+            encode_fib_entry(&entry, out);
+        }
+    });
+    last.map(Mark::Number)
 }
 
-fn list_strategies(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn list_strategies(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list(control.strategies(), encode_strategy_choice)
 }
 
-fn cs_info(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn cs_info(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list([control.cs_info()], encode_cs_info)
 }
 
-fn general(_: &Management, _: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn general(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
     list([control.general()], encode_general)
 }
 

@@ -190,15 +190,14 @@ impl Control for Mock {
         }
     }
 
-    fn fib(&self) -> Vec<FibStatus> {
-        let status = |(prefix, hops): (&Name, &BTreeMap<FaceNumber, u64>)| FibStatus {
-            prefix: prefix.clone(),
-            next_hops: hops
-                .iter()
-                .map(|(&face, &cost)| NextHopStatus { face, cost, silent: false })
-                .collect(),
-        };
-        self.fib.iter().map(status).collect()
+    fn fib_bound(&self) -> u32 {
+        self.fib.len() as u32
+    }
+
+    fn fib_entry(&self, number: u32) -> Option<FibStatus> {
+        let (prefix, hops) = self.fib.iter().nth(number as usize)?;
+        let next_hops = hops.iter().map(|(&face, &cost)| NextHopStatus { face, cost, silent: false });
+        Some(FibStatus { prefix: prefix.clone(), next_hops: next_hops.collect() })
     }
 
     fn set_strategy(&mut self, prefix: &Name, strategy: &Name) -> Result<Name, ControlError> {

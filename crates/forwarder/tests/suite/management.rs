@@ -4,7 +4,8 @@ use crate::mock::{Mock, face};
 use weir_core::units::{Span, Time};
 use weir_forwarder::control::{Control, ControlError, Owner};
 use weir_forwarder::management::{
-    Applications, DatasetConfig, KnownKey, Management, ManagementConfig, ManagementCounters, Policy, Trust,
+    Applications, DatasetConfig, KnownKey, Management, ManagementConfig, ManagementCounters, Policy, Route,
+    Trust,
 };
 use weir_management::dataset::{
     FaceQueryFilter, decode_channels, decode_cs_info, decode_face_event, decode_faces, decode_fib,
@@ -97,10 +98,16 @@ impl World {
     /// The whole of a dataset.
     fn dataset(&mut self, interest: &Interest<'_>) -> Vec<u8> {
         let first = self.ask(&interest.to_vec()).expect("a dataset");
-        Verifier::digest().verify_data(&first).unwrap();
         let data = Data::decode(&first).unwrap();
         assert!(data.name.starts_with(interest.name), "{} for {}", data.name, interest.name);
         assert_eq!(data.name.len(), interest.name.len() + 2);
+        self.segments_of(&first)
+    }
+
+    /// The whole of a dataset that has this first segment.
+    fn segments_of(&mut self, first: &[u8]) -> Vec<u8> {
+        Verifier::digest().verify_data(first).unwrap();
+        let data = Data::decode(first).unwrap();
         assert_eq!(data.name.last().unwrap().segment(), Some(0));
         let last = data.meta.final_block_id.unwrap().segment().unwrap();
         let mut content = data.payload().to_vec();
@@ -1263,6 +1270,103 @@ fn an_application_without_rights_gets_a_list_again_that_was_just_made() {
         decode_faces(Data::decode(&wire).unwrap().payload()).unwrap()[0].status.number
     };
     assert_eq!([2, 3].map(|number| faces(&mut world, number)), [2, 3]);
+}
+
+/// A world with so many routes that their list takes several parts.
+fn with_many_routes() -> World {
+    let mut world = with_applications(Policy::default());
+    for number in 0..5000 {
+        add_route(&mut world, &format!("/many/{number:04}"));
+    }
+    world
+}
+
+fn add_route(world: &mut World, prefix: &str) {
+    let (flags, expires) = (RouteFlags::default(), Time::NEVER);
+    let route = Route { prefix: name(prefix), face: 2, origin: 0, cost: 7, flags, expires };
+    world.management.add_route(&route, &mut world.mock).unwrap();
+}
+
+/// The lists that are whole after the next part.
+fn next_part(world: &mut World) -> Vec<Vec<u8>> {
+    let mut replies = Vec::new();
+    world.now = world.management.next_deadline().max(world.now);
+    world.management.handle_deadline(world.now, &mut world.mock, &mut replies);
+    replies
+}
+
+/// How many routes a list has.
+fn routes_of(world: &mut World, first: &[u8]) -> usize {
+    let content = world.segments_of(first);
+    let routes = decode_rib(&content).unwrap();
+    assert!(routes.is_sorted_by(|one, other| one.prefix < other.prefix), "each once, in order");
+    routes.len()
+}
+
+#[test]
+fn a_long_list_is_made_in_parts_with_packets_in_between() {
+    for list in ["rib/list", "fib/list"] {
+        let mut world = with_many_routes();
+        let asked = query(&name(&format!("/localhost/nfd/{list}"))).to_vec();
+        assert!(world.ask(&asked).is_none(), "its first part is not all of it");
+        assert!(world.management.next_deadline() <= world.now, "it goes on when packets had their turn");
+        assert!(next_part(&mut world).is_empty());
+        let resumes = world.management.next_deadline();
+        assert_eq!(resumes, world.now + Span::from_millis(1));
+        // The question comes again, and a route.
+        assert!(world.ask_on(ALICE, &asked).is_none());
+        add_route(&mut world, "/many/9999");
+        let replies = next_part(&mut world);
+        assert_eq!(
+            (replies.len(), world.management.next_deadline()),
+            (1, Time::NEVER),
+            "one for all who ask by it"
+        );
+        let content = world.segments_of(&replies[0]);
+        let prefixes: Vec<Name> = match list {
+            "rib/list" => decode_rib(&content).unwrap().into_iter().map(|entry| entry.prefix).collect(),
+            _ => decode_fib(&content).unwrap().into_iter().map(|entry| entry.prefix).collect(),
+        };
+        let many = prefixes.iter().filter(|prefix| prefix.len() == 2 && prefix.to_string() != "/many/9999");
+        assert_eq!(many.count(), 5000, "what is there all the time is there once");
+        assert!(prefixes.is_sorted_by(|one, other| one < other));
+    }
+}
+
+#[test]
+fn who_has_rights_sees_in_a_long_list_what_was_changed_before_it_asked() {
+    let mut world = with_many_routes();
+    let asked = query(&name("/localhost/nfd/rib/list")).to_vec();
+    assert!(world.ask(&asked).is_none());
+    add_route(&mut world, "/a");
+    // Another name, so that both answers come.
+    let again = name("/localhost/nfd/rib/list/again");
+    assert!(world.ask(&query(&again).to_vec()).is_none());
+    let mut lists = Vec::new();
+    while world.management.next_deadline() != Time::NEVER {
+        lists.extend(next_part(&mut world));
+    }
+    let counts: Vec<usize> = lists.iter().map(|list| routes_of(&mut world, list)).collect();
+    assert_eq!(counts, [5000, 5001]);
+    assert!(Data::decode(&lists[1]).unwrap().name.starts_with(again.view()));
+}
+
+#[test]
+fn a_long_list_is_not_made_for_more_than_a_few_names_at_once() {
+    let mut world = with_many_routes();
+    let ask = |world: &mut World, number: usize| {
+        let list = name(&format!("/localhost/nfd/rib/list/{number}"));
+        world.ask_on(ALICE, &query(&list).to_vec())
+    };
+    assert!((0..64).all(|number| ask(&mut world, number).is_none()));
+    let refused = ask(&mut world, 64).expect("an answer");
+    assert_eq!(Data::decode(&refused).unwrap().meta.content_type, Some(ContentType::Nack));
+    assert!(ask(&mut world, 63).is_none(), "who waits already waits once");
+    let mut lists = 0;
+    while world.management.next_deadline() != Time::NEVER {
+        lists += next_part(&mut world).len();
+    }
+    assert_eq!(lists, 64);
 }
 
 #[test]
