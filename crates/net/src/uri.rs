@@ -202,7 +202,11 @@ impl fmt::Display for Endpoint {
         match (self.ip, &self.zone) {
             (IpAddr::V4(ip), _) => write!(f, "{ip}:{}", self.port),
             (IpAddr::V6(ip), None) => write!(f, "[{ip}]:{}", self.port),
-            (IpAddr::V6(ip), Some(zone)) => write!(f, "[{ip}%{zone}]:{}", self.port),
+            (IpAddr::V6(ip), Some(zone)) => {
+                // Whoever reads it takes 25 for a part of an escaped percent sign.
+                let sign = if zone.starts_with(ESCAPED_SIGN) { "%25" } else { "%" };
+                write!(f, "[{ip}{sign}{zone}]:{}", self.port)
+            }
         }
     }
 }
@@ -419,12 +423,14 @@ fn parse_device(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
+/// What follows the percent sign before a zone, if it is escaped itself, as RFC 6874 has it.
+const ESCAPED_SIGN: &str = "25";
+
 fn parse_host(kind: HostKind, family: Family, text: &str) -> Result<FaceUri, String> {
     let text = text.strip_suffix('/').unwrap_or(text);
     let (host, port) = split_port(kind, text)?;
     let (address, zone) = match host.split_once('%') {
-        // RFC 6874 has the percent sign itself escaped.
-        Some((address, zone)) => (address, Some(zone.strip_prefix("25").unwrap_or(zone))),
+        Some((address, zone)) => (address, Some(zone.strip_prefix(ESCAPED_SIGN).unwrap_or(zone))),
         None => (host, None),
     };
     let Ok(ip) = address.parse::<IpAddr>() else {
@@ -544,6 +550,8 @@ mod tests {
             ("udp://192.0.2.1", "udp4://192.0.2.1:6363"),
             ("udp4://224.0.23.170", "udp4://224.0.23.170:56363"),
             ("udp6://[FF02:0::1234%25eth0]", "udp6://[ff02::1234%eth0]:56363"),
+            ("udp6://[fe80::1%2525]", "udp6://[fe80::1%2525]:6363"),
+            ("udp6://[fe80::1%25250]:7", "udp6://[fe80::1%25250]:7"),
             ("tcp://[2001:0db8:0::1]/", "tcp6://[2001:db8::1]:6363"),
             ("ws://127.0.0.1", "ws://127.0.0.1:9696"),
             ("ether://[1:0:5E:0:17:aa]", "ether://[01:00:5e:00:17:aa]"),
