@@ -350,9 +350,12 @@ impl Rib {
     /// Begins what there is to do, as far as this part has room for it.
     fn begin(&mut self, control: &mut dyn Control) {
         if self.resume == Time::NEVER {
+            // What is left goes on as soon as packets had their turn. What this part finds to do does not begin another one.
+            self.resume = Time::ZERO;
             self.do_part(control);
-            // As soon as packets had their turn.
-            self.resume = if self.is_behind() { Time::ZERO } else { Time::NEVER };
+            if !self.is_behind() {
+                self.resume = Time::NEVER;
+            }
         }
     }
 
@@ -370,8 +373,12 @@ impl Rib {
 
     fn do_part(&mut self, control: &mut dyn Control) {
         while self.left > 0 {
-            if let Some(below) = self.below.pop_front() {
-                self.follow(below, control);
+            // Routes of faces that are gone have half of each part: what is changed again and again would keep them else.
+            let most = if self.leaving.is_empty() { self.left } else { self.left.saturating_sub(AT_ONCE / 2) };
+            if most > 0
+                && let Some(below) = self.below.pop_front()
+            {
+                self.follow(below, most, control);
             } else if let Some(&face) = self.leaving.front() {
                 self.left -= 1;
                 // The last place first: it is more often than not below the others, and then they have less below them.
@@ -394,10 +401,10 @@ impl Rib {
         self.remove_at(place, &all, control);
     }
 
-    /// Has the FIB follow at the next prefixes below one.
-    fn follow(&mut self, mut below: Below, control: &mut dyn Control) {
-        let places = self.from(&below.after, &below.root, self.left);
-        if places.len() == self.left {
+    /// Has the FIB follow at the next prefixes below one, at most so many.
+    fn follow(&mut self, mut below: Below, most: usize, control: &mut dyn Control) {
+        let places = self.from(&below.after, &below.root, most);
+        if places.len() == most {
             below.after = places.last().map_or(below.after, |place| self.entries.prefix(*place).to_vec());
             self.below.push_front(below);
         }

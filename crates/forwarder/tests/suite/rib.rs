@@ -267,3 +267,25 @@ fn at_the_many_prefixes_below_one_the_fib_follows_in_parts() {
     assert!((7..=17).contains(&parts), "{parts}");
     assert_eq!(mock.fib, fib(&model));
 }
+
+#[test]
+fn what_is_changed_all_the_time_does_not_keep_the_routes_of_a_face_that_is_gone() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
+    for n in 0..600 {
+        add(&mut rib, &mut mock, &mut model, &format!("/u/{n}"), 3, false);
+    }
+    add(&mut rib, &mut mock, &mut model, "/a", 1, false);
+    let change = |rib: &mut Rib, mock: &mut Mock, cost| {
+        let flags = RouteFlags { child_inherit: true, capture: false };
+        let prefix = "/u".parse().unwrap();
+        rib.add(&Route { prefix, face: 2, origin: 0, cost, flags, expires: Time::NEVER }, mock).unwrap();
+    };
+    change(&mut rib, &mut mock, 0);
+    rib.remove_face(1, &mut mock);
+    for ms in 1..20 {
+        change(&mut rib, &mut mock, ms);
+        rib.expire(Time::ZERO + Span::from_millis(ms), &mut mock);
+    }
+    assert_eq!(rib.len(), 601, "the lost route is gone");
+    assert!(!mock.fib.contains_key(&"/a".parse::<Name>().unwrap()));
+}
