@@ -188,6 +188,8 @@ pub struct Rib {
     leaving: VecDeque<FaceNumber>,
     /// Where the FIB has yet to follow.
     below: VecDeque<Below>,
+    /// The roots of those that have not begun.
+    waiting: BTreeSet<Vec<u8>>,
     /// Prefixes that are left of this part.
     left: usize,
     /// When the next part is done.
@@ -220,6 +222,7 @@ impl Rib {
             max_routes,
             leaving: VecDeque::new(),
             below: VecDeque::new(),
+            waiting: BTreeSet::new(),
             left: AT_ONCE,
             resume: Time::NEVER,
         }
@@ -339,10 +342,10 @@ impl Rib {
 
     /// Has the FIB follow below a prefix: at what inherits from it, or did.
     fn update_below(&mut self, root: &[u8], control: &mut dyn Control) {
-        let has_not_begun = |below: &Below| below.root == root && below.after == root;
-        if self.from(root, root, 1).is_empty() || self.below.iter().any(has_not_begun) {
+        if self.waiting.contains(root) || self.from(root, root, 1).is_empty() {
             return;
         }
+        self.waiting.insert(root.to_vec());
         self.below.push_back(Below { root: root.to_vec(), after: root.to_vec() });
         self.begin(control);
     }
@@ -403,6 +406,9 @@ impl Rib {
 
     /// Has the FIB follow at the next prefixes below one, at most so many.
     fn follow(&mut self, mut below: Below, most: usize, control: &mut dyn Control) {
+        if below.after == below.root {
+            self.waiting.remove(&below.root);
+        }
         let places = self.from(&below.after, &below.root, most);
         if places.len() == most {
             below.after = places.last().map_or(below.after, |place| self.entries.prefix(*place).to_vec());
@@ -453,12 +459,20 @@ impl Rib {
         self.place(prefix.view()).is_some_and(|place| self.route(place, face, origin).is_some())
     }
 
-    /// When the next route expires, or the next routes of faces that are gone are removed.
+    /// When the next route expires, or the next part is done: of the routes of faces that are gone, or of what the FIB has to
+    /// follow below a prefix.
     pub fn next_deadline(&self) -> Time {
-        self.expiring.first().map_or(Time::NEVER, |(time, ..)| *time).min(self.resume)
+        let expiring = self.expiring.first().filter(|_| self.has_room_below());
+        expiring.map_or(Time::NEVER, |(time, ..)| *time).min(self.resume)
     }
 
-    /// Removes routes that have expired, or whose faces are gone; the FIB follows.
+    /// Whether what expires may add to what the FIB has to follow. Else that would grow faster than it is done.
+    fn has_room_below(&self) -> bool {
+        self.below.len() < AT_ONCE
+    }
+
+    /// Removes routes that have expired, and does the next part if it is time: removes routes of faces that are gone, and has
+    /// the FIB follow below prefixes.
     pub fn expire(&mut self, now: Time, control: &mut dyn Control) {
         if self.resume <= now {
             self.go_on(now, control);
@@ -469,6 +483,10 @@ impl Rib {
                 return;
             };
             self.remove_at(place, &[(face, origin)], control);
+            // Checked only now: one expires in any case, whatever is changed meanwhile.
+            if !self.has_room_below() {
+                return;
+            }
         }
     }
 

@@ -289,3 +289,32 @@ fn what_is_changed_all_the_time_does_not_keep_the_routes_of_a_face_that_is_gone(
     assert_eq!(rib.len(), 601, "the lost route is gone");
     assert!(!mock.fib.contains_key(&"/a".parse::<Name>().unwrap()));
 }
+
+#[test]
+fn no_more_expires_than_the_fib_can_follow() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100_000), Model::new());
+    let (parents, children) = (2000, 8);
+    let mut now = Time::from_nanos(5_000_000);
+    for n in 0..parents {
+        let flags = RouteFlags { child_inherit: true, capture: false };
+        let prefix = format!("/{n}").parse().unwrap();
+        rib.add(&Route { prefix, face: 1, origin: 0, cost: 1, flags, expires: now }, &mut mock).unwrap();
+        for child in 0..children {
+            add(&mut rib, &mut mock, &mut model, &format!("/{n}/{child}"), 2, false);
+        }
+    }
+    let all = rib.len();
+    let mut rounds = 0;
+    while rib.next_deadline() != Time::NEVER {
+        if rib.next_deadline() > now {
+            assert!(rounds > 0 || rib.len() + 600 > all, "{} have expired at once", all - rib.len());
+            now = rib.next_deadline();
+            rounds += 1;
+        }
+        let changes = mock.changes;
+        rib.expire(now, &mut mock);
+        assert!(mock.changes - changes <= 2 * 256, "{} changes in a round", mock.changes - changes);
+    }
+    assert!((50..200).contains(&rounds), "{rounds}");
+    assert_eq!((rib.len(), &mock.fib), (model.len(), &fib(&model)));
+}
