@@ -438,9 +438,17 @@ impl Rib {
     /// A prefix whose names somebody else gets, in part or in all, if this owner does not register this one: the prefix itself
     /// or a longer one with a route to another's face, or a shorter one of another application. What leads from a shorter
     /// prefix to a neighbour is in nobody's way.
+    ///
+    /// What many routes of faces that are gone are below counts as held, until they are removed: packets would wait for a look
+    /// at all of them.
     pub(super) fn held_by_others(&self, prefix: &Name, owner: Owner, control: &dyn Control) -> Option<Name> {
         let is_others = |hop: &Hop| self.is_there(hop) && control.owner(hop.face) != owner;
-        let has_others = |place: &Place| self.entries.routes(*place).iter().any(is_others);
+        let mut gone = 0;
+        let has_others = |place: &Place| {
+            let routes = self.entries.routes(*place);
+            gone += routes.iter().filter(|hop| !self.is_there(hop)).count();
+            gone > AT_ONCE || routes.iter().any(is_others)
+        };
         let here = self.place(prefix.view()).into_iter();
         let below = self.index.after(self.entries.order(prefix.value()));
         let mut below = below.take_while(|place| self.entries.prefix(*place).starts_with(prefix.value()));
