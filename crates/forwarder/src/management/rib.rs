@@ -282,11 +282,11 @@ impl Rib {
             return Err(ControlError::NoSuchFace);
         }
         let Route { ref prefix, face, origin, cost, flags, expires } = *route;
-        let known = self.place(prefix.view());
-        let old = known.and_then(|place| self.route(place, face, origin));
-        if old.is_none() && self.routes >= self.max_routes {
+        if !self.has(prefix, face, origin) && !self.make_room(control) {
             return Err(ControlError::Full("RIB"));
         }
+        let known = self.place(prefix.view());
+        let old = known.and_then(|place| self.route(place, face, origin));
         let reached = known.is_some_and(|place| self.entries.concerns_longer_prefixes(place));
         let place = known.unwrap_or_else(|| self.new_entry(prefix));
         self.put(place, Hop { face, origin, cost, flags, expires });
@@ -386,15 +386,30 @@ impl Rib {
             {
                 self.follow(below, rest, control);
             } else if let Some(&face) = self.leaving.first() {
-                // The last place first: it is more often than not below the others, and then they have less below them.
-                match self.by_face.get(&face).and_then(Blocks::last) {
-                    Some(place) => self.take_all(place, face, control),
-                    None => {
-                        self.leaving.remove(&face);
-                    }
-                }
+                self.take_last(face, control);
             } else {
                 return;
+            }
+        }
+    }
+
+    /// Whether there is room for a route. Routes of faces that are gone make room.
+    fn make_room(&mut self, control: &mut dyn Control) -> bool {
+        while self.routes >= self.max_routes
+            && let Some(&face) = self.leaving.first()
+        {
+            self.take_last(face, control);
+        }
+        self.routes < self.max_routes
+    }
+
+    /// Removes the routes of one entry to a face that is gone; forgets the face if there is none.
+    fn take_last(&mut self, face: FaceNumber, control: &mut dyn Control) {
+        // The last place first: it is more often than not below the others, and then they have less below them.
+        match self.by_face.get(&face).and_then(Blocks::last) {
+            Some(place) => self.take_all(place, face, control),
+            None => {
+                self.leaving.remove(&face);
             }
         }
     }

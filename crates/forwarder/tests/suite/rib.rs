@@ -390,3 +390,25 @@ fn a_part_looks_up_as_much_however_long_the_prefixes_are() {
     assert!(parts >= 500 * 31 / 4 / 256, "{parts}");
     assert_eq!(mock.fib, fib(&model));
 }
+
+#[test]
+fn the_routes_of_a_face_that_is_gone_leave_room_for_others() {
+    let most = 2000;
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(most), Model::new());
+    let mut now = Time::from_nanos(5_000_000);
+    for n in 0..most {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 1, false);
+    }
+    rib.remove_face(1, &mut mock);
+    model.clear();
+    for n in 0..most {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 2, false);
+    }
+    let route = |origin| {
+        let (prefix, flags) = ("/b".parse().unwrap(), RouteFlags::default());
+        Route { prefix, face: 2, origin, cost: 0, flags, expires: Time::NEVER }
+    };
+    assert!(rib.add(&route(0), &mut mock).is_err(), "those of faces that are there stay");
+    follow(&mut rib, &mut mock, &mut now);
+    assert_eq!((rib.len(), &mock.fib), (most, &fib(&model)));
+}
