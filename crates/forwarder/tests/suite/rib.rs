@@ -21,12 +21,10 @@ fn next_hops(model: &Model, prefix: &str) -> Vec<(FaceNumber, u64)> {
     loop {
         let mut level: BTreeMap<FaceNumber, u64> = BTreeMap::new();
         let mut is_captured = false;
-        for ((name, face, _), (cost, flags, _)) in model {
-            if *name != here {
-                continue;
-            }
+        let of_here = (here.clone(), 0, 0)..=(here.clone(), FaceNumber::MAX, u64::MAX);
+        for ((_, face, _), (cost, flags, _)) in model.range(of_here) {
             is_captured |= flags.capture;
-            if name == prefix || flags.child_inherit {
+            if here == prefix || flags.child_inherit {
                 let cheapest = level.entry(*face).or_insert(*cost);
                 *cheapest = (*cheapest).min(*cost);
             }
@@ -411,4 +409,130 @@ fn the_routes_of_a_face_that_is_gone_leave_room_for_others() {
     assert!(rib.add(&route(0), &mut mock).is_err(), "those of faces that are there stay");
     follow(&mut rib, &mut mock, &mut now);
     assert_eq!((rib.len(), &mock.fib), (most, &fib(&model)));
+}
+
+/// A prefix of 10 + 10 * 10 + 10 * 10 * 9 on three levels: many have others below them, and all together are several parts.
+fn one_of_a_thousand() -> impl Strategy<Value = String> {
+    let first = || 0..10_u8;
+    prop_oneof![
+        1 => first().prop_map(|a| format!("/{a}")),
+        3 => (first(), first()).prop_map(|(a, b)| format!("/{a}/{b}")),
+        6 => (first(), first(), 0..9_u8).prop_map(|(a, b, c)| format!("/{a}/{b}/{c}")),
+    ]
+}
+
+/// A face is one of three: which number it has depends on how many were lost.
+fn step_between_parts() -> impl Strategy<Value = Step> {
+    let key = || (one_of_a_thousand(), 0..3_u64, 0..2_u64);
+    let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.05));
+    let flags = flags.prop_map(|(child_inherit, capture)| RouteFlags { child_inherit, capture });
+    let lives = prop::option::weighted(0.3, 1..20_u64);
+    prop_oneof![
+        120 => (key(), 0..3_u64, flags, lives).prop_map(|(k, c, f, e)| Step::Add(k, c, f, e)),
+        30 => key().prop_map(Step::Remove),
+        1 => (0..3_u64).prop_map(Step::Lose),
+        10 => (0..4_u64).prop_map(Step::Wait),
+    ]
+}
+
+/// A RIB to which anything may happen between two parts.
+struct Between {
+    mock: Mock,
+    rib: Rib,
+    model: Model,
+    now: Time,
+    /// The numbers of the faces that are there.
+    faces: [FaceNumber; 3],
+}
+
+impl Between {
+    /// With a route to each of the thousand prefixes, by the faces in turn.
+    fn new() -> Between {
+        let faces = [1, 2, 3];
+        let mut all =
+            Between { mock: Mock::new(), rib: Rib::new(10_000), model: Model::new(), now: Time::ZERO, faces };
+        for n in 0..1000_u64 {
+            let (a, b, c) = (n / 100, n / 10 % 10, n % 10);
+            let prefix = match (b, c) {
+                (0, 0) => format!("/{a}"),
+                (_, 0) => format!("/{a}/{b}"),
+                _ => format!("/{a}/{b}/{c}"),
+            };
+            let flags = RouteFlags { child_inherit: c == 0, capture: false };
+            all.step(Step::Add((prefix, n % 3, 0), n % 2, flags, None));
+        }
+        all
+    }
+
+    fn step(&mut self, step: Step) {
+        let Between { mock, rib, model, now, faces } = self;
+        match step {
+            Step::Add((prefix, which, origin), cost, flags, lives_ms) => {
+                let expires = lives_ms.map_or(Time::NEVER, |ms| *now + Span::from_millis(ms));
+                let (name, face) = (prefix.parse().unwrap(), faces[which as usize]);
+                rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, mock).unwrap();
+                model.insert((prefix, face, origin), (cost, flags, expires));
+            }
+            Step::Remove((prefix, which, origin)) => {
+                let face = faces[which as usize];
+                rib.remove(&prefix.parse().unwrap(), face, origin, mock);
+                model.remove(&(prefix, face, origin));
+            }
+            Step::Lose(which) => self.lose(which as usize),
+            Step::Wait(ms) => {
+                *now += Span::from_millis(ms);
+                self.expire();
+            }
+        }
+    }
+
+    /// A face goes: the core forgets it, and its number is never used again.
+    fn lose(&mut self, which: usize) {
+        let Between { mock, rib, model, faces, .. } = self;
+        let (lost, next) = (faces[which], faces.iter().max().unwrap() + 1);
+        mock.faces.remove(&lost);
+        for hops in mock.fib.values_mut() {
+            hops.remove(&lost);
+        }
+        mock.fib.retain(|_, hops| !hops.is_empty());
+        mock.added.values_mut().for_each(|faces| faces.retain(|face| *face != lost));
+        rib.remove_face(lost, mock);
+        model.retain(|key, _| key.1 != lost);
+        mock.faces.insert(next, face(next, "udp4://10.0.0.4:6363", FaceScope::NonLocal));
+        faces[which] = next;
+    }
+
+    fn expire(&mut self) {
+        if self.rib.next_deadline() <= self.now {
+            self.rib.expire(self.now, &mut self.mock);
+        }
+    }
+
+    fn finish(&mut self) {
+        while self.rib.next_deadline() != Time::NEVER {
+            self.now = self.now.max(self.rib.next_deadline());
+            self.expire();
+        }
+        let now = self.now;
+        self.model.retain(|_, route| route.2 > now);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_fib_becomes_that_of_the_rules_whatever_comes_between_parts(
+        steps in prop::collection::vec(step_between_parts(), 1..1000)
+    ) {
+        let mut all = Between::new();
+        steps.into_iter().for_each(|step| all.step(step));
+        all.finish();
+        let Between { mock, rib, model, .. } = all;
+        prop_assert_eq!(rib.len(), model.len());
+        prop_assert_eq!(&mock.fib, &fib(&model));
+        for (prefix, faces) in in_order(&model) {
+            prop_assert_eq!(mock.in_order(&prefix), faces, "{}", prefix);
+        }
+    }
 }
