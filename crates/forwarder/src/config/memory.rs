@@ -86,7 +86,7 @@ mod tests {
         let told = config.beyond_memory(1_000_000_000);
         let [together] = &told[..] else { panic!("{told:?}") };
         let said = together.to_string();
-        assert!(said.contains("all tables together take up to 1.7 GB of memory"), "{said}");
+        assert!(said.contains("all tables together take up to 1.6 GB of memory"), "{said}");
         assert!(said.contains("small machines"), "{said}");
     }
 }
