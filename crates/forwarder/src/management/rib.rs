@@ -207,7 +207,7 @@ const AT_ONCE: usize = 256;
 /// What it costs to tell the FIB of a prefix, in prefixes with one next hop: so many shorter ones were looked up for it, so many
 /// next hops were found, and so many were removed or added.
 const fn work(looked_up: usize, found: usize, changes: usize) -> usize {
-    1 + (looked_up + changes) / 4 + found / 32
+    1 + (looked_up + changes) / 4 + found / 16
 }
 
 /// The time from one part to the next, for packets.
