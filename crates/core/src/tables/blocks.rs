@@ -1,7 +1,7 @@
 //! Numbers in an order, in blocks.
 //!
 //! A list of blocks, each a sorted list of at most a few hundred numbers: to put one in or out moves a part of a block, and
-//! now and then a part of the list of blocks. That is two bytes of pointers and allocator for each number where a balanced
+//! now and then a part of the list of blocks. Blocks with few numbers are joined. That is two bytes of pointers and allocator for each number where a balanced
 //! tree has ten, and as few allocations to free. Whoever calls knows the order: it may be that of names which the numbers
 //! stand for.
 
@@ -63,8 +63,28 @@ impl Blocks {
         self.blocks[block].remove(at);
         if self.blocks[block].is_empty() {
             self.blocks.remove(block);
+        } else {
+            self.join(block);
         }
         true
+    }
+
+    /// Joins a block with a neighbour if both have little, and gives back what it has no use for: one number that stays would
+    /// keep the room for hundreds else.
+    fn join(&mut self, block: usize) {
+        let len = |at: usize| self.blocks.get(at).map_or(BLOCK, Vec::len);
+        let has_room = |first: &usize| len(*first) + len(*first + 1) <= BLOCK / 2;
+        let before = block.checked_sub(1);
+        let joined = [Some(block), before].into_iter().flatten().find(has_room);
+        if let Some(first) = joined {
+            let second = self.blocks.remove(first + 1);
+            self.blocks[first].extend(second);
+        }
+        let numbers = &mut self.blocks[joined.unwrap_or(block)];
+        if numbers.len() <= numbers.capacity() / 4 {
+            // Room for as many again, and no less than a small allocation has.
+            numbers.shrink_to((2 * numbers.len()).max(8));
+        }
     }
 
     /// The first.
@@ -122,6 +142,23 @@ mod tests {
             assert!(blocks.blocks.iter().all(|block| block.len() <= BLOCK));
             assert!(blocks.blocks.len() <= 40, "{}", blocks.blocks.len());
             assert!(blocks.iter().eq(0..count));
+        }
+    }
+
+    #[test]
+    fn what_stays_of_many_takes_little() {
+        for step in [7, 100, BLOCK as u32, 1023] {
+            let count = 200 * BLOCK as u32;
+            for mut numbers in [(0..count).collect::<Vec<_>>(), (0..count).rev().collect()] {
+                let mut blocks = fill(0..count);
+                numbers.retain(|number| number % step != 0);
+                numbers.iter().for_each(|number| assert!(blocks.remove(|other| other.cmp(number))));
+                assert!(blocks.iter().eq((0..count).step_by(step as usize)));
+                let stay = count.div_ceil(step) as usize;
+                let room: usize = blocks.blocks.iter().map(Vec::capacity).sum();
+                assert!(room <= 8 * stay, "room for {room} for {stay} numbers");
+                assert!(blocks.blocks.len() <= 1 + stay / (BLOCK / 8), "{} blocks", blocks.blocks.len());
+            }
         }
     }
 

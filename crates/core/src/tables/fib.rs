@@ -244,7 +244,7 @@ mod tests {
     enum Op {
         Insert(HashedName, u32, u64),
         Remove(HashedName, u32),
-        RemoveFace(u32),
+        RemoveFace(u32, usize),
         Lookup(HashedName),
     }
 
@@ -252,7 +252,7 @@ mod tests {
         prop_oneof![
             6 => (few_names(4), 0u32..4, 0u64..4).prop_map(|(n, f, c)| Op::Insert(n, f, c)),
             5 => (few_names(4), 0u32..4).prop_map(|(n, f)| Op::Remove(n, f)),
-            1 => (0u32..4).prop_map(Op::RemoveFace),
+            1 => (0u32..4, 1usize..4).prop_map(|(f, most)| Op::RemoveFace(f, most)),
             8 => few_names(6).prop_map(Op::Lookup),
         ]
     }
@@ -275,11 +275,20 @@ mod tests {
                         let there = model.get_mut(prefix.wire()).is_some_and(|hops| remove(hops, face));
                         prop_assert_eq!(fib.remove_next_hop(&prefix, FaceId(face)) != Removed::Nothing, there);
                     }
-                    Op::RemoveFace(face) => {
-                        let gone = |hops: &mut Vec<NextHop>| remove(hops, face) && hops.is_empty();
-                        let count = model.values_mut().filter_map(|hops| gone(hops).then_some(())).count();
-                        let removed = fib.remove_face(FaceId(face), usize::MAX);
-                        prop_assert_eq!(removed.iter().filter(|(_, is_last)| *is_last).count(), count);
+                    Op::RemoveFace(face, most) => {
+                        let gone = |hops: &mut Vec<NextHop>| remove(hops, face).then_some(hops.is_empty());
+                        let of_face: Vec<bool> = model.values_mut().filter_map(gone).collect();
+                        let mut removed = Vec::new();
+                        while fib.has_routes_of(FaceId(face)) {
+                            let part = fib.remove_face(FaceId(face), most);
+                            prop_assert_eq!(part.len(), most.min(of_face.len() - removed.len()));
+                            removed.extend(part);
+                        }
+                        prop_assert_eq!(fib.remove_face(FaceId(face), most), []);
+                        prop_assert_eq!(removed.len(), of_face.len());
+                        let last = |(_, is_last): &&(FibId, bool)| *is_last;
+                        let lasts = of_face.iter().filter(|is_last| **is_last).count();
+                        prop_assert_eq!(removed.iter().filter(last).count(), lasts);
                     }
                     Op::Lookup(name) => {
                         let best = (0..=name.len()).rev().map(|n| name.prefix_wire(n)).find(|w| model.contains_key(*w));

@@ -11,7 +11,7 @@ const CHUNK: usize = 512;
 /// Values by number, from 0 on.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
-    /// All but the last are full.
+    /// Those before the one with the last value are full. Those behind it are empty: they were in use before.
     chunks: Vec<Vec<T>>,
     len: u32,
 }

@@ -126,7 +126,8 @@ impl Control for Engine {
 
     fn set_strategy(&mut self, prefix: &Name, strategy: &Name) -> Result<Name, ControlError> {
         let Some(hashed) = self.node.hashed(prefix) else { return Err(ControlError::Full("name")) };
-        if self.node.chosen_strategies().len() >= self.limits.fib_entries {
+        let chosen = self.node.chosen_strategies();
+        if chosen.len() >= self.limits.fib_entries && !chosen.contains_key(prefix) {
             return Err(ControlError::Full("table of strategies"));
         }
         let chosen = self.node.choose_strategy(prefix, &hashed, strategy);

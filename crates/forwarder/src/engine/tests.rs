@@ -162,6 +162,23 @@ fn is_nack(frame: &[u8]) -> bool {
 }
 
 #[test]
+fn a_full_table_of_strategies_takes_another_one_for_a_prefix_that_is_in_it() {
+    let mut engine = engine("");
+    let strategy = engine.strategies()[0].strategy.clone();
+    let most = engine.limits.fib_entries;
+    // One is that of the empty prefix.
+    for number in 1..most {
+        engine.set_strategy(&name(&format!("/{number}")), &strategy).unwrap();
+    }
+    let full = Err(ControlError::Full("table of strategies"));
+    assert_eq!(engine.set_strategy(&name("/new"), &strategy), full);
+    for prefix in ["/", "/1"] {
+        assert_eq!(engine.set_strategy(&name(prefix), &strategy), Ok(strategy.clone()));
+    }
+    assert_eq!(engine.strategies().len(), most);
+}
+
+#[test]
 fn nacks_neither_come_nor_go_on_links_with_several_neighbours() {
     for (link_type, passes) in [(LinkType::PointToPoint, true), (LinkType::MultiAccess, false)] {
         let mut engine = engine("");

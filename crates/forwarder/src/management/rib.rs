@@ -67,7 +67,7 @@ struct Entry {
     prefix: Run<u8, IN_PLACE>,
     /// By face and origin.
     routes: Run<Hop, 1>,
-    /// What the FIB was last told, in this order: faces and costs.
+    /// What the FIB was last told, in this order: faces and costs. Those of equal cost are in this order there, too.
     next_hops: Run<(FaceNumber, u64), 1>,
 }
 
@@ -145,17 +145,11 @@ impl Entries {
         Some(hop)
     }
 
-    /// The FIB was told of a next hop, behind the others.
-    fn add_next_hop(&mut self, place: Place, face: FaceNumber, cost: u64) {
-        self.take_next_hop(place, face);
+    /// The FIB has these.
+    fn set_next_hops(&mut self, place: Place, told: &[(FaceNumber, u64)]) {
         let entry = &mut self.entries[place];
-        entry.next_hops.insert(entry.next_hops.len(), (face, cost), &mut self.next_hops);
-    }
-
-    fn take_next_hop(&mut self, place: Place, face: FaceNumber) {
-        if let Some(at) = self.next_hops(place).iter().position(|hop| hop.0 == face) {
-            self.entries[place].next_hops.remove(at, &mut self.next_hops);
-        }
+        entry.next_hops.clear(&mut self.next_hops);
+        entry.next_hops = Run::new(told, &mut self.next_hops);
     }
 
     fn has_capture(&self, place: Place) -> bool {
@@ -185,13 +179,17 @@ pub struct Rib {
     routes: usize,
     max_routes: usize,
     /// Faces that are gone, whose routes are being removed.
-    leaving: VecDeque<FaceNumber>,
+    leaving: BTreeSet<FaceNumber>,
     /// Where the FIB has yet to follow.
     below: VecDeque<Below>,
-    /// Prefixes that are left of this part.
+    /// The roots of those that have not begun.
+    waiting: BTreeSet<Vec<u8>>,
+    /// What is left of this part, in prefixes with one next hop.
     left: usize,
     /// When the next part is done.
     resume: Time,
+    /// Nothing expires before, so that packets have their turn.
+    may_expire: Time,
 }
 
 /// The prefixes below one, at which the FIB has yet to follow.
@@ -202,8 +200,15 @@ struct Below {
     after: Vec<u8>,
 }
 
-/// Prefixes in a part, at which routes are removed or the FIB follows: packets wait for that, a millisecond or so.
+/// The work in a part, in prefixes with one next hop at which routes are removed or the FIB follows: see [`work`]. Packets wait
+/// for that, a millisecond or so, and for the one prefix that is more than there was room for.
 const AT_ONCE: usize = 256;
+
+/// What it costs to tell the FIB of a prefix, in prefixes with one next hop: so many shorter ones were looked up for it, so many
+/// next hops were found, and so many were removed or added.
+const fn work(looked_up: usize, found: usize, changes: usize) -> usize {
+    1 + (looked_up + changes) / 4 + found / 16
+}
 
 /// The time from one part to the next, for packets.
 const PAUSE: Span = Span::from_millis(1);
@@ -218,10 +223,12 @@ impl Rib {
             expiring: BTreeSet::new(),
             routes: 0,
             max_routes,
-            leaving: VecDeque::new(),
+            leaving: BTreeSet::new(),
             below: VecDeque::new(),
+            waiting: BTreeSet::new(),
             left: AT_ONCE,
             resume: Time::NEVER,
+            may_expire: Time::ZERO,
         }
     }
 
@@ -275,11 +282,11 @@ impl Rib {
             return Err(ControlError::NoSuchFace);
         }
         let Route { ref prefix, face, origin, cost, flags, expires } = *route;
-        let known = self.place(prefix.view());
-        let old = known.and_then(|place| self.route(place, face, origin));
-        if old.is_none() && self.routes >= self.max_routes {
+        if !self.has(prefix, face, origin) && !self.make_room(control) {
             return Err(ControlError::Full("RIB"));
         }
+        let known = self.place(prefix.view());
+        let old = known.and_then(|place| self.route(place, face, origin));
         let reached = known.is_some_and(|place| self.entries.concerns_longer_prefixes(place));
         let place = known.unwrap_or_else(|| self.new_entry(prefix));
         self.put(place, Hop { face, origin, cost, flags, expires });
@@ -331,18 +338,17 @@ impl Rib {
     /// A face is gone: removes all routes to it, and the FIB follows. Many are removed in parts, the next ones at deadlines;
     /// meanwhile no Interest leaves by the face anyway.
     pub fn remove_face(&mut self, face: FaceNumber, control: &mut dyn Control) {
-        if self.by_face.contains_key(&face) && !self.leaving.contains(&face) {
-            self.leaving.push_back(face);
+        if self.by_face.contains_key(&face) && self.leaving.insert(face) {
             self.begin(control);
         }
     }
 
     /// Has the FIB follow below a prefix: at what inherits from it, or did.
     fn update_below(&mut self, root: &[u8], control: &mut dyn Control) {
-        let has_not_begun = |below: &Below| below.root == root && below.after == root;
-        if self.from(root, root, 1).is_empty() || self.below.iter().any(has_not_begun) {
+        if self.waiting.contains(root) || self.from(root, root, 1).is_empty() {
             return;
         }
+        self.waiting.insert(root.to_vec());
         self.below.push_back(Below { root: root.to_vec(), after: root.to_vec() });
         self.begin(control);
     }
@@ -350,9 +356,12 @@ impl Rib {
     /// Begins what there is to do, as far as this part has room for it.
     fn begin(&mut self, control: &mut dyn Control) {
         if self.resume == Time::NEVER {
+            // What is left goes on as soon as packets had their turn. What this part finds to do does not begin another one.
+            self.resume = Time::ZERO;
             self.do_part(control);
-            // As soon as packets had their turn.
-            self.resume = if self.is_behind() { Time::ZERO } else { Time::NEVER };
+            if !self.is_behind() {
+                self.resume = Time::NEVER;
+            }
         }
     }
 
@@ -370,19 +379,37 @@ impl Rib {
 
     fn do_part(&mut self, control: &mut dyn Control) {
         while self.left > 0 {
-            if let Some(below) = self.below.pop_front() {
-                self.follow(below, control);
-            } else if let Some(&face) = self.leaving.front() {
-                self.left -= 1;
-                // The last place first: it is more often than not below the others, and then they have less below them.
-                match self.by_face.get(&face).and_then(Blocks::last) {
-                    Some(place) => self.take_all(place, face, control),
-                    None => {
-                        self.leaving.pop_front();
-                    }
-                }
+            // Routes of faces that are gone have half of each part: what is changed again and again would keep them else.
+            let rest = if self.leaving.is_empty() { 0 } else { AT_ONCE / 2 };
+            if self.left > rest
+                && let Some(below) = self.below.pop_front()
+            {
+                self.follow(below, rest, control);
+            } else if let Some(&face) = self.leaving.first() {
+                self.take_last(face, control);
             } else {
                 return;
+            }
+        }
+    }
+
+    /// Whether there is room for a route. Routes of faces that are gone make room.
+    fn make_room(&mut self, control: &mut dyn Control) -> bool {
+        while self.routes >= self.max_routes
+            && let Some(&face) = self.leaving.first()
+        {
+            self.take_last(face, control);
+        }
+        self.routes < self.max_routes
+    }
+
+    /// Removes the routes of one entry to a face that is gone; forgets the face if there is none.
+    fn take_last(&mut self, face: FaceNumber, control: &mut dyn Control) {
+        // The last place first: it is more often than not below the others, and then they have less below them.
+        match self.by_face.get(&face).and_then(Blocks::last) {
+            Some(place) => self.take_all(place, face, control),
+            None => {
+                self.leaving.remove(&face);
             }
         }
     }
@@ -394,17 +421,26 @@ impl Rib {
         self.remove_at(place, &all, control);
     }
 
-    /// Has the FIB follow at the next prefixes below one.
-    fn follow(&mut self, mut below: Below, control: &mut dyn Control) {
-        let places = self.from(&below.after, &below.root, self.left);
-        if places.len() == self.left {
-            below.after = places.last().map_or(below.after, |place| self.entries.prefix(*place).to_vec());
-            self.below.push_front(below);
+    /// Has the FIB follow at the next prefixes below one, until no more than the rest is left of the part.
+    fn follow(&mut self, mut below: Below, rest: usize, control: &mut dyn Control) {
+        if below.after == below.root {
+            self.waiting.remove(&below.root);
         }
+        let most = self.left - rest;
+        let places = self.from(&below.after, &below.root, most);
         // To look costs something too.
-        self.left -= places.len().max(1);
-        for place in places {
+        self.left -= usize::from(places.is_empty());
+        let has_more = places.len() == most;
+        let mut places = places.into_iter();
+        while self.left > rest
+            && let Some(place) = places.next()
+        {
+            below.after.clear();
+            below.after.extend_from_slice(self.entries.prefix(place));
             let _ = self.update_one(place, control);
+        }
+        if has_more || places.len() > 0 {
+            self.below.push_front(below);
         }
     }
 
@@ -417,9 +453,17 @@ impl Rib {
     /// A prefix whose names somebody else gets, in part or in all, if this owner does not register this one: the prefix itself
     /// or a longer one with a route to another's face, or a shorter one of another application. What leads from a shorter
     /// prefix to a neighbour is in nobody's way.
+    ///
+    /// What many routes of faces that are gone are below counts as held, until they are removed: packets would wait for a look
+    /// at all of them.
     pub(super) fn held_by_others(&self, prefix: &Name, owner: Owner, control: &dyn Control) -> Option<Name> {
         let is_others = |hop: &Hop| self.is_there(hop) && control.owner(hop.face) != owner;
-        let has_others = |place: &Place| self.entries.routes(*place).iter().any(is_others);
+        let mut gone = 0;
+        let has_others = |place: &Place| {
+            let routes = self.entries.routes(*place);
+            gone += routes.iter().filter(|hop| !self.is_there(hop)).count();
+            gone > AT_ONCE || routes.iter().any(is_others)
+        };
         let here = self.place(prefix.view()).into_iter();
         let below = self.index.after(self.entries.order(prefix.value()));
         let mut below = below.take_while(|place| self.entries.prefix(*place).starts_with(prefix.value()));
@@ -446,22 +490,34 @@ impl Rib {
         self.place(prefix.view()).is_some_and(|place| self.route(place, face, origin).is_some())
     }
 
-    /// When the next route expires, or the next routes of faces that are gone are removed.
+    /// When the next route expires, or the next part is done: of the routes of faces that are gone, or of what the FIB has to
+    /// follow below a prefix.
     pub fn next_deadline(&self) -> Time {
-        self.expiring.first().map_or(Time::NEVER, |(time, ..)| *time).min(self.resume)
+        let expires = self.expiring.first().map_or(Time::NEVER, |(time, ..)| *time);
+        expires.max(self.may_expire).min(self.resume)
     }
 
-    /// Removes routes that have expired, or whose faces are gone; the FIB follows.
+    /// Removes routes that have expired, and does the next part if it is time: removes routes of faces that are gone, and has
+    /// the FIB follow below prefixes.
     pub fn expire(&mut self, now: Time, control: &mut dyn Control) {
         if self.resume <= now {
             self.go_on(now, control);
         }
-        // What is more than this expires in the next round.
-        for _ in 0..AT_ONCE {
-            let Some(&(_, place, face, origin)) = self.expiring.first().filter(|first| first.0 <= now) else {
-                return;
-            };
+        if self.may_expire <= now {
+            self.left = AT_ONCE;
+            self.expire_some(now, control);
+        }
+    }
+
+    /// Removes routes that have expired, as many as a part has room for: the others wait for packets, too. Fewer if the FIB has
+    /// much to follow already, but one in any case.
+    fn expire_some(&mut self, now: Time, control: &mut dyn Control) {
+        while let Some(&(_, place, face, origin)) = self.expiring.first().filter(|first| first.0 <= now) {
             self.remove_at(place, &[(face, origin)], control);
+            if self.left == 0 || self.below.len() >= AT_ONCE {
+                self.may_expire = now + PAUSE;
+                return;
+            }
         }
     }
 
@@ -512,23 +568,26 @@ impl Rib {
 
     /// Tells the FIB what is different at one prefix. Goes on after an error, and gives the first.
     fn update_one(&mut self, place: Place, control: &mut dyn Control) -> Result<(), ControlError> {
-        let wanted = self.next_hops(place);
+        let (wanted, looked_up) = self.next_hops(place);
         let prefix = self.entries.name(place).to_name();
-        let told: NextHops = self.entries.next_hops(place).iter().copied().collect();
-        for &(face, _) in told.iter().filter(|told| wanted.iter().all(|hop| hop.0 != told.0)) {
+        let told = self.entries.next_hops(place);
+        let Difference { gone, new } = difference(told, &wanted);
+        self.left = self.left.saturating_sub(work(looked_up, wanted.len(), gone.len() + new.len()));
+        for &face in &gone {
             control.remove_next_hop(&prefix, face);
-            self.entries.take_next_hop(place, face);
         }
-        let mut result = Ok(());
-        // The FIB has those of equal cost as they were added: from the first difference on, all are added again.
-        let stay = self.entries.next_hops(place);
-        let same = stay.iter().zip(&wanted).take_while(|(told, wanted)| told == wanted).count();
-        for &(face, cost) in &wanted[same..] {
-            let added = control.add_next_hop(&prefix, face, cost);
-            if added.is_ok() {
-                self.entries.add_next_hop(place, face, cost);
+        let (mut result, mut added) = (Ok(()), NextHops::new());
+        for (face, cost) in new {
+            match control.add_next_hop(&prefix, face, cost) {
+                Ok(()) => added.push((face, cost)),
+                Err(error) => result = result.and(Err(error)),
             }
-            result = result.and(added);
+        }
+        if !gone.is_empty() || !added.is_empty() {
+            let moved = sorted(gone.into_iter().chain(added.iter().map(|hop| hop.0)));
+            let stay = told.iter().filter(|hop| moved.binary_search(&hop.0).is_err());
+            let told: NextHops = stay.chain(&added).copied().collect();
+            self.entries.set_next_hops(place, &told);
         }
         if self.entries.routes(place).is_empty() {
             self.index.remove(self.entries.order(prefix.value()));
@@ -537,24 +596,26 @@ impl Rib {
         result
     }
 
-    /// The next hops of a prefix's FIB entry: none without routes of its own.
-    fn next_hops(&self, place: Place) -> NextHops {
+    /// The next hops of a prefix's FIB entry: none without routes of its own. And how many shorter prefixes were looked up.
+    fn next_hops(&self, place: Place) -> (NextHops, usize) {
         let (mut hops, mut place) = (NextHops::new(), place);
         let is_there = |hop: &&Hop| self.is_there(hop);
         let own = self.entries.routes(place);
         if own.is_empty() {
-            return hops;
+            return (hops, 0);
         }
         take_cheapest(&mut hops, own.iter().filter(is_there));
         let shorter: SmallVec<[NameRef<'_>; 16]> = self.entries.name(place).prefixes().collect();
         let mut shorter = shorter.iter().rev().skip(1);
+        let all = shorter.len();
         while !self.entries.has_capture(place) {
             let Some(found) = shorter.find_map(|prefix| self.place(*prefix)) else { break };
             place = found;
             let inherited = self.entries.routes(place).iter().filter(|hop| hop.flags.child_inherit);
             take_cheapest(&mut hops, inherited.filter(is_there));
         }
-        hops
+        keep_first_of_each_face(&mut hops);
+        (hops, all - shorter.len())
     }
 }
 
@@ -574,16 +635,62 @@ impl Hop {
     }
 }
 
-/// Adds the cheapest route of each face that is not there yet. Routes are in the order of their faces.
+/// Adds the cheapest route of each face, those of one prefix. Routes are in the order of their faces.
 fn take_cheapest<'a>(hops: &mut NextHops, routes: impl Iterator<Item = &'a Hop>) {
     let nearer = hops.len();
     for route in routes {
-        if hops[..nearer].iter().any(|hop| hop.0 == route.face) {
-            continue;
-        }
-        match hops[nearer..].iter_mut().find(|hop| hop.0 == route.face) {
+        match hops[nearer..].last_mut().filter(|hop| hop.0 == route.face) {
             Some(hop) => hop.1 = hop.1.min(route.cost),
             None => hops.push((route.face, route.cost)),
         }
     }
+}
+
+/// Of several next hops by one face keeps the first. The order stays.
+fn keep_first_of_each_face(hops: &mut NextHops) {
+    let mut first = sorted(hops.iter().enumerate().map(|(at, hop)| (hop.0, at)));
+    first.dedup_by_key(|hop| hop.0);
+    if first.len() < hops.len() {
+        let places = sorted(first.into_iter().map(|(_, at)| at));
+        *hops = places.into_iter().map(|at| hops[at]).collect();
+    }
+}
+
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> SmallVec<[T; 4]> {
+    let mut values: SmallVec<[T; 4]> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+/// What a FIB entry needs to become what is wanted.
+struct Difference {
+    /// Faces that it has no more.
+    gone: SmallVec<[FaceNumber; 4]>,
+    /// What is to be added, in this order, be it only to stand behind others of its cost.
+    new: NextHops,
+}
+
+/// The FIB sorts by cost, and adds a next hop behind those of equal cost. Among these, all behind the first difference are added
+/// again.
+fn difference(told: &[(FaceNumber, u64)], wanted: &NextHops) -> Difference {
+    let by_face = sorted(wanted.iter().copied());
+    let is_wanted = |face: FaceNumber| by_face.binary_search_by_key(&face, |hop| hop.0).is_ok();
+    let gone = told.iter().map(|hop| hop.0).filter(|face| !is_wanted(*face)).collect();
+    let stay = by_cost(told.iter().filter(|hop| by_face.binary_search(hop).is_ok()));
+    let (mut stay, mut new, mut differs_at) = (stay.into_iter().peekable(), NextHops::new(), None);
+    for hop in by_cost(wanted.iter()) {
+        while stay.next_if(|other| other.1 < hop.1).is_some() {}
+        if differs_at == Some(hop.1) || stay.next_if_eq(&hop).is_none() {
+            differs_at = Some(hop.1);
+            new.push(hop);
+        }
+    }
+    Difference { gone, new }
+}
+
+/// Next hops by cost, those of equal cost as they were.
+fn by_cost<'a>(hops: impl Iterator<Item = &'a (FaceNumber, u64)>) -> NextHops {
+    let mut hops: NextHops = hops.copied().collect();
+    hops.sort_by_key(|hop| hop.1);
+    hops
 }

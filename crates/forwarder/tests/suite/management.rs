@@ -1457,6 +1457,22 @@ fn an_application_without_rights_gets_no_names_that_others_have() {
 }
 
 #[test]
+fn nobody_looks_through_the_many_routes_of_a_face_that_is_gone() {
+    let mut world = with_applications(Policy::default());
+    for number in 0..1000 {
+        let prefix = name(&format!("/big/{number}"));
+        world.management.add_static(&prefix, 3, 0, RouteFlags::default(), &mut world.mock).unwrap();
+    }
+    world.close(3);
+    assert_eq!(world.register_on(BOB, "/big"), 403, "they count as held until they are removed");
+    while world.management.next_deadline() != Time::NEVER {
+        let now = world.management.next_deadline();
+        world.management.handle_deadline(now, &mut world.mock, &mut Vec::new());
+    }
+    assert_eq!(world.register_on(BOB, "/big"), 200);
+}
+
+#[test]
 fn the_registrations_of_a_user_are_bounded_also_over_several_faces_and_origins() {
     let mut world = with_applications(Policy { max_registrations: 5, ..Policy::default() });
     assert_eq!(world.register_on(ALICE, "/a/1"), 200);

@@ -21,12 +21,10 @@ fn next_hops(model: &Model, prefix: &str) -> Vec<(FaceNumber, u64)> {
     loop {
         let mut level: BTreeMap<FaceNumber, u64> = BTreeMap::new();
         let mut is_captured = false;
-        for ((name, face, _), (cost, flags, _)) in model {
-            if *name != here {
-                continue;
-            }
+        let of_here = (here.clone(), 0, 0)..=(here.clone(), FaceNumber::MAX, u64::MAX);
+        for ((_, face, _), (cost, flags, _)) in model.range(of_here) {
             is_captured |= flags.capture;
-            if name == prefix || flags.child_inherit {
+            if here == prefix || flags.child_inherit {
                 let cheapest = level.entry(*face).or_insert(*cost);
                 *cheapest = (*cheapest).min(*cost);
             }
@@ -266,4 +264,275 @@ fn at_the_many_prefixes_below_one_the_fib_follows_in_parts() {
     let parts = follow(&mut rib, &mut mock, &mut now);
     assert!((7..=17).contains(&parts), "{parts}");
     assert_eq!(mock.fib, fib(&model));
+}
+
+#[test]
+fn what_is_changed_all_the_time_does_not_keep_the_routes_of_a_face_that_is_gone() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(5000), Model::new());
+    for n in 0..600 {
+        add(&mut rib, &mut mock, &mut model, &format!("/u/{n}"), 3, false);
+    }
+    add(&mut rib, &mut mock, &mut model, "/a", 1, false);
+    let change = |rib: &mut Rib, mock: &mut Mock, cost| {
+        let flags = RouteFlags { child_inherit: true, capture: false };
+        let prefix = "/u".parse().unwrap();
+        rib.add(&Route { prefix, face: 2, origin: 0, cost, flags, expires: Time::NEVER }, mock).unwrap();
+    };
+    change(&mut rib, &mut mock, 0);
+    rib.remove_face(1, &mut mock);
+    for ms in 1..20 {
+        change(&mut rib, &mut mock, ms);
+        rib.expire(Time::ZERO + Span::from_millis(ms), &mut mock);
+    }
+    assert_eq!(rib.len(), 601, "the lost route is gone");
+    assert!(!mock.fib.contains_key(&"/a".parse::<Name>().unwrap()));
+}
+
+#[test]
+fn no_more_expires_than_the_fib_can_follow() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100_000), Model::new());
+    let (parents, children) = (1000, 4);
+    let mut now = Time::from_nanos(5_000_000);
+    for n in 0..parents {
+        let flags = RouteFlags { child_inherit: true, capture: false };
+        let prefix = format!("/{n}").parse().unwrap();
+        rib.add(&Route { prefix, face: 1, origin: 0, cost: 1, flags, expires: now }, &mut mock).unwrap();
+        for child in 0..children {
+            add(&mut rib, &mut mock, &mut model, &format!("/{n}/{child}"), 2, false);
+        }
+    }
+    let all = rib.len();
+    let mut rounds = 0;
+    while rib.next_deadline() != Time::NEVER {
+        if rib.next_deadline() > now {
+            assert!(rounds > 0 || rib.len() + 300 > all, "{} have expired at once", all - rib.len());
+            now = rib.next_deadline();
+            rounds += 1;
+        }
+        let changes = mock.changes;
+        rib.expire(now, &mut mock);
+        assert!(mock.changes - changes <= 2 * 256, "{} changes in a round", mock.changes - changes);
+    }
+    assert!((8..200).contains(&rounds), "{rounds}");
+    assert_eq!((rib.len(), &mock.fib), (model.len(), &fib(&model)));
+}
+
+/// A mock with so many faces, each with a route to a prefix that has so many below it.
+fn many_faces(faces: u64, below: u64) -> (Mock, Rib, Model, Time) {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100_000), Model::new());
+    for n in 1..=faces {
+        mock.faces.insert(n, face(n, "udp4://10.0.0.4:6363", FaceScope::NonLocal));
+        add(&mut rib, &mut mock, &mut model, "/u", n, true);
+    }
+    for n in 0..below {
+        add(&mut rib, &mut mock, &mut model, &format!("/u/{n}"), 1, false);
+    }
+    (mock, rib, model, Time::from_nanos(5_000_000))
+}
+
+/// Changes the cost of a route to `/u`.
+fn change(rib: &mut Rib, mock: &mut Mock, model: &mut Model, face: FaceNumber, cost: u64) {
+    let flags = RouteFlags { child_inherit: true, capture: false };
+    let (prefix, origin, expires) = ("/u".parse().unwrap(), 0, Time::NEVER);
+    rib.add(&Route { prefix, face, origin, cost, flags, expires }, mock).unwrap();
+    model.insert(("/u".to_owned(), face, origin), (cost, flags, expires));
+}
+
+#[test]
+fn a_part_changes_the_fib_as_often_however_many_faces_there_are() {
+    for faces in [2, 50, 250, 500] {
+        let (mut mock, mut rib, mut model, mut now) = many_faces(faces, 300);
+        // Its place among those of equal cost is before all others: these have to be added again behind it.
+        for cost in [7, 1] {
+            change(&mut rib, &mut mock, &mut model, 2, cost);
+            while rib.next_deadline() != Time::NEVER {
+                now = rib.next_deadline().max(now);
+                let before = mock.changes;
+                rib.expire(now, &mut mock);
+                let changes = mock.changes - before;
+                assert!(changes <= 4 * 256 + faces, "{changes} changes with {faces} faces");
+            }
+        }
+        assert_eq!(mock.fib, fib(&model));
+        assert!(in_order(&model).iter().all(|(prefix, faces)| mock.in_order(prefix) == *faces));
+    }
+}
+
+#[test]
+fn a_change_of_cost_leaves_next_hops_of_other_costs_alone() {
+    let (mut mock, mut rib, mut model, mut now) = many_faces(250, 100);
+    for n in 1..=250 {
+        change(&mut rib, &mut mock, &mut model, n, 10 * n);
+    }
+    follow(&mut rib, &mut mock, &mut now);
+    // It takes the last place, the first, and its own.
+    for cost in [9999, 0, 20] {
+        let before = mock.changes;
+        change(&mut rib, &mut mock, &mut model, 2, cost);
+        follow(&mut rib, &mut mock, &mut now);
+        assert_eq!(mock.changes - before, 101, "one for each prefix");
+        assert_eq!(mock.fib, fib(&model));
+    }
+}
+
+#[test]
+fn a_part_looks_up_as_much_however_long_the_prefixes_are() {
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(100_000), Model::new());
+    let mut now = Time::from_nanos(5_000_000);
+    let long = "/u".to_owned() + &"/x".repeat(30);
+    for n in 0..500 {
+        add(&mut rib, &mut mock, &mut model, &format!("{long}/{n}"), 1, false);
+    }
+    change(&mut rib, &mut mock, &mut model, 2, 1);
+    let parts = follow(&mut rib, &mut mock, &mut now);
+    assert!(parts >= 500 * 31 / 4 / 256, "{parts}");
+    assert_eq!(mock.fib, fib(&model));
+}
+
+#[test]
+fn the_routes_of_a_face_that_is_gone_leave_room_for_others() {
+    let most = 2000;
+    let (mut mock, mut rib, mut model) = (Mock::new(), Rib::new(most), Model::new());
+    let mut now = Time::from_nanos(5_000_000);
+    for n in 0..most {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 1, false);
+    }
+    rib.remove_face(1, &mut mock);
+    model.clear();
+    for n in 0..most {
+        add(&mut rib, &mut mock, &mut model, &format!("/a/{n}"), 2, false);
+    }
+    let route = |origin| {
+        let (prefix, flags) = ("/b".parse().unwrap(), RouteFlags::default());
+        Route { prefix, face: 2, origin, cost: 0, flags, expires: Time::NEVER }
+    };
+    assert!(rib.add(&route(0), &mut mock).is_err(), "those of faces that are there stay");
+    follow(&mut rib, &mut mock, &mut now);
+    assert_eq!((rib.len(), &mock.fib), (most, &fib(&model)));
+}
+
+/// A prefix of 10 + 10 * 10 + 10 * 10 * 9 on three levels: many have others below them, and all together are several parts.
+fn one_of_a_thousand() -> impl Strategy<Value = String> {
+    let first = || 0..10_u8;
+    prop_oneof![
+        1 => first().prop_map(|a| format!("/{a}")),
+        3 => (first(), first()).prop_map(|(a, b)| format!("/{a}/{b}")),
+        6 => (first(), first(), 0..9_u8).prop_map(|(a, b, c)| format!("/{a}/{b}/{c}")),
+    ]
+}
+
+/// A face is one of three: which number it has depends on how many were lost.
+fn step_between_parts() -> impl Strategy<Value = Step> {
+    let key = || (one_of_a_thousand(), 0..3_u64, 0..2_u64);
+    let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.05));
+    let flags = flags.prop_map(|(child_inherit, capture)| RouteFlags { child_inherit, capture });
+    let lives = prop::option::weighted(0.3, 1..20_u64);
+    prop_oneof![
+        120 => (key(), 0..3_u64, flags, lives).prop_map(|(k, c, f, e)| Step::Add(k, c, f, e)),
+        30 => key().prop_map(Step::Remove),
+        1 => (0..3_u64).prop_map(Step::Lose),
+        10 => (0..4_u64).prop_map(Step::Wait),
+    ]
+}
+
+/// A RIB to which anything may happen between two parts.
+struct Between {
+    mock: Mock,
+    rib: Rib,
+    model: Model,
+    now: Time,
+    /// The numbers of the faces that are there.
+    faces: [FaceNumber; 3],
+}
+
+impl Between {
+    /// With a route to each of the thousand prefixes, by the faces in turn.
+    fn new() -> Between {
+        let faces = [1, 2, 3];
+        let mut all =
+            Between { mock: Mock::new(), rib: Rib::new(10_000), model: Model::new(), now: Time::ZERO, faces };
+        for n in 0..1000_u64 {
+            let (a, b, c) = (n / 100, n / 10 % 10, n % 10);
+            let prefix = match (b, c) {
+                (0, 0) => format!("/{a}"),
+                (_, 0) => format!("/{a}/{b}"),
+                _ => format!("/{a}/{b}/{c}"),
+            };
+            let flags = RouteFlags { child_inherit: c == 0, capture: false };
+            all.step(Step::Add((prefix, n % 3, 0), n % 2, flags, None));
+        }
+        all
+    }
+
+    fn step(&mut self, step: Step) {
+        let Between { mock, rib, model, now, faces } = self;
+        match step {
+            Step::Add((prefix, which, origin), cost, flags, lives_ms) => {
+                let expires = lives_ms.map_or(Time::NEVER, |ms| *now + Span::from_millis(ms));
+                let (name, face) = (prefix.parse().unwrap(), faces[which as usize]);
+                rib.add(&Route { prefix: name, face, origin, cost, flags, expires }, mock).unwrap();
+                model.insert((prefix, face, origin), (cost, flags, expires));
+            }
+            Step::Remove((prefix, which, origin)) => {
+                let face = faces[which as usize];
+                rib.remove(&prefix.parse().unwrap(), face, origin, mock);
+                model.remove(&(prefix, face, origin));
+            }
+            Step::Lose(which) => self.lose(which as usize),
+            Step::Wait(ms) => {
+                *now += Span::from_millis(ms);
+                self.expire();
+            }
+        }
+    }
+
+    /// A face goes: the core forgets it, and its number is never used again.
+    fn lose(&mut self, which: usize) {
+        let Between { mock, rib, model, faces, .. } = self;
+        let (lost, next) = (faces[which], faces.iter().max().unwrap() + 1);
+        mock.faces.remove(&lost);
+        for hops in mock.fib.values_mut() {
+            hops.remove(&lost);
+        }
+        mock.fib.retain(|_, hops| !hops.is_empty());
+        mock.added.values_mut().for_each(|faces| faces.retain(|face| *face != lost));
+        rib.remove_face(lost, mock);
+        model.retain(|key, _| key.1 != lost);
+        mock.faces.insert(next, face(next, "udp4://10.0.0.4:6363", FaceScope::NonLocal));
+        faces[which] = next;
+    }
+
+    fn expire(&mut self) {
+        if self.rib.next_deadline() <= self.now {
+            self.rib.expire(self.now, &mut self.mock);
+        }
+    }
+
+    fn finish(&mut self) {
+        while self.rib.next_deadline() != Time::NEVER {
+            self.now = self.now.max(self.rib.next_deadline());
+            self.expire();
+        }
+        let now = self.now;
+        self.model.retain(|_, route| route.2 > now);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_fib_becomes_that_of_the_rules_whatever_comes_between_parts(
+        steps in prop::collection::vec(step_between_parts(), 1..1000)
+    ) {
+        let mut all = Between::new();
+        steps.into_iter().for_each(|step| all.step(step));
+        all.finish();
+        let Between { mock, rib, model, .. } = all;
+        prop_assert_eq!(rib.len(), model.len());
+        prop_assert_eq!(&mock.fib, &fib(&model));
+        for (prefix, faces) in in_order(&model) {
+            prop_assert_eq!(mock.in_order(&prefix), faces, "{}", prefix);
+        }
+    }
 }
