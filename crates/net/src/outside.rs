@@ -84,6 +84,9 @@ pub trait Outside {
     /// address; nothing is sent. `None`: it knows no path.
     fn path_mtu(&self, from: SocketAddr, peer: SocketAddr) -> Option<usize>;
 
+    /// Whether an address is that of a broadcast or a group: see [`udp::is_of_many`].
+    fn is_of_many(&self, address: IpAddr) -> bool;
+
     /// IP datagrams of the whole host that were dropped since the start because fragments of them were missing or found no
     /// room (RFC 4293, ipSystemStatsReasmFails).
     fn reassembly_failures(&self) -> u64;
@@ -212,6 +215,10 @@ impl Outside for System {
 
     fn path_mtu(&self, from: SocketAddr, peer: SocketAddr) -> Option<usize> {
         udp::path_mtu(from, peer)
+    }
+
+    fn is_of_many(&self, address: IpAddr) -> bool {
+        udp::is_of_many(address)
     }
 
     fn reassembly_failures(&self) -> u64 {

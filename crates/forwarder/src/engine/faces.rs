@@ -1,7 +1,7 @@
 //! Creates and closes faces.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use tracing::{debug, info, warn};
 use weir_core::ids::{FaceId, GroupId};
@@ -11,7 +11,7 @@ use weir_management::status::{
 };
 use weir_net::link_service::{LinkOptions, LinkService, Marking};
 use weir_net::transport::Transport;
-use weir_net::transport::udp::{Batch, Source};
+use weir_net::transport::udp::Source;
 use weir_net::uri::FaceUri;
 use weir_schemes::Resolved;
 
@@ -20,7 +20,7 @@ use super::admission::Origin;
 use super::sockets::{EventSource, udp_uri};
 use crate::config::{FaceKind, FaceOptions, RouteFace, ShareBy, class_rules};
 use crate::control::{ControlError, Owner};
-use crate::face::{Channel, Face, FaceSlot, UdpPeer};
+use crate::face::{Channel, Face, FaceSlot};
 use crate::node::{Ingress, LinkConfig};
 
 /// Time between attempts to connect: doubled from one to the next.
@@ -278,10 +278,9 @@ impl Engine {
         if !self.admit(origin) {
             return None;
         }
-        let from = to.filter(|_| local.ip().is_unspecified());
+        let from = to.filter(|to| local.ip().is_unspecified() && !self.outside.is_of_many(*to));
         let udp = self.udp_peer(socket, local, peer, from);
-        let mtu = udp.path.frame();
-        let local_addr = SocketAddr::new(from.unwrap_or(local.ip()), local.port());
+        let (mtu, local_addr) = (udp.path.frame(), udp.local);
         let mut options = self.config.options(FaceKind::Udp);
         options.mtu = self.config.udp.mtu_by_network.of(peer.ip()).or(options.mtu);
         self.add(NewFace {
@@ -299,21 +298,6 @@ impl Engine {
             mtu: Some(mtu),
             scheme: None,
         })
-    }
-
-    /// A peer on a UDP socket that is bound to `local`; `from`: our address that it knows, where the socket has several.
-    fn udp_peer(
-        &self,
-        socket: usize,
-        mut local: SocketAddr,
-        peer: SocketAddr,
-        from: Option<IpAddr>,
-    ) -> UdpPeer {
-        if let Some(from) = from {
-            local.set_ip(from);
-        }
-        let path = self.path_of(local, peer);
-        UdpPeer { socket, peer, from, local, path, batch: Batch::new(path.whole()) }
     }
 
     /// Makes a face to a canonical URI. It is down until a connection that takes time is there.

@@ -150,7 +150,8 @@ impl Engine {
         if known.is_some() {
             return known;
         }
-        if !carries_packet(frame) {
+        // Nothing can be sent to port 0.
+        if !carries_packet(frame) || source.from.port() == 0 {
             self.observation.count_malformed();
             return None;
         }
@@ -315,7 +316,7 @@ impl Engine {
             Channel::Udp(UdpPeer { socket, peer, from, batch, .. }) => {
                 let refused = self.sockets.send_udp(*socket, batch, *peer, *from);
                 face.counters.out_dropped += refused.frames;
-                if refused.too_long.is_some() {
+                if refused.too_long.is_some() || (refused.has_no_path && from.is_some()) {
                     self.round.note_too_long(slot, refused.too_long);
                 }
             }

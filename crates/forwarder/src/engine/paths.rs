@@ -6,14 +6,17 @@
 //!
 //! What routers say can be forged. So frames are never shorter than [`BASE_MTU`] for it; where less fits, IP may split them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tracing::{debug, info, warn};
 use weir_management::status::LinkType;
+use weir_net::outside::Outside;
+use weir_net::transport::udp::Batch;
 use weir_packet::MAX_PACKET_SIZE;
 
 use super::Engine;
-use crate::face::{Channel, FaceSlot};
+use super::sockets::udp_uri;
+use crate::face::{Channel, FaceSlot, UdpPeer};
 
 /// The largest packet: where the path carries it whole, nothing is split.
 pub(super) const LARGEST_FRAME: usize = MAX_PACKET_SIZE;
@@ -71,10 +74,39 @@ impl PathMtu {
     }
 }
 
+/// What the host says of the path to a peer. If it has lost the address of ours that the peer knows, the route chooses another from
+/// now on.
+fn ask_for_path(outside: &dyn Outside, udp: &mut UdpPeer) -> Option<usize> {
+    let said = outside.path_mtu(udp.local, udp.peer);
+    if said.is_some() || udp.from.is_none() {
+        return said;
+    }
+    let any: IpAddr =
+        if udp.peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any = SocketAddr::new(any, udp.local.port());
+    let said = outside.path_mtu(any, udp.peer)?;
+    info!(peer = %udp.peer, address = %udp.local, "no path leads from our address that this peer knows: the route chooses another");
+    (udp.from, udp.local) = (None, any);
+    Some(said)
+}
+
 impl Engine {
-    /// What the host knows of the path from an address of ours, which may be any, to a peer.
-    pub(super) fn path_of(&self, local: SocketAddr, peer: SocketAddr) -> PathMtu {
-        PathMtu::new(self.outside.path_mtu(local, peer))
+    /// A peer on a UDP socket that is bound to `local`; `from`: our address that it knows, where the socket has several.
+    pub(super) fn udp_peer(
+        &self,
+        socket: usize,
+        mut local: SocketAddr,
+        peer: SocketAddr,
+        from: Option<IpAddr>,
+    ) -> UdpPeer {
+        if let Some(from) = from {
+            local.set_ip(from);
+        }
+        let path = PathMtu::new(None);
+        let mut udp = UdpPeer { socket, peer, from, local, path, batch: Batch::default() };
+        udp.path = PathMtu::new(ask_for_path(&*self.outside, &mut udp));
+        udp.batch.set_path_mtu(udp.path.whole());
+        udp
     }
 
     /// Asks for the MTU of a face's path again; frames that it sends from now on fit. `refused`: the bytes of a datagram that
@@ -85,7 +117,11 @@ impl Engine {
         let (number, remote) = (face.number, &face.remote);
         let mtu = match &mut face.channel {
             Channel::Udp(udp) => {
-                let said = self.outside.path_mtu(udp.local, udp.peer);
+                let before = udp.local;
+                let said = ask_for_path(&*self.outside, udp);
+                if udp.local != before {
+                    face.local = udp_uri(udp.local);
+                }
                 udp.path.hear(said);
                 let was_in_doubt = udp.path.is_in_doubt();
                 if let Some(len) = refused {

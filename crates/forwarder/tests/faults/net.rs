@@ -557,6 +557,10 @@ impl Outside for Simulated {
         Some(address(self.host).ip())
     }
 
+    fn is_of_many(&self, address: IpAddr) -> bool {
+        address.is_multicast()
+    }
+
     fn path_mtu(&self, _: SocketAddr, peer: SocketAddr) -> Option<usize> {
         self.net.borrow().path_mtu(self.host, peer)
     }

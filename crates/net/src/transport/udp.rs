@@ -9,11 +9,12 @@
 mod batch;
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::libc;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, getsockopt, sendmsg, setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -45,8 +46,12 @@ pub struct Socket {
     buffers: Vec<Vec<u8>>,
     /// Whether IP may split what is sent now.
     is_split: bool,
-    /// Frames of which parts are elsewhere, put together.
+    /// Frames of a run that was not taken, put together.
     joined: Vec<u8>,
+    /// Frames that the kernel takes at once, at most.
+    most: usize,
+    /// System calls that were to send something.
+    calls: u64,
 }
 
 /// Where a datagram came from, and which of our addresses it was sent to.
@@ -79,7 +84,8 @@ impl Socket {
         allow_splitting(&io, local.is_ipv4(), false)?;
         let local = io.local_addr()?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_BUFFER]).collect();
-        Ok(Socket { io, state, local, buffers, is_split: false, joined: Vec::new() })
+        let most = state.max_gso_segments().max(1);
+        Ok(Socket { io, state, local, buffers, is_split: false, joined: Vec::new(), most, calls: 0 })
     }
 
     /// Its address.
@@ -130,54 +136,71 @@ impl Socket {
     /// Sends all frames of a batch, in order, and empties it; says what the kernel did not take.
     pub fn send(&mut self, batch: &mut Batch, to: SocketAddr, from: Option<IpAddr>) -> Refused {
         let mut refused = Refused::default();
-        let most = self.state.max_gso_segments().max(1);
+        let mut takes_runs = batch.takes_runs();
         let whole = batch.path_mtu();
         let mut rest = batch.all();
-        while let Some(run) = Run::at_the_front(rest.lengths(), most, whole) {
+        while let Some(run) = Run::at_the_front(rest.lengths(), if takes_runs { self.most } else { 1 }, whole)
+        {
             let frames = rest.take(run.frames);
             self.set_splitting(run.segment > whole);
-            if !frames.has_shared() {
-                self.send_run(frames.own(), run, to, from, &mut refused);
-            } else if self.send_gathered(&frames, run, to, from).is_err() {
-                let mut joined = core::mem::take(&mut self.joined);
-                frames.join(&mut joined);
-                self.send_run(&joined, run, to, from, &mut refused);
-                self.joined = joined;
+            let Err(error) = self.send_run(&frames, run, to, from) else { continue };
+            if !may_be_about_the_run(&error) && frames.has_shared() {
+                refused.note(run.frames, run.segment, &error);
+                continue;
             }
+            let is_first_sent = self.send_each(&frames, run, to, from, &mut refused);
+            // If a frame alone is not taken either, it was not for the run: the address may be one that nothing is sent to.
+            takes_runs &= !(run.frames > 1 && is_first_sent && may_be_about_the_run(&error));
         }
         // Only a socket that forbids it learns from routers.
         self.set_splitting(false);
+        batch.set_takes_runs(takes_runs);
         batch.clear();
         refused
     }
 
-    /// Sends a run of frames, one behind the other in `contents`.
+    /// Sends a run of frames by one system call.
     fn send_run(
         &mut self,
-        contents: &[u8],
+        frames: &Frames<'_>,
+        run: Run,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
+        self.calls += 1;
+        if frames.has_shared() {
+            return Ok(self.send_gathered(frames, run, to, from).map(|_| ())?);
+        }
+        let segment_size = (run.frames > 1).then_some(run.segment);
+        let contents = frames.own();
+        let transmit = Transmit { destination: to, ecn: None, contents, segment_size, src_ip: from };
+        self.state.try_send(UdpSockRef::from(&self.io), &transmit)
+    }
+
+    /// Sends a run that was not taken frame by frame. Whether the first was taken.
+    fn send_each(
+        &mut self,
+        frames: &Frames<'_>,
         run: Run,
         to: SocketAddr,
         from: Option<IpAddr>,
         refused: &mut Refused,
-    ) {
-        let segment_size = (run.frames > 1).then_some(run.segment);
-        let transmit = Transmit { destination: to, ecn: None, contents, segment_size, src_ip: from };
-        if self.state.try_send(UdpSockRef::from(&self.io), &transmit).is_ok() {
-            return;
-        }
-        // A run that the device does not take goes frame by frame.
-        for frame in contents.chunks(run.segment.max(1)) {
-            let transmit = Transmit { contents: frame, segment_size: None, ..transmit.clone() };
-            if let Err(error) = self.state.try_send(UdpSockRef::from(&self.io), &transmit) {
-                refused.frames += 1;
-                if error.raw_os_error() == Some(libc::EMSGSIZE) {
-                    refused.note_too_long(frame.len());
-                }
+    ) -> bool {
+        let mut joined = core::mem::take(&mut self.joined);
+        frames.join(&mut joined);
+        let mut is_first_sent = None;
+        for contents in joined.chunks(run.segment.max(1)) {
+            self.calls += 1;
+            let transmit =
+                Transmit { destination: to, ecn: None, contents, segment_size: None, src_ip: from };
+            let sent = self.state.try_send(UdpSockRef::from(&self.io), &transmit);
+            is_first_sent.get_or_insert(sent.is_ok());
+            if let Err(error) = sent {
+                refused.note(1, contents.len(), &error);
             }
         }
-        if refused.too_long.is_some() {
-            self.forget_failures();
-        }
+        self.joined = joined;
+        is_first_sent.unwrap_or(false)
     }
 
     /// Sends a run of frames whose bytes are in several places, without a copy of them.
@@ -213,6 +236,11 @@ impl Socket {
         sendmsg(self.io.as_raw_fd(), &parts, &controls, MsgFlags::empty(), Some(&to))
     }
 
+    /// How many system calls were to send something.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
     /// Datagrams that came and found no room in the receive buffer. The kernel counts modulo 2^32.
     pub fn dropped(&self) -> u64 {
         getsockopt(&self.io, MemoryInfo).map_or(0, |info| u64::from(info[DROPS]))
@@ -221,18 +249,6 @@ impl Socket {
     fn set_splitting(&mut self, is_split: bool) {
         if is_split != self.is_split && allow_splitting(&self.io, self.local.is_ipv4(), is_split).is_ok() {
             self.is_split = is_split;
-        }
-    }
-
-    /// Older kernels refuse a run of frames that are too long for the path as if the device could not take runs: then none
-    /// would be tried any more.
-    fn forget_failures(&mut self) {
-        if self.state.max_gso_segments() > 1 {
-            return;
-        }
-        if let Ok(state) = state_of(&self.io, self.local.is_ipv4()) {
-            self.state = state;
-            let _ = allow_splitting(&self.io, self.local.is_ipv4(), self.is_split);
         }
     }
 }
@@ -257,9 +273,21 @@ pub struct Refused {
     pub frames: u64,
     /// The shortest of them that are too long for the path, as far as the kernel knows it now, bytes.
     pub too_long: Option<usize>,
+    /// Whether there is no path from our address to the peer. The address may be one that the host no longer has.
+    pub has_no_path: bool,
 }
 
 impl Refused {
+    /// So many frames were not taken; the first has so many bytes.
+    fn note(&mut self, frames: usize, len: usize, error: &io::Error) {
+        self.frames += frames as u64;
+        match error.raw_os_error() {
+            Some(libc::EMSGSIZE) => self.note_too_long(len),
+            Some(libc::EINVAL | libc::ENETUNREACH | libc::EADDRNOTAVAIL) => self.has_no_path = true,
+            _ => {}
+        }
+    }
+
     /// A frame of so many bytes was too long.
     pub fn note_too_long(&mut self, len: usize) {
         self.too_long = Some(self.too_long.map_or(len, |shortest| shortest.min(len)));
@@ -268,7 +296,7 @@ impl Refused {
 
 /// The largest frame on the path to a peer that IP need not split, as far as the kernel knows: by the route's interface, and
 /// by what routers have said. Frames leave from the address `from`, which the route may depend on; its port does not count.
-/// Nothing is sent. `None`: there is no route.
+/// Nothing is sent. `None`: there is no route, or the host does not have the address.
 pub fn path_mtu(mut from: SocketAddr, peer: SocketAddr) -> Option<usize> {
     from.set_port(0);
     // An address of a link needs to say which link.
@@ -285,6 +313,19 @@ pub fn path_mtu(mut from: SocketAddr, peer: SocketAddr) -> Option<usize> {
         false => (getsockopt(&probe, RouteMtu6), HEADERS_V6),
     };
     usize::try_from(mtu.ok()?).ok()?.checked_sub(headers).filter(|mtu| *mtu > 0)
+}
+
+/// Whether an address is that of a group, or of all hosts of a network: datagrams come there, and none leaves from there.
+pub fn is_of_many(address: IpAddr) -> bool {
+    let IpAddr::V4(v4) = address else { return address.is_multicast() };
+    let v4_of = |address: Option<SockaddrStorage>| address?.as_sockaddr_in().map(|address| address.ip());
+    // Networks of one or two hosts have no such address (RFC 3021).
+    let is_all_of =
+        |network: Ipv4Addr, mask: Ipv4Addr| (network | !mask) == v4 && u32::from(mask).count_zeros() > 1;
+    let is_all = |of: InterfaceAddress| {
+        v4_of(of.address).zip(v4_of(of.netmask)).is_some_and(|(of, mask)| is_all_of(of, mask))
+    };
+    v4.is_multicast() || v4.is_broadcast() || getifaddrs().is_ok_and(|mut all| all.any(is_all))
 }
 
 /// Whether IP may split the datagrams of a socket, on the way too. If not, the kernel refuses those that are longer than the
@@ -381,6 +422,11 @@ nix::getsockopt_impl!(
     sockopt::GetStruct<libc::c_int>
 );
 
+/// Whether an error may mean that the device does not take frames that are sent together, or not these.
+fn may_be_about_the_run(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE))
+}
+
 fn is_peers(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -429,6 +475,56 @@ mod tests {
         assert_eq!(seen, lengths.into_iter().enumerate().collect::<Vec<_>>());
     }
 
+    /// Frames of 8 kB, all but the last of a packet that others have too.
+    fn long_frames(count: usize) -> Batch {
+        let mut batch = Batch::default();
+        for number in 0..count {
+            let head = |out: &mut Vec<u8>| out.extend([7; 100]);
+            match number + 1 < count {
+                true => batch.push_shared(head, Bytes::from(vec![7; 7900])),
+                false => batch.push(|out| out.extend([7; 8000])),
+            };
+        }
+        batch
+    }
+
+    #[test]
+    fn frames_of_one_length_leave_by_one_call_wherever_their_bytes_are() {
+        for host in ["127.0.0.1", "::1"].map(|host| host.parse::<IpAddr>().unwrap()) {
+            // Not every host has IPv6.
+            let Ok(receiver) = Socket::bind((host, 0).into(), 1 << 20) else { continue };
+            let any = any(receiver.local());
+            for (bound, from) in [((host, 0).into(), None), (any, Some(host))] {
+                let mut sender = Socket::bind(bound, 0).unwrap();
+                assert!(sender.most > 1, "the kernel takes runs");
+                for batch in [&mut long_frames(8), &mut long_frames(1)] {
+                    let before = sender.calls();
+                    assert_eq!(sender.send(batch, receiver.local(), from), Refused::default());
+                    assert_eq!(sender.calls(), before + 1, "{host} from {from:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_that_nothing_is_sent_to_costs_no_one_its_runs() {
+        let receiver = Socket::bind("127.0.0.1:0".parse().unwrap(), 1 << 20).unwrap();
+        let mut sender = Socket::bind("127.0.0.1:0".parse().unwrap(), 0).unwrap();
+        for batch in [&mut long_frames(1), &mut long_frames(4)] {
+            let frames = batch.len() as u64;
+            let refused = sender.send(batch, "127.0.0.1:0".parse().unwrap(), None);
+            assert_eq!(refused, Refused { frames, too_long: None, has_no_path: true });
+            assert!(batch.takes_runs());
+        }
+        // The host does not have this address.
+        let from = Some("192.0.2.7".parse().unwrap());
+        let mut sender = Socket::bind("0.0.0.0:0".parse().unwrap(), 0).unwrap();
+        assert!(sender.send(&mut long_frames(1), receiver.local(), from).has_no_path);
+        let before = sender.calls();
+        assert_eq!(sender.send(&mut long_frames(8), receiver.local(), None), Refused::default());
+        assert_eq!(sender.calls(), before + 1);
+    }
+
     #[test]
     fn the_path_to_this_host_takes_the_longest_packet_whole() {
         for peer in ["127.0.0.1:6363", "[::1]:6363"].map(|peer| peer.parse::<SocketAddr>().unwrap()) {
@@ -444,6 +540,16 @@ mod tests {
         assert_eq!(path_mtu(not_ours, "127.0.0.1:6363".parse().unwrap()), None, "no frame leaves from there");
     }
 
+    #[test]
+    fn the_address_of_a_broadcast_or_a_group_is_no_hosts() {
+        for address in ["127.255.255.255", "255.255.255.255", "224.0.23.170", "ff02::1234"] {
+            assert!(is_of_many(address.parse().unwrap()), "{address}");
+        }
+        for address in ["127.0.0.1", "127.0.0.2", "192.0.2.255", "::1", "fe80::1"] {
+            assert!(!is_of_many(address.parse().unwrap()), "{address}");
+        }
+    }
+
     fn any(peer: SocketAddr) -> SocketAddr {
         if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
     }
@@ -457,7 +563,7 @@ mod tests {
         batch.push(|out| out.resize(out.len() + 65_508, 1));
         batch.push(|out| out.resize(out.len() + 8800, 1));
         let refused = sender.send(&mut batch, receiver.local(), None);
-        assert_eq!(refused, Refused { frames: 1, too_long: Some(65_508) });
+        assert_eq!(refused, Refused { frames: 1, too_long: Some(65_508), has_no_path: false });
         let mut batch = Batch::new(1472);
         for len in [8800, 1472] {
             batch.push(|out| out.resize(out.len() + len, 1));

@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use crate::transport::spare;
 
-/// Frames for which a batch keeps room, though it is empty.
-const MOST_FRAMES: usize = 24;
+/// Frames for which a batch keeps room, though it is empty: as many as the kernel takes at once.
+const MOST_FRAMES: usize = 64;
 
 /// The most bytes of one run: what a datagram may hold.
 const LONGEST_RUN: usize = 65_000;
@@ -22,6 +22,8 @@ pub struct Batch {
     /// How many bytes of packets it holds.
     shared: usize,
     path_mtu: usize,
+    /// Whether the way takes frames that are sent together, as far as is known.
+    takes_runs: bool,
 }
 
 /// A frame of a batch: so many bytes of its own, and behind them bytes of a packet.
@@ -47,7 +49,7 @@ impl Default for Batch {
 impl Batch {
     /// For a path with this MTU ([`path_mtu`](super::path_mtu)): IP splits longer frames, and no others.
     pub fn new(path_mtu: usize) -> Batch {
-        Batch { bytes: Vec::new(), frames: Vec::new(), shared: 0, path_mtu }
+        Batch { bytes: Vec::new(), frames: Vec::new(), shared: 0, path_mtu, takes_runs: true }
     }
 
     /// The largest frame that IP does not split.
@@ -55,9 +57,18 @@ impl Batch {
         self.path_mtu
     }
 
-    /// The path has another MTU.
+    /// The path has another MTU: it may be another path.
     pub fn set_path_mtu(&mut self, mtu: usize) {
+        self.takes_runs |= mtu != self.path_mtu;
         self.path_mtu = mtu;
+    }
+
+    pub(super) fn takes_runs(&self) -> bool {
+        self.takes_runs
+    }
+
+    pub(super) fn set_takes_runs(&mut self, takes_runs: bool) {
+        self.takes_runs = takes_runs;
     }
 
     /// Appends what `write` writes as one frame.
