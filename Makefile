@@ -1,6 +1,6 @@
-# make run | quick | test | golden | records | interop | apps | paths | qos | pacing | soak | bench | lint | audit | faults | fuzz |
-# comparison | release | deb | try-deb
-.PHONY: run quick test test-rust tools web binary golden records interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+# `make` and `make help` print the targets: the text behind `##` is what help says.
+.PHONY: help run quick test test-rust tools web binary golden records interop apps paths qos pacing soak bench lint audit faults fuzz comparison release deb try-deb
+.DEFAULT_GOAL := help
 
 TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 # The binary that the suites in Python and the browser run: WEIR=path, or else the release, which is built for them.
@@ -13,77 +13,81 @@ binary:
 endif
 export WEIR
 
-run:
+help: ## print the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | sort | while IFS="$$(printf '\t')" read -r target what; do \
+	  printf '%-11s %s\n' "$$target" "$$what"; done
+
+run: ## run a first simulation, qsccp/dumbbell, and write its report
 	cargo run --release -- run qsccp/dumbbell
 
 # For daily work: target/debug/weir, soon built again after a change, from what the tests are built with. Its runs take a
 # quarter longer than those of the release.
-quick:
+quick: ## build target/debug/weir for daily work
 	cargo build --profile test
 
 # Everything that is tested, with what the tests need. The suites run the binary that the tests in Rust were built with:
 # that checks more than a release does, and nothing is compiled twice.
-test: test-rust tools
+test: test-rust tools ## run every test
 	$(MAKE) web interop apps qos WEIR=$(TARGET)/debug/weir
 
 # More threads than processors: half of the tests wait for timeouts and peers most of the time.
-test-rust:
+test-rust: ## run the tests in Rust
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --all-features
 
 # Other people's software that the tests need.
-tools:
+tools: ## install the other software that the tests need
 	sh web/install-test-tools.sh
 	sh tests/interop/install.sh
 
 # The pages, in a browser.
-web: binary
+web: binary ## test the pages in a browser
 	sh web/install-test-tools.sh
 	cd web && npm run check && npm run check-bundle
 	$(WEIR) run qsccp/dumbbell --out target/report-under-test
 	cd web && WEIR_REPORT=../target/report-under-test/report.html WEIR_SAMPLE_REPORT=$(abspath $(dir $(WEIR))examples/sample_report) npm test
 
 # The main figures of every scheme on every built-in scenario, written anew; half a minute.
-golden:
+golden: ## write the golden tables anew
 	WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite golden::
 
 # What weir reproduce says of QSCCP, into a table that its page is made of; takes some minutes.
 SEEDS = 10
 RECORDED = dumbbell tree diamond-bandwidth diamond-latency cache multiaccess abilene-single abilene-multipath geant
-records:
+records: ## write the table of weir reproduce qsccp anew; takes minutes
 	cargo run --release -- reproduce $(RECORDED:%=qsccp/%) --scheme qsccp --seeds $(SEEDS) --json > target/reproduce.json
 	WEIR_RECORD=$(CURDIR)/target/reproduce.json WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite records::
 
 # The forwarder among other people's software.
-interop: binary
+interop: binary ## test the forwarder with other NDN software
 	sh tests/interop/install.sh
 	tests/interop/peers/python/bin/python tests/interop/run.py
 
 # Files over bad, slow and fast links; APPS=test_robust is a part of them. WEIR_FULL=1 has a gigabyte, and half a minute without a link.
-apps: binary
+apps: binary ## test fetching and publishing over bad, slow and fast links
 	python3 tests/apps/run.py $(APPS)
 
 # What schemes and other software get of paths as the Internet has them: the table of docs/reference/paths.md, at most 15
 # minutes. CASE="1 % lost: bbr" prints the rows whose names have all these words. RUNS=3 has the median of three runs.
 RUNS = 1
-paths: binary
+paths: binary ## measure schemes on paths of the Internet; takes 15 minutes
 	python3 tests/apps/paths.py --runs $(RUNS) $(if $(CASE),--case "$(CASE)",--write)
 
 # Classes on real forwarders in network namespaces beside the simulator; says SKIP where it may not make them.
-qos: binary
+qos: binary ## compare classes on real forwarders with the simulator; needs root
 	python3 tests/qos/qos.py
 
 # How well faces keep their rates, and window laws on real sockets: what docs/use/forward.md says of them. It wants the
 # processors to itself, and the release.
-pacing: binary
+pacing: binary ## measure how well faces keep their rates
 	python3 tests/qos/pacing.py
 	python3 tests/qos/windows.py
 
 # Mixed load on forwarders for ten minutes, or FOR=3600 seconds: nothing may grow, get lost or stay behind.
 soak: FOR = 600
-soak: binary
+soak: binary ## load forwarders for ten minutes, or FOR=3600 seconds
 	python3 tests/soak/soak.py $(FOR)
 
-lint:
+lint: ## check format, lints and documentation of the code
 	cargo fmt --all --check
 	@# `make fuzz` takes its lock file as it is.
 	cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
@@ -91,22 +95,22 @@ lint:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --quiet
 
 # Licences, sources and known vulnerabilities of all that Weir is built with; needs the network.
-audit:
+audit: ## check licences and known vulnerabilities; needs the network
 	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
 	cargo deny --manifest-path Cargo.toml check
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
 	cd web && npm audit
 
 # The program with what belongs to it and a bill of materials, in target/dist.
-release:
+release: ## make the archive of a release in target/dist
 	command -v cargo-cyclonedx > /dev/null || cargo install --locked cargo-cyclonedx
 	sh packaging/release.sh
 
 # A Debian package, in target/dist. try-deb installs it into a clean Debian, which it makes as root with mmdebstrap.
-deb:
+deb: ## make a Debian package in target/dist; installs cargo-deb if it is missing
 	command -v cargo-deb > /dev/null || cargo install --locked cargo-deb
 	sh packaging/deb.sh
-try-deb: deb
+try-deb: deb ## try the package in a clean Debian; needs root and mmdebstrap
 	sh packaging/try-deb.sh target/dist/weir_*.deb
 
 # Every scheme on every experiment: of QSCCP's paper with more seeds and in detail, then of every paper, into the two pages that
@@ -115,7 +119,7 @@ try-deb: deb
 COMPARISON = docs/schemes/comparison.md
 MATRIX = docs/schemes/matrix.md
 MATRIX_SEEDS = 3
-comparison:
+comparison: ## run every scheme on every experiment; takes half an hour
 	cargo run --release -- compare qsccp --schemes all --seeds $(SEEDS) --out target/comparison > target/comparison.txt
 	cargo run --release -- compare --all --seeds $(MATRIX_SEEDS) --out target/matrix > target/matrix.txt
 	awk '/^### / { section = 1 } section || /^(Made by|Figures are|$$)/' \
@@ -126,7 +130,7 @@ comparison:
 	sed -i -e '/matrix: begin/,/matrix: end/{//!d}' -e '/matrix: begin/r target/matrix/matrix.md' $(MATRIX)
 	WEIR_COMPARED=1 WEIR_WRITE_REFERENCE=1 cargo test -p weir --test suite docs::the_tables
 
-bench:
+bench: ## run the benchmarks
 	cargo bench -p weir-core --bench tables
 	cargo bench -p weir-schemes --bench scheduler
 	cargo bench -p weir-sim --bench engine
@@ -140,10 +144,10 @@ bench:
 
 # Whole forwarders under faults, on simulated sockets and time: a thousand seeds, or SEEDS=n.
 faults: SEEDS = 1000
-faults:
+faults: ## run forwarders under faults: a thousand seeds, or SEEDS=n
 	WEIR_SEEDS=$(SEEDS) cargo test -p weir-forwarder --test faults
 
 # A minute of each fuzz target, or FOR=3600 seconds; fuzz/run says what it needs and what it keeps.
 fuzz: FOR = 60
-fuzz:
+fuzz: ## fuzz for a minute each target, or FOR=3600 seconds
 	fuzz/run -t $(FOR)

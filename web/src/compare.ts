@@ -90,7 +90,10 @@ function flows(): HTMLElement | null {
     );
     return [h("h3", { class: "kind" }, scheme), board.element];
   });
-  const title = chosen.length < all.length ? `The ${chosen.length} fastest flows under each scheme` : "The flows under each scheme";
+  const title =
+    chosen.length < all.length
+      ? `The same ${chosen.length} flows under each scheme: those with the highest goodput under any`
+      : "The flows under each scheme";
   return section("flows", title, [resetButton(range)], ...boards);
 }
 

@@ -137,6 +137,8 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     }
     let cut = match (document.is_cut, document.bytes_cut) {
         (false, _) => String::new(),
+        (true, 0) => "The recording ends without its end mark: the forwarder still runs, or it was killed.\n"
+            .to_owned(),
         (true, bytes) => {
             format!("The recording is cut off: the last {} are an incomplete entry.\n", bytes_of(bytes))
         }

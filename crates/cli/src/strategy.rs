@@ -94,9 +94,18 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
         }
         Command::Unset { prefix } => {
             let wanted = ControlParameters { name: Some(prefix.clone()), ..ControlParameters::default() };
+            // The answer to the command does not tell it.
+            let was_set = forwarder.client.strategies()?.iter().any(|choice| choice.prefix == *prefix);
             forwarder.command(Module::StrategyChoice, "unset", &wanted)?;
-            let unset = Unset { prefix: prefix.to_string() };
-            forwarder.print(&unset, |unset| format!("{} has no strategy of its own.\n", unset.prefix))
+            let unset = Unset { prefix: prefix.to_string(), was_set };
+            forwarder.print(&unset, |Unset { prefix, was_set }| {
+                let had = if *was_set {
+                    "has no strategy of its own any more"
+                } else {
+                    "had no strategy of its own"
+                };
+                format!("{prefix} {had}.\n")
+            })
         }
     }
 }
@@ -104,6 +113,8 @@ pub fn strategy(args: &Args) -> Result<(), Failure> {
 #[derive(Debug, Serialize)]
 struct Unset {
     prefix: String,
+    /// Whether the prefix had a strategy of its own.
+    was_set: bool,
 }
 
 fn list(rows: &[Row]) -> String {

@@ -147,8 +147,9 @@ impl<'a> Item<'a> {
         match value.as_text() {
             Some(text) => text.parse().map_err(|e: T::Err| self.error(key, value, e.to_string(), "")),
             None => {
-                let help = match value.kind {
-                    Kind::Int(_) | Kind::Float(_) => "write the number and its unit in quotes",
+                let help = match (&value.kind, value.origin) {
+                    (Kind::Int(_) | Kind::Float(_), Origin::Set(_)) => "write the unit behind the number",
+                    (Kind::Int(_) | Kind::Float(_), _) => "write the number and its unit in quotes",
                     _ => "",
                 };
                 let error = self.wrong_shape(key, value, shape);

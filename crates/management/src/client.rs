@@ -75,7 +75,10 @@ impl core::fmt::Display for ClientError {
                 )
             }
             ClientError::Unreachable(endpoint, error) => {
-                write!(f, "no forwarder can be reached at {endpoint}: {error}")
+                // The error of a connection begins with its address.
+                let (text, begin) = (error.to_string(), format!("cannot connect to {endpoint}: "));
+                let why = text.strip_prefix(&begin).unwrap_or(&text);
+                write!(f, "no forwarder can be reached at {endpoint}: {why}")
             }
             ClientError::Timeout(endpoint, after) => {
                 write!(f, "the forwarder at {endpoint} did not answer within {after:?}")
@@ -353,6 +356,7 @@ mod tests {
     fn nobody_at_home_is_an_error_that_says_where() {
         let endpoint = Endpoint::Unix("/nowhere/nfd.sock".into());
         let error = Client::connect(&endpoint, Duration::from_secs(1)).unwrap_err().to_string();
-        assert!(error.starts_with("no forwarder can be reached at unix:///nowhere/nfd.sock"), "{error}");
+        let begin = "no forwarder can be reached at unix:///nowhere/nfd.sock: nothing listens there";
+        assert!(error.starts_with(begin), "{error}");
     }
 }

@@ -482,6 +482,7 @@ fn split_port(kind: HostKind, text: &str) -> Result<(&str, Option<u16>), String>
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     match port.parse() {
         Ok(number @ 1..) if digits => Ok((host, Some(number))),
+        _ if port.contains('/') => Err("nothing may follow the port: a path is not supported".into()),
         _ => Err(format!(
             "the port must be a number from 1 to 65535; without a port it is {}",
             kind.default_port(None)
@@ -569,6 +570,7 @@ mod tests {
             ("192.0.2.1:6363", "no `://`"),
             ("quic://192.0.2.1", "there are udp4"),
             ("udp6://::1:6363", "brackets"),
+            ("ws://127.0.0.1:7092/ws", "a path is not supported"),
             ("udp4://[192.0.2.1]:6363", "brackets"),
             ("udp4://[::1]:6363", "udp6://"),
             ("udp6://192.0.2.1", "udp4://"),

@@ -763,6 +763,8 @@ fn every_command_has_a_manual_page_and_is_completed() {
         let page = fs::read_to_string(folder.join(format!("weir-{command}.1"))).expect(command);
         assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{command}");
     }
+    let page = fs::read_to_string(folder.join("weir-forward.1")).expect("it is there");
+    assert!(page.contains(r"[\fB\-\-config\fR \fIFILE\fR] [\fB\-\-check\fR]"), "{page}");
     for shell in ["bash", "zsh", "fish"] {
         let completed = printed(&weir(&["completions", shell]));
         assert!(listed.iter().all(|command| completed.contains(command)), "{shell}");

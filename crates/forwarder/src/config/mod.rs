@@ -529,6 +529,9 @@ impl Config {
     /// items of lists by their place from 0: `face.0.remote`.
     pub fn error_at(&self, key: &str, message: &str, help: &str) -> ConfigError {
         let Source { doc, root } = &*self.source;
+        let is_given = |key| read::origin(root, key) != Origin::Default;
+        // A single text may stand where a list of one does.
+        let key = key.strip_suffix(".0").filter(|list| !is_given(key) && is_given(list)).unwrap_or(key);
         ConfigError::Wrong(doc.error(read::origin(root, key), key, message, help))
     }
 

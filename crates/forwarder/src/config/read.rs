@@ -745,8 +745,17 @@ fn check_ends(item: &Item<'_>, remote: &FaceUri, local: Option<&FaceUri>) -> Res
     }
     let kind = FaceKind::of_uri(&remote.to_string());
     let Some(kind @ (FaceKind::Udp | FaceKind::Tcp | FaceKind::Ethernet)) = kind else {
-        let message = format!("`{remote}`: faces of this kind cannot be created");
-        return Err(error(item, "remote", message, "use udp, tcp or ether"));
+        let (message, help) = match kind {
+            Some(FaceKind::WebSocket) if !matches!(remote, FaceUri::WebSocketClient(_)) => {
+                let create = format!("create it with: weir face create {remote}");
+                (format!("`{remote}`: a WebSocket face cannot be in the file"), create)
+            }
+            _ => (
+                format!("`{remote}`: faces of this kind cannot be created"),
+                "use udp, tcp or ether".to_owned(),
+            ),
+        };
+        return Err(error(item, "remote", message, help));
     };
     match (kind, local) {
         (FaceKind::Ethernet, Some(FaceUri::Device(_))) => Ok(kind),

@@ -311,7 +311,7 @@ fn a_face_is_checked_before_it_is_made() {
             "`192.0.2.1:6363` is not a face URI: it has no `://`; write for example udp4://192.0.2.1:6363",
         ),
         ("unix:///run/nfd/nfd.sock", "`unix:///run/nfd/nfd.sock`: faces of this kind cannot be created"),
-        ("ws://192.0.2.1", "`ws://192.0.2.1:9696`: faces of this kind cannot be created"),
+        ("ws://192.0.2.1", "`ws://192.0.2.1:9696`: a WebSocket face cannot be in the file"),
         ("udp4://224.0.23.170", "`udp4://224.0.23.170:56363` is a group"),
         ("ether://[01:00:5e:00:17:aa]", "`ether://[01:00:5e:00:17:aa]` is a group"),
     ] {
@@ -511,6 +511,12 @@ fn what_shows_only_later_is_said_at_its_line() {
     assert_eq!(said("faces.udp.listen"), "weir.toml:7: faces.udp.listen: it is wrong");
     assert_eq!(said("face.1.remote"), "weir.toml:22: face.1.remote: it is wrong");
     assert_eq!(said("face.7.remote"), "weir.toml:1: face.7.remote: it is wrong");
+    let config = parse("[management]\ngroups = \"ndn\"\nusers = [\n\"alice\",\n\"bob\"]\n");
+    let said =
+        |key: &str| config.error_at(key, "it is wrong", "").to_string().lines().next().unwrap().to_owned();
+    assert_eq!(said("management.groups.0"), "weir.toml:2: management.groups: it is wrong");
+    assert_eq!(said("management.users.1"), "weir.toml:5: management.users.1: it is wrong");
+    let config = parse(WHOLE);
     assert!(config.gives("faces.udp.rate") && !config.gives("faces.udp.queue") && !config.gives("log.x"));
     assert!(!Config::default().gives("faces.unix.path"));
 }

@@ -109,6 +109,12 @@ impl Instance {
             {
                 error!(face = face.label(), message, help, "face not created");
                 keep_old(&mut new.face, &self.config.face, |other| other.is_same(face));
+            } else if face.options.rate.is_none() && self.config.scheme.build().needs_rates() {
+                let scheme = self.config.scheme.entry.name;
+                warn!(
+                    face = face.label(),
+                    scheme, "the scheme divides the rate of a face, and this one has no rate"
+                );
             }
         }
         for route in &change.routes_set {

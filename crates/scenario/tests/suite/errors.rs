@@ -69,6 +69,8 @@ fn a_quantity_without_quotes_says_that_it_has_a_unit() {
     let said = said("rate = \"10 Mb/s\"", "rate = 10");
     assert!(said.contains("10 is not a rate such as \"10 Mb/s\""), "{said}");
     assert!(said.contains("write the number and its unit in quotes"), "{said}");
+    let said = set(&["link.R2-R3.rate=20"]).unwrap_err();
+    assert!(said.contains("write the unit behind the number") && !said.contains("quotes"), "{said}");
 }
 
 #[test]
