@@ -8,7 +8,7 @@
 //! Interest ends. A permanent face needs no connection, so nobody waits for it.
 
 use weir_core::units::{Span, Time};
-use weir_packet::{Interest, Name};
+use weir_packet::{Interest, Name, NameRef};
 
 use weir_management::status::{FaceNumber, FacePersistency, FaceStatus};
 
@@ -29,16 +29,29 @@ pub(super) struct Waiting {
     until: Time,
 }
 
-/// The commands that wait. The PIT bounds them: it has an Interest for each.
+/// The commands that wait.
 #[derive(Debug, Default)]
 pub(super) struct Connecting {
     waiting: Vec<Waiting>,
 }
 
+/// Commands that wait at most.
+const MOST: usize = 1024;
+
 impl Connecting {
     /// Whether a face is going to connect, or to be closed.
     pub(super) fn is_connecting(face: &FaceStatus) -> bool {
         !face.up && face.persistency == FacePersistency::Persistent
+    }
+
+    /// Whether another command may wait.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting.len() < MOST
+    }
+
+    /// Whether this command waits already: its Interest came once more.
+    pub(super) fn has(&self, command: NameRef<'_>) -> bool {
+        self.waiting.iter().any(|waiting| waiting.command.view() == command)
     }
 
     /// A command waits from now on.

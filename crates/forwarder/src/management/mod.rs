@@ -287,11 +287,13 @@ impl Management {
     /// meanwhile.
     fn give_up(&mut self, waiting: &Waiting, control: &mut dyn Control) -> Answer {
         let face = control.face(waiting.face).ok_or_else(|| refused(504, "the face is gone"))?;
-        if !waiting.is_creator || !Connecting::is_connecting(&face) {
+        if !Connecting::is_connecting(&face) {
             return is_there(&face, waiting.is_creator);
         }
-        control.destroy_face(face.number);
-        self.rib.remove_face(face.number, control);
+        if waiting.is_creator {
+            control.destroy_face(face.number);
+            self.rib.remove_face(face.number, control);
+        }
         let seconds = waiting.wait.as_secs_f64();
         Err(refused(504, format!("cannot connect to {}: no answer within {seconds} s", face.remote)))
     }
@@ -360,6 +362,10 @@ impl Management {
         request: &mut Request<'_>,
         control: &mut dyn Control,
     ) -> Result<Option<ControlParameters>, Refused> {
+        // It is the same command, by the digest in its name, and no replay: it gets the answer that it waits for.
+        if self.connecting.has(request.interest.name) {
+            return Ok(None);
+        }
         let (module, command) = match COMMANDS.iter().find(|row| request.is_for(row.0, row.1)) {
             Some((module, _, command)) => (*module, Some(command)),
             None if request.is_for(ANNOUNCE.0, ANNOUNCE.1) => (ANNOUNCE.0, None),
@@ -399,6 +405,9 @@ impl Management {
         parameters: &ControlParameters,
         control: &mut dyn Control,
     ) -> Result<Option<ControlParameters>, Refused> {
+        if !self.connecting.has_room() {
+            return Err(refused(503, "too many commands wait for connections"));
+        }
         let (face, is_new) = create_face(parameters, control)?;
         if Connecting::is_connecting(&face) {
             self.connecting.wait(request.now, &request.interest, face.number, is_new);

@@ -468,6 +468,56 @@ fn a_face_that_does_not_connect_while_the_command_is_pending_is_closed() {
 }
 
 #[test]
+fn a_command_that_is_asked_for_again_while_it_waits_waits_on() {
+    let mut world = World::new();
+    let waiting = world.connect();
+    assert!(world.ask(&waiting).is_none(), "it is no replay");
+    let face = world.mock.face(4).unwrap();
+    let mut replies = Vec::new();
+    world.management.face_event(world.now, FaceEventKind::Up, &face, &mut replies);
+    assert_eq!((replies.len(), response(&waiting, &replies[0]).code), (1, 200));
+    let replayed = world.ask(&waiting).unwrap();
+    assert_eq!(response(&waiting, &replayed).code, 403, "it is answered");
+}
+
+#[test]
+fn who_waits_for_the_connection_of_anothers_face_hears_of_no_face_before() {
+    let mut world = World::new();
+    world.mock.is_far = true;
+    let ask = |world: &mut World, lifetime_ms| {
+        let wire = signed(
+            "faces/create",
+            &with_uri("tcp4://10.0.0.9:6363"),
+            &Signer::digest(),
+            None,
+            WALL_MS,
+            lifetime_ms,
+        );
+        let mut interest = Interest::decode(&wire).unwrap();
+        interest.lifetime = Some(lifetime_ms);
+        let wire = interest.to_vec();
+        assert!(world.ask(&wire).is_none());
+        wire
+    };
+    let [_, second] = [ask(&mut world, 8000), ask(&mut world, 1000)];
+    let mut replies = Vec::new();
+    world.management.handle_deadline(at(1875), &mut world.mock, &mut replies);
+    assert_eq!((replies.len(), response(&second, &replies[0]).code), (1, 504));
+    assert!(world.mock.faces.contains_key(&4), "the other one waits on");
+}
+
+#[test]
+fn only_so_many_commands_wait_for_connections() {
+    let mut world = World::new();
+    for _ in 0..1024 {
+        world.connect();
+    }
+    assert_eq!(world.command("faces/create", &with_uri("tcp4://10.0.0.9:6363")).code, 503);
+    world.close(4);
+    world.connect();
+}
+
+#[test]
 fn a_permanent_face_is_created_though_its_peer_is_away() {
     let mut world = World::new();
     world.mock.is_far = true;

@@ -545,7 +545,7 @@ mod tests {
         for address in ["127.255.255.255", "255.255.255.255", "224.0.23.170", "ff02::1234"] {
             assert!(is_of_many(address.parse().unwrap()), "{address}");
         }
-        for address in ["127.0.0.1", "127.0.0.2", "192.0.2.255", "::1", "fe80::1"] {
+        for address in ["127.0.0.1", "127.0.0.2", "127.0.0.255", "::1", "fe80::1"] {
             assert!(!is_of_many(address.parse().unwrap()), "{address}");
         }
     }
