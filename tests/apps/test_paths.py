@@ -42,10 +42,10 @@ SIOCETHTOOL, ETHTOOL_STXCSUM = 0x8946, 0x17
 
 class NamespacePath(Path):
     """Forwarders in two namespaces, and between them a cable of this MTU with the options of cable.py. `asked` is what
-    the forwarders are asked of UDP faces, `far` the address of the far one, and each of `far_routing` a command of ip(8) at
-    the far host."""
+    the forwarders are asked of UDP faces, `far` the address of the far one, which it listens on unless `far_listens` says
+    another, and each of `far_routing` a command of ip(8) at the far host."""
 
-    def __init__(self, *cable, mtu=1500, asked="", far=FAR, far_routing=()):
+    def __init__(self, *cable, mtu=1500, asked="", far=FAR, far_listens=None, far_routing=()):
         self.lab = Lab()
         tag = os.getpid() % 10_000
         names = [f"near{tag}", f"far{tag}", f"mid{tag}"]
@@ -69,7 +69,7 @@ class NamespacePath(Path):
         self.hosts[1].ip("address", "add", f"{FAR_TOO}/24", "dev", self.ends[1])
         for command in far_routing:
             self.hosts[1].ip(*command.format(dev=self.ends[1]).split())
-        configs = [CONFIG.format(here=here, asked=asked) for here in (NEAR, far)]
+        configs = [CONFIG.format(here=here, asked=asked) for here in (NEAR, far_listens or far)]
         configs[0] += ROUTE.format(there=far)
         self.near, self.far = (host.weir(config) for host, config in zip(self.hosts, configs))
 
@@ -96,6 +96,22 @@ class NamespacePath(Path):
             if line.startswith("Ip:")
         )
         return dict(zip(keys, map(int, values)))
+
+
+# Sends a frame from a port to an address, and says whether there was an answer.
+ASK = """
+import socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+sock.bind(("", int(sys.argv[1])))
+sock.settimeout(1)
+sock.sendto(bytes.fromhex(sys.argv[3]), (sys.argv[2], 6363))
+try:
+    sock.recv(9000)
+    print("answered")
+except TimeoutError:
+    print("silent")
+"""
 
 
 def without_offload(interface):
@@ -219,6 +235,25 @@ class EthernetPaths(OnAPath):
         self.fetch(path, 500_000)
         self.assertEqual(self.mtu(path, path.far), 1272)
         self.no_fragments(path)
+
+    def test_peers_are_answered_from_an_address_that_the_host_has(self):
+        path = self.path(far_listens="0.0.0.0")
+        near, far = path.hosts
+        numbers = iter(range(100))
+
+        def ask(port, to):
+            """An Interest for a name without a route is answered by a Nack."""
+            number = next(numbers)
+            interest = bytes([5, 12, 7, 4, 8, 2, ord("x"), number, 10, 4, 0, 0, 0, number])
+            return near.run(sys.executable, "-c", ASK, str(port), to, interest.hex()).strip()
+
+        # The address of the broadcast is none to answer from, now or later.
+        self.assertEqual([ask(7000, to) for to in ("10.9.0.255", FAR)], ["answered"] * 2)
+        self.assertEqual(ask(7001, FAR), "answered")
+        far.ip("address", "delete", f"{FAR}/24", "dev", path.ends[1])
+        far.ip("address", "add", f"{FAR_TOO}/24", "dev", path.ends[1])
+        # The first answer shows the forwarder that the address is gone, and is lost.
+        self.assertIn("answered", [ask(7001, FAR_TOO) for _ in range(2)])
 
     def test_frames_become_shorter_where_the_host_refuses_what_it_says_that_the_path_carries(self):
         # What asks for the path leaves from another port.
