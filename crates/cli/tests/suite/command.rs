@@ -797,10 +797,11 @@ fn the_check_of_a_forwarders_file_finds_users_groups_and_keys_that_this_host_doe
     std::fs::write(&file, there).unwrap();
     let output = weir(&["forward", "--check", "--config", path]);
     assert!(printed(&output).ends_with("weir.toml: the file is valid\n"));
-    std::fs::write(&file, "[tables]\nfib_entries = 1073741824\n").unwrap();
+    // More than any host has.
+    std::fs::write(&file, "[tables]\npit_bytes = \"900000 GB\"\n").unwrap();
     let said = printed(&weir(&["forward", "--check", "--config", path]));
     assert!(
-        said.contains("weir.toml:2: tables.fib_entries: the table takes up to 360 GB of memory"),
+        said.contains("weir.toml:2: tables.pit_bytes: the table takes up to 900000 GB of memory"),
         "{said}"
     );
 }
