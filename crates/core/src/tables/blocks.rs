@@ -1,9 +1,9 @@
 //! Numbers in an order, in blocks.
 //!
-//! A list of blocks, each a sorted list of at most a few hundred numbers: to put one in or out moves a part of a block, and
-//! now and then a part of the list of blocks. Blocks with few numbers are joined. That is two bytes of pointers and allocator for each number where a balanced
-//! tree has ten, and as few allocations to free. Whoever calls knows the order: it may be that of names which the numbers
-//! stand for.
+//! A list of blocks, each a sorted list of at most a few hundred numbers: to put one in or out moves a part of a block,
+//! and now and then a part of the list of blocks. Blocks with few numbers are joined. That is two bytes of pointers and
+//! allocator for each number where a balanced tree has ten, and as few allocations to free. Whoever calls knows the
+//! order: it may be that of names which the numbers stand for.
 
 use core::cmp::Ordering;
 

@@ -85,7 +85,10 @@ fn ask_for_path(outside: &dyn Outside, udp: &mut UdpPeer) -> Option<usize> {
         if udp.peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let any = SocketAddr::new(any, udp.local.port());
     let said = outside.path_mtu(any, udp.peer)?;
-    info!(peer = %udp.peer, address = %udp.local, "no path leads from our address that this peer knows: the route chooses another");
+    info!(
+        peer = %udp.peer, address = %udp.local,
+        "no path leads from our address that this peer knows: the route chooses another"
+    );
     (udp.from, udp.local) = (None, any);
     Some(said)
 }

@@ -516,7 +516,7 @@ fn management_answers_so_many_in_a_round_and_faces_take_turns() {
     }
     for nonce in 200..220 {
         come(&mut engine, other, &few, interest(&format!("/localhost/nfd/other/{nonce}"), nonce));
-        come(&mut engine, root, &all, interest(&format!("/localhost/nfd/root/{nonce}"), nonce));
+        come(&mut engine, root, &all, interest(&format!("/localhost/nfd/by-root/{nonce}"), nonce));
     }
     let dropped = face(&engine, engine.faces.of_number(1).unwrap()).counters.out_dropped;
     assert!((60..80).contains(&dropped), "a megabyte waits, {dropped} were dropped");
