@@ -3,8 +3,8 @@
 
 Three network namespaces: consumer, forwarder, producer. The load and the relay are ndnbench.c of the shared
 tools; ndnd's forwarder is measured too if its binary is given. Runs are interleaved, so that a busy machine
-disturbs all alike; what counts are the ratios. Weir is measured without a content store, with a full one that
-has no hits (`store`), and so under QSCCP (`qsccp`). Then round-trip times of 1 kB at a steady rate: half of the
+disturbs all alike; what counts are the ratios. Weir is measured alone and under QSCCP, without a content store and
+with a full one that has no hits (`+store`). Then round-trip times of 1 kB at a steady rate: half of the
 exchanges a second that weir has shown.
 
 usage: forwarder.py --weir target/release/weir --latency target/release/examples/latency
@@ -28,7 +28,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 # Payload in bytes, window, and whether frames are at most 1400 bytes long.
 CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
 # What weir is measured with: Data that the content store holds, and the scheme with a rate for all faces.
-WEIR = {"weir": (0, None), "store": (4000, None), "qsccp": (4000, "10 Gb/s")}
+RATE = "10 Gb/s"
+WEIR = {"weir": (0, None), "weir+store": (4000, None), "qsccp": (0, RATE), "qsccp+store": (4000, RATE)}
 
 
 def sh(*command):
@@ -161,7 +162,7 @@ def main():
         sh("cc", "-O2", "-o", bench, args.ndnbench)
         try:
             set_up()
-            print(f"{'payload':>8} {'frames':>8} {'':6} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
+            print(f"{'payload':>8} {'frames':>8} {'':11} {'us/exchange':>12} {'of relay':>9} {'memory':>9} {'exchanges/s':>12} {'lost':>6}")
             def starters(fragments):
                 kinds = {"relay": lambda: relay(bench)}
                 kinds |= {kind: lambda kind=kind: weir(args, folder, fragments, kind) for kind in WEIR}
@@ -183,7 +184,7 @@ def main():
                     ratios = [ours[0] / base[0] for ours, base in zip(results, runs["relay"])]
                     frames = "1400 B" if fragments else "whole"
                     print(
-                        f"{payload:>8} {frames:>8} {kind:6} {cpu:>12.2f} {statistics.median(ratios):>9.2f}"
+                        f"{payload:>8} {frames:>8} {kind:11} {cpu:>12.2f} {statistics.median(ratios):>9.2f}"
                         f" {memory / 1024:>6.1f} MB {rate:>12.0f} {lost:>6.0f}",
                         flush=True,
                     )

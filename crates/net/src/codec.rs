@@ -194,7 +194,10 @@ impl Decoder {
     ) -> Result<PacketId, DecodeError> {
         let data = Data::decode(wire)?;
         let id = pool.take();
+        let bytes = if self.keeps_data { pool.copy_alone(wire) } else { self.arena.copy(wire) };
         let packet = &mut pool[id];
+        packet.wire = bytes;
+        packet.has_own_memory = self.keeps_data;
         if packet.name.assign_wire(&self.hasher, data.name.value()).is_err() {
             pool.free(id);
             return Err(DecodeErrorKind::TooLarge.at(0));
@@ -202,8 +205,6 @@ impl Decoder {
         packet.kind = Kind::Data;
         packet.content_len = data.payload().len() as u32;
         packet.freshness = millis(data.freshness_period_ms());
-        packet.has_own_memory = self.keeps_data;
-        packet.wire = if self.keeps_data { Bytes::copy_from_slice(wire) } else { self.arena.copy(wire) };
         packet.net_len = wire.len() as u32;
         *packet.header_mut() = *header;
         Ok(id)

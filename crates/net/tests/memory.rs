@@ -3,18 +3,22 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use weir_core::packet::{PacketId, PacketPool};
 use weir_core::shared_bound::SharedBound;
 use weir_core::units::{Span, Time};
+use weir_net::codec::Decoder;
 use weir_net::reassembly::{Reassembler, ReassemblerConfig};
+use weir_net::secrets::Secrets;
 use weir_net::transport::Sent;
 use weir_net::transport::stream::Outbox;
 use weir_net::transport::udp::Batch;
 use weir_packet::lp::LinkHeader;
-use weir_packet::{LpHeader, LpPacket};
+use weir_packet::{Data, LpHeader, LpPacket, Name, SignalSet, SignatureInfo, SignatureType};
 
 struct Counting;
 
@@ -163,6 +167,34 @@ fn frames_that_leave_at_once_need_no_new_memory() {
         batches.iter_mut().for_each(Batch::clear);
     };
     (0..3).for_each(|_| round());
+    let before = ALLOCATIONS.get();
+    (0..100).for_each(|_| round());
+    assert_eq!(ALLOCATIONS.get(), before);
+}
+
+/// A store that is full gives back as much memory as it takes.
+#[test]
+fn data_that_are_kept_need_no_new_memory_once_as_many_go() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut decoder, mut pool) = (Decoder::new(Secrets::fixed(1), SignalSet::ALL), PacketPool::new());
+    decoder.keep_data(true);
+    let name: Name = "/a/b".parse().unwrap();
+    let info = SignatureInfo::new(SignatureType::Null);
+    let wires = [8000, 1100, 3000].map(|len| Data::new(name.view(), &vec![7; len], info).to_vec());
+    let mut stored: VecDeque<PacketId> = VecDeque::with_capacity(100);
+    let mut round = || {
+        for wire in &wires {
+            let data = decoder.decode(&LpHeader::NONE, wire, &mut pool).unwrap();
+            // One goes on to the consumer.
+            let copy = pool.duplicate(data);
+            stored.push_back(data);
+            pool.free(copy);
+            if stored.len() > 90 {
+                pool.free(stored.pop_front().unwrap());
+            }
+        }
+    };
+    (0..60).for_each(|_| round());
     let before = ALLOCATIONS.get();
     (0..100).for_each(|_| round());
     assert_eq!(ALLOCATIONS.get(), before);

@@ -42,8 +42,8 @@ impl Forwarder {
             return;
         }
         let copy = out.pool.duplicate(id);
+        out.pool.keep_alone(copy);
         let data = &mut out.pool[copy];
-        data.keep_alone();
         *data.header_mut() = LpHeader::NONE;
         data.queued_at = out.now;
         let fresh_until = out.now + data.freshness;

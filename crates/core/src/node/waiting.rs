@@ -105,9 +105,8 @@ impl Waiting {
         while let Some(front) = self.recent.front()
             && (self.arrived - front.arrived > window || self.recent.len() as u64 > most)
         {
-            let packet = &mut pool[front.packet];
-            if packet.wire.as_ptr().addr() == front.at {
-                packet.keep_alone();
+            if pool[front.packet].wire.as_ptr().addr() == front.at {
+                pool.keep_alone(front.packet);
             }
             self.recent.pop_front();
         }

@@ -4,16 +4,17 @@
 //! length on the wire. The simulator never encodes it (unless it checks itself); the forwarder
 //! keeps the bytes it came in beside it.
 
+mod spare;
 pub mod wire;
 
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use bytes::Bytes as Buffer;
+use spare::SpareBuffers;
 use weir_packet::{LpHeader, NackReason, ServiceClass, Signal};
 
-use crate::ids::PitId;
-use crate::ids::{FaceId, GroupId, PrefixId};
+use crate::ids::{FaceId, GroupId, PitId, PrefixId};
 use crate::name::{HashedName, NameHasher};
 use crate::prefetch::prefetch;
 use crate::tables::slab::Slab;
@@ -201,19 +202,11 @@ impl Packet {
         prefetch(&self.wire);
     }
 
-    /// Gives its bytes memory of their own, if they have none: for who keeps it long.
-    pub(crate) fn keep_alone(&mut self) {
-        if !self.has_own_memory && !self.wire.is_empty() {
-            self.wire = Buffer::copy_from_slice(&self.wire);
-            self.has_own_memory = true;
-        }
-    }
-
     /// Memory that it takes, bytes, all included: also the digest that may be made of it, and what an allocator adds (16
     /// to each buffer).
     pub fn memory(&self) -> u64 {
-        // Bytes that are shared have a count (24), which is made with the first copy.
-        let (wire, shared, digest) = (self.wire.len() + 16, 24 + 16, 32 + 16);
+        // Bytes that are shared have a count of their owners and the buffer's bounds (40).
+        let (wire, shared, digest) = (self.wire.len() + 16, 40 + 16, 32 + 16);
         // Names that are shared have two counts (16) before them.
         let hint = self.hint.as_deref().map_or(0, |names| {
             let buffers: usize = names.iter().map(HashedName::buffer_bytes).sum();
@@ -259,6 +252,8 @@ pub struct PacketPool {
     free: Vec<PacketId>,
     /// Bytes of the names' buffers that freed packets keep.
     kept: usize,
+    /// Memory that freed packets had of their own.
+    spare: SpareBuffers,
 }
 
 /// Freed packets keep no more than this of the buffers of long names, bytes: enough for a thousand packets of a round.
@@ -300,10 +295,27 @@ impl PacketPool {
         copy
     }
 
+    /// A copy of a packet's bytes in memory of their own ([`Packet::has_own_memory`]).
+    pub fn copy_alone(&mut self, bytes: &[u8]) -> Buffer {
+        self.spare.copy(bytes)
+    }
+
+    /// Gives a packet's bytes memory of their own, if they have none: for who keeps it long.
+    pub(crate) fn keep_alone(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id.place()];
+        if !packet.has_own_memory && !packet.wire.is_empty() {
+            packet.wire = self.spare.copy(&packet.wire);
+            packet.has_own_memory = true;
+        }
+    }
+
     /// Gives a packet back.
     pub fn free(&mut self, id: PacketId) {
         let packet = &mut self.packets[id.place()];
-        packet.wire = Buffer::new();
+        let wire = core::mem::take(&mut packet.wire);
+        if packet.has_own_memory {
+            self.spare.give(wire);
+        }
         packet.digest = None;
         packet.hint = None;
         let bytes = packet.name.buffer_bytes();
