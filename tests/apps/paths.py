@@ -10,8 +10,8 @@ draws docs/figures/paths-*.svg. --case takes the cases whose name contains all t
 with --resume the table has the runs that are there already too, and cases with so many runs are not measured again.
 
 `ndnd cat` of ndnd is measured where tests/interop/install.sh has installed it or NDND names it, and `ndncatchunks` of NFD's
-tools where it is on the PATH or in the folder WEIR_NFD; otherwise they are skipped and counted. It needs root. The
-processors are to be idle: the wire is a program too, and the table says how busy they were.
+tools where it is on the PATH or in the folder WEIR_NFD; otherwise the page keeps their rows, marked, or they are skipped and
+counted. It needs root. The processors are to be idle: the wire is a program too, and the table says how busy they were.
 """
 
 import argparse
@@ -192,7 +192,24 @@ def keep(case, run):
         file.write(json.dumps({"case": case.name()} | run) + "\n")
 
 
+def on_the_page():
+    """A run for each row of the page, by the names of their cases: what is here no more keeps its row."""
+    runs = {}
+    for line in PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines():
+        cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
+        if len(cells) == len(COLUMNS) and cells[2][:1].isdigit():
+            of = dict(zip(COLUMNS, cells))
+            figures = {key: of[key] for key in ("mbps", "steady_mbps", "again")}
+            figures |= dict(zip(("p50_ms", "p95_ms"), of["trips"].split(", ")))
+            run = {key: float(value) for key, value in figures.items() if value}
+            runs[f"{of['path']}: {of['consumer'].removesuffix(EARLIER)}"] = [run | {"is_earlier": True}]
+    return runs
+
+
 # ---- Showing
+
+# How a row is marked that was measured before the others.
+EARLIER = "` (earlier)"
 
 COLUMNS = {
     "path": "Path",
@@ -233,7 +250,7 @@ def row(case, runs):
     beside_it = f"{case.beside}: {number(median(runs, 'beside_mbps'))}" if case.beside else ""
     trips = [number(median(runs, name), 0) for name in ("p50_ms", "p95_ms")]
     cells = [
-        case.path(), f"`{case.consumer}`", number(median(runs, "mbps")), number(median(runs, "steady_mbps")), beside_it,
+        case.path(), f"`{case.consumer}{EARLIER if 'is_earlier' in runs[0] else '`'}", number(median(runs, "mbps")), number(median(runs, "steady_mbps")), beside_it,
         ", ".join(trips), number(median(runs, "again"), 2), verdict(case, runs),
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"
@@ -282,7 +299,10 @@ def main():
         KEPT.unlink(missing_ok=True)
     earlier = kept()
     results = {case: earlier.get(case.name(), []) for case in chosen if case.consumer not in absent}
-    skipped = len(chosen) - len(results)
+    page = on_the_page()
+    absent_rows = [case for case in chosen if case.consumer in absent]
+    old = {case: page[case.name()] for case in absent_rows if case.name() in page}
+    skipped = len(absent_rows) - len(old)
     late, ended = 0, time.monotonic() + LONGEST
     for turn in range(options.runs):
         for case, runs in results.items():
@@ -299,7 +319,8 @@ def main():
             said = ", ".join(f"{name} {value:.4g}" for name, value in runs[-1].items() if name != "failed")
             print(f"{turn + 1} of {options.runs}: {case.name()}: {said or runs[-1]['failed']}", file=sys.stderr, flush=True)
     busy = median([run for runs in results.values() for run in runs], "busy") or 0.0
-    gone = f" {skipped} rows are left out: {', '.join(absent)} not installed." if skipped else ""
+    gone = f" {len(old)} rows are of an earlier time: {', '.join(absent)} not installed." if old else ""
+    gone += f" {skipped} rows are left out: {', '.join(absent)} not installed." if skipped else ""
     gone += f" {late} runs are left out: they would have taken more than {LONGEST // 60} minutes." if late else ""
     counts = [len(runs) for runs in results.values() if runs] or [0]
     count = f"{min(counts)} to {max(counts)} runs" if min(counts) < max(counts) else f"{max(counts)} run" + "s" * (max(counts) > 1)
@@ -307,6 +328,7 @@ def main():
         f"Medians of {count}. {os.cpu_count()} processors, busy for "
         f"{busy:.0f} % of the time (median).{gone}"
     )
+    results = {case: {**results, **old}.get(case, []) for case in chosen}
     print(f"{table(results)}\n{note}")
     if options.write:
         write(results, note)

@@ -9,7 +9,7 @@ use weir_app::App;
 use weir_core::units::Span;
 use weir_management::client::Endpoint;
 use weir_net::codec::MOST_DELEGATIONS;
-use weir_packet::{Component, Name};
+use weir_packet::{Component, MAX_PACKET_SIZE, Name};
 
 use crate::{Failure, manage};
 
@@ -66,16 +66,27 @@ fn delegation(text: &str) -> Result<Name, String> {
     }
 }
 
+/// What an Interest has room for beside what follows this: bytes of its name and of its hints.
+const ROOM_OF_NAMES: usize = MAX_PACKET_SIZE - 256;
+
 impl Hint {
-    /// The delegations, the first choice first.
-    pub fn delegations(&self) -> Result<Vec<Name>, Failure> {
-        match self.delegations.len() {
-            0..=MOST_DELEGATIONS => Ok(self.delegations.clone()),
-            more => {
-                Err(format!("--hint is given {more} times: forwarders read {MOST_DELEGATIONS} at most")
-                    .into())
-            }
+    /// The delegations, the first choice first, for Interests whose names begin with this one.
+    pub fn delegations(&self, prefix: &Name) -> Result<Vec<Name>, Failure> {
+        let count = self.delegations.len();
+        if count > MOST_DELEGATIONS {
+            return Err(
+                format!("--hint is given {count} times: forwarders read {MOST_DELEGATIONS} at most").into()
+            );
         }
+        let names = self.delegations.iter().chain([prefix]);
+        let bytes: usize = names.map(|name| name.view().wire_len()).sum();
+        if bytes > ROOM_OF_NAMES {
+            let error = format!(
+                "the name and its hints take {bytes} bytes together: an Interest has room for {ROOM_OF_NAMES}"
+            );
+            return Err(error.into());
+        }
+        Ok(self.delegations.clone())
     }
 }
 

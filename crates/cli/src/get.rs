@@ -101,7 +101,7 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
     let scheme = scheme(args)?;
     let trust = trust(args)?;
     let is_checked = trust.is_some();
-    let hint = args.hint.delegations()?;
+    let hint = args.hint.delegations(&args.name)?;
     let mut app = args.connection.open()?;
     let get = Get {
         discovery: !args.no_discovery,

@@ -183,7 +183,7 @@ fn words(reason: NackReason) -> String {
 
 /// Pings.
 pub fn ping(args: &Args) -> Result<ExitCode, Failure> {
-    let hint = args.hint.delegations()?;
+    let hint = args.hint.delegations(&args.name)?;
     let (stop, mut app) = (Stop::new()?, args.connection.open()?);
     let (prefix, mut pings) = (ping_prefix(&args.name), Pings::new());
     let is_told = !args.quiet && !args.json;

@@ -234,5 +234,12 @@ fn it_warns_of_what_nobody_can_get() {
             &[command, "/a", "--hint", "/localhop/a"],
             "does not begin with /localhost or /localhop",
         );
+        // Such an Interest is longer than any packet: without a word it would only time out.
+        let long = format!("/{}", "x".repeat(4300));
+        fails(
+            &folder,
+            &[command, "/a", "--hint", &long, "--hint", &long],
+            "the name and its hints take 8621 bytes together: an Interest has room for 8544",
+        );
     }
 }
