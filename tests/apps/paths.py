@@ -192,24 +192,24 @@ def keep(case, run):
         file.write(json.dumps({"case": case.name()} | run) + "\n")
 
 
-def on_the_page():
-    """A run for each row of the page, by the names of their cases: what is here no more keeps its row."""
+def on_the_page(tool):
+    """A run for each row of a program on the page, by the paths: a program that is not installed keeps its rows. None of them
+    has another flow beside it."""
     runs = {}
-    for line in PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines():
-        cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
-        if len(cells) == len(COLUMNS) and cells[2][:1].isdigit():
-            of = dict(zip(COLUMNS, cells))
+    for line in PAGE.read_text().splitlines() if PAGE.exists() else []:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        of = dict(zip(COLUMNS, cells))
+        if len(cells) == len(COLUMNS) and of["consumer"] in (f"`{tool}`", f"`{tool}`{EARLIER}"):
             figures = {key: of[key] for key in ("mbps", "steady_mbps", "again")}
-            figures |= dict(zip(("p50_ms", "p95_ms"), of["trips"].split(", ")))
-            run = {key: float(value) for key, value in figures.items() if value}
-            runs[f"{of['path']}: {of['consumer'].removesuffix(EARLIER)}"] = [run | {"is_earlier": True}]
+            figures |= dict(zip(("p50_ms", "p95_ms"), of["trips"].replace(",", " ").split()))
+            runs[of["path"]] = [{key: float(value) for key, value in figures.items() if value} | {"is_earlier": True}]
     return runs
 
 
 # ---- Showing
 
 # How a row is marked that was measured before the others.
-EARLIER = "` (earlier)"
+EARLIER = " (earlier)"
 
 COLUMNS = {
     "path": "Path",
@@ -249,8 +249,9 @@ def verdict(case, runs):
 def row(case, runs):
     beside_it = f"{case.beside}: {number(median(runs, 'beside_mbps'))}" if case.beside else ""
     trips = [number(median(runs, name), 0) for name in ("p50_ms", "p95_ms")]
+    consumer = f"`{case.consumer}`" + (EARLIER if "is_earlier" in runs[0] else "")
     cells = [
-        case.path(), f"`{case.consumer}{EARLIER if 'is_earlier' in runs[0] else '`'}", number(median(runs, "mbps")), number(median(runs, "steady_mbps")), beside_it,
+        case.path(), consumer, number(median(runs, "mbps")), number(median(runs, "steady_mbps")), beside_it,
         ", ".join(trips), number(median(runs, "again"), 2), verdict(case, runs),
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"
@@ -270,6 +271,11 @@ def write(results, note):
     plots = {"goodput": ("mbps", "Mb/s from the start"), "round-trips": ("p50_ms", "median round trip of others, ms")}
     for file, (key, axis) in plots.items():
         (FIGURES / f"paths-{file}.svg").write_text(svg(named, "", key, axis, left))
+
+
+def names(cases):
+    """Their programs."""
+    return ", ".join(dict.fromkeys(case.consumer for case in cases))
 
 
 def may_make_wires():
@@ -295,14 +301,14 @@ def main():
     if why := may_make_wires():
         return print(f"SKIP paths: {why}")
     absent = [tool for tool, command in tools().items() if not command]
+    page = {tool: on_the_page(tool) for tool in absent}
     if not options.resume:
         KEPT.unlink(missing_ok=True)
     earlier = kept()
     results = {case: earlier.get(case.name(), []) for case in chosen if case.consumer not in absent}
-    page = on_the_page()
-    absent_rows = [case for case in chosen if case.consumer in absent]
-    old = {case: page[case.name()] for case in absent_rows if case.name() in page}
-    skipped = len(absent_rows) - len(old)
+    left_out = [case for case in chosen if case.consumer in absent]
+    old = {case: earlier.get(case.name()) or page[case.consumer].get(case.path()) for case in left_out}
+    skipped = [case for case, runs in old.items() if not runs]
     late, ended = 0, time.monotonic() + LONGEST
     for turn in range(options.runs):
         for case, runs in results.items():
@@ -319,8 +325,9 @@ def main():
             said = ", ".join(f"{name} {value:.4g}" for name, value in runs[-1].items() if name != "failed")
             print(f"{turn + 1} of {options.runs}: {case.name()}: {said or runs[-1]['failed']}", file=sys.stderr, flush=True)
     busy = median([run for runs in results.values() for run in runs], "busy") or 0.0
-    gone = f" {len(old)} rows are of an earlier time: {', '.join(absent)} not installed." if old else ""
-    gone += f" {skipped} rows are left out: {', '.join(absent)} not installed." if skipped else ""
+    kept_rows = [case for case, runs in old.items() if runs]
+    gone = f" {len(kept_rows)} rows are of an earlier time: {names(kept_rows)} not installed." if kept_rows else ""
+    gone += f" {len(skipped)} rows are left out: {names(skipped)} not installed." if skipped else ""
     gone += f" {late} runs are left out: they would have taken more than {LONGEST // 60} minutes." if late else ""
     counts = [len(runs) for runs in results.values() if runs] or [0]
     count = f"{min(counts)} to {max(counts)} runs" if min(counts) < max(counts) else f"{max(counts)} run" + "s" * (max(counts) > 1)
@@ -328,7 +335,7 @@ def main():
         f"Medians of {count}. {os.cpu_count()} processors, busy for "
         f"{busy:.0f} % of the time (median).{gone}"
     )
-    results = {case: {**results, **old}.get(case, []) for case in chosen}
+    results = {case: {**results, **old}[case] or [] for case in chosen}
     print(f"{table(results)}\n{note}")
     if options.write:
         write(results, note)

@@ -66,7 +66,8 @@ fn delegation(text: &str) -> Result<Name, String> {
     }
 }
 
-/// What an Interest has room for beside what follows this: bytes of its name and of its hints.
+/// Bytes of a name and of hints that an Interest has room for. What follows them takes fewer than 256: a version and a segment,
+/// or the number of a ping, and the other fields.
 const ROOM_OF_NAMES: usize = MAX_PACKET_SIZE - 256;
 
 impl Hint {
@@ -80,7 +81,7 @@ impl Hint {
         }
         let names = self.delegations.iter().chain([prefix]);
         let bytes: usize = names.map(|name| name.view().wire_len()).sum();
-        if bytes > ROOM_OF_NAMES {
+        if count > 0 && bytes > ROOM_OF_NAMES {
             let error = format!(
                 "the name and its hints take {bytes} bytes together: an Interest has room for {ROOM_OF_NAMES}"
             );

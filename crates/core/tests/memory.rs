@@ -185,13 +185,18 @@ fn a_flooded_pit_takes_what_its_bound_says_whatever_the_names() {
 fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     const BOUND: u64 = 16_000_000;
-    let kinds = [
-        ("tiny, 50 components", 50, 1, 10),
-        ("tiny", 3, 1, 10),
-        ("8 kB", 3, 1, 8000),
-        ("long names", 3, 4000, 10),
+    let tiny = [("tiny, 50 components", 50, 1, 10), ("tiny", 3, 1, 10)];
+    let large = [("8 kB", 3, 1, 8000), ("long names", 3, 4000, 10)];
+    // Each takes the buffers of those before it, which are a little longer.
+    let shrinking = [("8.5 kB", 3, 1, 8500), ("8.4 kB", 3, 1, 8400), ("8 kB", 3, 1, 8002)];
+    let mixed = [("8.5 kB", 3, 1, 8500), ("8 kB", 3, 1, 8002), ("4 kB and long names", 3, 4000, 3990)];
+    let orders = [
+        [&tiny[..], &large].concat(),
+        [&tiny[..], &large].concat().into_iter().rev().collect(),
+        [&tiny[..], &large[1..], &shrinking].concat(),
+        [&tiny[..], &mixed].concat(),
     ];
-    for turned in [false, true] {
+    for kinds in orders {
         // As the forwarder does: places take a fifth at most.
         let mut bench = Bench::new(1_000_000, BOUND);
         let most = BOUND as usize
@@ -199,11 +204,10 @@ fn a_content_store_takes_what_its_bound_says_whatever_the_data() {
             / (size_of::<weir_core::packet::Packet>() + weir_core::tables::cs::ENTRY_BYTES);
         bench.node.set_content_store_limits(most, BOUND, &mut bench.pool);
         let mut nonce = 0;
-        for step in 0..kinds.len() {
-            let (what, components, last, length) = kinds[if turned { kinds.len() - 1 - step } else { step }];
+        for (step, (what, components, last, length)) in kinds.into_iter().enumerate() {
             for n in 0..12_000 {
                 nonce += 1;
-                bench.exchange(&name(n, components, last), nonce, length);
+                bench.exchange(&name(100_000 * step as u32 + n, components, last), nonce, length);
             }
             // Whoever asks for prefixes has them sorted.
             for len in 1..50 {

@@ -9,7 +9,6 @@
 //!   the face that it came from.
 //! - After a Nack, the hint that was sent says who else is asked, not the copy that the neighbour returns.
 
-use bytes::Bytes as Buffer;
 use smallvec::SmallVec;
 use weir_packet::LpHeader;
 
@@ -70,11 +69,9 @@ impl Forwarder {
             return;
         }
         let copy = out.pool.duplicate(id);
+        // The world's buffer may hold many packets.
+        out.pool.keep_alone(copy);
         let interest = &mut out.pool[copy];
-        if !interest.wire.is_empty() {
-            // In memory of its own: the world's buffer may hold many packets.
-            interest.wire = Buffer::copy_from_slice(&interest.wire);
-        }
         *interest.header_mut() = LpHeader::NONE;
         self.pit.keep(pit, copy, interest.memory());
     }

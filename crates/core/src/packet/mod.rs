@@ -206,7 +206,8 @@ impl Packet {
     /// to each buffer).
     pub fn memory(&self) -> u64 {
         // Bytes that are shared have a count of their owners and the buffer's bounds (40).
-        let (wire, shared, digest) = (self.wire.len() + 16, 40 + 16, 32 + 16);
+        let slack = self.wire.len() / spare::SLACK;
+        let (wire, shared, digest) = (self.wire.len() + slack + 16, 40 + 16, 32 + 16);
         // Names that are shared have two counts (16) before them.
         let hint = self.hint.as_deref().map_or(0, |names| {
             let buffers: usize = names.iter().map(HashedName::buffer_bytes).sum();
@@ -300,7 +301,7 @@ impl PacketPool {
         self.spare.copy(bytes)
     }
 
-    /// Gives a packet's bytes memory of their own, if they have none: for who keeps it long.
+    /// Gives a packet's bytes memory of their own, if they have none: it is to be kept for long.
     pub(crate) fn keep_alone(&mut self, id: PacketId) {
         let packet = &mut self.packets[id.place()];
         if !packet.has_own_memory && !packet.wire.is_empty() {

@@ -1,17 +1,16 @@
-//! Buffers that packets with memory of their own have left, for the next such packets: a content store that is full takes as many
+//! Memory that packets had of their own and have left. The next such packets take it: a content store that is full takes as much
 //! as it gives back.
 
 use bytes::{Bytes, BytesMut};
 
-/// Buffers that are kept. Assumed: more than packets of different lengths come in a row, and with the longest packets no more
-/// than 0.3 MB.
-const MOST: usize = 32;
+/// Buffers that are kept, 70 kB at most. Assumed: more than there are lengths of Data that come in turn.
+const MOST: usize = 8;
 
-/// A buffer is used again for bytes that fill all but so much of it, one part in so many: who counts the memory of a packet counts
-/// its length.
-const SLACK: usize = 16;
+/// A buffer is taken for bytes that fill all of it but one part in so many: what it has more is counted
+/// ([`Packet::memory`](super::Packet::memory)), and is to be little.
+pub(super) const SLACK: usize = 64;
 
-/// Bytes below that are copied into new memory: to look for a buffer costs more.
+/// Shorter bytes are copied into new memory: to look for a buffer costs more.
 const LEAST: usize = 1024;
 
 /// The buffers, the last to come at the end.
@@ -21,23 +20,22 @@ pub(super) struct SpareBuffers(Vec<BytesMut>);
 impl SpareBuffers {
     /// A copy of these bytes that shares its memory with no others.
     pub(super) fn copy(&mut self, bytes: &[u8]) -> Bytes {
-        let fits = |buffer: &BytesMut| {
-            (bytes.len()..=bytes.len() + bytes.len() / SLACK).contains(&buffer.capacity())
-        };
         if bytes.len() < LEAST {
             return Bytes::copy_from_slice(bytes);
         }
-        let mut buffer = match self.0.iter().rposition(fits) {
-            Some(at) => self.0.swap_remove(at),
-            // What is split off has its count of owners from the beginning. One that gets it with its first copy loses it with
-            // the last.
+        let fitting = bytes.len()..=bytes.len() + bytes.len() / SLACK;
+        let found = self.0.iter().rposition(|buffer| fitting.contains(&buffer.capacity()));
+        let mut buffer = match found {
+            Some(at) => self.0.remove(at),
+            // `split_off` makes the count of its owners now. A buffer without one would get it with its first copy, and lose
+            // it each time that it comes back.
             None => BytesMut::with_capacity(bytes.len()).split_off(0),
         };
         buffer.extend_from_slice(bytes);
         buffer.freeze()
     }
 
-    /// Takes the memory of bytes that nobody needs any more; what others still need stays theirs.
+    /// Takes the memory of bytes that nobody needs any more, in place of the oldest. What others still need stays theirs.
     pub(super) fn give(&mut self, bytes: Bytes) {
         if bytes.len() < LEAST {
             return;
@@ -45,7 +43,7 @@ impl SpareBuffers {
         let Ok(mut buffer) = bytes.try_into_mut() else { return };
         buffer.clear();
         if self.0.len() == MOST {
-            self.0.swap_remove(0);
+            self.0.remove(0);
         }
         self.0.push(buffer);
     }
@@ -57,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_buffer_is_used_again_for_bytes_that_nearly_fill_it() {
-        for (len, is_used) in [(8001, false), (8000, true), (7600, true), (7500, false)] {
+        for (len, is_used) in [(8001, false), (8000, true), (7900, true), (7800, false)] {
             let mut spare = SpareBuffers::default();
             let first = spare.copy(&[1; 8000]);
             let at = first.as_ptr();
@@ -88,7 +86,8 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let all: Vec<Bytes> = (0..100).map(|n| spare.copy(&vec![0; 1000 + n])).collect();
         all.into_iter().for_each(|bytes| spare.give(bytes));
-        assert_eq!(spare.0.len(), MOST);
-        assert!(spare.0.iter().all(|buffer| buffer.capacity() >= LEAST && buffer.is_empty()));
+        assert!(spare.0.iter().all(BytesMut::is_empty));
+        let capacities: Vec<usize> = spare.0.iter().map(BytesMut::capacity).collect();
+        assert_eq!(capacities, (1100 - MOST..1100).collect::<Vec<_>>(), "those that came last");
     }
 }

@@ -91,11 +91,11 @@ struct CsEntry<T> {
 }
 
 impl<T> CsEntry<T> {
-    /// Its beginning, middle and end: an entry is up to four cache lines.
+    /// What its removal reads, on up to four cache lines.
     #[inline]
     fn prefetch(&self) {
         prefetch(&self.name);
-        prefetch(&self.value);
+        prefetch(&self.bytes);
         prefetch(&self.links);
         prefetch(&self.next);
     }
