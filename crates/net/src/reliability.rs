@@ -11,11 +11,7 @@
 //! TxSequence and the old Sequence, so the receiver recognises duplicates.
 //!
 //! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
-//! front is always the next to time out. The receiver keeps the last 8192 Sequences in a bit set.
-//!
-//! A peer that starts again may use its numbers again (NFD begins with the same ones each time). Its frames are told from
-//! frames that are sent again by TxSequence: what is sent again has a newer one. What is sent again so late that its Sequence
-//! is known no more may have come before, so it is dropped.
+//! front is always the next to time out. The receiver keeps the last 1024 Sequences in a bit set.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -283,53 +279,41 @@ struct Window {
     /// The highest Sequence, if one has come.
     highest: Option<u64>,
     /// Bit `n % WINDOW` stands for Sequence `n`, for the `WINDOW` numbers up to the highest.
-    bits: [u64; WORDS],
+    bits: [u64; (WINDOW / 64) as usize],
 }
 
-/// Assumed: what a link of 1 Gb/s sends in frames of 1200 bytes while one is sent again after 80 ms.
-const WINDOW: u64 = 8192;
-const WORDS: usize = (WINDOW / 64) as usize;
-
-/// What is known of a Sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    /// It has not come. It is noted now.
-    New,
-    /// It has come.
-    Seen,
-    /// It is behind all that is known.
-    TooOld,
-}
+const WINDOW: u64 = 1024;
 
 impl Window {
-    const EMPTY: Window = Window { highest: None, bits: [0; WORDS] };
-
-    /// Takes note of a Sequence that is not too old.
-    fn insert(&mut self, sequence: u64) -> Known {
+    /// Takes note of a Sequence; whether it is new.
+    fn insert(&mut self, sequence: u64) -> bool {
         let Some(highest) = self.highest else {
             self.restart(sequence);
-            return Known::New;
+            return true;
         };
-        let (ahead, behind) = (sequence.wrapping_sub(highest), highest.wrapping_sub(sequence));
+        let ahead = sequence.wrapping_sub(highest);
+        let behind = highest.wrapping_sub(sequence);
         if behind < WINDOW {
-            return if self.set(sequence) { Known::New } else { Known::Seen };
+            return self.set(sequence);
         }
-        if ahead > behind {
-            return Known::TooOld;
+        if ahead >= WINDOW {
+            // A peer that has started again, or was silent for long.
+            self.restart(sequence);
+            return true;
         }
-        self.forget(highest.wrapping_add(1), ahead.min(WINDOW));
+        for skipped in 1..=ahead {
+            self.unset(highest.wrapping_add(skipped));
+        }
         self.highest = Some(sequence);
-        self.set(sequence);
-        Known::New
+        self.set(sequence)
     }
 
     fn restart(&mut self, sequence: u64) {
-        self.bits = [0; WORDS];
+        self.bits = [0; (WINDOW / 64) as usize];
         self.highest = Some(sequence);
         self.set(sequence);
     }
 
-    /// Says whether it was not set.
     fn set(&mut self, sequence: u64) -> bool {
         let (word, bit) = ((sequence % WINDOW / 64) as usize, 1 << (sequence % 64));
         let new = self.bits[word] & bit == 0;
@@ -337,23 +321,10 @@ impl Window {
         new
     }
 
-    /// Unsets so many numbers from this one on, at most all, a word at a time where it can.
-    fn forget(&mut self, mut first: u64, mut count: u64) {
-        while count > 0 {
-            let bit = first % 64;
-            let here = count.min(64 - bit);
-            self.bits[(first % WINDOW / 64) as usize] &= !((u64::MAX >> (64 - here)) << bit);
-            (first, count) = (first.wrapping_add(here), count - here);
-        }
+    fn unset(&mut self, sequence: u64) {
+        self.bits[(sequence % WINDOW / 64) as usize] &= !(1 << (sequence % 64));
     }
 }
-
-/// A peer that was silent for so long may have started again. Assumed: longer than a network holds a frame back, and a daemon
-/// takes longer to start.
-const SILENCE: Span = Span::from_secs(1);
-
-/// A TxSequence that is so far ahead at most belongs to the same run of the peer.
-const SAME_RUN: u64 = 1 << 32;
 
 /// The receiving side.
 #[derive(Clone, Debug)]
@@ -363,9 +334,6 @@ pub struct Receiver {
     /// When the oldest acknowledgement has waited long enough; [`Time::NEVER`] if none waits.
     deadline: Time,
     window: Window,
-    /// The newest TxSequence, if one has come, and when one came last.
-    newest: Option<u64>,
-    heard: Time,
     duplicates: u64,
     dropped_acks: u64,
 }
@@ -377,9 +345,7 @@ impl Receiver {
             config,
             acks: VecDeque::new(),
             deadline: Time::NEVER,
-            window: Window::EMPTY,
-            newest: None,
-            heard: Time::ZERO,
+            window: Window { highest: None, bits: [0; (WINDOW / 64) as usize] },
             duplicates: 0,
             dropped_acks: 0,
         }
@@ -396,26 +362,13 @@ impl Receiver {
             self.acks.push_back(tx_sequence);
             self.deadline = self.deadline.min(now + self.config.ack_delay);
         }
-        let ahead = self.newest.map_or(1, |newest| tx_sequence.wrapping_sub(newest));
-        let is_newest = (1..SAME_RUN).contains(&ahead);
-        let was_silent = now.since(self.heard) >= SILENCE;
-        self.heard = now;
-        if is_newest {
-            self.newest = Some(tx_sequence);
+        match sequence {
+            Some(sequence) if !self.window.insert(sequence) => {
+                self.duplicates += 1;
+                Arrival::Duplicate
+            }
+            _ => Arrival::New,
         }
-        let Some(sequence) = sequence else { return Arrival::New };
-        let has_started_again = match self.window.insert(sequence) {
-            Known::New => return Arrival::New,
-            Known::Seen => !is_newest && was_silent,
-            Known::TooOld => !is_newest,
-        };
-        if has_started_again {
-            self.newest = Some(tx_sequence);
-            self.window.restart(sequence);
-            return Arrival::New;
-        }
-        self.duplicates += 1;
-        Arrival::Duplicate
     }
 
     /// Acknowledgements that wait.
@@ -593,49 +546,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_very_late_is_dropped_and_what_came_since_stays_known() {
-        let mut receiver = Receiver::new(ReceiverConfig::default());
-        for sequence in 0..WINDOW + 5 {
-            assert_eq!(receiver.handle(at(0), Some(sequence), Some(sequence)), Arrival::New);
-        }
-        let again = WINDOW + 5;
-        assert_eq!(receiver.handle(at(0), Some(again), Some(4)), Arrival::Duplicate);
-        for sequence in [5, WINDOW, WINDOW + 4] {
-            assert_eq!(receiver.handle(at(0), Some(again + sequence), Some(sequence)), Arrival::Duplicate);
-        }
-        // Far ahead nothing is known.
-        let far = 3 * WINDOW + 100;
-        assert_eq!(receiver.handle(at(0), Some(again + far), Some(far)), Arrival::New);
-        assert_eq!(receiver.handle(at(0), Some(again + far), Some(far)), Arrival::Duplicate);
-        assert_eq!(receiver.handle(at(0), Some(again + far), Some(far - 1)), Arrival::New);
-    }
-
-    #[test]
-    fn a_peer_that_starts_again_with_its_first_numbers_is_heard() {
-        for frames in [3, 500, WINDOW + 10] {
-            let mut receiver = Receiver::new(ReceiverConfig::default());
-            let mut hear = |now, n| receiver.handle(at(now), Some(n), Some(n));
-            assert!((0..frames).all(|n| hear(0, n) == Arrival::New));
-            // What the network has doubled comes soon.
-            assert_eq!(hear(900, frames - 1), Arrival::Duplicate);
-            assert!((0..frames).all(|n| hear(1900, n) == Arrival::New), "{frames}");
-            assert_eq!(hear(1900, frames - 1), Arrival::Duplicate);
-        }
-    }
-
-    #[test]
     fn the_window_agrees_with_a_set_of_everything_seen() {
-        let mut window = Window::EMPTY;
+        let mut window = Window { highest: None, bits: [0; (WINDOW / 64) as usize] };
         let mut seen = std::collections::BTreeSet::new();
         let mut state = 1u64;
         let mut base = u64::MAX - 5000;
         for _ in 0..50_000 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Never so far behind that it is known no more.
-            base = base.wrapping_add(if state >> 52 == 0 { 5000 } else { state >> 62 });
+            // Never so far behind or ahead that the window restarts.
+            base = base.wrapping_add(state >> 62);
             let sequence = base.wrapping_add((state >> 32) % 500);
-            let known = if seen.insert(sequence) { Known::New } else { Known::Seen };
-            assert_eq!(window.insert(sequence), known);
+            assert_eq!(window.insert(sequence), seen.insert(sequence));
         }
     }
 
