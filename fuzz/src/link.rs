@@ -106,22 +106,8 @@ fn numbered(number: u64) -> Vec<u8> {
     packet
 }
 
-/// A frame on its way to an end.
-#[derive(Clone)]
-struct Frame {
-    sent: Time,
-    to: usize,
-    wire: Vec<u8>,
-}
-
-/// What can be lost, doubled and overtaken on its way.
-type Flying = VecDeque<Frame>;
-
-/// A network holds no frame back for so long.
-const LATEST: Span = Span::from_secs(1);
-
-/// Packets of an end. Each has fewer than ten fragments, and a sender keeps 1024: no frame goes unreliably.
-const PACKETS: u64 = 100;
+/// What can be lost, doubled and overtaken on its way to an end.
+type Flying = VecDeque<(usize, Vec<u8>)>;
 
 /// Two link services with reliability, on a link that loses, doubles and reorders frames: each packet comes at
 /// most once and whole; if none was given up, each comes once. Returns how many came.
@@ -154,7 +140,6 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
             }
             _ => {
                 now += Span::from_millis(at as u64);
-                flying.retain(|frame| now.since(frame.sent) < LATEST);
                 due(&mut ends, now, &mut flying);
             }
         }
@@ -183,13 +168,10 @@ const QUIET: usize = 8;
 
 fn send(ends: &mut [End; 2], end: usize, now: Time, flying: &mut Flying) {
     let from = &mut ends[end];
-    if from.sent == PACKETS {
-        return;
-    }
     let packet = numbered(from.sent);
     from.sent += 1;
     let sent = from.service.send(now, &LpHeader::default(), &packet, 0, &mut |frame| {
-        flying.push_back(Frame { sent: now, to: 1 - end, wire: encoded(frame) });
+        flying.push_back((1 - end, encoded(frame)));
     });
     sent.expect("it fits in fragments");
 }
@@ -198,9 +180,9 @@ fn arrive(ends: &mut [End; 2], at: usize, now: Time, flying: &mut Flying) {
     if flying.is_empty() {
         return;
     }
-    let Some(Frame { to, wire, .. }) = flying.remove(at % flying.len()) else { return };
-    let End { service, came, .. } = &mut ends[to];
-    let received = service.receive(now, 0, &wire, &mut |_, packet| {
+    let Some((end, frame)) = flying.remove(at % flying.len()) else { return };
+    let End { service, came, .. } = &mut ends[end];
+    let received = service.receive(now, 0, &frame, &mut |_, packet| {
         let number = number_of(packet).expect("a packet that was sent");
         assert_eq!(numbered(number), packet, "it is whole");
         assert!(came.insert(number), "packet {number} comes once");
@@ -217,9 +199,7 @@ fn number_of(packet: &[u8]) -> Option<u64> {
 fn due(ends: &mut [End; 2], now: Time, flying: &mut Flying) {
     for (end, from) in ends.iter_mut().enumerate() {
         if from.service.next_deadline() <= now {
-            from.service.on_deadline(now, &mut |frame| {
-                flying.push_back(Frame { sent: now, to: 1 - end, wire: encoded(frame) });
-            });
+            from.service.on_deadline(now, &mut |frame| flying.push_back((1 - end, encoded(frame))));
         }
         from.service.expire_fragments(now);
     }
