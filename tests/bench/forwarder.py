@@ -27,8 +27,9 @@ FORWARDER_IP, PRODUCER_IP = "10.111.1.2", "10.111.2.1"
 TICKS = os.sysconf("SC_CLK_TCK")
 # Payload in bytes, window, and whether frames are at most 1400 bytes long.
 CASES = [(1000, 64, False), (8000, 32, False), (8000, 32, True)]
-# What weir is measured with: Data that the content store holds, and the scheme with a rate for all faces.
+# Of all faces under QSCCP.
 RATE = "10 Gb/s"
+# What weir is measured with: Data that the content store holds, and the rate if it is under QSCCP.
 WEIR = {"weir": (0, None), "weir+store": (4000, None), "qsccp": (0, RATE), "qsccp+store": (4000, RATE)}
 
 
