@@ -6,7 +6,7 @@ use weir_core::rtt::RtoConfig;
 use weir_core::units::{Span, Time};
 use weir_net::link_service::{LinkOptions, LinkService};
 use weir_net::reassembly::{Reassembler, ReassemblerConfig};
-use weir_net::reliability::{Arrival, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent};
+use weir_net::reliability::{Arrival, Receiver, ReceiverConfig, SILENCE, Sender, SenderConfig, SenderEvent};
 use weir_packet::tlv::{Reader, put_element};
 use weir_packet::{LpHeader, LpPacket, MAX_PACKET_SIZE};
 
@@ -106,11 +106,20 @@ fn numbered(number: u64) -> Vec<u8> {
     packet
 }
 
-/// What can be lost, doubled and overtaken on its way to an end.
-type Flying = VecDeque<(usize, Vec<u8>)>;
+/// A frame on its way to an end.
+#[derive(Clone)]
+struct Frame {
+    to: usize,
+    sent: Time,
+    bytes: Vec<u8>,
+}
 
-/// Two link services with reliability, on a link that loses, doubles and reorders frames: each packet comes at
-/// most once and whole; if none was given up, each comes once. Returns how many came.
+/// What can be lost, doubled and overtaken on its way.
+type Flying = VecDeque<Frame>;
+
+/// Two link services with reliability, on a link that loses, doubles and reorders frames, and holds none for
+/// [`SILENCE`]: each packet comes at most once and whole; if none was given up, each comes once. Returns how many
+/// came.
 pub fn reliable_link(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
     let options = LinkOptions {
@@ -140,6 +149,7 @@ pub fn reliable_link(bytes: &[u8]) -> u64 {
             }
             _ => {
                 now += Span::from_millis(at as u64);
+                flying.retain(|frame| now.since(frame.sent) < SILENCE);
                 due(&mut ends, now, &mut flying);
             }
         }
@@ -171,7 +181,7 @@ fn send(ends: &mut [End; 2], end: usize, now: Time, flying: &mut Flying) {
     let packet = numbered(from.sent);
     from.sent += 1;
     let sent = from.service.send(now, &LpHeader::default(), &packet, 0, &mut |frame| {
-        flying.push_back((1 - end, encoded(frame)));
+        flying.push_back(Frame { to: 1 - end, sent: now, bytes: encoded(frame) });
     });
     sent.expect("it fits in fragments");
 }
@@ -180,9 +190,9 @@ fn arrive(ends: &mut [End; 2], at: usize, now: Time, flying: &mut Flying) {
     if flying.is_empty() {
         return;
     }
-    let Some((end, frame)) = flying.remove(at % flying.len()) else { return };
-    let End { service, came, .. } = &mut ends[end];
-    let received = service.receive(now, 0, &frame, &mut |_, packet| {
+    let Some(frame) = flying.remove(at % flying.len()) else { return };
+    let End { service, came, .. } = &mut ends[frame.to];
+    let received = service.receive(now, 0, &frame.bytes, &mut |_, packet| {
         let number = number_of(packet).expect("a packet that was sent");
         assert_eq!(numbered(number), packet, "it is whole");
         assert!(came.insert(number), "packet {number} comes once");
@@ -199,7 +209,9 @@ fn number_of(packet: &[u8]) -> Option<u64> {
 fn due(ends: &mut [End; 2], now: Time, flying: &mut Flying) {
     for (end, from) in ends.iter_mut().enumerate() {
         if from.service.next_deadline() <= now {
-            from.service.on_deadline(now, &mut |frame| flying.push_back((1 - end, encoded(frame))));
+            from.service.on_deadline(now, &mut |frame| {
+                flying.push_back(Frame { to: 1 - end, sent: now, bytes: encoded(frame) });
+            });
         }
         from.service.expire_fragments(now);
     }

@@ -57,6 +57,13 @@ struct Sending {
     piece: Vec<u8>,
 }
 
+impl Sending {
+    /// The Sequence of the packet's first frame: the others are of no use without this one.
+    fn packet(&self) -> u64 {
+        self.link.sequence.unwrap_or_default().wrapping_sub(self.link.frag_index)
+    }
+}
+
 /// Acknowledgements that one frame takes along.
 const ACKS_PER_FRAME: usize = 16;
 
@@ -238,7 +245,10 @@ impl Reliability {
                     let link = LinkHeader { tx_sequence: Some(tx_sequence), ..sending.link };
                     frame(&LpPacket { link, ..LpPacket::new(sending.header, &sending.piece) });
                 }
-                SenderEvent::Lost(_) => self.lost += 1,
+                SenderEvent::Lost(lost) => {
+                    self.lost += 1;
+                    self.sender.retain(|other| other.packet() != lost.packet());
+                }
             }
         }
         while self.receiver.next_deadline() <= now {
@@ -355,6 +365,19 @@ mod tests {
                 service.on_deadline(at(1), &mut |_| ());
             }
         }
+    }
+
+    #[test]
+    fn with_a_lost_fragment_the_others_of_its_packet_are_not_sent_again() {
+        let mut ends = [0, 1].map(|_| LinkService::new(options(700, true), 0));
+        let sent = frames(&mut ends[0], at(0), &interest(1200, 1));
+        assert_eq!(sent.len(), 2);
+        // The other end never says that it has got the first piece, and gets nothing of the second.
+        for _ in 0..10 {
+            let now = ends[0].next_deadline();
+            ends[0].on_deadline(now, &mut |_| ());
+        }
+        assert_eq!((ends[0].lost(), ends[0].next_deadline()), (1, Time::NEVER));
     }
 
     #[test]

@@ -11,7 +11,15 @@
 //! TxSequence and the old Sequence, so the receiver recognises duplicates.
 //!
 //! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
-//! front is always the next to time out. The receiver keeps the last 1024 Sequences in a bit set.
+//! front is always the next to time out.
+//!
+//! The receiver knows the last [`SEQUENCES`] Sequences. The sender gives a frame up before so many others have been sent after
+//! it. So a frame comes at most once if the network holds none back for a second ([`SILENCE`]) or for 4096 others.
+//!
+//! A peer that starts again may use its Sequences again: NFD begins with the same ones each time. Its TxSequences then do not
+//! go on from the newest. If no TxSequence has gone on for a second, what comes is from a peer that has started again, and
+//! its Sequences are new. If the peer starts again in less than a second, or the network loses the frames with all those
+//! TxSequences that the peer used before, frames are taken for duplicates whose Sequences are known from before.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -29,17 +37,21 @@ pub struct SenderConfig {
     pub max_retransmissions: u32,
     /// Number of acknowledged later transmissions after which a frame counts as lost.
     pub later_acks: u32,
+    /// Number of later frames, with and without TxSequence, after which a frame is not sent again: the receiver may know its
+    /// Sequence no more.
+    pub max_later_frames: u64,
     /// Bounds of the retransmission timeout.
     pub rto: RtoConfig,
 }
 
 impl Default for SenderConfig {
-    /// 1024 frames, 3 retransmissions, 3 later acknowledgements, RTO 1 s at first, 10 ms to 60 s.
+    /// 1024 frames, 3 retransmissions, 3 later acknowledgements, 12 288 later frames, RTO 1 s at first, 10 ms to 60 s.
     fn default() -> Self {
         SenderConfig {
             max_unacknowledged: 1024,
             max_retransmissions: 3,
             later_acks: 3,
+            max_later_frames: SEQUENCES as u64 - 4096,
             rto: RtoConfig {
                 initial: Span::from_secs(1),
                 min: Span::from_millis(10),
@@ -69,6 +81,8 @@ pub struct SenderCounters {
 #[derive(Clone, Debug)]
 struct Unacknowledged<T> {
     tx_sequence: u64,
+    /// Which frame it is, of all.
+    number: u64,
     sent: Time,
     retransmissions: u32,
     later_acks: u32,
@@ -94,6 +108,8 @@ pub enum SenderEvent<'a, T> {
 pub struct Sender<T> {
     config: SenderConfig,
     next_tx_sequence: u64,
+    /// All frames, with and without TxSequence.
+    frames: u64,
     waiting: VecDeque<Unacknowledged<T>>,
     /// Frames found lost by later acknowledgements or by the timeout, to be sent again or given up.
     due: VecDeque<Unacknowledged<T>>,
@@ -108,6 +124,7 @@ impl<T> Sender<T> {
         Sender {
             config,
             next_tx_sequence: first_tx_sequence,
+            frames: 0,
             waiting: VecDeque::new(),
             due: VecDeque::new(),
             rtt: RttEstimate::new(config.rto),
@@ -144,17 +161,19 @@ impl<T> Sender<T> {
     /// Stores a frame that is sent at `now` and returns its TxSequence; returns the frame if
     /// too many frames wait already.
     pub fn transmit(&mut self, now: Time, frame: T) -> Result<u64, T> {
+        self.frames += 1;
         if self.len() >= self.config.max_unacknowledged {
             return Err(frame);
         }
-        Ok(self.wait(now, frame, 0))
+        Ok(self.wait(now, self.frames, frame, 0))
     }
 
-    fn wait(&mut self, now: Time, frame: T, retransmissions: u32) -> u64 {
+    fn wait(&mut self, now: Time, number: u64, frame: T, retransmissions: u32) -> u64 {
         let tx_sequence = self.next_tx_sequence;
         self.next_tx_sequence = tx_sequence.wrapping_add(1);
         self.waiting.push_back(Unacknowledged {
             tx_sequence,
+            number,
             sent: now,
             retransmissions,
             later_acks: 0,
@@ -226,12 +245,13 @@ impl<T> Sender<T> {
             }
         }
         let entry = self.due.pop_front()?;
-        if entry.retransmissions >= self.config.max_retransmissions {
+        let is_too_late = self.frames - entry.number > self.config.max_later_frames;
+        if is_too_late || entry.retransmissions >= self.config.max_retransmissions {
             self.counters.lost += 1;
             return Some(SenderEvent::Lost(entry.frame));
         }
         self.counters.retransmitted += 1;
-        let tx_sequence = self.wait(now, entry.frame, entry.retransmissions + 1);
+        let tx_sequence = self.wait(now, entry.number, entry.frame, entry.retransmissions + 1);
         self.waiting.back().map(|entry| SenderEvent::Retransmit { tx_sequence, frame: &entry.frame })
     }
 
@@ -273,56 +293,57 @@ pub enum Arrival {
     Duplicate,
 }
 
+/// Number of Sequences that a [`Receiver`] knows. Assumed: with 4096 to spare, what a link of 1 Gb/s sends in frames of 1200
+/// bytes while one is sent again after 100 ms.
+pub const SEQUENCES: usize = 1 << 14;
+
+/// A peer none of whose TxSequences has gone on for so long has started again. Assumed: longer than a network holds a frame
+/// back, and no longer than a forwarder takes to start.
+pub const SILENCE: Span = Span::from_secs(1);
+
 /// The last Sequences that have come.
 #[derive(Clone, Debug)]
-struct Window {
-    /// The highest Sequence, if one has come.
-    highest: Option<u64>,
-    /// Bit `n % WINDOW` stands for Sequence `n`, for the `WINDOW` numbers up to the highest.
-    bits: [u64; (WINDOW / 64) as usize],
+struct Known {
+    /// Place `n % SEQUENCES` has the lower half of the Sequence that came last of those that belong there. Empty until the
+    /// first one comes.
+    places: Vec<u32>,
 }
 
-const WINDOW: u64 = 1024;
-
-impl Window {
+impl Known {
     /// Takes note of a Sequence; whether it is new.
     fn insert(&mut self, sequence: u64) -> bool {
-        let Some(highest) = self.highest else {
-            self.restart(sequence);
-            return true;
-        };
-        let ahead = sequence.wrapping_sub(highest);
-        let behind = highest.wrapping_sub(sequence);
-        if behind < WINDOW {
-            return self.set(sequence);
+        if self.places.is_empty() {
+            self.clear();
         }
-        if ahead >= WINDOW {
-            // A peer that has started again, or was silent for long.
-            self.restart(sequence);
-            return true;
-        }
-        for skipped in 1..=ahead {
-            self.unset(highest.wrapping_add(skipped));
-        }
-        self.highest = Some(sequence);
-        self.set(sequence)
+        let (place, half) = (&mut self.places[sequence as usize % SEQUENCES], sequence as u32);
+        mem::replace(place, half) != half
     }
 
-    fn restart(&mut self, sequence: u64) {
-        self.bits = [0; (WINDOW / 64) as usize];
-        self.highest = Some(sequence);
-        self.set(sequence);
+    /// Forgets all: each place has a number that belongs to another one.
+    fn clear(&mut self) {
+        self.places.clear();
+        self.places.extend((0..SEQUENCES as u32).map(|place| place + 1));
+    }
+}
+
+/// How far a peer's TxSequences have come.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    newest: u64,
+    /// When the newest one came.
+    heard: Time,
+}
+
+impl Run {
+    /// A TxSequence is no further ahead if it goes on from the newest.
+    const FAR: u64 = 1 << 32;
+
+    fn goes_on(&self, tx_sequence: u64) -> bool {
+        (1..Self::FAR).contains(&tx_sequence.wrapping_sub(self.newest))
     }
 
-    fn set(&mut self, sequence: u64) -> bool {
-        let (word, bit) = ((sequence % WINDOW / 64) as usize, 1 << (sequence % 64));
-        let new = self.bits[word] & bit == 0;
-        self.bits[word] |= bit;
-        new
-    }
-
-    fn unset(&mut self, sequence: u64) {
-        self.bits[(sequence % WINDOW / 64) as usize] &= !(1 << (sequence % 64));
+    fn is_over(&self, now: Time) -> bool {
+        now.since(self.heard) >= SILENCE
     }
 }
 
@@ -333,7 +354,9 @@ pub struct Receiver {
     acks: VecDeque<u64>,
     /// When the oldest acknowledgement has waited long enough; [`Time::NEVER`] if none waits.
     deadline: Time,
-    window: Window,
+    known: Known,
+    /// The peer's, if it has sent a frame.
+    run: Option<Run>,
     duplicates: u64,
     dropped_acks: u64,
 }
@@ -345,7 +368,8 @@ impl Receiver {
             config,
             acks: VecDeque::new(),
             deadline: Time::NEVER,
-            window: Window { highest: None, bits: [0; (WINDOW / 64) as usize] },
+            known: Known { places: Vec::new() },
+            run: None,
             duplicates: 0,
             dropped_acks: 0,
         }
@@ -362,12 +386,25 @@ impl Receiver {
             self.acks.push_back(tx_sequence);
             self.deadline = self.deadline.min(now + self.config.ack_delay);
         }
+        self.follow(now, tx_sequence);
         match sequence {
-            Some(sequence) if !self.window.insert(sequence) => {
+            Some(sequence) if !self.known.insert(sequence) => {
                 self.duplicates += 1;
                 Arrival::Duplicate
             }
             _ => Arrival::New,
+        }
+    }
+
+    /// Takes note of a TxSequence, and forgets the Sequences of a run that is over.
+    fn follow(&mut self, now: Time, tx_sequence: u64) {
+        let goes_on = self.run.is_none_or(|run| run.goes_on(tx_sequence));
+        let begins = !goes_on && self.run.is_some_and(|run| run.is_over(now));
+        if begins {
+            self.known.clear();
+        }
+        if goes_on || begins {
+            self.run = Some(Run { newest: tx_sequence, heard: now });
         }
     }
 
@@ -412,6 +449,8 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const MS: Span = Span::from_millis(1);
@@ -537,26 +576,166 @@ mod tests {
         assert_eq!(receiver.handle(at(0), Some(1), Some(999)), Arrival::New);
         assert_eq!(receiver.handle(at(0), Some(1), Some(5)), Arrival::Duplicate);
         assert_eq!((receiver.len(), receiver.duplicates()), (10, 5));
-        // A peer that starts again far away is heard.
-        assert_eq!(receiver.handle(at(0), Some(1), Some(u64::MAX - 1)), Arrival::New);
-        for sequence in [u64::MAX, 0, 1] {
-            assert_eq!(receiver.handle(at(0), Some(1), Some(sequence)), Arrival::New);
-        }
-        assert_eq!(receiver.handle(at(0), Some(1), Some(u64::MAX)), Arrival::Duplicate);
+    }
+
+    /// A receiver that has had this many frames of a peer that counts from 0, all at `at(0)`.
+    fn after(frames: u64) -> Receiver {
+        let mut receiver = Receiver::new(ReceiverConfig::default());
+        assert!((0..frames).all(|n| receiver.handle(at(0), Some(n), Some(n)) == Arrival::New));
+        receiver
     }
 
     #[test]
-    fn the_window_agrees_with_a_set_of_everything_seen() {
-        let mut window = Window { highest: None, bits: [0; (WINDOW / 64) as usize] };
-        let mut seen = std::collections::BTreeSet::new();
-        let mut state = 1u64;
-        let mut base = u64::MAX - 5000;
-        for _ in 0..50_000 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Never so far behind or ahead that the window restarts.
-            base = base.wrapping_add(state >> 62);
-            let sequence = base.wrapping_add((state >> 32) % 500);
-            assert_eq!(window.insert(sequence), seen.insert(sequence));
+    fn what_is_sent_again_late_is_a_duplicate_and_what_came_since_stays_known() {
+        let newest = SEQUENCES as u64 + 4;
+        let mut receiver = after(newest + 1);
+        let mut again = |n| receiver.handle(at(0), Some(newest + 1 + n), Some(n));
+        for n in [5, 6, 1000, newest] {
+            assert_eq!(again(n), Arrival::Duplicate);
+        }
+        // Nothing is known of it; the others stay known, but for the one in its place.
+        assert_eq!(again(4), Arrival::New);
+        for n in [5, newest - 1] {
+            assert_eq!(again(n), Arrival::Duplicate);
+        }
+        assert_eq!(again(newest), Arrival::New);
+    }
+
+    #[test]
+    fn the_sender_gives_a_frame_up_before_the_receiver_forgets_it() {
+        let config = SenderConfig { max_unacknowledged: 2, ..Default::default() };
+        for (others, event) in
+            [(0, true), (config.max_later_frames, true), (config.max_later_frames + 1, false)]
+        {
+            let mut sender = Sender::new(config, 0);
+            assert_eq!(sender.transmit(at(0), "a"), Ok(0));
+            for _ in 0..others {
+                // Those that go without TxSequence count too.
+                let _ = sender.transmit(at(0), "b");
+            }
+            assert_eq!(
+                matches!(sender.poll(at(1000)), Some(SenderEvent::Retransmit { frame: &"a", .. })),
+                event
+            );
+        }
+        assert!(config.max_later_frames + 4096 <= SEQUENCES as u64);
+    }
+
+    #[test]
+    fn a_peer_that_starts_again_with_its_first_numbers_is_heard() {
+        for frames in [1, 3, 500, SEQUENCES as u64 + 10] {
+            let mut receiver = after(frames);
+            let mut hear = |now, n| receiver.handle(at(now), Some(n), Some(n));
+            // What the network has doubled comes soon.
+            assert_eq!(hear(999, frames - 1), Arrival::Duplicate);
+            assert!((0..frames).all(|n| hear(1000, n) == Arrival::New), "{frames}");
+            assert!((0..frames).all(|n| n + 10 < frames || hear(1000, n) == Arrival::Duplicate));
+        }
+    }
+
+    #[test]
+    fn a_peer_that_starts_again_at_once_is_heard_after_a_second() {
+        let mut receiver = after(SEQUENCES as u64);
+        for n in 0..2000 {
+            let arrival = receiver.handle(at(n), Some(n), Some(n));
+            assert_eq!(arrival, if n < 1000 { Arrival::Duplicate } else { Arrival::New });
+        }
+    }
+
+    #[test]
+    fn frames_with_odd_numbers_block_nothing() {
+        let far = [1 << 31, 1 << 32, 1 << 40, 1 << 63, u64::MAX - 500];
+        for (odd_tx, odd) in far.iter().flat_map(|tx| far.map(|n| (*tx, n))).chain(far.map(|n| (50, n))) {
+            let mut receiver = after(50);
+            for now in [0, 5000] {
+                receiver.handle(at(now), Some(odd_tx), Some(odd));
+            }
+            for n in 51..3000 {
+                let (arrival, again) = (
+                    receiver.handle(at(5000 + n), Some(n), Some(n)),
+                    receiver.handle(at(5000 + n), Some(n), Some(n)),
+                );
+                assert_eq!((arrival, again), (Arrival::New, Arrival::Duplicate), "{odd_tx} {odd} {n}");
+            }
+        }
+    }
+
+    /// What a peer and the network do next.
+    #[derive(Clone, Copy, Debug)]
+    enum Next {
+        /// A frame is sent, and comes or not.
+        Send(bool),
+        /// One that was sent so many frames ago is sent again.
+        SendAgain(usize, bool),
+        /// The network has another copy of so many transmissions ago, or it was late.
+        Copy(usize),
+        Wait(u64),
+        /// The peer starts again a second after what it sent last: with its first numbers or with later ones.
+        StartAgain(bool),
+    }
+
+    fn next() -> impl Strategy<Value = Next> {
+        prop_oneof![
+            6 => any::<bool>().prop_map(Next::Send),
+            4 => (0..3000usize, any::<bool>()).prop_map(|(ago, comes)| Next::SendAgain(ago, comes)),
+            4 => (0..50usize).prop_map(Next::Copy),
+            2 => (0..400u64).prop_map(Next::Wait),
+            1 => any::<bool>().prop_map(Next::StartAgain),
+        ]
+    }
+
+    proptest! {
+        /// The network holds nothing back for a second, and the first frame of each run comes.
+        #[test]
+        fn each_frame_of_each_run_of_a_peer_is_new_once(
+            base in prop_oneof![Just(0), Just(u64::MAX - 20), any::<u64>()],
+            list in prop::collection::vec(next(), 0..200),
+        ) {
+            let mut receiver = Receiver::new(ReceiverConfig::default());
+            let (mut now, mut run, mut tx, mut first, mut sent) = (0, 0, base, base.wrapping_sub(1), 0u64);
+            // Of the transmissions of this run: the time, the TxSequence and the frame.
+            let mut transmissions: Vec<(u64, u64, u64)> = vec![];
+            let mut came = std::collections::BTreeSet::new();
+            for next in list {
+                let (transmission, comes) = match next {
+                    Next::Wait(ms) => {
+                        now += ms;
+                        continue;
+                    }
+                    Next::StartAgain(with_first_numbers) => {
+                        now += 1000;
+                        transmissions.clear();
+                        run += 1;
+                        let later = base.wrapping_add(run << 33);
+                        tx = if with_first_numbers { base } else { later };
+                        (first, sent) = (tx.wrapping_sub(1), 0);
+                        continue;
+                    }
+                    Next::Copy(ago) => {
+                        let Some(index) = transmissions.len().checked_sub(ago + 1) else { continue };
+                        (transmissions[index], now - transmissions[index].0 < 1000)
+                    }
+                    Next::Send(comes) => {
+                        sent += 1;
+                        ((now, tx, sent - 1), comes)
+                    }
+                    Next::SendAgain(ago, comes) if sent > 0 => {
+                        ((now, tx, (sent - 1).saturating_sub(ago as u64)), comes)
+                    }
+                    Next::SendAgain(..) => continue,
+                };
+                let is_first = transmissions.is_empty();
+                if !matches!(next, Next::Copy(_)) {
+                    tx = tx.wrapping_add(1);
+                    transmissions.push(transmission);
+                }
+                if comes || is_first {
+                    let (_, tx, frame) = transmission;
+                    let arrival = receiver.handle(at(now), Some(tx), Some(first.wrapping_add(frame)));
+                    let is_new = came.insert((run, frame));
+                    prop_assert_eq!(arrival == Arrival::New, is_new, "run {}, frame {}", run, frame);
+                }
+            }
         }
     }
 

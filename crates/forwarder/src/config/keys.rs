@@ -201,7 +201,7 @@ const KEYS: &[Key] = &[
         "reliability",
         Shape::Switch,
         "false",
-        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. `rate` does not count retransmissions.",
+        "Whether NDNLPv2 link reliability retransmits lost frames; the peer must support it too. `rate` does not count retransmissions. Faces to groups never have it, since they have several peers.",
     ),
     key(
         SHARED,

@@ -222,8 +222,12 @@ impl<'a> Reader<'a> {
                 return Err(wrong(&item, key));
             }
         }
-        let interfaces = interfaces(&item)?;
-        Ok(MulticastFaces { interfaces, group_ipv4, group_ipv6, options: options(&item, None)? })
+        let (interfaces, options) = (interfaces(&item)?, options(&item, None)?);
+        if options.reliability {
+            let message = "link reliability is for faces with one peer, and these are groups";
+            return Err(error(&item, "reliability", message.to_owned(), "leave it out, or `false`"));
+        }
+        Ok(MulticastFaces { interfaces, group_ipv4, group_ipv6, options })
     }
 
     fn ethernet(&self) -> Result<EthernetFaces> {

@@ -267,6 +267,11 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         "",
     );
     assert_mistake(
+        "[faces.multicast]\nreliability = true\n",
+        "2: faces.multicast.reliability: link reliability is for faces with one peer, and these are groups",
+        "leave it out, or `false`",
+    );
+    assert_mistake(
         "[log]\nlevel = \"inof\"\n",
         "2: log.level: `inof` is not one of \"error\", \"warn\", \"info\", \"debug\", \"trace\"",
         "did you mean \"info\"?",

@@ -5,14 +5,15 @@ use weir_core::tables::fib::{FibId, NextHop};
 use weir_core::units::{Bytes, Span};
 use weir_management::OWN_MTU;
 use weir_management::status::{
-    CsInfo, FaceChange, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus, FibStatus,
-    GeneralStatus, NextHopStatus, StrategyStatus,
+    CsInfo, FaceChange, FaceFlags, FaceNumber, FacePersistency, FaceRequest, FaceScope, FaceStatus,
+    FibStatus, GeneralStatus, LinkType, NextHopStatus, StrategyStatus,
 };
 use weir_net::link_service::{LinkOptions, Marking};
 use weir_net::uri::FaceUri;
 use weir_packet::Name;
 
 use super::Engine;
+use super::faces::can_be_reliable;
 use super::paths::LARGEST_FRAME;
 use crate::config::{FaceKind, FaceOptions, LEAST_MTU};
 use crate::control::{Control, ControlError, Owner};
@@ -49,6 +50,15 @@ impl Control for Engine {
             let why = "a neighbour may not have local fields".to_owned();
             return Err(ControlError::BadProperties(why));
         }
+        let is_group = match &uri {
+            FaceUri::Udp(end) => end.ip().is_multicast(),
+            FaceUri::Ethernet(mac) => mac.is_multicast(),
+            _ => false,
+        };
+        check_reliability(
+            request.flags,
+            if is_group { LinkType::MultiAccess } else { LinkType::PointToPoint },
+        )?;
         let local = request.local.as_deref();
         let slot = self.open(&uri, local, request.persistency, options, false, None)?;
         self.status_at(slot).ok_or(ControlError::NoSuchFace)
@@ -221,11 +231,20 @@ fn check_change(face: &Face, change: &FaceChange) -> Result<(), ControlError> {
         let why = "local fields are for faces of applications on this host".to_owned();
         return Err(ControlError::BadProperties(why));
     }
+    check_reliability(change.flags, face.link_type)?;
     if change.persistency == Some(FacePersistency::Permanent)
         && face.persistency == FacePersistency::OnDemand
         && !matches!(face.channel, Channel::Udp(_))
     {
         let why = "the forwarder cannot reconnect an incoming connection".to_owned();
+        return Err(ControlError::BadProperties(why));
+    }
+    Ok(())
+}
+
+fn check_reliability(flags: Option<FaceFlags>, link_type: LinkType) -> Result<(), ControlError> {
+    if flags.is_some_and(|flags| flags.reliability) && !can_be_reliable(link_type) {
+        let why = "link reliability is for faces with one peer, and this is a group".to_owned();
         return Err(ControlError::BadProperties(why));
     }
     Ok(())

@@ -135,6 +135,7 @@ impl Engine {
             return None;
         }
         let mut options = new.options;
+        options.reliability &= can_be_reliable(new.link_type);
         let is_application = new.owner != Owner::Neighbour;
         if is_application {
             // There is no link to pace, and nobody is told that there is.
@@ -466,7 +467,7 @@ impl Engine {
         face.asked_mtu = options.mtu.map(|mtu| mtu as usize);
         let link = LinkOptions {
             mtu: face.mtu(),
-            reliability: options.reliability,
+            reliability: options.reliability && can_be_reliable(face.link_type),
             marking: marking(options),
             ..face.link.options()
         };
@@ -504,6 +505,11 @@ impl Engine {
 fn ingress(options: &FaceOptions, is_known: bool) -> Ingress {
     let is_believed = options.trust.believes(is_known);
     Ingress { is_believed, classes: class_rules(&options.classes, is_believed) }
+}
+
+/// Link reliability is between two: the numbers of several peers would be taken for those of one.
+pub(super) fn can_be_reliable(link_type: LinkType) -> bool {
+    link_type != LinkType::MultiAccess
 }
 
 fn marking(options: &FaceOptions) -> Option<Marking> {

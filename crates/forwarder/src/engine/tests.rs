@@ -16,7 +16,9 @@ use crate::config::Config;
 use crate::control::{ApplicationRights, Control, ControlError, Owner};
 use weir_core::units::Rate;
 use weir_management::OWN_MTU;
-use weir_management::status::{FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceScope, LinkType};
+use weir_management::status::{
+    FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceRequest, FaceScope, LinkType,
+};
 use weir_net::outside::System;
 use weir_net::secrets::Secrets;
 use weir_net::transport::{Listener, Peer, Sent, Transport, Uris};
@@ -692,6 +694,41 @@ fn a_group_on_one_interface_is_not_that_on_another() {
         matches!(&without, ControlError::BadUri(why) if why.contains("needs a network interface")),
         "{without}"
     );
+}
+
+#[test]
+fn a_group_has_no_link_reliability() {
+    let reliability = FaceFlags { reliability: true, ..FaceFlags::default() };
+    let change = FaceChange { flags: Some(reliability), ..FaceChange::default() };
+    let mut engine = engine("");
+    for (link_type, may) in [(LinkType::PointToPoint, true), (LinkType::MultiAccess, false)] {
+        let (slot, _) = add(&mut engine, Script { link_type, ..Script::default() });
+        let number = face(&engine, slot).number;
+        let is_group =
+            |result| matches!(result, Err(ControlError::BadProperties(why)) if why.contains("group"));
+        assert_eq!(is_group(engine.update_face(number, &change)), !may);
+        assert_eq!(face(&engine, slot).link.options().reliability, may);
+        // The options of its kind may have it, for the kind's faces with one peer.
+        let options = crate::config::FaceOptions { reliability: true, ..Default::default() };
+        engine.change_options(number, FacePersistency::Permanent, &options);
+        assert_eq!(face(&engine, slot).link.options().reliability, may);
+    }
+    for remote in ["udp4://224.0.23.170:56363", "ether://[01:00:5e:00:17:aa]"] {
+        let request = FaceRequest {
+            remote: remote.to_owned(),
+            local: Some("dev://lo".to_owned()),
+            persistency: FacePersistency::Permanent,
+            flags: Some(reliability),
+            mtu: None,
+            base_congestion_marking_interval_ns: None,
+            default_congestion_threshold: None,
+        };
+        let refused = engine.create_face(&request);
+        assert!(
+            matches!(&refused, Err(ControlError::BadProperties(why)) if why.contains("group")),
+            "{refused:?}"
+        );
+    }
 }
 
 #[test]
