@@ -178,9 +178,10 @@ impl PartialFile {
 
     /// Goes on behind what is certain; with another object at the beginning.
     pub fn begin(&mut self, object: &Name) {
-        let object = object.to_string();
-        if self.note.object != object {
-            self.note = Note { asked: self.note.asked.clone(), object, ..Note::default() };
+        let is_same = self.object().is_some_and(|(begun, _)| begun == *object);
+        if !is_same {
+            let (asked, object) = (self.note.asked.clone(), object.to_string());
+            self.note = Note { asked, object, ..Note::default() };
             (self.written, self.digest, self.saved) = (self.note.clone(), Sha256::new(), 0);
         }
     }
