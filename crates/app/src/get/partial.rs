@@ -216,6 +216,8 @@ impl PartialFile {
         self.buffer.extend_from_slice(content);
         self.note.trust.clone_from(&self.trust);
         self.note.signature = Some(weakest(self.signature(), signature).value());
+        // Another one has come behind what the note called the last.
+        self.note.last_segment = self.note.last_segment.filter(|last| *last >= self.note.segments);
         self.note.segments += 1;
         self.note.bytes += content.len() as u64;
         self.note.tail = content.len() as u64;

@@ -16,5 +16,5 @@ fn a_part_is_gone_on_with_if_its_note_is_right() {
         }
     }
     gone_on_with.sort_unstable();
-    assert_eq!(gone_on_with, ["longer", "old", "other-form-of-the-name", "whole"]);
+    assert_eq!(gone_on_with, ["all-segments", "longer", "old", "other-form-of-the-name", "whole"]);
 }
