@@ -215,7 +215,7 @@ impl LinkService {
         self.reassembler.counters()
     }
 
-    /// Frames given up after the last retransmission.
+    /// Frames given up, without the other fragments of their packets.
     pub fn lost(&self) -> u64 {
         self.reliability.as_ref().map_or(0, |reliability| reliability.lost)
     }
@@ -239,6 +239,8 @@ impl Reliability {
     }
 
     fn on_deadline(&mut self, now: Time, mtu: usize, frame: &mut dyn FnMut(&LpPacket<'_>)) {
+        // Packets of which a fragment is lost.
+        let mut given_up = Vec::new();
         while let Some(event) = self.sender.poll(now) {
             match event {
                 SenderEvent::Retransmit { tx_sequence, frame: sending } => {
@@ -247,9 +249,15 @@ impl Reliability {
                 }
                 SenderEvent::Lost(lost) => {
                     self.lost += 1;
-                    self.sender.retain(|other| other.packet() != lost.packet());
+                    if lost.link.is_piece() {
+                        given_up.push(lost.packet());
+                    }
                 }
             }
+        }
+        if !given_up.is_empty() {
+            given_up.sort_unstable();
+            self.sender.retain(|other| given_up.binary_search(&other.packet()).is_err());
         }
         while self.receiver.next_deadline() <= now {
             let mut numbers = [0; ACKS_PER_FRAME];
@@ -369,15 +377,29 @@ mod tests {
 
     #[test]
     fn with_a_lost_fragment_the_others_of_its_packet_are_not_sent_again() {
-        let mut ends = [0, 1].map(|_| LinkService::new(options(700, true), 0));
+        let mut ends =
+            [LinkService::new(options(700, true), u64::MAX), LinkService::new(options(700, true), 0)];
         let sent = frames(&mut ends[0], at(0), &interest(1200, 1));
         assert_eq!(sent.len(), 2);
-        // The other end never says that it has got the first piece, and gets nothing of the second.
-        for _ in 0..10 {
-            let now = ends[0].next_deadline();
-            ends[0].on_deadline(now, &mut |_| ());
+        let mut sent_again = Vec::new();
+        let run = |end: &mut LinkService, sent_again: &mut Vec<Vec<u8>>| {
+            let now = end.next_deadline();
+            sent_again.clear();
+            end.on_deadline(now, &mut |frame| sent_again.push(frame.to_vec()));
+            now
+        };
+        for _ in 0..SenderConfig::default().max_retransmissions {
+            run(&mut ends[0], &mut sent_again);
+            assert_eq!(sent_again.len(), 2);
         }
-        assert_eq!((ends[0].lost(), ends[0].next_deadline()), (1, Time::NEVER));
+        // Another packet is sent meanwhile. The first fragment is given up, and the second goes with it, though three
+        // later frames came.
+        let now = ends[0].next_deadline();
+        frames(&mut ends[0], now - Span::from_millis(1), &interest(1200, 2));
+        run(&mut ends[0], &mut sent_again);
+        assert!(ends[0].lost() > 0 && ends[0].next_deadline() < Time::NEVER);
+        run(&mut ends[0], &mut sent_again);
+        assert_eq!(sent_again.len(), 2, "of the other packet");
     }
 
     #[test]

@@ -13,13 +13,16 @@
 //! The frames that wait are a queue in order of TxSequence, which is the order of sending: the
 //! front is always the next to time out.
 //!
-//! The receiver knows the last [`SEQUENCES`] Sequences. The sender gives a frame up before so many others have been sent after
-//! it. So a frame comes at most once if the network holds none back for a second ([`SILENCE`]) or for 4096 others.
+//! The receiver knows the last [`SEQUENCES`] Sequences that came with a TxSequence. The sender gives a frame up before so many
+//! others have been sent after it. So a frame with a TxSequence comes at most once while the peer runs, if the network holds
+//! no frame back for a second ([`SILENCE`]) or for 4096 others. A frame without TxSequence is not looked at: it comes as often
+//! as the network brings it.
 //!
-//! A peer that starts again may use its Sequences again: NFD begins with the same ones each time. Its TxSequences then do not
-//! go on from the newest. If no TxSequence has gone on for a second, what comes is from a peer that has started again, and
-//! its Sequences are new. If the peer starts again in less than a second, or the network loses the frames with all those
-//! TxSequences that the peer used before, frames are taken for duplicates whose Sequences are known from before.
+//! A peer that starts again may use its Sequences again: NFD begins with the same ones each time. Its TxSequences are then not
+//! ahead of the newest. If none that came was ahead for a second, what comes is from a peer that has started again, and its
+//! Sequences are new. The receiver cannot tell this from what came before in two cases: the peer starts again in less than a
+//! second, or the first of its frames that comes has a TxSequence ahead of the newest. Then those frames are lost, and
+//! acknowledged, whose Sequences are known from before. Weir begins with its wall clock, so its Sequences are new each time.
 
 use core::mem;
 use std::collections::VecDeque;
@@ -72,7 +75,7 @@ pub struct SenderCounters {
     pub recovered: u64,
     /// Transmissions of a frame after its first.
     pub retransmitted: u64,
-    /// Frames given up.
+    /// Frames given up, without those that [`Sender::retain`] removes.
     pub lost: u64,
     /// Acknowledgements of frames that were not waiting for one.
     pub unknown_acks: u64,
@@ -297,16 +300,15 @@ pub enum Arrival {
 /// bytes while one is sent again after 100 ms.
 pub const SEQUENCES: usize = 1 << 14;
 
-/// A peer none of whose TxSequences has gone on for so long has started again. Assumed: longer than a network holds a frame
+/// A peer has started again if for so long no TxSequence was ahead of the newest. Assumed: longer than a network holds a frame
 /// back, and no longer than a forwarder takes to start.
 pub const SILENCE: Span = Span::from_secs(1);
 
 /// The last Sequences that have come.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Place `n % SEQUENCES` has the lower half of the Sequence that came last of those that belong there. Empty until the
-    /// first one comes.
-    places: Vec<u32>,
+    /// Place `n % SEQUENCES` has the Sequence that came last of those that belong there. Empty until the first one comes.
+    places: Vec<u64>,
 }
 
 impl Known {
@@ -315,14 +317,14 @@ impl Known {
         if self.places.is_empty() {
             self.clear();
         }
-        let (place, half) = (&mut self.places[sequence as usize % SEQUENCES], sequence as u32);
-        mem::replace(place, half) != half
+        let place = &mut self.places[(sequence % SEQUENCES as u64) as usize];
+        mem::replace(place, sequence) != sequence
     }
 
     /// Forgets all: each place has a number that belongs to another one.
     fn clear(&mut self) {
         self.places.clear();
-        self.places.extend((0..SEQUENCES as u32).map(|place| place + 1));
+        self.places.extend((0..SEQUENCES as u64).map(|place| place + 1));
     }
 }
 
@@ -335,11 +337,9 @@ struct Run {
 }
 
 impl Run {
-    /// A TxSequence is no further ahead if it goes on from the newest.
-    const FAR: u64 = 1 << 32;
-
-    fn goes_on(&self, tx_sequence: u64) -> bool {
-        (1..Self::FAR).contains(&tx_sequence.wrapping_sub(self.newest))
+    /// As serial numbers are compared that wrap round (RFC 1982).
+    fn is_ahead(&self, tx_sequence: u64) -> bool {
+        (1..1 << 63).contains(&tx_sequence.wrapping_sub(self.newest))
     }
 
     fn is_over(&self, now: Time) -> bool {
@@ -398,12 +398,12 @@ impl Receiver {
 
     /// Takes note of a TxSequence, and forgets the Sequences of a run that is over.
     fn follow(&mut self, now: Time, tx_sequence: u64) {
-        let goes_on = self.run.is_none_or(|run| run.goes_on(tx_sequence));
-        let begins = !goes_on && self.run.is_some_and(|run| run.is_over(now));
-        if begins {
+        let is_ahead = self.run.is_none_or(|run| run.is_ahead(tx_sequence));
+        let starts_again = !is_ahead && self.run.is_some_and(|run| run.is_over(now));
+        if starts_again {
             self.known.clear();
         }
-        if goes_on || begins {
+        if is_ahead || starts_again {
             self.run = Some(Run { newest: tx_sequence, heard: now });
         }
     }
@@ -602,6 +602,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_retained_is_neither_waiting_nor_due() {
+        let mut sender = sender();
+        for frame in ["a", "b", "1", "2", "3"] {
+            sender.transmit(at(0), frame).unwrap();
+        }
+        for n in 1..=3 {
+            sender.handle_ack(at(1), n);
+        }
+        // "a" and "b" are due, the next two wait.
+        for frame in ["a", "b"] {
+            sender.transmit(at(1), frame).unwrap();
+        }
+        sender.retain(|frame| *frame != "a");
+        assert_eq!(sender.len(), 2);
+        let all: Vec<_> = sender.clear().collect();
+        assert_eq!(all, ["b", "b"]);
+    }
+
+    #[test]
     fn the_sender_gives_a_frame_up_before_the_receiver_forgets_it() {
         let config = SenderConfig { max_unacknowledged: 2, ..Default::default() };
         for (others, event) in
@@ -643,6 +662,19 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_begins_with_its_wall_clock_is_heard_at_once() {
+        for after_ms in [1, 300, 1000, 4095, 4096, 4097, 8192, 1 << 26] {
+            let first = 1_795_000_000_000 << 20;
+            let mut receiver = Receiver::new(ReceiverConfig::default());
+            for (now, first) in [(0, first), (after_ms, first + (after_ms << 20))] {
+                for n in first..first + SEQUENCES as u64 + 5 {
+                    assert_eq!(receiver.handle(at(now), Some(n), Some(n)), Arrival::New, "{after_ms}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn frames_with_odd_numbers_block_nothing() {
         let far = [1 << 31, 1 << 32, 1 << 40, 1 << 63, u64::MAX - 500];
         for (odd_tx, odd) in far.iter().flat_map(|tx| far.map(|n| (*tx, n))).chain(far.map(|n| (50, n))) {
@@ -670,7 +702,7 @@ mod tests {
         /// The network has another copy of so many transmissions ago, or it was late.
         Copy(usize),
         Wait(u64),
-        /// The peer starts again a second after what it sent last: with its first numbers or with later ones.
+        /// The peer starts again: a second after what it sent last with its first numbers, or with later ones.
         StartAgain(bool),
     }
 
@@ -693,47 +725,51 @@ mod tests {
         ) {
             let mut receiver = Receiver::new(ReceiverConfig::default());
             let (mut now, mut run, mut tx, mut first, mut sent) = (0, 0, base, base.wrapping_sub(1), 0u64);
-            // Of the transmissions of this run: the time, the TxSequence and the frame.
-            let mut transmissions: Vec<(u64, u64, u64)> = vec![];
+            // The time, the TxSequence and the Sequence, and the run and the frame.
+            let mut transmissions: Vec<(u64, u64, u64, (u64, u64))> = vec![];
+            let mut is_heard = false;
             let mut came = std::collections::BTreeSet::new();
             for next in list {
-                let (transmission, comes) = match next {
+                let (back, comes) = match next {
                     Next::Wait(ms) => {
                         now += ms;
                         continue;
                     }
                     Next::StartAgain(with_first_numbers) => {
-                        now += 1000;
-                        transmissions.clear();
                         run += 1;
-                        let later = base.wrapping_add(run << 33);
-                        tx = if with_first_numbers { base } else { later };
+                        // The earlier run's are of no matter any more.
+                        transmissions.clear();
+                        tx = base.wrapping_add(run << 32);
+                        if with_first_numbers {
+                            (now, tx, is_heard) = (now + 1000, base, false);
+                        }
                         (first, sent) = (tx.wrapping_sub(1), 0);
                         continue;
                     }
-                    Next::Copy(ago) => {
-                        let Some(index) = transmissions.len().checked_sub(ago + 1) else { continue };
-                        (transmissions[index], now - transmissions[index].0 < 1000)
-                    }
+                    Next::Copy(back) => (Some(back), true),
                     Next::Send(comes) => {
+                        transmissions.push((now, tx, first.wrapping_add(sent), (run, sent)));
                         sent += 1;
-                        ((now, tx, sent - 1), comes)
+                        (None, comes)
                     }
-                    Next::SendAgain(ago, comes) if sent > 0 => {
-                        ((now, tx, (sent - 1).saturating_sub(ago as u64)), comes)
+                    Next::SendAgain(ago, comes) => {
+                        let Some(newest) = sent.checked_sub(1) else { continue };
+                        let frame = newest.saturating_sub(ago as u64);
+                        transmissions.push((now, tx, first.wrapping_add(frame), (run, frame)));
+                        (None, comes)
                     }
-                    Next::SendAgain(..) => continue,
                 };
-                let is_first = transmissions.is_empty();
-                if !matches!(next, Next::Copy(_)) {
+                if back.is_none() {
                     tx = tx.wrapping_add(1);
-                    transmissions.push(transmission);
                 }
-                if comes || is_first {
-                    let (_, tx, frame) = transmission;
-                    let arrival = receiver.handle(at(now), Some(tx), Some(first.wrapping_add(frame)));
-                    let is_new = came.insert((run, frame));
-                    prop_assert_eq!(arrival == Arrival::New, is_new, "run {}, frame {}", run, frame);
+                let index = transmissions.len().checked_sub(back.unwrap_or(0) + 1);
+                let Some(&(sent_at, tx, sequence, frame)) = index.and_then(|index| transmissions.get(index)) else {
+                    continue;
+                };
+                if (comes || !is_heard) && now - sent_at < 1000 {
+                    is_heard = true;
+                    let arrival = receiver.handle(at(now), Some(tx), Some(sequence));
+                    prop_assert_eq!(arrival == Arrival::New, came.insert(frame), "{:?}", frame);
                 }
             }
         }
