@@ -716,14 +716,8 @@ fn a_group_has_no_link_reliability() {
     let options = crate::config::FaceOptions { reliability: true, ..Default::default() };
     let ends = [("udp4://224.0.23.170:56363", Some("dev://lo")), ("udp4://127.0.0.1:9", None)];
     for (remote, local) in ends {
-        let slot = engine.open(
-            &remote.parse().unwrap(),
-            local,
-            FacePersistency::Permanent,
-            options.clone(),
-            false,
-            None,
-        );
+        let slot =
+            engine.open(&remote.parse().unwrap(), local, FacePersistency::Permanent, options, false, None);
         assert_eq!(face(&engine, slot.unwrap()).link.options().reliability, local.is_none(), "{remote}");
     }
     for remote in ["udp4://224.0.23.170:56364", "ether://[01:00:5e:00:17:aa]"] {
