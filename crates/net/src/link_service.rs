@@ -377,29 +377,29 @@ mod tests {
 
     #[test]
     fn with_a_lost_fragment_the_others_of_its_packet_are_not_sent_again() {
-        let mut ends =
-            [LinkService::new(options(700, true), u64::MAX), LinkService::new(options(700, true), 0)];
-        let sent = frames(&mut ends[0], at(0), &interest(1200, 1));
-        assert_eq!(sent.len(), 2);
-        let mut sent_again = Vec::new();
-        let run = |end: &mut LinkService, sent_again: &mut Vec<Vec<u8>>| {
-            let now = end.next_deadline();
-            sent_again.clear();
-            end.on_deadline(now, &mut |frame| sent_again.push(frame.to_vec()));
-            now
+        let mut end = LinkService::new(options(700, true), 0);
+        let acknowledge = |end: &mut LinkService, numbers: &[u64]| {
+            let frame = LpPacket { acks: Acks::Numbers(numbers), ..LpPacket::default() };
+            end.receive(at(1), 0, &frame.to_vec(), &mut |_, _| ()).unwrap();
+            let mut sent_again = 0;
+            end.on_deadline(at(1), &mut |_| sent_again += 1);
+            sent_again
         };
-        for _ in 0..SenderConfig::default().max_retransmissions {
-            run(&mut ends[0], &mut sent_again);
-            assert_eq!(sent_again.len(), 2);
+        let pieces = frames(&mut end, at(0), &interest(3500, 1)).len() as u64;
+        assert_eq!(pieces, 6);
+        // Three later pieces overtake the first, and then three other packets the first and those behind.
+        assert_eq!(acknowledge(&mut end, &[1, 2, 3]), 1);
+        let mut next = pieces + 1;
+        for times in 0..3 {
+            for number in 0..3 {
+                assert_eq!(frames(&mut end, at(1), &interest(10, number)).len(), 1);
+            }
+            let sent_again = acknowledge(&mut end, &[next, next + 1, next + 2]);
+            assert_eq!(sent_again, if times < 2 { 3 } else { 2 });
+            next += 3 + sent_again;
         }
-        // Another packet is sent meanwhile. The first fragment is given up, and the second goes with it, though three
-        // later frames came.
-        let now = ends[0].next_deadline();
-        frames(&mut ends[0], now - Span::from_millis(1), &interest(1200, 2));
-        run(&mut ends[0], &mut sent_again);
-        assert!(ends[0].lost() > 0 && ends[0].next_deadline() < Time::NEVER);
-        run(&mut ends[0], &mut sent_again);
-        assert_eq!(sent_again.len(), 2, "of the other packet");
+        // The first is given up, and nothing waits any more.
+        assert_eq!((end.lost(), end.next_deadline()), (1, Time::NEVER));
     }
 
     #[test]

@@ -636,6 +636,17 @@ mod tests {
                 matches!(sender.poll(at(1000)), Some(SenderEvent::Retransmit { frame: &"a", .. })),
                 event
             );
+            // What was sent again is as old as it was.
+            let _ = sender.transmit(at(1000), "b");
+            let mut again = None;
+            while let Some(next) = sender.poll(at(100_000)) {
+                match next {
+                    SenderEvent::Retransmit { frame: &"a", .. } => again = Some(true),
+                    SenderEvent::Lost("a") => again = Some(false),
+                    _ => {}
+                }
+            }
+            assert_eq!(again, event.then_some(others == 0));
         }
         assert!(config.max_later_frames + 4096 <= SEQUENCES as u64);
     }
