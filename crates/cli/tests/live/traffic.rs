@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use crate::common::{self, folder, keys, printed, refused, text, weir};
-use crate::running::{Folder, Running, SECOND, pause};
+use crate::running::{Folder, Running, SECOND, now, pause};
 use serde_json::Value;
 
 /// Three nodes: two consume what the third produces, one of them all that is there, the other at a rate.
@@ -401,12 +403,37 @@ fn dpccp_fills_two_ways_as_in_the_simulator() {
 
 /// NDN-QSF on real sockets: two forwarders with 4 Mb/s between them. The one of the consumer learns how much the other's
 /// queue bears, and holds the rest of the consumer's Interests.
+///
 /// While the host takes the processor away, Data gather, and arrive faster than the link is: by equation 2 the estimate of its
-/// bandwidth is then too high. So one of three runs must be as in the simulator.
+/// bandwidth is then too high. So a run that was disturbed may be repeated.
 #[test]
 fn ndn_qsf_keeps_its_queues_between_forwarders_as_in_the_simulator() {
-    let differences: Vec<_> = (0..3).map_while(|_| compare_with_the_simulator().err()).collect();
-    assert!(differences.len() < 3, "{differences:#?}");
+    for run in 1.. {
+        let (compared, disturbed) = while_watched(compare_with_the_simulator);
+        let Err(difference) = compared else { return };
+        assert!(run < 3 && disturbed > DISTURBED, "run {run}, disturbed for {disturbed:?}: {difference}");
+    }
+}
+
+/// Of the six seconds of a run, 2 %. Runs with half as much were as in the simulator; stops of 40 ms each 200 ms are too much.
+const DISTURBED: Duration = Duration::from_millis(120);
+
+/// What work says, and for how long in all the host kept a thread waiting meanwhile that was to go on.
+fn while_watched<T: Send>(work: impl FnOnce() -> T + Send) -> (T, Duration) {
+    const NAP: Duration = Duration::from_millis(1);
+    thread::scope(|scope| {
+        let worker = scope.spawn(work);
+        let mut waited = Duration::ZERO;
+        while !worker.is_finished() {
+            let begin = now();
+            pause(NAP);
+            let slept = begin.elapsed();
+            if slept > 2 * NAP {
+                waited += slept - NAP;
+            }
+        }
+        (worker.join().expect("the work is done"), waited)
+    })
 }
 
 fn compare_with_the_simulator() -> Result<(), String> {
