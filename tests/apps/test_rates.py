@@ -5,7 +5,8 @@ import pathlib
 import time
 import unittest
 
-from path import FULL, OnAPath, digest_of, finish, wait_for
+from host import measured
+from path import FULL, OnAPath, digest_of, finish, kill, wait_for
 
 # Of QSCCP's classes, as docs/schemes/qsccp.md has them.
 WEIGHTS = {"AF2": 3, "BE": 1}
@@ -71,24 +72,34 @@ class Classes(OnAPath):
 
     def share(self, scheme, tolerance):
         path = self.path(rate="20 Mb/s", scheme="qsccp", cached=0)
-        streams = {}
         for seed, name in enumerate(WEIGHTS):
             file, _ = self.file(path, 60_000_000, seed)
             path.put(f"/{name}", file)
-            # To standard output, which has each Data at once: a file has them once a second.
-            streams[name] = path.start_stream(f"/{name}", "--class", name, "--scheme", scheme).path
+
+        def check(rates):
+            together = sum(rates.values())
+            self.assertGreater(together, 0.9 * 20)
+            for name, weight in WEIGHTS.items():
+                self.assertAlmostEqual(rates[name] / together, weight / sum(WEIGHTS.values()), delta=tolerance)
+
+        measured(lambda: self.rates(path, scheme), check)
+
+    def rates(self, path, scheme):
+        """Content of each class, Mb/s."""
+        # To standard output, which has each Data at once: a file has them once a second.
+        gets = {name: path.start_stream(f"/{name}", "--class", name, "--scheme", scheme) for name in WEIGHTS}
+        streams = {name: get.path for name, get in gets.items()}
         wait_for("both to begin", lambda: all(self.sizes(streams).values()))
         time.sleep(self.SETTLE)
         sizes, began = [self.sizes(streams)], time.monotonic()
         time.sleep(self.MEASURE)
         sizes.append(self.sizes(streams))
         took = time.monotonic() - began
+        for get in gets.values():
+            kill(get)
         rates = {name: 8e-6 * (sizes[1][name] - sizes[0][name]) / took for name in WEIGHTS}
         print(f"{scheme}: content, Mb/s:", ", ".join(f"{name} {rate:.2f}" for name, rate in rates.items()))
-        together = sum(rates.values())
-        self.assertGreater(together, 0.9 * 20)
-        for name, weight in WEIGHTS.items():
-            self.assertAlmostEqual(rates[name] / together, weight / sum(WEIGHTS.values()), delta=tolerance)
+        return rates
 
     @staticmethod
     def sizes(streams):
