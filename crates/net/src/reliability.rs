@@ -92,6 +92,15 @@ struct Unacknowledged<T> {
     frame: T,
 }
 
+/// Where the frame with this TxSequence is. Frames go from the front of those that wait to the back of those that are due, so
+/// both are in order of their numbers.
+fn find<T>(frames: &VecDeque<Unacknowledged<T>>, tx_sequence: u64) -> Option<usize> {
+    let front = frames.front()?.tx_sequence;
+    // Distances from the front, so that numbers may wrap round.
+    let distance = |number: u64| number.wrapping_sub(front);
+    frames.binary_search_by_key(&distance(tx_sequence), |entry| distance(entry.tx_sequence)).ok()
+}
+
 /// An action that a [`Sender`] requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SenderEvent<'a, T> {
@@ -187,13 +196,7 @@ impl<T> Sender<T> {
 
     /// Handles the acknowledgement of a TxSequence; returns the frame if it was waiting.
     pub fn handle_ack(&mut self, now: Time, tx_sequence: u64) -> Option<T> {
-        let Some(front) = self.waiting.front().map(|entry| entry.tx_sequence) else {
-            return self.handle_late_ack(tx_sequence);
-        };
-        // Distances from the front, so that numbers may wrap round.
-        let distance = tx_sequence.wrapping_sub(front);
-        let found = self.waiting.binary_search_by_key(&distance, |e| e.tx_sequence.wrapping_sub(front));
-        let Ok(index) = found else { return self.handle_late_ack(tx_sequence) };
+        let Some(index) = find(&self.waiting, tx_sequence) else { return self.handle_late_ack(tx_sequence) };
         let entry = self.waiting.remove(index)?;
         self.counters.acknowledged += 1;
         if entry.retransmissions == 0 {
@@ -216,7 +219,7 @@ impl<T> Sender<T> {
 
     /// An acknowledgement of what is not waiting: it may still be of a frame about to be sent again.
     fn handle_late_ack(&mut self, tx_sequence: u64) -> Option<T> {
-        let Some(index) = self.due.iter().position(|entry| entry.tx_sequence == tx_sequence) else {
+        let Some(index) = find(&self.due, tx_sequence) else {
             self.counters.unknown_acks += 1;
             return None;
         };
