@@ -62,8 +62,9 @@ impl Round {
         self.failed.pop()
     }
 
-    /// A face is closed: what failed of it is not the next one's in its slot.
+    /// A face is closed: what failed of it, or was too long for it, is not the next one's in its slot.
     pub(super) fn forget(&mut self, slot: FaceSlot) {
+        self.too_long.retain(|(too_long, _)| *too_long != slot);
         self.failed.retain(|(failed, _)| *failed != slot);
     }
 
@@ -90,6 +91,16 @@ mod tests {
         round.forget(1);
         assert_eq!(round.next_failed().map(|(slot, _)| slot), Some(2));
         assert!(round.next_failed().is_none());
+    }
+
+    #[test]
+    fn what_was_too_long_for_a_closed_face_is_not_for_the_next_one_in_its_slot() {
+        let mut round = Round::default();
+        for slot in [1, 2, 1] {
+            round.note_too_long(slot, None);
+        }
+        round.forget(1);
+        assert_eq!(round.take_too_long(), [(2, None)]);
     }
 
     #[test]

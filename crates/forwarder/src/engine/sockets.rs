@@ -147,7 +147,8 @@ impl Sockets {
         self.udp[at].local()
     }
 
-    /// Sends a batch of frames; what of them the operating system refused.
+    /// Sends a batch of frames; what of them the operating system refused. While the sockets are [taken](Self::take_udp),
+    /// the frames stay in the batch.
     pub(super) fn send_udp(
         &mut self,
         at: usize,
@@ -155,7 +156,7 @@ impl Sockets {
         to: SocketAddr,
         from: Option<IpAddr>,
     ) -> Refused {
-        self.udp[at].send(batch, to, from)
+        self.udp.get_mut(at).map_or_else(Refused::default, |socket| socket.send(batch, to, from))
     }
 
     /// Datagrams that found no room in the receive buffers of the UDP sockets.

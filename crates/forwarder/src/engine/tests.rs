@@ -4,6 +4,7 @@ mod next_hops;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use mio::{Poll, Registry};
@@ -19,8 +20,9 @@ use weir_management::OWN_MTU;
 use weir_management::status::{
     FaceChange, FaceEventKind, FaceFlags, FaceNumber, FaceRequest, FaceScope, LinkType,
 };
-use weir_net::outside::System;
+use weir_net::outside::{Datagrams, System};
 use weir_net::secrets::Secrets;
+use weir_net::transport::udp::{self, Batch};
 use weir_net::transport::{Listener, Peer, Sent, Transport, Uris};
 use weir_net::uri::FaceUri;
 use weir_net::user::{Rights, User};
@@ -850,24 +852,115 @@ fn frames_for_peers_that_do_not_read_are_bounded_together_and_others_get_theirs(
 #[test]
 fn who_reads_gets_its_frames_though_others_keep_all_memory_of_frames_for_ever() {
     let mut engine = engine("[tables]\ncontent_store_packets = 0\n");
-    let (hop, gives) = add(&mut engine, Script::default());
-    let number = face(&engine, hop).number;
+    let (hop, gives) = keep_all_memory_of_frames(&mut engine);
+    let (reads, asks) = add(&mut engine, Script::default());
+    for n in 0..200 {
+        let uri = format!("/a/{}", 1_000_000 + n);
+        come(&mut engine, reads, &asks, interest(&uri, n));
+        come(&mut engine, hop, &gives, data_of(&uri));
+    }
+    assert_eq!(asks.borrow().sent.len(), 200);
+}
+
+/// A scripted UDP socket: datagrams come from ports of one host.
+#[derive(Clone, Default)]
+struct Port {
+    incoming: Rc<RefCell<VecDeque<(u16, Vec<u8>)>>>,
+    /// To which ports frames were sent.
+    sent: Rc<RefCell<Vec<u16>>>,
+}
+
+impl Datagrams for Port {
+    fn local(&self) -> SocketAddr {
+        ([192, 0, 2, 1], 6363).into()
+    }
+
+    fn receive(&mut self, _: usize, each: &mut dyn FnMut(Source, &[u8])) -> io::Result<Received> {
+        for (port, frame) in self.incoming.borrow_mut().drain(..) {
+            each(Source { from: ([192, 0, 2, 9], port).into(), to: None }, &frame);
+        }
+        Ok(Received::Drained)
+    }
+
+    fn send(&mut self, batch: &mut Batch, to: SocketAddr, _: Option<IpAddr>) -> udp::Refused {
+        self.sent.borrow_mut().extend(batch.frames().map(|_| to.port()));
+        batch.clear();
+        udp::Refused::default()
+    }
+
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
+impl Port {
+    /// As the engine's only UDP socket.
+    fn of(engine: &mut Engine) -> Port {
+        let port = Port::default();
+        engine.sockets.restore_udp(vec![Box::new(port.clone())]);
+        port
+    }
+
+    /// These come together, and what follows from them is done.
+    fn come<const N: usize>(&self, engine: &mut Engine, frames: [(u16, Vec<u8>); N]) {
+        self.incoming.borrow_mut().extend(frames);
+        engine.ready(EventSource::Udp(0).token());
+        engine.end();
+    }
+}
+
+/// Peers that do not read take all memory of frames. The next hop of `/a` gives what is asked for.
+fn keep_all_memory_of_frames(engine: &mut Engine) -> (FaceSlot, Rc<RefCell<Script>>) {
+    let (hop, gives) = add(engine, Script::default());
+    let number = face(engine, hop).number;
     engine.add_next_hop(&name("/a"), number, 0).unwrap();
-    let exchange = |engine: &mut Engine, (slot, script): &(FaceSlot, Rc<RefCell<Script>>), n: u32| {
-        let uri = format!("/a/{n}");
-        come(engine, *slot, script, interest(&uri, n));
-        let info = SignatureInfo::new(SignatureType::Null);
-        come(engine, hop, &gives, Data::new(name(&uri).view(), &[7; 4000], info).to_vec());
-    };
-    // One after another takes as much as it may have.
     for at in 0..100 {
-        let stuck = add(&mut engine, Script { is_stuck: true, ..Script::default() });
-        (0..200).for_each(|n| exchange(&mut engine, &stuck, 1000 * at + n));
+        let (stuck, asks) = add(engine, Script { is_stuck: true, ..Script::default() });
+        for n in 0..200 {
+            let uri = format!("/a/{}", 1000 * at + n);
+            come(engine, stuck, &asks, interest(&uri, n));
+            come(engine, hop, &gives, data_of(&uri));
+        }
     }
     assert!(engine.unsent.share(0) < 4000, "nothing is left: {}", engine.unsent.held());
-    let reads = add(&mut engine, Script::default());
-    (0..200).for_each(|n| exchange(&mut engine, &reads, 1_000_000 + n));
-    assert_eq!(reads.1.borrow().sent.len(), 200);
+    (hop, gives)
+}
+
+fn data_of(uri: &str) -> Vec<u8> {
+    Data::new(name(uri).view(), &[7; 4000], SignatureInfo::new(SignatureType::Null)).to_vec()
+}
+
+#[test]
+fn a_peer_on_udp_gets_its_frames_though_others_keep_all_memory_of_frames() {
+    let mut engine = engine("[tables]\ncontent_store_packets = 0\n");
+    let port = Port::of(&mut engine);
+    let (hop, gives) = keep_all_memory_of_frames(&mut engine);
+    for n in 0..200 {
+        let uri = format!("/a/{}", 1_000_000 + n);
+        port.come(&mut engine, [(7, interest(&uri, n))]);
+        come(&mut engine, hop, &gives, data_of(&uri));
+    }
+    let is_on_udp = |face: &&Face| matches!(face.channel, Channel::Udp(_));
+    let peer = engine.faces.iter().map(|(_, face)| face).find(is_on_udp).unwrap().counters;
+    assert_eq!((peer.out_data, peer.out_dropped), (200, 0));
+    assert_eq!(port.sent.borrow().len(), 200 * 3, "each is three frames");
+}
+
+#[test]
+fn a_new_peer_may_come_beside_one_that_is_answered_at_once_without_memory_of_frames() {
+    let mut engine = engine("[tables]\ncontent_store_packets = 0\nfaces = 512\n");
+    let port = Port::of(&mut engine);
+    keep_all_memory_of_frames(&mut engine);
+    let ask = |port: u16, n: u32| (port, interest("/nowhere", 1000 * u32::from(port) + n));
+    for from in 1..=128 {
+        port.come(&mut engine, [ask(from, 0)]);
+    }
+    // One more takes the place of the one that has been silent longest, while answers for another gather.
+    engine.now += Span::from_secs(60);
+    port.sent.borrow_mut().clear();
+    port.come(&mut engine, [ask(2, 1), ask(2, 2), ask(2, 3), ask(200, 1)]);
+    let sent = port.sent.borrow();
+    assert!(sent.contains(&2) && sent.contains(&200), "{sent:?}");
 }
 
 #[test]

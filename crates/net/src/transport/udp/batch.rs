@@ -92,8 +92,12 @@ impl Batch {
         len
     }
 
-    /// Memory that it takes, bytes; that of packets counts.
+    /// Memory that its frames take, bytes; that of packets counts. Without frames it is 0: the room that is kept for the next
+    /// ones does not count, so that a face has its one frame whatever others keep.
     pub fn memory(&self) -> usize {
+        if self.frames.is_empty() {
+            return 0;
+        }
         self.bytes.capacity() + self.frames.capacity() * size_of::<Frame>() + self.shared
     }
 
