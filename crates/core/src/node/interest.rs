@@ -9,13 +9,18 @@ use super::reforwarding::comes_too_soon;
 use super::scope::{Scope, scope_of};
 use super::store::is_past_stores;
 use super::{Face, FaceKind, Forwarder, Out};
-use crate::ids::{FaceId, PitId};
+use crate::ids::{FaceId, GroupId, PitId};
 use crate::packet::{Packet, PacketId};
+use crate::rtt::RtoConfig;
 use crate::seam::best_route::SUPPRESSION;
 use crate::seam::{Decision, DropReason, InterestEvent};
 use crate::tables::fib::{NO_ENTRY, NextHop};
 use crate::tables::pit::{InRecord, PitEntry};
 use crate::units::{Span, Time};
+
+/// The longest time for which Interests of others wait for a sending, however long round trips are: the first timeout of
+/// consumers.
+const MOST_PATIENCE: Span = RtoConfig::CONSUMER.initial;
 
 impl Forwarder {
     pub(super) fn on_interest(&mut self, face: FaceId, id: PacketId, out: &mut Out<'_>) {
@@ -74,7 +79,11 @@ impl Forwarder {
         }
         let aggregated = is_pending
             && match self.reforward_after {
-                None => entry.in_record(face).is_none(),
+                None => {
+                    let round_trip = self.round_trips.get(entry.prefix);
+                    let group = self.faces[face.0 as usize].group;
+                    entry.in_record(face).is_none() && !is_overdue(entry, group, round_trip, now)
+                }
                 Some(after) => comes_too_soon(entry, after, now),
             };
         self.record_downstream(pit, face, id, aggregated, out);
@@ -151,9 +160,11 @@ impl Forwarder {
         interest.flow = entry.flow();
         interest.pit = pit;
         if let Some(chosen) = interest.header().next_hop_face_id() {
+            entry.sent_for = group;
             let decision = self.chosen_next_hop(chosen, scope);
             return self.carry_out(decision, pit, face, id, out);
         }
+        let was_sent_for_others = entry.sent_for != group;
         let random = &mut self.random;
         let suppression = match self.reforward_after {
             None => self.round_trips.get(prefix).map_or(SUPPRESSION, |srtt| srtt.min(SUPPRESSION)),
@@ -167,6 +178,7 @@ impl Forwarder {
             local,
             next_hops: &next_hops,
             suppression,
+            was_sent_for_others,
             random,
         };
         let strategy = self.strategies.get(strategy);
@@ -176,6 +188,9 @@ impl Forwarder {
         } else {
             strategy.on_interest(&mut ev)
         };
+        if decision != Decision::Suppress {
+            ev.entry.sent_for = group;
+        }
         let Some(question) = question else {
             return self.carry_out(decision, pit, face, id, out);
         };
@@ -290,6 +305,13 @@ fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
         seen = true;
     }
     seen
+}
+
+/// Whether an Interest of this group need not wait any longer for what was sent for another group: who has sent that may
+/// have wanted nobody to answer it.
+fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: Time) -> bool {
+    let patience = round_trip.map_or(SUPPRESSION, |srtt| (srtt * 2).clamp(SUPPRESSION, MOST_PATIENCE));
+    entry.sent_for != group && entry.held.is_none() && entry.was_not_sent_within(patience, now)
 }
 
 /// What is written down of the downstream that an Interest came from.

@@ -14,9 +14,9 @@ pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
     was_sent_within(ev, ev.suppression)
 }
 
-/// Whether an Interest was sent upstream in this time, and may be answered still.
+/// Whether an Interest was sent upstream in this time, not for others, and may be answered still.
 pub fn was_sent_within(ev: &InterestEvent<'_>, interval: Span) -> bool {
-    ev.entry.out_records.iter().any(|out| out.is_pending(ev.now) && ev.now.since(out.sent) < interval)
+    !ev.was_sent_for_others && !ev.entry.was_not_sent_within(interval, ev.now)
 }
 
 /// The reason to pass on when every next hop has refused: the least severe of theirs, as NFD does,

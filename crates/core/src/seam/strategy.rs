@@ -109,6 +109,9 @@ pub struct InterestEvent<'a> {
     ///
     /// [`SUPPRESSION`]: super::best_route::SUPPRESSION
     pub suppression: Span,
+    /// Whether it was sent last for another [group](crate::ids::GroupId): that may not reach who has the Data, or not wait for
+    /// them, so it absorbs no Interest that is asked again.
+    pub was_sent_for_others: bool,
     /// The node's random stream.
     pub random: &'a mut Random,
 }

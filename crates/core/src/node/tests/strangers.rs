@@ -59,11 +59,68 @@ fn who_asks_again_does_not_take_over_what_another_group_has_asked_for() {
     let flow = bench.entry().flow();
     assert_eq!(flow.group, ours);
     assert_eq!(bench.interest(stranger, "/a/1", 2), []);
-    assert_eq!(bench.interest(stranger, "/a/1", 3), [], "suppressed");
+    assert_eq!(bench.interest(stranger, "/a/1", 3), [Seen::Interest(other)]);
     assert_eq!(bench.entry().flow(), flow);
+    assert_eq!(bench.interest(stranger, "/a/1", 4), [], "suppressed");
     bench.later(200);
-    assert_eq!(bench.interest(stranger, "/a/1", 4), [Seen::Interest(other)]);
+    assert_eq!(bench.interest(stranger, "/a/1", 5), [Seen::Interest(up)]);
     assert_eq!(bench.entry().flow(), flow);
+}
+
+/// The stranger's Interests reach no producer: it has few hops left, for one.
+#[test]
+fn who_is_not_answered_keeps_what_others_ask_for_no_longer_than_a_timeout() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, other] = bench.neighbours;
+    bench.node.set_group(stranger, GroupId(1));
+    assert_eq!(bench.lasting(stranger, "/a/1", 1, Span::from_secs(60)), [Seen::Interest(up)]);
+    bench.later(99);
+    assert_eq!(bench.interest(consumer, "/a/1", 2), [], "Data may be on their way");
+    // The stranger repeats its own, and it is sent again.
+    bench.later(100);
+    assert_eq!(bench.interest(stranger, "/a/1", 3), [Seen::Interest(other)]);
+    bench.later(1);
+    assert_eq!(bench.interest(consumer, "/a/1", 4), [Seen::Interest(up)], "a timeout is its own");
+    bench.later(50);
+    assert_eq!(bench.interest(consumer, "/a/1", 5), [], "its own sending absorbs it");
+    assert_eq!(bench.data(up, "/a/1"), [Seen::Data(stranger), Seen::Data(consumer)]);
+}
+
+#[test]
+fn who_asks_long_before_others_and_is_not_answered_has_them_wait_for_nothing() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, other] = bench.neighbours;
+    bench.node.set_group(stranger, GroupId(1));
+    assert_eq!(bench.lasting(stranger, "/a/1", 1, Span::from_secs(60)), [Seen::Interest(up)]);
+    bench.later(100);
+    assert_eq!(bench.interest(consumer, "/a/1", 2), [Seen::Interest(other)]);
+    assert_eq!(bench.data(other, "/a/1"), [Seen::Data(stranger), Seen::Data(consumer)]);
+}
+
+#[test]
+fn where_data_take_long_others_wait_for_two_round_trips() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    bench.node.set_group(stranger, GroupId(1));
+    bench.lasting(stranger, "/a/1", 1, Span::from_secs(60));
+    bench.later(700);
+    bench.data(up, "/a/1");
+    bench.lasting(stranger, "/a/2", 2, Span::from_secs(60));
+    bench.later(999);
+    assert_eq!(bench.interest(consumer, "/a/2", 3), []);
+    assert_eq!(bench.data(up, "/a/2"), [Seen::Data(stranger), Seen::Data(consumer)]);
+    bench.lasting(stranger, "/a/3", 4, Span::from_secs(60));
+    bench.later(1_000);
+    assert_eq!(bench.interest(consumer, "/a/3", 5).len(), 1, "a second at most");
+}
+
+#[test]
+fn within_a_group_one_waits_for_what_another_was_sent() {
+    let mut bench = Bench::new().routed();
+    let [first, second, up, _] = bench.neighbours;
+    assert_eq!(bench.interest(first, "/a/1", 1), [Seen::Interest(up)]);
+    bench.later(3_000);
+    assert_eq!(bench.interest(second, "/a/1", 2), []);
 }
 
 #[test]

@@ -134,6 +134,8 @@ pub struct PitEntry {
     pub(crate) is_watched: bool,
     /// The group of its flow.
     pub(crate) group: GroupId,
+    /// The group for which it was sent last.
+    pub(crate) sent_for: GroupId,
     /// The memory of `kept`, bytes.
     pub(super) kept_bytes: u16,
     /// The FIB entry by which it was forwarded last; it may be gone, or another's by now. [`NO_ENTRY`] before.
@@ -175,6 +177,7 @@ impl PitEntry {
             is_answered: false,
             has_buffers: false,
             group: GroupId::NONE,
+            sent_for: GroupId::NONE,
             is_watched: false,
             route: NO_ENTRY,
             hint: 0,
@@ -322,6 +325,12 @@ impl PitEntry {
     #[inline]
     pub fn is_pending(&self, now: Time) -> bool {
         self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
+    }
+
+    /// Whether no Interest was sent upstream in this time that may be answered still.
+    #[inline]
+    pub(crate) fn was_not_sent_within(&self, interval: Span, now: Time) -> bool {
+        !self.out_records.iter().any(|out| out.is_pending(now) && now.since(out.sent) < interval)
     }
 
     /// Writes down that an upstream is asked. The nonce of an earlier sending, if it was another.
