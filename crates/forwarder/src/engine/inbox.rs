@@ -24,8 +24,8 @@ pub(crate) struct ClosedFace {
 
 /// Interests of others than applications with rights that management may answer before packets have their turn. Assumed.
 const INTERESTS_A_ROUND: usize = 8;
-/// Bytes of Interests that a face may have waiting for management, if no other has any. Those of several faces have each
-/// their part. Assumed.
+/// Bytes that the Interests of a face may take that wait for management, if no other has any. Those of several faces have
+/// each their part. Assumed.
 const WAITING_BYTES: usize = 1 << 20;
 
 /// Interests that wait for their turn, in a queue for each face.
@@ -39,7 +39,14 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Queue {
     interests: VecDeque<ManagementInterest>,
+    /// What they take.
     bytes: usize,
+}
+
+/// What an Interest takes that waits, bytes: also of a queue that is half empty, as it is when it has just grown.
+fn bytes_of(interest: &ManagementInterest) -> usize {
+    let ManagementInterest { wire, incoming } = interest;
+    2 * size_of::<ManagementInterest>() + wire.len() + incoming.remote.len() + incoming.local.len()
 }
 
 impl Waiting {
@@ -48,9 +55,10 @@ impl Waiting {
         let number = interest.incoming.number;
         let faces = self.faces.len() + usize::from(!self.faces.contains_key(&number));
         let queue = self.faces.entry(number).or_default();
-        let has_room = queue.bytes == 0 || queue.bytes + interest.wire.len() <= WAITING_BYTES / faces;
+        let bytes = bytes_of(&interest);
+        let has_room = queue.bytes == 0 || queue.bytes + bytes <= WAITING_BYTES / faces;
         if has_room {
-            queue.bytes += interest.wire.len();
+            queue.bytes += bytes;
             queue.interests.push_back(interest);
         }
         has_room
@@ -63,7 +71,7 @@ impl Waiting {
         self.last = *next?.0;
         let queue = self.faces.get_mut(&self.last)?;
         let interest = queue.interests.pop_front();
-        queue.bytes -= interest.as_ref().map_or(0, |interest| interest.wire.len());
+        queue.bytes -= interest.as_ref().map_or(0, bytes_of);
         if queue.interests.is_empty() {
             self.faces.remove(&self.last);
         }
@@ -142,5 +150,61 @@ impl Inbox {
     #[cfg(test)]
     pub(super) fn notified(&self, kind: FaceEventKind) -> usize {
         self.notifications.iter().filter(|(of, _)| *of == kind).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_management::status::{FaceCounters, FaceFlags, FacePersistency, FaceScope, LinkType};
+
+    fn face(number: FaceNumber) -> FaceStatus {
+        FaceStatus {
+            number,
+            remote: "tcp6://[2001:db8:1234:5678:9abc:def0:1234:5678]:65535".to_owned(),
+            local: "tcp6://[2001:db8:1234:5678:9abc:def0:1234:5679]:6363".to_owned(),
+            scope: FaceScope::Local,
+            persistency: FacePersistency::OnDemand,
+            link_type: LinkType::PointToPoint,
+            flags: FaceFlags::default(),
+            up: true,
+            mtu: None,
+            base_congestion_marking_interval_ns: None,
+            default_congestion_threshold: None,
+            expires_in_ms: None,
+            send_rate_bps: None,
+            queued_packets: 0,
+            queued_bytes: 0,
+            counters: FaceCounters::default(),
+        }
+    }
+
+    #[test]
+    fn interests_that_wait_take_a_megabyte_with_all_that_is_kept_of_them() {
+        for faces in [1, 3] {
+            for len in [35, 8800] {
+                let mut inbox = Inbox::default();
+                let wire = bytes::Bytes::from(vec![7; len]);
+                let mut push = |number| inbox.add_interest(wire.clone(), face(number), false);
+                for number in (1..=faces).cycle().take(4000 * faces as usize) {
+                    push(number);
+                }
+                let taken = |queue: &Queue| {
+                    let of = |one: &ManagementInterest| {
+                        one.wire.len() + one.incoming.remote.capacity() + one.incoming.local.capacity()
+                    };
+                    queue.interests.capacity() * size_of::<ManagementInterest>()
+                        + queue.interests.iter().map(of).sum::<usize>()
+                };
+                let taken: usize = inbox.waiting.faces.values().map(taken).sum();
+                assert!((WAITING_BYTES / 4..=WAITING_BYTES).contains(&taken), "{faces} {len}: {taken}");
+                // What they are counted as goes with them.
+                while inbox.has_waiting() {
+                    let interests = &inbox.waiting.faces;
+                    assert!(interests.values().all(|queue| (queue.bytes == 0) == queue.interests.is_empty()));
+                    assert!(!inbox.take_interests().is_empty());
+                }
+            }
+        }
     }
 }
