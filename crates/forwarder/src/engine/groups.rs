@@ -3,7 +3,7 @@
 //! The faces of strangers of one origin are a group: those on UDP, and those with connections. Any other face that shares
 //! as one is a group by itself, for instance an application of this host.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_core::ids::GroupId;
 use weir_core::units::{Span, Time};
@@ -19,6 +19,8 @@ const MEMORY: Span = Span::from_secs(60);
 struct Held {
     group: GroupId,
     faces: usize,
+    /// Since when it has none, if it has none.
+    left: Time,
 }
 
 /// The groups of faces.
@@ -27,53 +29,65 @@ pub(super) struct Groups {
     /// The largest number so far.
     largest: u16,
     of_origin: BTreeMap<Origin, Held>,
-    /// Without faces, and since when.
-    left: VecDeque<(Time, GroupId, Option<Origin>)>,
+    /// Those without faces of origins, by when they were left.
+    left: BTreeSet<(Time, GroupId, Origin)>,
+    /// Those without faces that nobody comes back to, by when they were left.
+    given_up: VecDeque<(Time, GroupId)>,
 }
 
 impl Groups {
     /// The group of a new face.
     pub(super) fn join(&mut self, origin: Option<Origin>, now: Time) -> GroupId {
         let origin = origin.filter(Origin::is_stranger);
-        if let Some(held) = origin.and_then(|origin| self.of_origin.get_mut(&origin)) {
+        let held = origin.and_then(|origin| Some((origin, self.of_origin.get_mut(&origin)?)));
+        if let Some((origin, held)) = held {
             if held.faces == 0 {
-                self.left.retain(|(_, group, _)| *group != held.group);
+                self.left.remove(&(held.left, held.group, origin));
             }
             held.faces += 1;
             return held.group;
         }
-        let is_over = |since: &Time| now.since(*since) >= MEMORY;
-        let left = self.left.front().filter(|(since, ..)| is_over(since) || self.largest == u16::MAX);
-        let group = match left.copied() {
-            Some((_, group, before)) => {
-                self.left.pop_front();
-                before.and_then(|before| self.of_origin.remove(&before));
-                group
-            }
-            // Not all of some ten thousand faces can be groups of their own.
-            None => {
-                self.largest = self.largest.saturating_add(1);
-                GroupId(self.largest)
-            }
-        };
+        let group = self.free(now);
         if let Some(origin) = origin {
-            self.of_origin.insert(origin, Held { group, faces: 1 });
+            self.of_origin.insert(origin, Held { group, faces: 1, left: now });
         }
         group
+    }
+
+    /// A number that no face has. If all were used, one that nobody comes back to goes before that of an origin.
+    fn free(&mut self, now: Time) -> GroupId {
+        let may_go = |since: Time| self.largest == u16::MAX || now.since(since) >= MEMORY;
+        if self.given_up.front().is_some_and(|(since, _)| may_go(*since))
+            && let Some((_, group)) = self.given_up.pop_front()
+        {
+            return group;
+        }
+        if self.left.first().is_some_and(|(since, ..)| may_go(*since))
+            && let Some((_, group, before)) = self.left.pop_first()
+        {
+            self.of_origin.remove(&before);
+            return group;
+        }
+        // Not all of some ten thousand faces can be groups of their own.
+        self.largest = self.largest.saturating_add(1);
+        GroupId(self.largest)
     }
 
     /// A face of a group is gone: whether it was the last.
     pub(super) fn leave(&mut self, group: GroupId, origin: Option<Origin>, now: Time) -> bool {
         let origin = origin.filter(Origin::is_stranger);
-        let held =
-            origin.and_then(|origin| self.of_origin.get_mut(&origin)).filter(|held| held.group == group);
-        if let Some(held) = held {
-            held.faces -= 1;
-            if held.faces > 0 {
-                return false;
+        let held = origin.and_then(|origin| Some((origin, self.of_origin.get_mut(&origin)?)));
+        match held.filter(|(_, held)| held.group == group) {
+            Some((origin, held)) => {
+                held.faces -= 1;
+                if held.faces > 0 {
+                    return false;
+                }
+                held.left = now;
+                self.left.insert((now, group, origin));
             }
+            None => self.given_up.push_back((now, group)),
         }
-        self.left.push_back((now, group, origin));
         true
     }
 }
@@ -112,6 +126,61 @@ mod tests {
         assert_ne!(groups.join(None, at(129)), group);
         assert_eq!(groups.join(None, at(130)), group);
         assert_ne!(groups.join(origin, at(131)), group);
-        assert!(groups.left.is_empty());
+        assert!(groups.left.is_empty() && groups.given_up.is_empty());
+    }
+
+    fn stranger(last: u8) -> Option<Origin> {
+        Some(Origin::Connected(Network::V4([192, 0, 2, last])))
+    }
+
+    #[test]
+    fn applications_that_come_and_go_without_end_do_not_end_the_memory_of_strangers() {
+        let mut groups = Groups::default();
+        let punished = groups.join(stranger(1), Time::ZERO);
+        groups.leave(punished, stranger(1), Time::ZERO);
+        let later = |n: u64| Time::ZERO + Span::from_micros(500) * n;
+        for n in 0..100_000 {
+            let group = groups.join(None, later(n));
+            assert!(group != punished && group != GroupId::NONE);
+            groups.leave(group, None, later(n));
+        }
+        assert_eq!(groups.join(stranger(1), later(100_000)), punished);
+        // If all numbers are strangers', the one that was left first goes.
+        let all = |n: u16| {
+            let [a, b] = n.to_be_bytes();
+            Some(Origin::Connected(Network::V4([10, 0, a, b])))
+        };
+        let mut groups = Groups::default();
+        for n in 1..=u16::MAX {
+            let group = groups.join(all(n), Time::ZERO);
+            groups.leave(group, all(n), Time::ZERO + Span::from_micros(n.into()));
+        }
+        let now = Time::ZERO + Span::from_secs(1);
+        assert_eq!(groups.join(stranger(1), now), GroupId(1));
+        assert_eq!(groups.join(all(2), now), GroupId(2));
+        assert_eq!(groups.join(all(1), now), GroupId(3));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "it measures how long something takes")]
+    fn a_stranger_comes_back_as_fast_however_many_others_have_left() {
+        let shortest = |others: usize| {
+            let mut groups = Groups::default();
+            let joined: Vec<_> = (0..others).map(|_| groups.join(None, Time::ZERO)).collect();
+            for group in joined {
+                groups.leave(group, None, Time::ZERO);
+            }
+            let round = |_| {
+                let began = std::time::Instant::now();
+                for _ in 0..20 {
+                    let group = groups.join(stranger(1), Time::ZERO);
+                    groups.leave(group, stranger(1), Time::ZERO);
+                }
+                began.elapsed()
+            };
+            (0..20).map(round).min().unwrap_or_default()
+        };
+        let [few, many] = [1, 60_000].map(shortest);
+        assert!(many < 20 * few.max(core::time::Duration::from_nanos(200)), "{few:?}, {many:?}");
     }
 }
