@@ -5,9 +5,10 @@
 //! SignatureInfo and SignatureValue as the last four components of the name).
 //!
 //! Commands may come many in one millisecond and in any order, so it is not enough to demand that
-//! time goes up. What was signed is remembered as a digest until its time is out of the window; what
-//! is remembered already is refused. The memory is bounded: when it is full, the oldest is forgotten,
-//! and from then on nothing as old as that is taken.
+//! time goes up. What was signed is remembered as a digest; what is remembered already is refused. The
+//! memory is bounded: when it is full, the oldest is forgotten, and from then on nothing as old as that
+//! is taken. Nothing is forgotten only because its time is out of the window: when a clock that was wrong
+//! is set right, the time comes back.
 //!
 //! Only commands that have rights are remembered. An application without rights may sign any command
 //! that it may give, so to give one again gains it nothing; and the memory of others is not its to fill.
@@ -207,12 +208,10 @@ impl Authority {
 
     /// Remembers a command, unless it was given before or may have been.
     pub(super) fn remember(&mut self, signed: &Signed<'_>, wall_ms: u64) -> Result<(), Refusal> {
-        let (tolerance, room) = (self.policy.clock_tolerance_ms, self.policy.max_remembered);
+        let room = self.policy.max_remembered;
         let memory = self.memories.get_mut(signed.key.unwrap_or(self.policy.keys.len()));
         let memory = memory.ok_or(Refusal::NotTrusted)?;
-        memory.admit(signed, wall_ms, room)?;
-        memory.forget_before(wall_ms.saturating_sub(tolerance));
-        Ok(())
+        memory.admit(signed, wall_ms, room)
     }
 
     /// Whether the signature of a Data, such as a prefix announcement, may be trusted.
@@ -300,9 +299,6 @@ fn command_interest(name: NameRef<'_>) -> Option<Claim<'_>> {
     })
 }
 
-/// Commands that are forgotten at most for one that comes.
-const FORGOTTEN_AT_ONCE: usize = 8;
-
 /// The commands of one key, or of all others that have rights.
 #[derive(Debug, Default)]
 struct Memory {
@@ -339,18 +335,6 @@ impl Memory {
         {
             self.by_identity.remove(&identity);
             self.forgotten_ms = self.forgotten_ms.max(Some(time));
-        }
-    }
-
-    /// Forgets what the window refuses anyway, a few for each command that comes: packets would wait while all of them go
-    /// at once.
-    fn forget_before(&mut self, time_ms: u64) {
-        for _ in 0..FORGOTTEN_AT_ONCE {
-            let Some(&(time, identity)) = self.by_time.first().filter(|first| first.0 < time_ms) else {
-                return;
-            };
-            self.by_time.remove(&(time, identity));
-            self.by_identity.remove(&identity);
         }
     }
 }

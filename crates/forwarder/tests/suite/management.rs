@@ -1006,6 +1006,39 @@ fn a_known_key_has_a_time_also_where_any_signature_counts() {
 }
 
 #[test]
+fn a_command_is_done_once_though_the_clock_was_wrong_for_a_while() {
+    const HOUR: u64 = 3_600_000;
+    let key = name("/op/KEY/1");
+    let known =
+        KnownKey { name: key.clone(), verifier: Verifier::hmac(b"secret"), modules: Module::ALL.to_vec() };
+    let mut world = World::with_policy(Policy { keys: vec![known], ..Policy::default() });
+    let secret = Signer::hmac(b"secret");
+    let asked = ControlParameters { capacity: Some(7), ..ControlParameters::default() };
+    // The clock shows this when a command of this time comes.
+    let mut give = |wall_ms, time_ms| {
+        world.wall_ms = wall_ms;
+        let wire = signed("cs/config", &asked, &secret, Some(&key), time_ms, 1);
+        response(&wire, &world.ask(&wire).unwrap()).code
+    };
+    assert_eq!(give(WALL_MS, WALL_MS), 200);
+    // An hour too late, for ten minutes.
+    for late in (HOUR..HOUR + 600_000).step_by(10_000) {
+        assert_eq!(give(WALL_MS + late, WALL_MS + late), 200);
+    }
+    // It is right again: what was given before comes no more, and others do as if nothing had been.
+    assert_eq!(give(WALL_MS + 60_000, WALL_MS), 403, "the clock was set forward and back");
+    for later in (60_000..600_000).step_by(60_000) {
+        assert_eq!(give(WALL_MS + later, WALL_MS + later), 200, "nobody is shut out");
+    }
+    // What was given while it was wrong has its time again.
+    assert_eq!([HOUR, HOUR + 590_000].map(|late| give(WALL_MS + late, WALL_MS + late)), [403, 403]);
+    assert_eq!(give(WALL_MS + HOUR, WALL_MS + HOUR + 1), 200);
+    // And a day too early.
+    assert_eq!(give(WALL_MS - 24 * HOUR, WALL_MS - 24 * HOUR), 200);
+    assert_eq!(give(WALL_MS, WALL_MS), 403);
+}
+
+#[test]
 fn other_hosts_are_not_obeyed() {
     let mut world = World::new();
     let command = signed("rib/register", &parameters("/a"), &Signer::digest(), None, WALL_MS, 1);
