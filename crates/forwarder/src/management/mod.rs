@@ -15,6 +15,7 @@ mod certificate;
 mod connecting;
 mod events;
 mod lists;
+mod queries;
 mod rib;
 mod segments;
 mod verbs;
@@ -36,6 +37,7 @@ use authority::{Authority, sign};
 use connecting::{Connecting, Waiting};
 use events::Events;
 use lists::{Asked, Finished, Lists, Part};
+use queries::Queries;
 use segments::{Content, Datasets, List, MAX_DATA};
 use verbs::{
     ANNOUNCE, Answer, COMMANDS, CREATE, DATASETS, Dataset, EVENTS, QUERY, Refused, announce,
@@ -124,6 +126,7 @@ pub struct Management {
     rib: Rib,
     datasets: Datasets,
     lists: Lists,
+    queries: Queries,
     events: Events,
     connecting: Connecting,
     counters: ManagementCounters,
@@ -139,6 +142,7 @@ impl Management {
             rib: Rib::new(config.max_routes),
             datasets: Datasets::new(config.datasets),
             lists: Lists::new(),
+            queries: Queries::default(),
             events: Events::new(stream),
             connecting: Connecting::default(),
             counters: ManagementCounters::default(),
@@ -440,6 +444,8 @@ impl Management {
             (true, None, Dataset::AtOnce(make)) => {
                 make(request, control).map(|bytes| Some(Content::new(now, list, bytes.into())))
             }
+            (true, None, Dataset::Query(make)) => make(&mut self.queries, request, control)
+                .map(|bytes| Some(Content::new(now, None, bytes.into()))),
             (true, None, Dataset::InParts(part)) => {
                 list.map_or(Ok(None), |list| self.long_list(request, list, part, control))
             }

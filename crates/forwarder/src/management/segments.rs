@@ -21,7 +21,7 @@ const MIN_CONTENT: usize = 500;
 const REUSED_FOR: Span = Span::from_millis(10);
 /// How much longer for each byte: some ten times what it takes to make one, so that those who ask without end take a
 /// small part of the time. Assumed.
-const REUSED_FOR_A_BYTE: Span = Span::from_nanos(100);
+pub(super) const REUSED_FOR_A_BYTE: Span = Span::from_nanos(100);
 
 /// How much of recent datasets is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct DatasetConfig {
     /// How long a dataset is kept after it was last asked for.
     pub kept_for: Span,
     /// Bytes of all that are kept, of which each counts at least one of `MAX_SNAPSHOTS`; the newest is kept whatever
-    /// its size.
+    /// its size, and so is each list while it is given again to applications without rights.
     pub max_bytes: usize,
 }
 
@@ -104,6 +104,11 @@ impl Content {
     fn len(&self) -> usize {
         self.pieces.len
     }
+
+    /// Whether it may be given again.
+    fn is_recent(&self, now: Time) -> bool {
+        now.since(self.made) < REUSED_FOR + REUSED_FOR_A_BYTE * self.len() as u64
+    }
 }
 
 /// A dataset under a name.
@@ -150,12 +155,14 @@ impl Snapshot {
 pub(super) struct Datasets {
     config: DatasetConfig,
     kept: VecDeque<Snapshot>,
+    /// Each list as it was made last, while it may be given again: whatever else is asked for.
+    lists: Vec<Content>,
     last_version: u64,
 }
 
 impl Datasets {
     pub(super) const fn new(config: DatasetConfig) -> Datasets {
-        Datasets { config, kept: VecDeque::new(), last_version: 0 }
+        Datasets { config, kept: VecDeque::new(), lists: Vec::new(), last_version: 0 }
     }
 
     /// Takes a dataset and gives its first segment; `None` if the name is too long. The version is the
@@ -168,6 +175,11 @@ impl Datasets {
         content: Content,
         owner: Owner,
     ) -> Option<Vec<u8>> {
+        // Also if the name is too long: it was made.
+        if content.list.is_some() {
+            self.lists.retain(|other| other.list != content.list);
+            self.lists.push(content.clone());
+        }
         self.last_version = wall_ms.saturating_mul(1000).max(self.last_version + 1);
         let name = name.to_name().with_version(self.last_version);
         if name.value().len() + OVERHEAD + MIN_CONTENT > MAX_DATA {
@@ -182,9 +194,8 @@ impl Datasets {
 
     /// A list that was made so recently that it may be given again.
     pub(super) fn recent(&self, now: Time, list: Option<List>) -> Option<Content> {
-        let last = self.kept.iter().rev().find(|snapshot| list.is_some() && snapshot.content.list == list)?;
-        let reused_for = REUSED_FOR + REUSED_FOR_A_BYTE * last.content.len() as u64;
-        (now.since(last.content.made) < reused_for).then(|| last.content.clone())
+        let is_it = |content: &&Content| list.is_some() && content.list == list && content.is_recent(now);
+        self.lists.iter().find(is_it).cloned()
     }
 
     /// The segment that a name with version asks for, the first if it has no segment number.
@@ -201,6 +212,7 @@ impl Datasets {
 
     fn forget(&mut self, now: Time) {
         let kept_for = self.config.kept_for;
+        self.lists.retain(|content| content.is_recent(now));
         self.kept.retain(|snapshot| now.since(snapshot.asked) <= kept_for);
         let mut bytes: usize = self.kept.iter().map(|snapshot| self.counts(snapshot)).sum();
         while bytes > self.config.max_bytes {

@@ -8,6 +8,7 @@ use weir_management::{Module, origin};
 
 use super::authority::Trust;
 use super::lists::{Mark, Part, fill};
+use super::queries::Queries;
 use super::rib::{Rib, Route};
 use super::{LOCALHOP, LOCALHOST, Management, NFD, Request};
 use crate::control::{Control, ControlError, Owner};
@@ -30,9 +31,11 @@ pub(super) enum Dataset {
     AtOnce(fn(&Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>),
     /// A list that may have a million entries.
     InParts(Part),
+    /// The one that depends on the question.
+    Query(fn(&mut Queries, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>),
 }
 
-use Dataset::{AtOnce, InParts};
+use Dataset::{AtOnce, InParts, Query};
 
 /// Commands whose parameters are a component of the name.
 pub(super) const COMMANDS: [(Module, &str, Command); 10] = [
@@ -63,7 +66,7 @@ pub(super) const QUERY: &str = "query";
 pub(super) const DATASETS: [(Module, &str, Dataset); 8] = [
     (Module::Rib, "list", InParts(list_rib)),
     (Module::Faces, "list", AtOnce(list_faces)),
-    (Module::Faces, QUERY, AtOnce(query_faces)),
+    (Module::Faces, QUERY, Query(query_faces)),
     (Module::Faces, "channels", AtOnce(list_channels)),
     (Module::Fib, "list", InParts(list_fib)),
     (Module::StrategyChoice, "list", AtOnce(list_strategies)),
@@ -551,11 +554,29 @@ fn list_faces(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused
     list(control.faces(), encode_face)
 }
 
-fn query_faces(request: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {
+fn query_faces(
+    queries: &mut Queries,
+    request: &Request<'_>,
+    control: &dyn Control,
+) -> Result<Vec<u8>, Refused> {
     let filter = request.suffix.component(0).ok_or_else(|| absent("FaceQueryFilter"))?;
     let filter = FaceQueryFilter::decode(filter.value)
         .map_err(|error| refused(400, format!("FaceQueryFilter: {error}")))?;
-    list(control.faces().into_iter().filter(|face| filter.matches(face)), encode_face)
+    // One face is not searched for.
+    if let Some(number) = filter.face {
+        return list(control.face(number).filter(|face| filter.matches(face)), encode_face);
+    }
+    let &Request { now, owner, is_restricted, .. } = request;
+    if is_restricted && !queries.admits(now, owner) {
+        return Err(refused(503, "too many queries of this user: wait a little, or ask for faces/list"));
+    }
+    let faces = control.faces();
+    let looked_at = faces.len();
+    let found = list(faces.into_iter().filter(|face| filter.matches(face)), encode_face)?;
+    if is_restricted {
+        queries.charge(now, owner, looked_at, found.len());
+    }
+    Ok(found)
 }
 
 fn list_channels(_: &Request<'_>, control: &dyn Control) -> Result<Vec<u8>, Refused> {

@@ -1355,6 +1355,84 @@ fn an_application_without_rights_gets_a_list_again_that_was_just_made() {
     assert_eq!([2, 3].map(|number| faces(&mut world, number)), [2, 3]);
 }
 
+#[test]
+fn a_list_is_given_again_whatever_else_was_asked_for_meanwhile() {
+    let mut world = with_applications(Policy::default());
+    let [faces, info] = ["faces/list", "cs/info"].map(|list| name(&format!("/localhost/nfd/{list}")));
+    let count = |world: &mut World| {
+        let first = world.ask_on(ALICE, &query(&faces).to_vec()).unwrap();
+        decode_faces(&world.segments_of(&first)).unwrap().len()
+    };
+    let before = count(&mut world);
+    world.mock.faces.remove(&3);
+    for _ in 0..1000 {
+        world.ask_on(ALICE, &query(&info).to_vec()).unwrap();
+    }
+    assert_eq!(count(&mut world), before);
+    world.now += Span::from_millis(11);
+    // A name that is too long for an answer: the list was made, and is what there is for a while.
+    let long = faces.clone().with(Component::generic(&[b'x'; 8300]));
+    assert!(world.ask_on(ALICE, &query(&long).to_vec()).is_none());
+    world.mock.faces.remove(&2);
+    assert_eq!(count(&mut world), before - 1);
+}
+
+#[test]
+fn queries_of_applications_without_rights_take_a_small_part_of_the_time() {
+    let mut world = with_applications(Policy::default());
+    for number in 1000..2000 {
+        let uri = format!("udp4://10.1.2.3:{number}");
+        world.mock.faces.insert(number, face(number, &uri, FaceScope::NonLocal));
+    }
+    let by_uri = |number: FaceNumber| FaceQueryFilter {
+        uri: Some(format!("udp4://10.1.2.3:{number}")),
+        ..FaceQueryFilter::default()
+    };
+    let by_number = |number: FaceNumber| FaceQueryFilter { face: Some(number), ..FaceQueryFilter::default() };
+    // Whether faces are found; else they are not looked for.
+    let ask = |world: &mut World, who, filter: &FaceQueryFilter| {
+        let mut encoded = Vec::new();
+        filter.encode(&mut encoded);
+        let name = name("/localhost/nfd/faces/query").with(Component::generic(&encoded));
+        let wire = world.ask_on(who, &query(&name).to_vec()).unwrap();
+        let data = Data::decode(&wire).unwrap();
+        if data.meta.content_type.is_none() {
+            assert!(!decode_faces(&world.segments_of(&wire)).unwrap().is_empty());
+            return true;
+        }
+        assert_eq!(ControlResponse::decode(data.payload()).unwrap().code, 503);
+        false
+    };
+    // Each looks at a thousand faces: so the tools of others ask, one at a time.
+    assert!((0..5).all(|number| ask(&mut world, ALICE, &by_uri(1000 + number))));
+    let more = (5..1000).filter(|number| ask(&mut world, ALICE, &by_uri(1000 + number))).count();
+    assert!((1..10).contains(&more), "{more} at once");
+    // Nobody else waits for this user, and the number of a face is no search.
+    for who in [BOB, UNKNOWN, 1] {
+        assert!(ask(&mut world, who, &by_uri(1999)), "{who}");
+    }
+    assert!(
+        (1000..2000).all(|number| ask(&mut world, 1, &by_uri(number))),
+        "who has rights asks as it likes"
+    );
+    assert!((1000..2000).all(|number| ask(&mut world, ALICE, &by_number(number))));
+    assert!(!ask(&mut world, ALICES_OTHER, &by_uri(1999)), "another face of the same user");
+    let in_a_second = |world: &mut World, filter: &dyn Fn(FaceNumber) -> FaceQueryFilter| {
+        let mut made = 0;
+        for number in 1000..2000 {
+            world.now += Span::from_millis(1);
+            made += usize::from(ask(world, ALICE, &filter(number)));
+        }
+        made
+    };
+    let few = in_a_second(&mut world, &by_uri);
+    assert!((150..=201).contains(&few), "{few} that find one of a thousand faces");
+    // Long answers take longer.
+    let everything = |_| FaceQueryFilter { scope: Some(FaceScope::NonLocal), ..FaceQueryFilter::default() };
+    let many = in_a_second(&mut world, &everything);
+    assert!((20..100).contains(&many), "{many} that find all");
+}
+
 /// A world with so many routes that their list takes several parts.
 fn with_many_routes() -> World {
     let mut world = with_applications(Policy::default());
