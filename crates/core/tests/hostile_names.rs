@@ -95,7 +95,7 @@ fn hostile_names_break_no_table() {
                 found.iter().for_each(|id| assert!(pit.remove(*id)));
             }
             3 => {
-                while let Some(id) = pit.pop_expired(now) {
+                while let Some(id) = pit.pop_expired(now, &mut { usize::MAX }) {
                     nonces.add(pit.entry(id).unwrap().name().hash(), step as u32, now);
                     assert!(pit.remove(id));
                 }

@@ -13,6 +13,11 @@ use crate::units::{Span, Time};
 /// millisecond of work.
 pub(super) const ENDED_AT_ONCE: usize = 1024;
 
+/// A call looks at so many pending Interests to find those that have expired. It passes over those that are in the same slot
+/// of the PIT's wheel for a later round: else a stranger with lifetimes that fill one slot stops the node in every round.
+/// Assumed: about a millisecond of work too, if they are in no cache of the processor.
+pub(super) const LOOKED_AT_ONCE: usize = 4096;
+
 /// Then the node has so much time for packets. Assumed: more end in a second than can come in one.
 const REST: Span = Span::from_millis(1);
 
@@ -36,9 +41,9 @@ impl Forwarder {
 
     /// Ends Interests that have expired, then routes and Interests of faces that are gone.
     fn expire(&mut self, out: &mut Out<'_>) {
-        let mut left = ENDED_AT_ONCE;
+        let (mut left, mut looks) = (ENDED_AT_ONCE, LOOKED_AT_ONCE);
         while left > 0
-            && let Some(pit) = self.pit.pop_expired(out.now)
+            && let Some(pit) = self.pit.pop_expired(out.now, &mut looks)
         {
             self.expire_entry(pit, out);
             left -= 1;
@@ -51,10 +56,10 @@ impl Forwarder {
                 self.rest_number(face, out.now);
             }
         }
-        self.rest_from_ending(left, out.now);
+        self.rest_from_ending(left.min(looks), out.now);
     }
 
-    /// Sets the timer for what ends next, after so many of those that end in a call were left.
+    /// Sets the timer for what ends next. If the call had to stop, because `left` is 0, the node rests from ending first.
     pub(super) fn rest_from_ending(&mut self, left: usize, now: Time) {
         if left == 0 {
             self.ending_rests_until = now + REST;

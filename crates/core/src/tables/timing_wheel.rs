@@ -2,7 +2,8 @@
 //!
 //! 1024 slots of 2^22 ns (4.2 ms), each a doubly linked list of indices. An index that expires later
 //! than in one round (4.3 s) stays in its slot for another round. Insertion, removal and change of
-//! expiry are O(1).
+//! expiry are O(1). A slot can be drained in parts, because strangers choose how many indices of later
+//! rounds are in it.
 
 use crate::prefetch::prefetch;
 use crate::units::Time;
@@ -172,9 +173,10 @@ impl TimingWheel {
         tick.map_or(Time::NEVER, |tick| Time::from_nanos((tick + 1).saturating_mul(1 << SLOT_SHIFT)))
     }
 
-    /// Takes an index that has expired out of the wheel.
+    /// Takes an index that has expired out of the wheel. Each index that it looks at takes one of `looks`, even if it expires
+    /// in a later round. If none is left it returns nothing, and the next call goes on from there.
     #[inline]
-    pub(super) fn pop(&mut self, now: Time, expires: impl Fn(u32) -> Time) -> Option<u32> {
+    pub(super) fn pop(&mut self, now: Time, looks: &mut usize, expires: impl Fn(u32) -> Time) -> Option<u32> {
         let present = now.as_nanos() >> SLOT_SHIFT;
         loop {
             if !self.draining {
@@ -191,6 +193,7 @@ impl TimingWheel {
                 self.unseen = self.slots[self.cursor as usize % SLOTS].head;
             }
             while self.unseen != NONE {
+                *looks = looks.checked_sub(1)?;
                 let index = self.unseen;
                 self.unseen = self.links[index as usize].next;
                 if expires(index) <= now {

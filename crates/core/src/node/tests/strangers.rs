@@ -1,7 +1,7 @@
 //! What a stranger cannot do to others, and what it cannot make a node do at once.
 
 use super::*;
-use crate::node::expiry::ENDED_AT_ONCE;
+use crate::node::expiry::{ENDED_AT_ONCE, LOOKED_AT_ONCE};
 
 impl Bench {
     /// An Interest of a class, which goes this far.
@@ -284,6 +284,44 @@ fn so_many_interests_that_expire_at_once_end_in_turn_with_packets_of_others() {
     }
     assert_eq!(bench.data(up, "/a/mine"), [Seen::Data(consumer)]);
     assert_eq!(bench.node.satisfied_and_unsatisfied().1, 3 * ENDED_AT_ONCE as u64);
+}
+
+#[test]
+fn interests_that_share_a_slot_of_the_wheel_are_passed_over_in_turn_with_packets_of_others() {
+    // Of the wheel of the PIT.
+    const ROUND: Span = Span::from_nanos(1 << 32);
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, _] = bench.neighbours;
+    let (many, lifetime) = (2 * LOOKED_AT_ONCE, Span::from_secs(10));
+    for number in 0..many as u32 {
+        bench.lasting(stranger, &format!("/a/0/{number}"), number, lifetime);
+    }
+    // In the same slot, two rounds before the others, and behind them.
+    bench.lasting(consumer, "/a/due", 9_999_999, lifetime - ROUND * 2);
+    bench.later(1_420);
+    for slice in 0..2 {
+        bench.input(Input::Deadline);
+        assert_eq!(bench.node.pit().len(), many + 1, "none that was looked at is due");
+        assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(1));
+        let mine = format!("/a/mine/{slice}");
+        assert_eq!(
+            bench.lasting(consumer, &mine, 8_000_000 + slice, Span::from_nanos(1)),
+            [Seen::Interest(up)]
+        );
+        bench.input(Input::Deadline);
+        assert_eq!(bench.node.next_deadline(), bench.now + Span::from_millis(1), "nothing ends it sooner");
+        assert_eq!(bench.data(up, &mine), [Seen::Data(consumer)]);
+        bench.later(1);
+    }
+    bench.input(Input::Deadline);
+    assert_eq!((bench.node.pit().len(), bench.node.satisfied_and_unsatisfied().1), (many, 1));
+    assert!(bench.node.next_deadline() > bench.now + Span::from_secs(4), "not before the next round");
+    bench.later(9_000);
+    for slice in 1..=many / ENDED_AT_ONCE {
+        bench.input(Input::Deadline);
+        assert_eq!(bench.node.pit().len(), many - slice * ENDED_AT_ONCE, "they end at their time");
+        bench.later(1);
+    }
 }
 
 #[test]

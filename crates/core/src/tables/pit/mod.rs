@@ -516,10 +516,13 @@ impl Pit {
 
     /// An entry that has expired, up to one slot (4.2 ms) late; earlier slots first, in order of
     /// insertion within a slot. Look at it, then [`Pit::remove`] it, or give it a later expiry.
+    ///
+    /// Each entry that it looks at takes one of `looks`, even if it is in the same slot for a later round. If none is left,
+    /// other entries may have expired, and the next call goes on from there. Until then, [`Pit::next_deadline`] may be past.
     #[inline]
-    pub fn pop_expired(&mut self, now: Time) -> Option<PitId> {
+    pub fn pop_expired(&mut self, now: Time, looks: &mut usize) -> Option<PitId> {
         let entries = &self.entries;
-        let index = self.wheel.pop(now, |i| entries[i as usize].expires)?;
+        let index = self.wheel.pop(now, looks, |i| entries[i as usize].expires)?;
         Some(self.id(index))
     }
 

@@ -23,6 +23,11 @@ fn pend(pit: &mut Pit, name: &HashedName, can_be_prefix: bool, until: Time) -> P
     id
 }
 
+/// Pops, whatever is in the way.
+fn pop(pit: &mut Pit, now: Time) -> Option<PitId> {
+    pit.pop_expired(now, &mut { usize::MAX })
+}
+
 fn matches(pit: &Pit, name: &HashedName, token: Option<PitId>, digest: Option<&[u8; 32]>) -> Vec<PitId> {
     let mut out = SmallVec::new();
     pit.matches(name, token, digest, &mut out);
@@ -140,13 +145,14 @@ fn an_entry_expires_within_a_slot_of_its_time() {
     let id = pend(&mut pit, &name("/a"), false, expiry);
     let deadline = pit.next_deadline();
     assert!(deadline >= expiry && deadline <= expiry + SLOT, "{deadline}");
-    assert_eq!(pit.pop_expired(deadline - Span::from_nanos(1)), None);
-    assert_eq!(pit.pop_expired(deadline), Some(id));
-    assert_eq!(pit.pop_expired(deadline), None);
+    assert_eq!(pop(&mut pit, deadline - Span::from_nanos(1)), None);
+    assert_eq!(pop(&mut pit, deadline), Some(id));
+    assert_eq!(pop(&mut pit, deadline), None);
     assert_eq!(pit.next_deadline(), Time::NEVER);
     assert!(pit.entry(id).is_some(), "popped is not removed");
     pit.extend_expiry(id, deadline + Span::from_millis(10));
-    assert_eq!(pit.pop_expired(pit.next_deadline()), Some(id));
+    let deadline = pit.next_deadline();
+    assert_eq!(pop(&mut pit, deadline), Some(id));
 }
 
 #[test]
@@ -156,11 +162,11 @@ fn an_expiry_is_extended_and_never_shortened_unless_set() {
     pit.extend_expiry(id, ms(50));
     assert_eq!(pit.entry(id).unwrap().expires(), ms(100));
     pit.extend_expiry(id, ms(200));
-    assert_eq!(pit.pop_expired(ms(150)), None);
+    assert_eq!(pop(&mut pit, ms(150)), None);
     pit.set_expiry(id, ms(160));
-    assert_eq!(pit.pop_expired(ms(170)), Some(id));
+    assert_eq!(pop(&mut pit, ms(170)), Some(id));
     pit.set_expiry(id, Time::NEVER);
-    assert_eq!((pit.next_deadline(), pit.pop_expired(Time::NEVER)), (Time::NEVER, None));
+    assert_eq!((pit.next_deadline(), pop(&mut pit, Time::NEVER)), (Time::NEVER, None));
 }
 
 #[test]
@@ -170,7 +176,8 @@ fn an_expiry_in_the_past_is_due_soon() {
     let (id, _) = pit.find_or_insert(&name("/a"), false, false, 0, now);
     pit.extend_expiry(id, ms(5));
     assert!(pit.next_deadline() > now && pit.next_deadline() <= now + SLOT);
-    assert_eq!(pit.pop_expired(pit.next_deadline()), Some(id));
+    let deadline = pit.next_deadline();
+    assert_eq!(pop(&mut pit, deadline), Some(id));
 }
 
 #[test]
@@ -182,7 +189,7 @@ fn a_lifetime_of_many_rounds_is_kept() {
     loop {
         let now = pit.next_deadline();
         wakes += 1;
-        if let Some(popped) = pit.pop_expired(now) {
+        if let Some(popped) = pop(&mut pit, now) {
             assert_eq!(popped, id);
             assert!(now >= expiry && now <= expiry + SLOT);
             break;
@@ -203,7 +210,7 @@ fn a_long_sleep_loses_nobody() {
     let late = pend(&mut pit, &name("/late"), false, Time::from_nanos(u64::MAX - 1));
     let far = Time::from_nanos(u64::MAX / 2);
     let mut count = 0;
-    while let Some(id) = pit.pop_expired(far) {
+    while let Some(id) = pop(&mut pit, far) {
         assert!(pit.remove(id));
         count += 1;
     }
@@ -220,7 +227,7 @@ fn removing_others_while_popping_is_safe() {
         .map(|uri| pend(&mut pit, &name(uri), false, ms(10)))
         .collect();
     let now = ms(20);
-    assert_eq!(pit.pop_expired(now), Some(ids[0]));
+    assert_eq!(pop(&mut pit, now), Some(ids[0]));
     pit.remove(ids[1]);
     pit.remove(ids[4]);
     // One that joins the slot being drained is not forgotten.
@@ -228,7 +235,7 @@ fn removing_others_while_popping_is_safe() {
     assert!(pit.next_deadline() <= now);
     pit.remove(ids[0]);
     let mut rest = Vec::new();
-    while let Some(id) = pit.pop_expired(now) {
+    while let Some(id) = pop(&mut pit, now) {
         rest.push(id);
     }
     assert_eq!(rest, [ids[2], ids[3], joined]);
@@ -239,11 +246,41 @@ fn one_that_comes_late_to_the_slot_being_drained_is_due_in_the_next() {
     let mut pit = Pit::new(HASHER, ROOM);
     let first = pend(&mut pit, &name("/a"), false, ms(10));
     let other = pend(&mut pit, &name("/b"), false, ms(50));
-    assert_eq!(pit.pop_expired(ms(20)), Some(first));
+    assert_eq!(pop(&mut pit, ms(20)), Some(first));
     let late = pend(&mut pit, &name("/c"), false, ms(10));
     assert!(pit.next_deadline() <= ms(20));
-    assert_eq!(pit.pop_expired(ms(20)), Some(late));
-    assert_eq!(pit.pop_expired(ms(60)), Some(other));
+    assert_eq!(pop(&mut pit, ms(20)), Some(late));
+    assert_eq!(pop(&mut pit, ms(60)), Some(other));
+}
+
+#[test]
+fn no_more_are_looked_at_than_may_be_and_the_next_call_goes_on_behind_them() {
+    let mut pit = Pit::new(HASHER, ROOM);
+    let pend_in = |pit: &mut Pit, number, rounds| {
+        let mut one = HashedName::new();
+        one.assign_segment(&HASHER, &name("/a"), number).unwrap();
+        pend(pit, &one, false, ms(10) + ROUND * rounds)
+    };
+    let rounds = [1, 2, 1, 3, 0, 0, 1, 1, 2, 0, 1, 1];
+    let ids: Vec<PitId> =
+        (0..).zip(rounds).map(|(number, rounds)| pend_in(&mut pit, number, rounds)).collect();
+    let now = ms(10) + SLOT;
+    let pop = |pit: &mut Pit, most| {
+        let mut looks = most;
+        (pit.pop_expired(now, &mut looks), most - looks)
+    };
+    assert_eq!(pop(&mut pit, 3), (None, 3));
+    assert!(pit.next_deadline() <= now, "there is more to look at");
+    // The next one to look at goes, and another comes behind the last.
+    pit.remove(ids[3]);
+    pend_in(&mut pit, 12, 1);
+    assert_eq!(pop(&mut pit, 0), (None, 0));
+    assert_eq!(pop(&mut pit, 1), (Some(ids[4]), 1));
+    assert_eq!(pop(&mut pit, 3), (Some(ids[5]), 1));
+    assert_eq!(pop(&mut pit, 2), (None, 2));
+    assert_eq!(pop(&mut pit, 2), (Some(ids[9]), 2));
+    assert_eq!(pop(&mut pit, 9), (None, 3));
+    assert!(pit.next_deadline() >= ms(10) + ROUND, "{}", pit.next_deadline());
 }
 
 #[derive(Clone, Debug)]
@@ -256,8 +293,8 @@ enum Op {
     Extend(usize, u64),
     Shorten(usize, u64),
     Later(u64),
-    /// Pops at most so many.
-    Pop(usize),
+    /// Pops at most so many, and looks at so many at most.
+    Pop(usize, usize),
 }
 
 fn lifetime() -> impl Strategy<Value = u64> {
@@ -275,7 +312,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (any::<usize>(), lifetime()).prop_map(|(i, l)| Op::Extend(i, l)),
         1 => (any::<usize>(), lifetime()).prop_map(|(i, l)| Op::Shorten(i, l)),
         4 => lifetime().prop_map(Op::Later),
-        4 => (0usize..4).prop_map(Op::Pop),
+        4 => (0usize..4, prop_oneof![Just(usize::MAX), 0usize..4]).prop_map(|(m, l)| Op::Pop(m, l)),
     ]
 }
 
@@ -364,10 +401,10 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
                 }
             }
             Op::Later(ns) => now += Span::from_nanos(ns),
-            Op::Pop(most) => {
+            Op::Pop(most, mut looks) => {
                 let mut popped = 0;
                 while popped < most
-                    && let Some(id) = pit.pop_expired(now)
+                    && let Some(id) = pit.pop_expired(now, &mut looks)
                 {
                     let at = model.iter().position(|p| p.id == id);
                     prop_assert!(at.is_some(), "only live entries expire");
@@ -377,7 +414,7 @@ fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
                     dead.push(id);
                     popped += 1;
                 }
-                if popped < most {
+                if popped < most && looks > 0 {
                     prop_assert!(model.iter().all(|p| p.expires + SLOT > now), "nobody is forgotten");
                     prop_assert!(pit.next_deadline() > now, "time goes on");
                 }
@@ -427,7 +464,7 @@ proptest! {
         let mut order = Vec::new();
         while !pit.is_empty() {
             let now = pit.next_deadline();
-            let id = pit.pop_expired(now);
+            let id = pop(&mut pit, now);
             prop_assert!(id.is_some(), "no wake-up in vain");
             order.push(pit.entry(id.unwrap()).unwrap().expires().as_nanos() >> SLOT_SHIFT);
             pit.remove(id.unwrap());
