@@ -73,8 +73,8 @@ struct Flow {
     consumer: Consumer,
     starts_at: Option<Time>,
     called_at: Time,
-    /// Its Data are to say where it ends.
-    seeks_end: bool,
+    /// The segment that it ends before. `None`: its Data are to say it.
+    amount: Option<u64>,
 }
 
 /// All consumers of an application.
@@ -123,7 +123,7 @@ impl Flows {
         self.by_prefix.insert(prefix.wire().to_vec(), id);
         let starts = Some(starts_at);
         let called_at = Time::ZERO;
-        let flow = Flow { prefix, consumer, starts_at: starts, called_at, seeks_end: amount.is_none() };
+        let flow = Flow { prefix, consumer, starts_at: starts, called_at, amount };
         self.flows[id as usize] = Some(flow);
         self.deadlines.set(id, starts_at);
         Ok(id)
@@ -190,6 +190,16 @@ impl Flows {
         self.change(id, |flow| flow.consumer.set_reorder(now.max(flow.called_at), segments));
     }
 
+    pub(super) fn set_amount(&mut self, now: Time, id: FlowId, amount: Option<u64>) {
+        self.change(id, |flow| {
+            if flow.amount != amount {
+                flow.amount = amount;
+                // No object has so many: as good as no end.
+                flow.consumer.set_amount(now.max(flow.called_at), amount.unwrap_or(u64::MAX));
+            }
+        });
+    }
+
     pub(super) fn set_source(&mut self, now: Time, id: FlowId, source: Source) {
         self.change(id, |flow| flow.consumer.set_source(now.max(flow.called_at), source));
     }
@@ -239,12 +249,12 @@ impl Flows {
             return (now, None);
         }
         let mut delivery = flow.consumer.handle_data(now, packet);
-        if let Some(delivery) = delivery.as_mut().filter(|_| flow.seeks_end) {
+        if let Some(delivery) = delivery.as_mut().filter(|_| flow.amount.is_none()) {
             let end = Data::decode(&packet.wire).ok().and_then(|data| data.meta.final_block_id);
             if let Some(last) = end.and_then(|last| last.segment()) {
-                flow.seeks_end = false;
                 // A segment beyond what it says itself is the end is its own end.
                 let amount = last.max(delivery.segment).saturating_add(1);
+                flow.amount = Some(amount);
                 delivery.complete = flow.consumer.set_amount(now, amount);
             }
         }

@@ -224,6 +224,12 @@ impl App {
         self.flows.set_reorder(self.clock.now(), flow, segments);
     }
 
+    /// Changes the segment that a consumer ends before: [`Fetch::amount`]. `None` takes back an end that Data have said
+    /// which are not to be believed: what a later one says counts.
+    pub fn set_amount(&mut self, flow: FlowId, amount: Option<u64>) {
+        self.flows.set_amount(self.clock.now(), flow, amount);
+    }
+
     /// Changes how much a consumer wants.
     pub fn set_source(&mut self, flow: FlowId, source: Source) {
         self.flows.set_source(self.clock.now(), flow, source);

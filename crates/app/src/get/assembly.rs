@@ -72,6 +72,12 @@ impl Assembly {
         self.end.last()
     }
 
+    /// The segment to ask for none from on, as far as it is known from what is to be believed: the one behind the last,
+    /// or until that is known the first that the producer says is not there.
+    pub fn amount(&self) -> Option<u64> {
+        self.end.last().map(|last| last.saturating_add(1)).or(self.absent)
+    }
+
     /// Bytes of content that were delivered.
     pub fn bytes(&self) -> u64 {
         self.bytes

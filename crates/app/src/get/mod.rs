@@ -470,7 +470,7 @@ impl<'a> Fetcher<'a> {
             let mut is_done = transfer.turn(self.app, &mut self.validator, false, each)?;
             while transfer.wants_more() {
                 transfer.fetch_wanted(self.app, &mut self.validator, each)?;
-                is_done = transfer.verify_waiting(&mut self.validator, each)?;
+                is_done = transfer.verify_waiting(self.app, &mut self.validator, each)?;
             }
             told(each(Progress::Status(&transfer.status(self.app))))?;
             if is_done {

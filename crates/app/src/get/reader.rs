@@ -88,7 +88,7 @@ fn more(fetcher: &mut Fetcher<'_>, transfer: &mut Transfer, content: &mut Vec<u8
     let mut is_done = transfer.turn(fetcher.app, validator, true, &mut deliver)?;
     while transfer.wants_more() {
         transfer.fetch_wanted(fetcher.app, validator, &mut |_| ControlFlow::Continue(()))?;
-        is_done = transfer.verify_waiting(validator, &mut deliver)?;
+        is_done = transfer.verify_waiting(fetcher.app, validator, &mut deliver)?;
     }
     Ok(is_done)
 }

@@ -109,6 +109,7 @@ impl Transfer {
             }
         })?;
         self.assembly.failure()?;
+        self.follow_end(app);
         self.bound(app);
         self.wait_for_missing(app, app.now().since(began))?;
         Ok(self.assembly.is_complete())
@@ -159,11 +160,13 @@ impl Transfer {
     /// Has what waited its turn; says whether everything is there.
     pub(super) fn verify_waiting(
         &mut self,
+        app: &mut App,
         validator: &mut Validator,
         deliver: &mut Each<'_>,
     ) -> Result<bool, GetError> {
         self.assembly.verify_kept(validator, now(), deliver);
         self.assembly.failure()?;
+        self.follow_end(app);
         Ok(self.assembly.is_complete())
     }
 
@@ -188,6 +191,12 @@ impl Transfer {
         self.largest = self.largest.max(data.wire.len());
     }
 
+    /// Has the consumer end where the Data say that are to be believed. At first it takes any Data's word, so that it asks
+    /// for nothing behind the end.
+    fn follow_end(&self, app: &mut App) {
+        app.set_amount(self.flow, self.assembly.amount());
+    }
+
     /// Has the consumer keep to the memory that there is, now that the size of a Data is known.
     fn bound(&mut self, app: &mut App) {
         if self.largest > 0 && self.largest != self.bound_for {
@@ -199,10 +208,8 @@ impl Transfer {
     /// Gives up if the oldest segment that is missing has been for too long.
     fn wait_for_missing(&mut self, app: &App, turn: Span) -> Result<(), GetError> {
         let consumer = app.consumer(self.flow);
-        let Some((segment, _)) = consumer.and_then(|consumer| consumer.oldest_missing()) else {
-            self.missing = (self.assembly.next(), Span::ZERO);
-            return Ok(());
-        };
+        let asked = consumer.and_then(|consumer| consumer.oldest_missing());
+        let segment = asked.map_or(self.assembly.next(), |(segment, _)| segment);
         let nacks = consumer.map_or(0, |consumer| consumer.counters().nacks);
         let (oldest, mut waited) = self.missing;
         if oldest == segment {

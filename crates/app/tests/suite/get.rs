@@ -51,6 +51,10 @@ struct Faults {
     tampered: Option<u64>,
     /// So is that of this one, in the first answer only: a store on the way has it from then on.
     tampered_once: Option<u64>,
+    /// So is that of this one in the first answer, which says that this other one is the last.
+    false_end: Option<(u64, u64)>,
+    /// The last segment alone says, in a right answer, which one is the last.
+    silent_end: bool,
     /// So are the metadata, in so many answers.
     metadata_tampered: u32,
     /// This segment is not answered.
@@ -90,12 +94,14 @@ struct Object {
     faults: Faults,
     key: Option<Arc<Key>>,
     certificates: Vec<Certificate>,
+    /// The newest segment that was asked for.
+    asked: Arc<AtomicU64>,
 }
 
 impl Object {
     fn new(bytes: usize) -> Object {
-        let (faults, certificates) = (Faults::default(), Vec::new());
-        Object { content: content(bytes), version: 7, faults, key: None, certificates }
+        let (faults, certificates, asked) = (Faults::default(), Vec::new(), Arc::default());
+        Object { content: content(bytes), version: 7, faults, key: None, certificates, asked }
     }
 
     fn last(&self) -> u64 {
@@ -125,12 +131,13 @@ impl Object {
     fn segment(&self, name: NameRef<'_>, segment: u64, out: &mut Vec<u8>) {
         let begin = (segment as usize * SEGMENT).min(self.content.len());
         let content = &self.content[begin..self.content.len().min(begin + SEGMENT)];
-        let said = self.faults.end.filter(|(at, _)| *at == segment).map_or(self.last(), |(_, end)| end);
+        let said = self.faults.end.filter(|(at, _)| *at == segment).map(|(_, end)| end);
+        let known = Some(self.last()).filter(|last| !self.faults.silent_end || *last == segment);
         let mut buffer = [0; 8];
-        let last = Component::number(component_type::SEGMENT, said, &mut buffer);
+        let last = said.or(known).map(|last| Component::number(component_type::SEGMENT, last, &mut buffer));
         let is_absent = self.faults.absent == Some(segment) || segment > self.last();
         let content_type = is_absent.then_some(ContentType::Nack);
-        let meta = MetaInfo { final_block_id: Some(last), content_type, ..MetaInfo::NONE };
+        let meta = MetaInfo { final_block_id: last, content_type, ..MetaInfo::NONE };
         let info = SignatureInfo::new(SignatureType::DigestSha256);
         if self.faults.unsigned == Some(segment) {
             let info = SignatureInfo::new(SignatureType::Null);
@@ -173,6 +180,7 @@ impl Answer for Object {
             return true;
         }
         let Some(segment) = name.last().and_then(|last| last.segment()) else { return false };
+        self.asked.fetch_max(segment, Ordering::Relaxed);
         let is_of = |version: Option<u64>| {
             version.is_some_and(|version| name.parent() == object_name(version).view())
         };
@@ -196,9 +204,13 @@ impl Answer for Object {
             self.faults.lost = None;
             return false;
         }
+        let false_end = self.faults.false_end.take_if(|(at, _)| *at == segment);
+        let end = self.faults.end;
+        self.faults.end = false_end.or(end);
         self.segment(name, segment, out);
-        if self.faults.tampered_once == Some(segment) {
-            self.faults.tampered_once = None;
+        self.faults.end = end;
+        let is_false = self.faults.tampered_once.take_if(|at| *at == segment).is_some();
+        if is_false || false_end.is_some() {
             *out.last_mut().unwrap() ^= 1;
         }
         true
@@ -596,6 +608,78 @@ fn certificates_between_the_data_and_the_anchor_are_fetched() {
     assert!(began.elapsed() >= 5 * running::SECOND, "as long as patience lasts");
 }
 
+/// What comes of an object whose producer has a key, and false Data in between; and the newest segment that was asked for.
+/// Whom to believe: anybody, the key, or the issuer of its certificate.
+fn with_false_data(faults: Faults, whom: usize) -> (Vec<u8>, Result<Report, GetError>, u64) {
+    let (root, own) = (key("/get"), Arc::new(key("/get/a")));
+    let (anchor, certificates) = (self_signed(&root), vec![issued(b"root", &own, &root)]);
+    let (trust, key) = match whom {
+        0 => (Trust::Any, None),
+        1 => (Trust::Key(own.verifier().unwrap()), Some(own)),
+        _ => (Trust::Anchor(anchor), Some(own)),
+    };
+    let folder = Folder::new("get-false");
+    let forwarder = Running::start(&folder, "");
+    let object = Object { faults, key, certificates, ..Object::new(40_500) };
+    let asked = Arc::clone(&object.asked);
+    let _producer = Producing::of(&forwarder, object);
+    // The metadata do not say the end.
+    let (bytes, outcome) = all(&forwarder, impatient(), Some(trust));
+    (bytes, outcome, asked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn the_end_that_false_data_say_is_none() {
+    for (at, end, silent_end) in [
+        (0, 0, false),
+        (0, 5, true),
+        (0, 10_000, false),
+        (0, u64::MAX, true),
+        (20, 20, true),
+        (20, 3, true),
+        (20, 30, false),
+        (40, u64::MAX, true),
+    ] {
+        for whom in 0..3 {
+            let faults = Faults { false_end: Some((at, end)), silent_end, ..Faults::default() };
+            let (bytes, outcome, asked) = with_false_data(faults, whom);
+            let says = format!("segment {at} says {end}, {silent_end}, {whom}: {:?}", outcome.as_ref().err());
+            assert!(outcome.is_ok() && bytes == content(40_500), "{says}");
+            // If all say where the end is, nothing behind it is asked for.
+            assert!(silent_end || asked <= 40, "{says} {asked}");
+        }
+    }
+}
+
+#[test]
+fn false_data_that_say_an_end_and_are_all_that_comes_are_an_error() {
+    for at in [0, 20] {
+        let faults =
+            Faults { tampered: Some(at), end: Some((at, at)), silent_end: true, ..Faults::default() };
+        for whom in 0..3 {
+            let (bytes, outcome, _) = with_false_data(faults, whom);
+            is_beginning(&bytes, at);
+            let error = outcome.unwrap_err();
+            assert!(
+                matches!(error, GetError::Invalid { segment: Some(segment), .. } if segment == at),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// The rest is asked for, and that is what does not come.
+#[test]
+fn patience_ends_a_get_to_which_false_data_said_an_end() {
+    let faults = Faults { false_end: Some((0, 0)), silent_from: Some(1), ..Faults::default() };
+    for whom in 0..3 {
+        let (bytes, outcome, _) = with_false_data(faults, whom);
+        assert_eq!(bytes.len(), SEGMENT);
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, GetError::Missing { segment: 1, last: Some(40), .. }), "{error}");
+    }
+}
+
 // ---- Files
 
 #[test]
@@ -976,33 +1060,16 @@ fn a_get_goes_on_when_the_producer_comes_back() {
 fn the_memory_that_is_given_bounds_what_is_asked_for_ahead() {
     let folder = Folder::new("get-memory");
     let forwarder = Running::start(&folder, "");
-    let seen = Arc::new(AtomicU64::new(0));
     let faults = Faults { silent: Some(1), ..Faults::default() };
-    struct Watched(Object, Arc<AtomicU64>);
-    impl Answer for Watched {
-        fn answer(&mut self, interest: &Packet, out: &mut Vec<u8>) -> bool {
-            if let Some(segment) = interest.name.segment() {
-                self.1.fetch_max(segment, Ordering::Relaxed);
-            }
-            self.0.answer(interest, out)
-        }
-    }
-    let (endpoint, told) = (endpoint(&forwarder), Arc::clone(&seen));
-    let (ready, is_ready) = mpsc::channel();
-    thread::spawn(move || {
-        let mut app = App::connect(&endpoint).unwrap();
-        let object = Object { faults, ..Object::new(40_500) };
-        app.produce(OBJECT.parse().unwrap(), Box::new(Watched(object, told))).unwrap();
-        ready.send(()).unwrap();
-        let _ = app.run(Time::NEVER, &mut |_, _| ControlFlow::Continue(()));
-    });
-    is_ready.recv().unwrap();
+    let object = Object { faults, ..Object::new(40_500) };
+    let asked = Arc::clone(&object.asked);
+    let _producer = Producing::of(&forwarder, object);
     let memory = weir_core::units::Bytes::new(11_000);
     let (bytes, outcome) = all(&forwarder, Get { memory, ..impatient() }, None);
     assert_eq!(bytes.len(), SEGMENT);
     assert!(matches!(outcome, Err(GetError::Missing { segment: 1, .. })));
     // Ten of some 1060 bytes each on the wire.
-    assert_eq!(seen.load(Ordering::Relaxed), 10);
+    assert_eq!(asked.load(Ordering::Relaxed), 10);
 }
 
 /// Answers everything, but segments from 50 on, with a Data that has this content and says that this is the last
