@@ -110,6 +110,8 @@ struct World {
     came: BTreeSet<u64>,
     /// What was rightly said to be the last segment.
     said: BTreeSet<u64>,
+    /// Segments of which the producer said that they are not there.
+    absent: BTreeSet<u64>,
     delivered: u64,
 }
 
@@ -153,6 +155,7 @@ impl World {
             right: BTreeMap::new(),
             came: BTreeSet::new(),
             said: last.into_iter().collect(),
+            absent: BTreeSet::new(),
             delivered: 0,
         }
     }
@@ -244,6 +247,8 @@ impl World {
             self.said.extend(last);
             if content_type.is_none() {
                 self.right.entry(segment).or_default().push(content);
+            } else {
+                self.absent.insert(segment);
             }
         }
         (segment, wire)
@@ -258,6 +263,12 @@ impl World {
             assembly.held()
         );
         assert!(assembly.last().is_none_or(|last| self.said.contains(&last)), "somebody said so");
+        let amount_is_right = match (assembly.last(), assembly.amount()) {
+            (Some(last), amount) => amount == Some(last.saturating_add(1)),
+            (None, Some(amount)) => self.absent.contains(&amount),
+            (None, None) => true,
+        };
+        assert!(amount_is_right, "nothing that is false says what is asked for: {:?}", assembly.amount());
         if assembly.is_complete() {
             assert_eq!(
                 assembly.last().map(|last| last.saturating_add(1).max(self.first)),
