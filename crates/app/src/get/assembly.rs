@@ -31,6 +31,8 @@ pub struct Assembly {
     wanted: Option<Step>,
     /// Segments that came and are not to be believed, and why.
     refused: BTreeMap<u64, Reason>,
+    /// Whether any came.
+    has_refused: bool,
     /// The first segment that the producer says is not there.
     absent: Option<u64>,
     has_failed: bool,
@@ -49,6 +51,7 @@ impl Assembly {
             unverified: BTreeMap::new(),
             wanted: None,
             refused: BTreeMap::new(),
+            has_refused: false,
             absent: None,
             has_failed: false,
             failure: None,
@@ -76,6 +79,11 @@ impl Assembly {
     /// or until that is known the first that the producer says is not there.
     pub fn amount(&self) -> Option<u64> {
         self.end.last().map(|last| last.saturating_add(1)).or(self.absent)
+    }
+
+    /// Whether Data came that are not to be believed: what they said of the end may be believed elsewhere.
+    pub fn has_refused(&self) -> bool {
+        self.has_refused
     }
 
     /// Bytes of content that were delivered.
@@ -148,6 +156,7 @@ impl Assembly {
             // What was right before stays so.
             Step::Invalid(reason) if !self.reorder.has(segment) => {
                 self.refused.insert(segment, reason);
+                self.has_refused = true;
             }
             Step::Invalid(_) => {}
             wanted @ (Step::Wants(_) | Step::Seeks(_)) => {

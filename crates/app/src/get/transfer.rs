@@ -191,10 +191,13 @@ impl Transfer {
         self.largest = self.largest.max(data.wire.len());
     }
 
-    /// Has the consumer end where the Data say that are to be believed. At first it takes any Data's word, so that it asks
-    /// for nothing behind the end.
+    /// Has the consumer end where the Data say that are to be believed. While none do and none is refused, as when all wait
+    /// for a certificate, it takes any Data's word, so that it asks for nothing behind the end.
     fn follow_end(&self, app: &mut App) {
-        app.set_amount(self.flow, self.assembly.amount());
+        let amount = self.assembly.amount();
+        if amount.is_some() || self.assembly.has_refused() {
+            app.set_amount(self.flow, amount);
+        }
     }
 
     /// Has the consumer keep to the memory that there is, now that the size of a Data is known.
