@@ -4,10 +4,13 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use mio::event::Source;
+use mio::{Interest, Registry, Token};
 use weir_core::packet::{PacketId, PacketPool};
 use weir_core::shared_bound::SharedBound;
 use weir_core::units::{Span, Time};
@@ -17,6 +20,7 @@ use weir_net::secrets::Secrets;
 use weir_net::transport::Sent;
 use weir_net::transport::stream::Outbox;
 use weir_net::transport::udp::Batch;
+use weir_net::transport::websocket::echo;
 use weir_packet::lp::LinkHeader;
 use weir_packet::{Data, LpHeader, LpPacket, Name, SignalSet, SignatureInfo, SignatureType};
 
@@ -148,6 +152,72 @@ fn frames_before_slow_sockets_take_what_they_say_and_idle_faces_take_nothing() {
         let left = ALLOCATED.load(Relaxed).saturating_sub(before);
         assert!(left < 64 * (128 << 10) + 1000 * 1000, "{len}: {left} bytes stay");
     }
+}
+
+/// A client of WebSocket that sends pings without end, after its handshake, and does not read.
+struct Pinging<'a> {
+    handshake: Vec<u8>,
+    pings: Vec<u8>,
+    at: usize,
+    before: usize,
+    most: &'a Cell<usize>,
+}
+
+impl Read for Pinging<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.handshake.is_empty() {
+            let handshake = mem::take(&mut self.handshake);
+            buffer[..handshake.len()].copy_from_slice(&handshake);
+            return Ok(handshake.len());
+        }
+        self.most.set(self.most.get().max(ALLOCATED.load(Relaxed) - self.before));
+        for byte in &mut *buffer {
+            *byte = self.pings[self.at];
+            self.at = (self.at + 1) % self.pings.len();
+        }
+        Ok(buffer.len())
+    }
+}
+
+impl Write for Pinging<'_> {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Source for Pinging<'_> {
+    fn register(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn reregister(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn deregister(&mut self, _: &Registry) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn pings_take_no_memory_beside_one_buffer_for_reading() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let handshake = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        .to_vec();
+    let message = |first: u8| [&[first, 0x80 | 125, 0, 0, 0, 0][..], &[7; 125]].concat();
+    // Between the pings, pongs: they need no answer, and fill the buffer from which the last ping was read.
+    let pings = [message(0x8A).repeat(3000), message(0x89).repeat(100)].concat();
+    let before = ALLOCATED.load(Relaxed);
+    let most = Cell::new(0);
+    echo(Pinging { handshake, pings, at: 0, before, most: &most }, 10_000, &mut |_| panic!("no frame"))
+        .unwrap();
+    eprintln!("pings: {} bytes", most.get());
+    assert!(most.get() < 68 << 10, "{} bytes", most.get());
 }
 
 /// In their steady state faces use buffers in turn.

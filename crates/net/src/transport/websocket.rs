@@ -5,7 +5,7 @@
 //!   client:  connect, handshake -> open
 //! ```
 //!
-//! The path of a request is ignored, as NFD does. A text message ends the face, a ping is answered.
+//! The path of a request is ignored, as NFD does. A text message ends the face. The last ping is answered.
 //!
 //! A browser runs pages of anybody, and connects from this host for all of them. It says whose page it is
 //! (`Origin`); only pages of this host are applications of this host, all others are neighbours.
@@ -49,12 +49,15 @@ const READ_SIZE: usize = 16 << 10;
 /// Bytes that are read before others have their turn, beside those of frames. Assumed: 11 000 of the shortest pieces, about a
 /// millisecond.
 const READ_AT_ONCE: usize = 64 << 10;
+/// Room in the protocol's own buffer, bytes. A frame is put into it if the box has room, and leaves it at once; of an answer
+/// that goes along, a part may stay.
+const PROTOCOL_BUFFER: usize = 2 * MAX_PACKET_SIZE;
 
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_SIZE)
         .write_buffer_size(0)
-        .max_write_buffer_size(2 * MAX_PACKET_SIZE)
+        .max_write_buffer_size(PROTOCOL_BUFFER)
         .max_message_size(Some(MAX_PACKET_SIZE))
         .max_frame_size(Some(MAX_PACKET_SIZE))
 }
@@ -244,9 +247,11 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
             self.shake_hands()?;
         }
         let State::Open(socket) = &mut self.state else { return Ok(Received::Drained) };
+        hold_answers(socket, true);
         let result = read_messages(socket, budget, each);
-        // Answers to pings and to a close; after the end, as far as the socket takes them.
-        let sent = socket.get_mut().send();
+        hold_answers(socket, false);
+        // Answers to the last ping and to a close; after the end, as far as the socket takes them.
+        let sent = self.flush();
         result.and_then(|received| sent.map(|_| received))
     }
 
@@ -264,10 +269,13 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
             sent.map_err(|error| not_connected(&self.addresses.remote, &error))?;
             return Ok(Flushed::Blocked);
         };
-        sent?;
-        // What did not fit into the box before.
-        written(socket.flush())?;
-        socket.get_mut().send()
+        // An answer enters the box when it is empty, or with a frame: so pings fill nothing.
+        if sent? == Flushed::Blocked {
+            return Ok(Flushed::Blocked);
+        }
+        let answered = written(socket.flush());
+        let sent = socket.get_mut().send();
+        answered.and(sent)
     }
 
     fn is_connected(&self) -> bool {
@@ -301,6 +309,12 @@ impl<S: Read + Write + Source> Transport for WebSocketFace<S> {
     }
 }
 
+/// Whether the protocol keeps its answers to itself. It keeps one, the last: of several pings, only the last needs an
+/// answer (RFC 6455, section 5.5.3).
+fn hold_answers<S>(socket: &mut WebSocket<Wire<S>>, hold: bool) {
+    socket.set_config(|config| config.max_write_buffer_size = if hold { 1 } else { PROTOCOL_BUFFER });
+}
+
 /// Reads so many messages, and not many more bytes than their frames have: a message may be in any number of pieces, and
 /// the protocol does not return before its last one.
 fn read_messages<S: Read + Write>(
@@ -316,6 +330,10 @@ fn read_messages<S: Read + Write>(
                 each(0, &frame);
             }
             Ok(Message::Text(_)) => return Err(refuse_text(socket)),
+            // The answer that waits has a copy: a part of the buffer for reading would keep all of it.
+            Ok(Message::Ping(payload)) => {
+                written(socket.write(Message::Pong(Bytes::copy_from_slice(&payload))))?;
+            }
             Ok(_) => {}
             Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                 let is_drained = socket.get_ref().may_read > 0;
@@ -329,6 +347,7 @@ fn read_messages<S: Read + Write>(
 
 /// Tells the peer that text is not for us; the face ends.
 fn refuse_text<S: Read + Write>(socket: &mut WebSocket<Wire<S>>) -> io::Error {
+    hold_answers(socket, false);
     let reason = CloseFrame { code: CloseCode::Unsupported, reason: "frames are binary messages".into() };
     match written(socket.close(Some(reason))) {
         Ok(()) => io::Error::new(io::ErrorKind::InvalidData, "a text message; frames are binary messages"),
@@ -671,6 +690,56 @@ mod tests {
     }
 
     const BINARY: u8 = 0x82;
+    const PING: u8 = 0x89;
+    const PONG: u8 = 0x8A;
+
+    #[test]
+    fn of_pings_that_cannot_be_answered_one_answer_waits() {
+        let pings: Vec<u8> = (0..200).flat_map(|number| message(PING, &[number; 125])).collect();
+        let left = 100 * pings.len();
+        let mut face = face(Scripted::new(pings, left), 4 << 20);
+        while face.receive(64, &mut |_, _| panic!("no frame")).expect("no error") == Received::More {
+            assert_eq!(face.waiting(), 127, "an answer");
+            assert!(face.memory() < 2 * 127);
+        }
+        assert_eq!(face.flush().expect("no error"), Flushed::Blocked);
+        assert_eq!(face.waiting(), 127);
+        socket(&mut face).takes = usize::MAX;
+        assert_eq!(face.flush().expect("no error"), Flushed::Done);
+        let answers = [63, 199].map(|number| [vec![PONG, 125], vec![number; 125]].concat());
+        assert_eq!(socket(&mut face).output, answers.concat(), "the first that there was, and the last");
+    }
+
+    #[test]
+    fn an_answer_that_waits_leaves_with_the_next_frame() {
+        let mut face = face(Scripted::new(message(PING, b"there?"), 12), 1 << 20);
+        assert_eq!(face.send(&[5, 0]).expect("no error"), Sent::Taken);
+        face.receive(64, &mut |_, _| {}).expect("no error");
+        assert_eq!(face.waiting(), 4, "the frame alone");
+        assert_eq!(face.send(&[6, 0]).expect("no error"), Sent::Taken);
+        socket(&mut face).takes = usize::MAX;
+        face.flush().expect("no error");
+        let frames = [[BINARY, 2, 5, 0], [BINARY, 2, 6, 0]].concat();
+        assert_eq!(socket(&mut face).output, [&frames[..], &[PONG, 6], b"there?"].concat());
+    }
+
+    #[test]
+    fn after_many_pings_the_largest_frame_leaves() {
+        let mut face = face(Scripted::new(message(PING, &[1; 125]), 1000 * 131), 0);
+        while face.receive(64, &mut |_, _| {}).expect("no error") == Received::More {
+            assert!(face.waiting() <= 2 * MAX_PACKET_SIZE);
+        }
+        // The peer reads what there is, and says something more.
+        socket(&mut face).takes = face.waiting();
+        socket(&mut face).left = 131;
+        face.receive(64, &mut |_, _| {}).expect("no error");
+        let frame = [7; MAX_PACKET_SIZE];
+        assert_eq!(face.send(&frame).expect("no error"), Sent::Taken);
+        socket(&mut face).takes = usize::MAX;
+        assert_eq!(face.flush().expect("no error"), Flushed::Done);
+        let output = &socket(&mut face).output;
+        assert!(output.windows(frame.len()).any(|bytes| bytes == frame));
+    }
 
     #[test]
     fn pieces_without_bytes_stop_nobody_else() {

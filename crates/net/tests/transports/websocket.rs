@@ -282,7 +282,7 @@ fn pings_of_a_stranger_that_does_not_read_use_no_memory() {
     });
     side.until("the frame", |side| !side.received.is_empty() || side.end.is_some());
     assert_eq!(side.received.len(), 1, "{:?}", side.end);
-    assert!(side.transport.waiting() <= Options::default().buffer);
+    assert!(side.transport.waiting() <= 2 + 125, "more than an answer: {}", side.transport.waiting());
     let mut socket = writer.join().expect("written");
     assert_eq!(read_message(&mut socket), (PONG, vec![7; 125]));
 }
