@@ -303,6 +303,8 @@ impl Engine {
             face.channel = Channel::Transport(transport);
             face.counters.in_malformed += malformed;
         }
+        // Some answer by themselves.
+        self.note_unsent_bytes(slot);
         self.note_connected(slot);
         match received {
             Ok(Received::More) => self.round.note_unread(EventSource::Face(slot).token()),

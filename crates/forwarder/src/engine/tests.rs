@@ -38,6 +38,8 @@ struct Script {
     fails: bool,
     /// The peer does not read.
     is_stuck: bool,
+    /// The transport answers each frame by itself, as WebSocket does a ping.
+    answers: bool,
     is_connected: bool,
 }
 
@@ -51,6 +53,7 @@ impl Default for Script {
             user: None,
             fails: false,
             is_stuck: false,
+            answers: false,
             is_connected: true,
         }
     }
@@ -67,6 +70,10 @@ impl Transport for Scripted {
         for _ in 0..budget {
             let Some(frame) = self.0.borrow_mut().incoming.pop_front() else { break };
             each(0, &frame);
+            let mut script = self.0.borrow_mut();
+            if script.answers {
+                script.sent.push(vec![0; 100]);
+            }
         }
         Ok(Received::Drained)
     }
@@ -850,6 +857,20 @@ fn frames_for_peers_that_do_not_read_are_bounded_together_and_others_get_theirs(
     }
     engine.close(late.0);
     assert_eq!(engine.unsent.held(), 0);
+}
+
+#[test]
+fn what_a_transport_writes_while_it_is_read_counts_at_once() {
+    let mut engine = engine("");
+    let (slot, script) = add(&mut engine, Script { is_stuck: true, answers: true, ..Script::default() });
+    let info = SignatureInfo::new(SignatureType::Null);
+    for answers in 1..4 {
+        // Nobody has asked for it, so nothing else is sent.
+        let data = Data::new(name("/a").view(), &[7], info).to_vec();
+        script.borrow_mut().incoming.push_back(data);
+        engine.ready(EventSource::Face(slot).token());
+        assert_eq!(engine.unsent.held(), 100 * answers);
+    }
 }
 
 #[test]
