@@ -858,8 +858,8 @@ fn marked<'a>(page: &'a str, mark: &str) -> Vec<(&'a str, &'a str)> {
 
 /// Outputs that pages show, and numbers that they give, are those of the runs they name: a comment
 /// before a block names its command (`output of`), one in a section its command and what the output
-/// must contain (`numbers of`); the first number of each such part must stand in the section too,
-/// maybe rounded, or in another unit. `the comparison of` a scenario stands for a command where the
+/// must contain (`numbers of`), maybe at which place ([`placed`]); the first number of each such part must stand in
+/// the section too, maybe rounded, or in another unit. `the comparison of` a scenario stands for a command where the
 /// numbers are of the comparison. If a change of the code moves them, run the command and mend
 /// the page.
 #[test]
@@ -884,7 +884,7 @@ fn outputs_and_numbers_are_those_of_the_runs() {
         let numbers = marked(&text, "numbers of").into_iter().map(|(said, rest)| {
             let (command, parts) = numbers_said(said);
             let section = section_of(&text, text.len() - rest.len());
-            for part in parts.iter().filter(|part| !is_shown(part, &section)) {
+            for part in parts.iter().filter(|part| !is_shown(placed(part).1, &section)) {
                 wrong.push(format!("{}: {command}: {part:?} is not on the page", path.display()));
             }
             (command, parts)
@@ -893,7 +893,7 @@ fn outputs_and_numbers_are_those_of_the_runs() {
         let _forwarder = Forwarder::start(&text, &folder);
         for (command, wanted) in wanted {
             let output = outputs.entry(command.clone()).or_insert_with(|| output_of(&command, &folder));
-            for part in wanted.iter().filter(|part| !output.contains(part.as_str())) {
+            for part in wanted.iter().filter(|part| !is_printed(part, output)) {
                 wrong.push(format!("{}: {command}: no {part:?}", path.display()));
             }
         }
@@ -901,6 +901,66 @@ fn outputs_and_numbers_are_those_of_the_runs() {
     let _ = fs::remove_dir_all(&folder);
     assert!(outputs.len() > 3, "commands are found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The place that a part names, and what stands there: `AF2 = 4.095 Mb/s` is of a line that begins with AF2, and
+/// `/windows/0/to_s = 120.0` is a value of a document, by its JSON pointer.
+fn placed(part: &str) -> (Option<&str>, &str) {
+    part.split_once(" = ").map_or((None, part), |(place, value)| (Some(place), value))
+}
+
+/// Whether a command prints this part, at the place that it names. In a document a part needs a place: the same
+/// number may stand at many.
+fn is_printed(part: &str, output: &str) -> bool {
+    match placed(part) {
+        _ if output.starts_with('{') => {
+            let document: serde_json::Value = serde_json::from_str(output).expect("a document");
+            let (Some(pointer), wanted) = placed(part) else { return false };
+            document.pointer(pointer).map(ToString::to_string).as_deref() == Some(wanted)
+        }
+        (Some(first), wanted) => output.lines().any(|line| {
+            let rest = line.trim_start().strip_prefix(first);
+            rest.is_some_and(|rest| rest.starts_with(' ') && contains_whole(rest, wanted))
+        }),
+        (None, wanted) => contains_whole(output, wanted),
+    }
+}
+
+/// The blank between thousands.
+const NARROW: char = '\u{202f}';
+
+/// Whether a text contains another one, with plain blanks, and not as the end or the beginning of a longer number.
+fn contains_whole(text: &str, part: &str) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let goes_on = |next: Option<char>, then: Option<char>| {
+        is_digit(next) || matches!(next, Some('.' | NARROW)) && is_digit(then)
+    };
+    let (is_first, is_last) = (is_digit(part.chars().next()), is_digit(part.chars().next_back()));
+    let (chars, plain): (Vec<char>, _) = (text.chars().collect(), text.replace(NARROW, " "));
+    plain.match_indices(part).any(|(at, _)| {
+        let from = plain[..at].chars().count();
+        let mut before = chars[..from].iter().rev().copied();
+        let mut after = chars[from + part.chars().count()..].iter().copied();
+        let begins = !is_first || !goes_on(before.next(), before.next());
+        begins && (!is_last || !goes_on(after.next(), after.next()))
+    })
+}
+
+#[test]
+fn a_number_is_looked_for_at_its_place_and_as_a_whole() {
+    let table = " AF1  2.733 Mb/s  111.9\n AF2  4.095 Mb/s  28.2 and 533. 1\u{202f}194\n";
+    for part in ["2.733 Mb/s", "28.2", "533", "AF1 = 2.733 Mb/s", "AF2 = 533", "AF2", "1 194"] {
+        assert!(is_printed(part, table), "{part}");
+    }
+    for part in ["8.2", "28", "2.73", "33", "53", "194", "095 Mb/s", "AF2 = 2.733 Mb/s", "AF = 2.733 Mb/s"] {
+        assert!(!is_printed(part, table), "{part}");
+    }
+    let document = r#"{"classes": [{"p99": 112.725}, {"p99": 111.925}]}"#;
+    assert!(is_printed("/classes/1/p99 = 111.925", document));
+    for part in ["/classes/1/p99 = 112.725", "/classes/1/p99 = 111.9", "/classes/2/p99 = 111.925", "111.925"]
+    {
+        assert!(!is_printed(part, document), "{part}");
+    }
 }
 
 /// The command of a `numbers of` and its parts.
@@ -912,14 +972,13 @@ fn numbers_said(said: &str) -> (String, Vec<String>) {
 /// What a command prints, or the tables of a scenario in the comparison, a record of runs of half an hour.
 fn output_of(command: &str, folder: &Path) -> String {
     if let Some(scenario) = command.strip_prefix("the comparison of ") {
-        return section(&tables_of_comparison(), scenario).replace('\u{202f}', " ");
+        return section(&tables_of_comparison(), scenario).to_owned();
     }
     let arguments = words(command.strip_prefix("weir ").expect("a command of weir"));
     let mut command = weir();
     command.env(TRANSPORT_VARIABLE, Forwarder::socket(folder));
     let output = command.current_dir(folder).args(arguments).output().expect("weir runs");
-    // Thousands stand apart by a narrow blank.
-    String::from_utf8(output.stdout).expect("output is text").replace('\u{202f}', " ")
+    String::from_utf8(output.stdout).expect("output is text")
 }
 
 /// What all `weir run` of the pages print, each run once, on all processors.
@@ -1025,6 +1084,30 @@ fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
     }
     for part in ["925 kb/s", "1 452", "0.4", "0.31", "0.301", "20 701"] {
         assert!(!is_shown(part, section), "{part}");
+    }
+}
+
+/// The table of the page on Python is computed there from the series; here from the same series.
+#[test]
+fn the_means_of_the_series_are_those_of_the_page() {
+    let text = builtin("qsccp/dumbbell").expect("a built-in scenario");
+    let scenario = Scenario::parse("qsccp/dumbbell", "qsccp/dumbbell", text, &[]).expect("it is right");
+    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs");
+    let mut world = World::build(&experiment).expect("it runs");
+    world.run(&mut |_| ()).expect("it ends");
+    let report = world.finish().report;
+    let page = read(&root().join("docs/use/read-the-series.md"));
+    let series = &report.series;
+    let mean = |values: &[f32]| {
+        let steps = values.iter().enumerate().filter(|(step, _)| *step as f64 * series.step_s >= 20.0);
+        let values: Vec<f64> = steps.map(|(_, value)| f64::from(*value)).filter(|v| !v.is_nan()).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    assert_eq!(series.classes.len(), 4);
+    for (row, class) in report.document.classes.iter().zip(&series.classes) {
+        let (goodput, delay) = (mean(&class.goodput_bps) / 1e6, mean(&class.delay_ms));
+        let line = format!("│ {:<5} ┆ {goodput:<11.3} ┆ {delay:<8.1} │", row.class);
+        assert!(page.contains(&line), "docs/use/read-the-series.md does not have: {line}");
     }
 }
 
