@@ -115,8 +115,10 @@ struct Pings {
     nacks: u64,
     timeouts: u64,
     pending: BTreeMap<PendingId, (u64, Time)>,
-    /// Round-trip times, ns.
+    /// Round-trip times, ns, to three digits.
     rtt: Histogram<u64>,
+    /// The least and the longest round-trip time, exactly.
+    extremes: Option<(Span, Span)>,
 }
 
 impl Pings {
@@ -127,11 +129,14 @@ impl Pings {
             timeouts: 0,
             pending: BTreeMap::new(),
             rtt: Histogram::new_with_max(LONGEST_RTT_NS, 3).expect("the bounds are right"),
+            extremes: None,
         }
     }
 
     fn record(&mut self, rtt: Span) {
         self.rtt.saturating_record(rtt.as_nanos());
+        let (min, max) = self.extremes.unwrap_or((rtt, rtt));
+        self.extremes = Some((min.min(rtt), max.max(rtt)));
     }
 
     /// One has come to its end; a line to print.
@@ -156,10 +161,11 @@ impl Pings {
 
     fn summary(&self, name: &Name) -> Summary {
         let received = self.rtt.len();
-        let ms = |ns: f64| (received > 0).then_some(ns / 1e6);
+        let (min, max) = self.extremes.map(|(min, max)| (min.as_millis_f64(), max.as_millis_f64())).unzip();
+        // The histogram's values are those of its buckets, whose bounds are outside what was measured.
+        let ms = |ns: f64| Some((ns / 1e6).clamp(min?, max?));
         let at = |quantile: f64| ms(self.rtt.value_at_quantile(quantile) as f64);
         let delay = DelayMs { mean: ms(self.rtt.mean()), p50: at(0.5), p95: at(0.95), p99: at(0.99) };
-        let (min, max) = (ms(self.rtt.min() as f64), ms(self.rtt.max() as f64));
         Summary {
             name: name.to_string(),
             sent: self.sent,
@@ -341,7 +347,26 @@ mod tests {
         };
         within("min", 1.0);
         within("p50", 2.0);
-        within("max", 3.6e6);
+        within("max", 7.2e6);
         assert_eq!(summary.received, 4);
+    }
+
+    #[test]
+    fn the_extremes_are_exact_and_no_percentile_is_outside_them() {
+        let mut pings = Pings::new();
+        for us in [4_708, 4_301, 4_707] {
+            pings.record(Span::from_micros(us));
+        }
+        let summary = pings.summary(&"/a".parse().unwrap());
+        let RttMs { min, max, delay } = &summary.rtt_ms;
+        assert_eq!((*min, *max), (Some(4.301), Some(4.708)));
+        assert_eq!((delay.p95, delay.p99), (Some(4.708), Some(4.708)));
+        let said = text(&summary);
+        assert!(
+            said.contains("min/mean/max 4.301/") && said.contains("/4.708 ms, 99 % within 4.708 ms"),
+            "{said}"
+        );
+        let one = Pings::new().summary(&"/a".parse().unwrap());
+        assert_eq!((one.rtt_ms.min, one.rtt_ms.delay.p99), (None, None));
     }
 }
