@@ -134,8 +134,9 @@ pub fn get(args: &Args) -> Result<ExitCode, Failure> {
             display.end(&report, is_checked)?;
             Ok(ExitCode::SUCCESS)
         }
-        Err(GetError::File(_, error)) if args.output.is_none() && error.kind() == ErrorKind::BrokenPipe => {
-            Ok(ExitCode::SUCCESS)
+        Err(GetError::File(_, error)) if args.output.is_none() && terminal::is_closed(&error) => {
+            eprintln!("standard output was closed before all content was written");
+            Ok(ExitCode::from(terminal::CLOSED))
         }
         Err(GetError::Stopped) => {
             eprintln!("interrupted{}", advice(args, &GetError::Stopped, display.is_anew));

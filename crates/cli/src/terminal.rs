@@ -7,11 +7,23 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
 
-/// Prints to standard output; a closed pipe ends it.
+/// The exit code where content was not delivered because standard output was closed: that of a program that SIGPIPE
+/// ended, in a shell.
+pub const CLOSED: u8 = 141;
+
+/// Whether nobody reads a pipe any more.
+///
+/// A reader of a table has seen what it wanted, so the rest of a table is left out and the command goes on
+/// ([`print`]). Content that is cut off is not delivered: its command ends with [`CLOSED`].
+pub fn is_closed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+/// Prints a table or a document to standard output; that nobody reads it is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+        Err(error) if !is_closed(&error) => {
             Err(format!("standard output could not be written: {error}").into())
         }
         _ => Ok(()),

@@ -340,15 +340,21 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn patience_ends_it_and_a_reader_that_goes_is_no_error() {
+fn patience_ends_it_and_so_does_a_reader_that_goes() {
     let folder = Folder::new("cli-get-patience");
     let _forwarder = Running::start(&folder, "");
     let put = publish(&folder, "/movies/a", 10_000_000, &[]);
-    let mut getting = weir(&folder, &["get", "/movies/a"]).spawn().unwrap();
-    let mut begin = [0; 1000];
-    getting.stdout.take().unwrap().read_exact(&mut begin).unwrap();
-    assert!(begin == pattern(1000)[..]);
-    assert_eq!(getting.wait().unwrap().code(), Some(0), "its pipe is closed");
+    for more in [&[][..], &["--json"]] {
+        let mut getting = weir(&folder, &[&["get", "/movies/a"], more].concat());
+        let mut getting = getting.stderr(Stdio::piped()).spawn().unwrap();
+        let mut begin = [0; 1000];
+        getting.stdout.take().unwrap().read_exact(&mut begin).unwrap();
+        assert!(begin == pattern(1000)[..]);
+        let ended = getting.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(141), "content was not delivered");
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(said, "standard output was closed before all content was written\n");
+    }
     drop(put);
     // A neighbour that never answers.
     let (_mute, address) = Peer::udp();
