@@ -236,7 +236,7 @@ impl ComparisonDocument {
     fn section(&self, at: usize, period: &PeriodRow) -> Section {
         let title = match at {
             0 => "Whole run".to_owned(),
-            _ => format!("{} s to {} s", period.from_s, period.to_s),
+            _ => format::period(period.from_s, period.to_s),
         };
         let mut grids = vec![self.traffic("Classes", "class", &period.classes)];
         if !is_one_group_each(&period.classes, &period.groups) {

@@ -183,6 +183,24 @@ fn rate_unit(bps: f64) -> (&'static str, f64) {
     *UNITS.iter().find(|(_, scale)| bps.abs() >= scale * 0.9995).unwrap_or(&UNITS[3])
 }
 
+/// A time of so many seconds with at most three digits behind the point: in seconds, and below one in a smaller unit if
+/// three digits are not enough.
+pub fn time(s: f64) -> String {
+    let rounded = |scale: f64| (s * scale * 1e3).round() / 1e3;
+    let is_enough = (rounded(1.0) - s).abs() < 1e-9;
+    let (scale, unit) = match s {
+        _ if is_enough || s >= 1.0 => (1.0, "s"),
+        1e-3.. => (1e3, "ms"),
+        _ => (1e6, "us"),
+    };
+    format!("{} {unit}", rounded(scale))
+}
+
+/// From when to when, in seconds: `20 s to 120 s`.
+pub(crate) fn period(from_s: f64, to_s: f64) -> String {
+    format!("{} to {}", time(from_s), time(to_s))
+}
+
 /// Milliseconds with as many decimals as mean something.
 pub(crate) fn millis(ms: f64) -> String {
     if !ms.is_finite() {
@@ -281,6 +299,13 @@ pub fn named(scheme: &str, variant: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_has_at_most_three_digits_behind_the_point() {
+        let said = [0.0, 0.5, 2.0, 4.126_542_63, 1e6, 0.012_345_678, 0.000_05, 9.999_99e-4].map(time);
+        assert_eq!(said, ["0 s", "0.5 s", "2 s", "4.127 s", "1000000 s", "12.346 ms", "50 us", "999.999 us"]);
+        assert_eq!(period(2.0, 4.126_542_63), "2 s to 4.127 s");
+    }
 
     #[test]
     fn rates_take_the_unit_that_leaves_a_small_number() {

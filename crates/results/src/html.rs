@@ -305,7 +305,7 @@ fn link_orders(rows: &[LinkRow]) -> Vec<Vec<usize>> {
 fn notes(report: &Report) -> Vec<String> {
     let sentence = |window: &WindowRow| {
         let optimum = window.optimum.as_ref()?;
-        Some(format!("{} s to {} s: {}.", window.from_s, window.to_s, optimum::sentence(optimum)))
+        Some(format!("{}: {}.", format::period(window.from_s, window.to_s), optimum::sentence(optimum)))
     };
     let document = &report.document;
     let whole =

@@ -25,7 +25,7 @@ pub use files::{
     WriteError, write_all, write_atomically, write_comparison, write_comparisons, write_html, write_json,
     write_parquet, write_reproduction,
 };
-pub use format::{grouped, kind_of_source, named, rate};
+pub use format::{grouped, kind_of_source, named, rate, time};
 pub use html::{POINTS, report_html};
 pub use model::{
     BestFlowRow, BestLinkRow, BottleneckRow, CaseOptimumRow, CaseRow, ComparedScheme, ComparisonDocument,

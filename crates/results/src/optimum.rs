@@ -1,7 +1,7 @@
 //! The optimum: the distance of a run from it, and its own tables.
 
 use crate::comparison::estimate;
-use crate::format::{NONE, Quantity, rate};
+use crate::format::{self, NONE, Quantity, rate};
 use crate::model::{
     BestFlowRow, BestLinkRow, BottleneckRow, DistanceEstimates, OptimumCompletionRow, OptimumDocument,
     OptimumWindowRow,
@@ -104,7 +104,7 @@ impl OptimumDocument {
 
 impl OptimumWindowRow {
     fn section(&self) -> Section {
-        let mut title = format!("{} s to {} s", self.from_s, self.to_s);
+        let mut title = format::period(self.from_s, self.to_s);
         if self.pieces > 1 {
             title += &format!(": means over {} pieces", self.pieces);
         }

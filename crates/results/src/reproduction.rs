@@ -264,7 +264,7 @@ impl ReproductionDocument {
         columns.extend(by_scheme.then_some(words("scheme")));
         columns.extend(["mean", "lowest flow", "highest flow", "flows within 5 %"].map(numbers));
         let row = |case: &CaseRow, window: &WindowDistanceRow| -> Vec<Cell> {
-            let mut cells: Vec<Cell> = vec![format!("{} s to {} s", window.from_s, window.to_s).into()];
+            let mut cells: Vec<Cell> = vec![format::period(window.from_s, window.to_s).into()];
             cells.extend(by_point.then(|| point(case).into()));
             cells.extend(by_scheme.then(|| case.scheme.as_str().into()));
             let part = |part: Option<Estimate>| Quantity::Percent.over_seeds(part.as_ref(), self.seeds.len());

@@ -1,7 +1,7 @@
 //! Schemes on several scenarios: for each scenario a few figures over all flows, as means over the seeds.
 
 use crate::comparison::{INTERVALS, Part, estimate, part, seeds};
-use crate::format::{NONE, Quantity, settled};
+use crate::format::{self, NONE, Quantity, settled};
 use crate::matrix;
 use crate::model::{
     DelayEstimates, SummaryDocument, SummaryPeriod, SummaryPoint, SummaryRow, SummaryScenario,
@@ -406,7 +406,7 @@ fn optimum(name: &str, best_bps: f64, figures: usize) -> Vec<Cell> {
 }
 
 fn window(period: &SummaryPeriod) -> String {
-    format!("{} s to {} s", period.from_s, period.to_s)
+    format::period(period.from_s, period.to_s)
 }
 
 /// A point by its values: `delay 5 ms` for `axis.delay=5 ms`, and of an only axis the value alone.

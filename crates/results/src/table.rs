@@ -20,11 +20,11 @@ pub fn terminal_width() -> Option<u16> {
 /// what was expected. No line is wider than `width` columns, if that is given and fits a table.
 pub fn summary(document: &RunDocument, width: Option<u16>) -> String {
     let mut text = format!(
-        "{}  scheme {}  seed {}  {} s simulated in {:.2} s  {} packet-hops\n",
+        "{}  scheme {}  seed {}  {} simulated in {:.2} s  {} packet-hops\n",
         document.scenario,
         format::named(&document.scheme, document.variant.as_deref()),
         document.seed,
-        document.simulated_s,
+        format::time(document.simulated_s),
         document.wall_s,
         grouped(document.packet_hops as i64),
     );
@@ -44,7 +44,7 @@ pub fn figures(document: &RunDocument, width: Option<u16>) -> String {
     }
     text += &completions(document, width);
     for window in &document.windows {
-        let title = format!("Classes, {} s to {} s", window.from_s, window.to_s);
+        let title = format!("Classes, {}", format::period(window.from_s, window.to_s));
         text += &section(&title, classes(&window.classes, width));
         if let Some(optimum) = &window.optimum {
             text.push_str(&format!("{}\n", wrapped(&optimum::sentence(optimum), width)));

@@ -14,7 +14,7 @@ use weir_core::seam::DropReason;
 use weir_core::units::Time;
 use weir_experiment::{Experiment, Measured, Probes, Setup};
 use weir_measure::{FlowAccounts, Report, to_json};
-use weir_results::{figures, rate, terminal_width, write_all};
+use weir_results::{figures, rate, terminal_width, time, write_all};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
@@ -226,7 +226,8 @@ fn report(run: &Run<'_>, parts: Vec<Part>, probes: &mut Probes) -> Report {
 fn cut_short(run: &Run<'_>, end: Time) -> Option<String> {
     (end < run.extent.until).then(|| {
         format!(
-            "Ended at {end} of {}: windows end here, and later events and checks are left out.",
+            "Ended at {} of {}: windows end here, and later events and checks are left out.",
+            time(end.as_secs_f64()),
             run.extent.until
         )
     })
@@ -235,11 +236,11 @@ fn cut_short(run: &Run<'_>, end: Time) -> Option<String> {
 fn text(report: &Report, plan: &Plan<'_>, out: &Out) -> String {
     let document = &report.document;
     let mut text = format!(
-        "{}\n{}  scheme {}  {} s on running forwarders, applications of {}\n",
+        "{}\n{}  scheme {}  {} on running forwarders, applications of {}\n",
         report.title,
         document.scenario,
         document.scheme,
-        document.simulated_s,
+        time(document.simulated_s),
         plan.nodes.join(", ")
     );
     text += &figures(document, terminal_width());
