@@ -135,14 +135,7 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     for Dropped { reason, packets } in dropped {
         actions.add_row([format!("dropped: {reason}"), count(*packets)]);
     }
-    let cut = match (document.is_cut, document.bytes_cut) {
-        (false, _) => String::new(),
-        (true, 0) => "The recording ends without its end mark: the forwarder still runs, or it was killed.\n"
-            .to_owned(),
-        (true, bytes) => {
-            format!("The recording is cut off: the last {} are an incomplete entry.\n", bytes_of(bytes))
-        }
-    };
+    let cut = if document.is_cut { cut_off(document.bytes_cut) } else { String::new() };
     let verdict = match &document.difference {
         None => {
             format!("Identical: {} hashes of the actions were compared.", count(document.hashes_compared))
@@ -161,6 +154,29 @@ fn shown(document: &Document, width: Option<u16>) -> String {
     )
 }
 
+/// What is said of a recording without its end, of whose last entry there are so many bytes.
+fn cut_off(bytes: usize) -> String {
+    match bytes {
+        0 => "The recording ends without its end mark: the forwarder still runs, or it was killed, or its file could \
+              not be written.\n"
+            .to_owned(),
+        _ => format!("The recording is cut off: the last {} are an incomplete entry.\n", bytes_of(bytes)),
+    }
+}
+
 fn bytes_of(bytes: usize) -> String {
     if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_without_its_end_says_what_may_be_the_cause() {
+        let said = cut_off(0);
+        for cause in ["the forwarder still runs", "it was killed", "its file could not be written"] {
+            assert!(said.contains(cause), "{said}");
+        }
+    }
 }
