@@ -89,11 +89,7 @@ fn file(name: &str) -> Result<String, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("{name} is larger than {} MB, too large for a scenario", MAX_BYTES / 1_000_000));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-        format!("{name}:{line}: this is not text: byte {at} of the file is not UTF-8")
-    })
+    weir_scenario::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))
 }
 
 /// Which of some built-in scenarios was probably meant, by its name with its folder or without.

@@ -46,6 +46,7 @@ mod params;
 mod read;
 pub mod reference;
 mod source;
+mod text;
 mod tree;
 mod words;
 
@@ -55,6 +56,7 @@ pub use format::{Format, Key, NONE, REQUIRED, Section, Shape};
 pub use params::{Param, ParamValue, params};
 pub use read::{Item, Limit};
 pub use source::annotate;
+pub use text::{NotText, text};
 pub use tree::{Entry, Kind, Origin, Table, Value, parse_value};
 pub use weir_core::words::{did_you_mean, nearest};
 pub use words::list;

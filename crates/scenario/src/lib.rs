@@ -38,4 +38,4 @@ pub use model::*;
 pub use names::covers;
 pub use set::Override;
 pub use weir_core::seam::QueueLimit;
-pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest};
+pub use weir_document::{Location, Param, ParamValue, did_you_mean, nearest, text};

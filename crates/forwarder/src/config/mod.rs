@@ -33,7 +33,7 @@ use std::sync::Arc;
 use weir_core::seam::{AsfOptions, QueueLimit};
 use weir_core::tables::cs::CsPolicy;
 use weir_core::units::{Bytes, Rate, Span};
-use weir_document::{Document, DocumentError, Origin, Table};
+use weir_document::{Document, DocumentError, NotText, Origin, Table};
 use weir_packet::Name;
 use weir_schemes::Resolved;
 
@@ -57,6 +57,13 @@ pub enum ConfigError {
         /// What the operating system says.
         error: io::Error,
     },
+    /// It is not text.
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        wrong: NotText,
+    },
     /// Something in it is wrong: file, line, key, and what would be right.
     Wrong(DocumentError),
 }
@@ -67,6 +74,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Read { path, error } => {
                 write!(f, "{}: the file cannot be read: {error}", path.display())
             }
+            ConfigError::NotText { path, wrong } => write!(f, "{}:{wrong}", path.display()),
             ConfigError::Wrong(error) => error.fmt(f),
         }
     }
@@ -507,8 +515,10 @@ impl Config {
     /// # Errors
     /// It cannot be read, or the first mistake in it.
     pub fn load(path: &Path) -> Result<Config, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        let bytes =
+            std::fs::read(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        let text = weir_document::text(bytes)
+            .map_err(|wrong| ConfigError::NotText { path: path.to_owned(), wrong })?;
         Config::parse(&text, &path.to_string_lossy())
     }
 

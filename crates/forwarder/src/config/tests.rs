@@ -506,6 +506,11 @@ fn what_is_no_toml_or_no_file_is_said() {
     assert!(help.contains("[[face]]"), "{help}");
     let error = Config::load(Path::new("no-such-folder/weir.toml")).unwrap_err().to_string();
     assert!(error.starts_with("no-such-folder/weir.toml: the file cannot be read: "), "{error}");
+    let path = std::env::temp_dir().join(format!("weir-config-not-text-{}.toml", std::process::id()));
+    std::fs::write(&path, b"[scheme]\n\xff\xfe").unwrap();
+    let error = Config::load(&path).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(error, format!("{}:2: this is not text: byte 9 of the file is not UTF-8", path.display()));
 }
 
 #[test]
