@@ -71,7 +71,11 @@ pub fn cs(args: &Args) -> Result<(), Failure> {
                 return Err("nothing to change: wanted --capacity, --admit or --serve".into());
             }
             let wanted = ControlParameters { capacity: *capacity, flags, mask, ..Default::default() };
-            forwarder.command(Module::Cs, "config", &wanted)?;
+            let done = forwarder.command(Module::Cs, "config", &wanted)?;
+            if let Some((asked, set)) = capacity.zip(done.capacity).filter(|(asked, set)| asked != set) {
+                let [asked, set] = [asked, set].map(count);
+                eprintln!("note: the forwarder set the capacity to {set} packets; {asked} were asked for");
+            }
             info(&mut forwarder)
         }
         Command::Erase { prefix, count: most } => {

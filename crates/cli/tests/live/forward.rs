@@ -329,5 +329,12 @@ fn another_user_of_this_host_may_look_and_register_and_nothing_else() {
     let store: Value = serde_json::from_slice(&store.stdout).unwrap();
     assert!(store["capacity"].as_u64().unwrap() > 0, "{store}");
     // The user of the forwarder may.
-    assert!(weir(&["cs", "config", "--capacity", "7", "--socket", &socket]).status.success());
+    let set = weir(&["cs", "config", "--capacity", "7", "--socket", &socket]);
+    assert!(set.status.success() && set.stderr.is_empty(), "{}", text(&set.stderr));
+    let cut = weir(&["cs", "config", "--capacity", "99999999999999", "--socket", &socket, "--json"]);
+    let store: Value = serde_json::from_slice(&cut.stdout).unwrap();
+    assert!(store["capacity"].as_u64().unwrap() < 99_999_999_999_999, "{store}");
+    let said = text(&cut.stderr).replace('\u{202f}', " ");
+    assert!(said.starts_with("note: the forwarder set the capacity to "), "{said}");
+    assert!(said.contains("99 999 999 999 999 were asked for"), "{said}");
 }
