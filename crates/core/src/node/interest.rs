@@ -307,11 +307,13 @@ fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
     seen
 }
 
-/// Whether an Interest of this group need not wait any longer for what was sent for another group: who has sent that may
-/// have wanted nobody to answer it.
+/// Whether an Interest of this group need not wait for what was sent for another group: that was sent long ago, or more than
+/// once, so it was not answered in time, and who has sent it may have wanted this.
 fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: Time) -> bool {
     let patience = round_trip.map_or(SUPPRESSION, |srtt| (srtt * 2).clamp(SUPPRESSION, MOST_PATIENCE));
-    entry.sent_for != group && entry.held.is_none() && entry.was_not_sent_within(patience, now)
+    let is_late =
+        entry.out_records.iter().any(|out| out.times_sent > 1) || entry.was_not_sent_within(patience, now);
+    entry.sent_for != group && entry.held.is_none() && is_late
 }
 
 /// What is written down of the downstream that an Interest came from.

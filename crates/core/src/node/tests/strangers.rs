@@ -98,6 +98,19 @@ fn who_asks_long_before_others_and_is_not_answered_has_them_wait_for_nothing() {
 }
 
 #[test]
+fn who_repeats_what_is_not_answered_has_others_wait_for_nothing() {
+    let mut bench = Bench::new().routed();
+    let [stranger, consumer, up, other] = bench.neighbours;
+    bench.node.set_group(stranger, GroupId(1));
+    for (nonce, next_hop) in [(1, up), (2, other), (3, up)] {
+        assert_eq!(bench.interest(stranger, "/a/1", nonce), [Seen::Interest(next_hop)]);
+        bench.later(100);
+    }
+    assert_eq!(bench.interest(stranger, "/a/1", 4), [Seen::Interest(other)]);
+    assert_eq!(bench.interest(consumer, "/a/1", 5), [Seen::Interest(up)]);
+}
+
+#[test]
 fn where_data_take_long_others_wait_for_two_round_trips() {
     let mut bench = Bench::new().routed();
     let [stranger, consumer, up, _] = bench.neighbours;
