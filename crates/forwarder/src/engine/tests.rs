@@ -886,10 +886,13 @@ fn who_reads_gets_its_frames_though_others_keep_all_memory_of_frames_for_ever() 
     assert_eq!(asks.borrow().sent.len(), 200);
 }
 
+/// A datagram, and the port that it comes from.
+type FromPort = (u16, Vec<u8>);
+
 /// A scripted UDP socket: datagrams come from ports of one host.
 #[derive(Clone, Default)]
 struct Port {
-    incoming: Rc<RefCell<VecDeque<(u16, Vec<u8>)>>>,
+    incoming: Rc<RefCell<VecDeque<FromPort>>>,
     /// To which ports frames were sent.
     sent: Rc<RefCell<Vec<u16>>>,
 }
@@ -926,7 +929,7 @@ impl Port {
     }
 
     /// These come together, and what follows from them is done.
-    fn come<const N: usize>(&self, engine: &mut Engine, frames: [(u16, Vec<u8>); N]) {
+    fn come<const N: usize>(&self, engine: &mut Engine, frames: [FromPort; N]) {
         self.incoming.borrow_mut().extend(frames);
         engine.ready(EventSource::Udp(0).token());
         engine.end();

@@ -38,6 +38,6 @@ impl Queries {
         self.debts.retain(|_, paid| *paid > now);
         let cost = OF_A_FACE * faces as u64 + REUSED_FOR_A_BYTE * bytes as u64;
         let paid = self.debts.entry(owner).or_insert(now);
-        *paid = *paid + cost;
+        *paid += cost;
     }
 }

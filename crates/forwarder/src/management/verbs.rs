@@ -32,8 +32,11 @@ pub(super) enum Dataset {
     /// A list that may have a million entries.
     InParts(Part),
     /// The one that depends on the question.
-    Query(fn(&mut Queries, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>),
+    Query(MakeAnswer),
 }
+
+/// Makes the answer to a query, if its user may have one.
+type MakeAnswer = fn(&mut Queries, &Request<'_>, &dyn Control) -> Result<Vec<u8>, Refused>;
 
 use Dataset::{AtOnce, InParts, Query};
 
