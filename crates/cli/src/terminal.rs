@@ -14,7 +14,7 @@ pub const CLOSED: u8 = 141;
 /// Whether nobody reads a pipe any more.
 ///
 /// A reader of a table has seen what it wanted, so the rest of a table is left out and the command goes on
-/// ([`print`]). Content that is cut off is not delivered: its command ends with [`CLOSED`].
+/// ([`print()`]). Content that is cut off is not delivered: its command ends with [`CLOSED`].
 pub fn is_closed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
