@@ -312,7 +312,7 @@ fn is_loop(entry: &PitEntry, nonce: u32, face: FaceId) -> bool {
 fn is_overdue(entry: &PitEntry, group: GroupId, round_trip: Option<Span>, now: Time) -> bool {
     let patience = round_trip.map_or(SUPPRESSION, |srtt| (srtt * 2).clamp(SUPPRESSION, MOST_PATIENCE));
     let is_late =
-        entry.out_records.iter().any(|out| out.times_sent > 1) || entry.was_not_sent_within(patience, now);
+        entry.out_records.iter().any(|out| out.times_sent > 1) || !entry.was_sent_within(patience, now);
     entry.sent_for != group && entry.held.is_none() && is_late
 }
 

@@ -16,7 +16,7 @@ pub fn is_suppressed(ev: &InterestEvent<'_>) -> bool {
 
 /// Whether an Interest was sent upstream in this time, not for others, and may be answered still.
 pub fn was_sent_within(ev: &InterestEvent<'_>, interval: Span) -> bool {
-    !ev.was_sent_for_others && !ev.entry.was_not_sent_within(interval, ev.now)
+    !ev.was_sent_for_others && ev.entry.was_sent_within(interval, ev.now)
 }
 
 /// The reason to pass on when every next hop has refused: the least severe of theirs, as NFD does,

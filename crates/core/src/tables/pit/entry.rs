@@ -327,10 +327,10 @@ impl PitEntry {
         self.held.is_some() || self.out_records.iter().any(|record| record.is_pending(now))
     }
 
-    /// Whether no Interest was sent upstream in this time that may be answered still.
+    /// Whether an Interest was sent upstream in this time that may be answered still.
     #[inline]
-    pub(crate) fn was_not_sent_within(&self, interval: Span, now: Time) -> bool {
-        !self.out_records.iter().any(|out| out.is_pending(now) && now.since(out.sent) < interval)
+    pub(crate) fn was_sent_within(&self, interval: Span, now: Time) -> bool {
+        self.out_records.iter().any(|out| out.is_pending(now) && now.since(out.sent) < interval)
     }
 
     /// Writes down that an upstream is asked. The nonce of an earlier sending, if it was another.
