@@ -424,3 +424,68 @@ fn a_group_with_flows_without_end_takes_no_more_room_than_two_flows_and_refuses_
     face.dropped.clear();
     (0..100).for_each(|_| face.ask((10_000, Be, 1078)));
 }
+
+/// The rate that the face tells a flow in a Data that comes now, bit/s.
+fn told(face: &mut Face, flow: Flow) -> f64 {
+    let mut packet = data(flow, PitId::default());
+    packet.flow.group = GroupId((face.group_of)(flow.0));
+    // With a TargetRate it has its size, to within some bytes.
+    packet.net_len = flow.2 as u32 - 12;
+    let (now, random, wire_len) = (face.now, &mut face.random, Bytes::new(flow.2));
+    face.queue.on_receive(&mut ReceiveEvent { now, packet: &mut packet, wire_len, rtt: None, random });
+    let mut signals = weir_schemes::find("qsccp").unwrap().signals.iter();
+    let target_rate = signals.find(|signal| signal.name == "TargetRate").unwrap();
+    packet.header().signals.value(target_rate).unwrap() as f64
+}
+
+/// Time passes, with an Interest of a flow in each of so many milliseconds.
+fn pass(face: &mut Face, milliseconds: u32, flow: Option<Flow>) {
+    for _ in 0..milliseconds {
+        flow.into_iter().for_each(|flow| face.ask(flow));
+        while face.next().is_ok() {}
+        face.now += Span::from_millis(1);
+        if face.queue.next_deadline() <= face.now {
+            face.queue.on_deadline(face.now);
+        }
+    }
+}
+
+#[test]
+fn who_has_stopped_leaves_its_part_to_the_next_one_and_has_it_again_when_it_returns() {
+    for group_of in [(|_| 0) as fn(u32) -> u16, |_| 1, |prefix| prefix as u16 + 1] {
+        let mut face = Face::new();
+        face.group_of = group_of;
+        let mut first_told = None;
+        // Ten come one after another, and then again, all within the time for which state is kept.
+        for prefix in (0..10).chain(0..10) {
+            let flow = (prefix, Be, 1230);
+            face.ask(flow);
+            let told_now = told(&mut face, flow);
+            let told_first = *first_told.get_or_insert(told_now);
+            assert!(near(told_now, told_first, 0.005), "{prefix}: {told_now}, the first {told_first}");
+            pass(&mut face, 210, Some(flow));
+            let grown = told(&mut face, flow);
+            assert!(near(grown, TARGET, 0.005), "{prefix}: {grown} after two periods");
+            pass(&mut face, 200, None);
+        }
+    }
+}
+
+#[test]
+fn who_returns_beside_another_has_half_at_once_and_the_other_is_told_so() {
+    for group_of in [(|_| 0) as fn(u32) -> u16, |_| 1, |prefix| prefix as u16 + 1] {
+        let mut face = Face::new();
+        face.group_of = group_of;
+        let [here, away] = [(0, Be, 1230), (1, Be, 1230)];
+        face.ask(away);
+        pass(&mut face, 300, Some(away));
+        pass(&mut face, 1000, Some(here));
+        assert!(near(told(&mut face, here), TARGET, 0.005), "{}", told(&mut face, here));
+        (0..2).for_each(|_| face.ask(away));
+        while face.next().is_ok() {}
+        for flow in [here, away] {
+            let told = told(&mut face, flow);
+            assert!(near(told, TARGET / 2.0, 0.01), "{flow:?}: {told}");
+        }
+    }
+}

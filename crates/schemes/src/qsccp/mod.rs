@@ -44,8 +44,10 @@
 //!    being sent. The bucket is deeper by half of `burst`, for Interests that are late. It is also deeper by the tokens
 //!    that come while the link sends its own largest Data. Buckets begin full.
 //! 7. **A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period.** Otherwise a flow
-//!    of less than ten Data a second would start and end several times a second. When a flow joins a class and sends a
-//!    second Interest, the R_f of the class's flows decreases at once, not at the next period.
+//!    of less than ten Data a second would start and end several times a second. A flow that has sent no Interest for
+//!    four of its usual gaps has no part in (7) and (8) until it returns. When a flow joins a class, or returns to it
+//!    after half a second, and sends a second Interest, the R_f of the class's flows decreases at once, not at the next
+//!    period.
 //! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The available text has none. Its
 //!    argument is the larger of two ratios (σ, `pecn.rs`). They are those of the moment, not of the last period.
 //!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill the room of

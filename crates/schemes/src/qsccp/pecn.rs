@@ -68,13 +68,22 @@ pub(super) struct OfferHistory {
     window: u32,
     /// For how many periods it has used less than γ of it.
     untaken: u32,
+    /// For how many periods it has been silent.
+    silent: u32,
     /// Whether it has used it once, or had the time to.
     is_known: bool,
 }
 
 impl Default for OfferHistory {
     fn default() -> OfferHistory {
-        OfferHistory { least: [f64::INFINITY; 2], most: [0.0; 2], window: 0, untaken: 0, is_known: false }
+        OfferHistory {
+            least: [f64::INFINITY; 2],
+            most: [0.0; 2],
+            window: 0,
+            untaken: 0,
+            silent: 0,
+            is_known: false,
+        }
     }
 }
 
@@ -82,6 +91,7 @@ impl OfferHistory {
     /// In a period it asked for `demand`, and had `rate`, before the discount. High-demand claims were offered
     /// `offered`. If its rate was lower than theirs, and it used this rate, it is still limited.
     pub(super) fn note(&mut self, demand: f64, rate: f64, offered: f64, discount: f64, gamma: f64) {
+        self.silent = 0;
         let told = rate * discount;
         if demand < gamma * told {
             self.untaken = (self.untaken + 1).min(PATIENCE);
@@ -100,6 +110,15 @@ impl OfferHistory {
         self.window += 1;
         self.least[0] = self.least[0].min(told);
         self.most[0] = self.most[0].max(rate);
+    }
+
+    /// Ends a period in which it was silent: its flow, or all flows of its class, have stopped. Silence does not show
+    /// that it is limited. After a long one it is new when it returns, unless it was limited before.
+    pub(super) fn note_silence(&mut self) {
+        self.silent = (self.silent + 1).min(PATIENCE);
+        if self.silent == PATIENCE {
+            self.is_known = self.is_limited();
+        }
     }
 
     /// Whether it is limited elsewhere.
@@ -247,8 +266,10 @@ pub(super) struct RateMeasure {
     rate: f64,
     rate_before: f64,
     is_known: bool,
-    /// After a pause the next Interest counts as the first.
-    has_paused: bool,
+    /// Whether it has stopped; and whether an Interest has come since. That counts as the first. It may be alone, as
+    /// a probe is. So the flow has returned with the second one.
+    has_stopped: bool,
+    is_back: bool,
     /// Bits asked for since `since`, and the time of the Interest before them.
     asked_bits: u64,
     since: Time,
@@ -268,8 +289,17 @@ impl RateMeasure {
     /// one Data per period.
     pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
         let rate = bits as f64 / period.as_secs_f64();
-        let (rate_before, is_known, has_paused) = (rate, false, false);
-        RateMeasure { rate, rate_before, is_known, has_paused, asked_bits: 0, since: now, last: now }
+        let (rate_before, is_known, has_stopped, is_back) = (rate, false, false, false);
+        RateMeasure {
+            rate,
+            rate_before,
+            is_known,
+            has_stopped,
+            is_back,
+            asked_bits: 0,
+            since: now,
+            last: now,
+        }
     }
 
     /// r_f, bit/s.
@@ -287,20 +317,27 @@ impl RateMeasure {
         self.last
     }
 
-    /// Whether no Interest has come since the last measure, or only the first.
+    /// Whether the flow has stopped: no Interest came for four of its usual gaps, and since then one at most.
     #[inline]
-    pub(super) fn has_nothing_new(&self) -> bool {
-        self.asked_bits == 0
+    pub(super) fn has_stopped(&self) -> bool {
+        self.has_stopped
+    }
+
+    /// Whether only one Interest has come since the flow began or stopped, or none since the last measure.
+    #[inline]
+    pub(super) fn has_one_interest(&self) -> bool {
+        if self.has_stopped { self.is_back } else { self.asked_bits == 0 }
     }
 
     /// An Interest for so many bits of Data, forwarded or not.
     #[inline]
     pub(super) fn on_interest(&mut self, now: Time, bits: u64) {
         self.last = now;
-        if self.has_paused {
-            self.has_paused = false;
+        if self.has_stopped && !self.is_back {
+            self.is_back = true;
             self.since = now;
         } else {
+            self.has_stopped = false;
             self.asked_bits += bits;
         }
     }
@@ -332,7 +369,8 @@ impl RateMeasure {
         } else if now < self.rate / 4.0 {
             self.rate = 0.0;
             self.is_known = false;
-            self.has_paused = true;
+            self.has_stopped = true;
+            self.is_back = false;
         } else {
             self.rate = self.rate.min(2.0 * now);
         }
@@ -592,6 +630,18 @@ mod tests {
         told.note(1e6, 3e6, 3e6, 1.0, GAMMA);
         follows.note(3e6, 3e6, 3e6, 1.0, GAMMA);
         assert!(!told.is_new() && told.is_limited() && !follows.is_new() && !follows.is_limited());
+    }
+
+    #[test]
+    fn who_was_silent_for_long_is_new_and_limited_only_if_it_was_before() {
+        for (demand, is_limited) in [(3e6, false), (1e6, true)] {
+            let mut told = OfferHistory::default();
+            (0..PATIENCE).for_each(|_| told.note(demand, 3e6, 3e6, 1.0, GAMMA));
+            (1..PATIENCE).for_each(|_| told.note_silence());
+            assert!(!told.is_new() && told.is_limited() == is_limited, "after a short silence");
+            told.note_silence();
+            assert!(told.is_new() != is_limited && told.is_limited() == is_limited, "after a long one");
+        }
     }
 
     #[test]

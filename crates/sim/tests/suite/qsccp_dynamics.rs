@@ -125,6 +125,48 @@ fn a_flow_beside_others_that_come_and_go_every_few_seconds_has_its_share_of_the_
     assert_eq!(lost(&report), 0);
 }
 
+/// Flows that fetch 300 Data of 8 kB each, one after another: each needs 0.4 s at the full rate, and the next begins after
+/// a second.
+fn one_after_another(prefix: impl Fn(u64) -> String) -> Report {
+    let fetch = |n: u64| {
+        let keys = format!("start = \"{} ms\"\namount = 300\npayload = \"8000 B\"", 1037 * n);
+        let flow = flow(&format!("f{n}"), &keys).replace("AF2", "BE");
+        flow.replace(&format!("\"/f{n}\""), &format!("\"{}\"", prefix(n)))
+    };
+    measured(&line("50 Mb/s", &(0..30).map(fetch).collect::<String>()), &[])
+}
+
+#[test]
+fn a_flow_that_comes_after_others_have_stopped_is_as_fast_as_the_first() {
+    for prefix in [(|n| format!("/f{n}")) as fn(u64) -> String, |_| "/f".to_owned()] {
+        let report = one_after_another(prefix);
+        let took: Vec<f64> = report.document.flows.iter().map(|flow| flow.completion_s.unwrap()).collect();
+        let (least, most) = took.iter().fold((f64::MAX, 0.0_f64), |(a, b), &t| (a.min(t), b.max(t)));
+        // A period of 100 ms ends sooner or later after the start.
+        assert!(most - least < 0.1, "{took:?}");
+    }
+}
+
+#[test]
+fn a_flow_beside_one_that_comes_and_goes_and_is_limited_elsewhere_has_all_that_it_leaves() {
+    let talk = |n: u64| {
+        let keys = format!(
+            "start = \"{} ms\"\nstop = \"{} ms\"\nsource_rate = \"200 kb/s\"",
+            2000 * n,
+            2000 * n + 1000
+        );
+        flow(&format!("f{n}"), &keys).replace(&format!("\"/f{n}\""), "\"/talk\"")
+    };
+    let talks: String = (1..30).map(talk).collect();
+    let report = measured(&line("10 Mb/s", &(flow("z", "") + &talks)), &[(5, 60)]);
+    let window = &report.document.windows[0];
+    let staying = goodput(window, "/z");
+    // The other needs 200 kb/s in half of the time.
+    let expected = (ETA * 10e6 - 100e3) * CONTENT;
+    assert!((staying / expected - 1.0).abs() < 0.02, "{staying:.0}, {expected:.0} expected");
+    assert_eq!(lost(&report), 0);
+}
+
 #[test]
 fn a_thousand_flows_on_one_link_have_equal_shares() {
     let flows = flow("m", "count = 1000\nstart_spread = \"1 s\"").replace("\"/m\"", "\"/m{}\"");

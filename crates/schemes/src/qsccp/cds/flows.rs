@@ -45,6 +45,8 @@ pub(super) struct Flow {
     /// Whether it has had its quantum in this turn.
     pub(super) has_quantum: bool,
     pub(super) has_seen_data: bool,
+    /// Whether it has a part in (7) and (8): not while it has stopped, and its state is kept in case that it returns.
+    pub(super) is_counted: bool,
     /// Data in a row that were of one size, up to [`SAME_SIZE`].
     pub(super) same_size: u16,
     /// Charges in the ledger that may still be settled.
@@ -160,6 +162,11 @@ impl Flow {
         self.phi < 1.0
     }
 
+    /// w·φ as it counts beside others.
+    pub(super) fn counted_weight(&self) -> f64 {
+        if self.is_counted { self.discounted_weight } else { 0.0 }
+    }
+
     pub(super) fn load(&self) -> FlowLoad {
         let Flow { weight, phi, offers, .. } = *self;
         FlowLoad {
@@ -205,12 +212,28 @@ impl Sharers {
 
     /// Takes a flow out of the list.
     fn remove(&mut self, flows: &mut [Flow], id: u32) {
-        let Flow { place, discounted_weight, .. } = flows[id as usize];
+        let Flow { place, .. } = flows[id as usize];
+        self.weights -= flows[id as usize].counted_weight();
         self.flows.swap_remove(place as usize);
         if let Some(&moved) = self.flows.get(place as usize) {
             flows[moved as usize].place = place;
         }
-        self.weights -= discounted_weight;
+    }
+
+    /// In a period a flow was silent: it leaves its part to the others.
+    pub(super) fn pause(&mut self, flow: &mut Flow) {
+        self.weights -= flow.counted_weight();
+        flow.is_counted = false;
+        flow.rate = None;
+        flow.offers.note_silence();
+    }
+
+    /// Gives a rate to flows that do not share it yet: the first ones of a group, or those after a silence.
+    fn begin(&mut self, rate: f64, gamma: f64) {
+        self.rate = rate;
+        self.share = ClassShare::of_nobody(rate, gamma);
+        self.shared_weights = 0.0;
+        self.joined_weights = 0.0;
     }
 
     /// Appends a flow to the ring.
@@ -419,9 +442,8 @@ impl Cds {
         });
         let id = self.put_flow(Flow { group, ..self.new_flow(now, of_group, declared_bits) });
         let rate = self.classes[key.class as usize].sharers.rate_of_new(1.0, 1.0);
-        let sharers =
-            Sharers { rate, share: ClassShare::of_nobody(rate, self.settings.gamma), ..Sharers::default() };
-        self.groups[group as usize] = Group { sharers, waiting: 0 };
+        self.groups[group as usize] = Group::default();
+        self.groups[group as usize].sharers.begin(rate, self.settings.gamma);
         self.group_index.insert(of_group, id);
         id
     }
@@ -447,6 +469,7 @@ impl Cds {
             discounted_weight: 1.0,
             data_bits: declared_bits,
             has_seen_data: false,
+            is_counted: true,
             same_size: 0,
             unsettled: 0,
             rate: None,
@@ -478,19 +501,42 @@ impl Cds {
         let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
         flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
         let (parent, bits) = (flow.parent, flow.data_bits);
-        let is_joining = flow.rate.is_none() && flow.demand.has_nothing_new();
-        let weight = flow.discounted_weight;
+        let is_joining = flow.rate.is_none() && flow.demand.has_one_interest() && flow.offers.is_new();
+        let (weight, was_counted) = (flow.discounted_weight, flow.is_counted);
         flow.demand.on_interest(now, bits);
+        if !was_counted {
+            self.take_back(class, id);
+        }
         if is_joining {
-            let sharers = match parent {
-                NONE => &mut self.classes[class as usize].sharers,
-                parent => &mut self.groups[self.flows[parent as usize].group as usize].sharers,
-            };
-            sharers.joined_weights += weight;
+            self.sharers_of(class, parent).joined_weights += weight;
         }
         if parent != NONE {
             self.flows[parent as usize].data_bits = bits;
             self.note_demand(now, class, parent);
+        }
+    }
+
+    /// An Interest came after a silence: until the end of the period the flow counts, as a new one does. If it has
+    /// sent a second one by then, it has returned.
+    #[cold]
+    fn take_back(&mut self, class: ServiceClass, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        flow.is_counted = true;
+        let Flow { parent, group, discounted_weight, .. } = *flow;
+        let beside = self.sharers_of(class, parent);
+        beside.weights += discounted_weight;
+        let rate = beside.rate_of_new(discounted_weight, discounted_weight);
+        if let Some(Group { sharers, .. }) = self.groups.get_mut(group as usize) {
+            sharers.begin(rate, self.settings.gamma);
+            sharers.flows.iter().for_each(|&id| self.flows[id as usize].rate = None);
+        }
+    }
+
+    /// Those with which a flow shares: the flows of its class, or of its group there.
+    fn sharers_of(&mut self, class: ServiceClass, parent: u32) -> &mut Sharers {
+        match parent {
+            NONE => &mut self.classes[class as usize].sharers,
+            parent => &mut self.groups[self.flows[parent as usize].group as usize].sharers,
         }
     }
 
@@ -521,8 +567,8 @@ impl Cds {
             _ => match flow.and_then(|flow| flow.rate.map(|rate| (flow, rate))) {
                 Some((flow, rate)) => rate * class.discount_of(flow) * class.sharers.part_left(),
                 None => {
-                    let weight = flow.map_or(1.0, |flow| flow.weight);
-                    class.sharers.rate_of_new(weight, flow.map_or(0.0, |flow| flow.discounted_weight))
+                    let weight = flow.map_or(1.0, |flow| flow.discounted_weight);
+                    class.sharers.rate_of_new(weight, flow.map_or(0.0, Flow::counted_weight))
                 }
             },
         };
@@ -536,7 +582,7 @@ impl Cds {
         let of_group = if parent.rate.is_some() { class.sharers.part_left() } else { 1.0 };
         let rate = match flow.rate {
             Some(rate) => rate * class.discount_in(flow, parent, group) * group.sharers.part_left(),
-            None => group.sharers.rate_of_new(flow.weight, flow.discounted_weight),
+            None => group.sharers.rate_of_new(flow.discounted_weight, flow.counted_weight()),
         };
         rate * of_group
     }

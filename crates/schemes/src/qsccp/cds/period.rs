@@ -49,14 +49,15 @@ impl Cds {
         let Settings { period, gamma, .. } = self.settings;
         for class in &mut self.classes {
             class.largest_bits = 0;
-            let (mut demand, mut suggested) = (0.0, 0.0);
+            let (mut demand, mut suggested, mut is_silent) = (0.0, 0.0, true);
             for place in 0..class.sharers.flows.len() {
                 let id = class.sharers.flows[place] as usize;
                 if let Some(group) = self.groups.get_mut(self.flows[id].group as usize) {
                     group.measure_demand(id, class, &mut self.flows, now, (period, gamma));
                 }
                 let flow = &mut self.flows[id];
-                flow.demand.end_period(now, flow.data_bits, period);
+                class.sharers.measure_demand(flow, now, period);
+                is_silent &= !flow.is_counted;
                 demand += flow.demand.rate();
                 class.largest_bits = class.largest_bits.max(flow.data_bits);
                 if let Some(rate) = flow.rate {
@@ -71,6 +72,8 @@ impl Cds {
             class.sharers.overbooking.end_period(class.sharers.rate, gamma);
             if class.sharers.flows.is_empty() {
                 class.offers = OfferHistory::default();
+            } else if is_silent {
+                class.offers.note_silence();
             } else if suggested > 0.0 {
                 let told = suggested.min(class.sharers.rate);
                 class.offers.note(demand, told, told, 1.0, gamma);
@@ -142,6 +145,9 @@ impl Cds {
         for group in &mut self.groups {
             let Some(&first) = group.sharers.flows.first() else { continue };
             let parent = &self.flows[self.flows[first as usize].parent as usize];
+            if !parent.is_counted {
+                continue;
+            }
             let rate = parent.rate.unwrap_or(group.sharers.rate);
             group.sharers.divide(rate, self.settings.gamma, &self.flows);
             group.sharers.suggest_rates(&mut self.flows);
@@ -190,7 +196,7 @@ impl Group {
     ) {
         for place in 0..self.sharers.flows.len() {
             let id = self.sharers.flows[place] as usize;
-            flows[id].demand.end_period(now, flows[id].data_bits, period);
+            self.sharers.measure_demand(&mut flows[id], now, period);
             class.largest_bits = class.largest_bits.max(flows[id].data_bits);
             if let Some(rate) = flows[id].rate {
                 let discount = class.discount_in(&flows[id], &flows[parent], self);
@@ -233,6 +239,14 @@ impl Group {
 }
 
 impl Sharers {
+    /// r_f of one of them. If it has stopped, it leaves.
+    fn measure_demand(&mut self, flow: &mut Flow, now: Time, period: Span) {
+        flow.demand.end_period(now, flow.data_bits, period);
+        if flow.demand.has_stopped() {
+            self.pause(flow);
+        }
+    }
+
     /// The rate that a flow had over the last period.
     fn note_offer(&mut self, flow: &mut Flow, rate: f64, discount: f64, gamma: f64) {
         let offered = self.share.offered_to(flow.weight).max(rate);
@@ -245,7 +259,8 @@ impl Sharers {
 
     /// (7), (8): they share this rate from now on.
     fn divide(&mut self, rate: f64, gamma: f64, flows: &[Flow]) {
-        let loads = self.flows.iter().map(|&id| flows[id as usize].load());
+        let counted = self.flows.iter().map(|&id| &flows[id as usize]).filter(|flow| flow.is_counted);
+        let loads = counted.map(Flow::load);
         self.rate = rate;
         self.share = ClassShare::new(rate, gamma, self.overbooking.offer(), loads);
         self.shared_weights = self.weights;
@@ -256,7 +271,7 @@ impl Sharers {
     fn suggest_rates(&self, flows: &mut [Flow]) {
         for &id in &self.flows {
             let flow = &mut flows[id as usize];
-            flow.rate = Some(self.share.rate_of(&flow.load()));
+            flow.rate = flow.is_counted.then(|| self.share.rate_of(&flow.load()));
         }
     }
 
@@ -269,8 +284,9 @@ impl Sharers {
             let memory = if flow.group == NONE && flow.parent == NONE { 1 } else { group_memory };
             flow.greed.end_period(is_over, flow.demand.is_falling(), lambda, memory);
             flow.phi = if flow.greed.is_punished() { phi } else { 1.0 };
-            let before = core::mem::replace(&mut flow.discounted_weight, flow.weight * flow.phi);
-            self.weights += flow.discounted_weight - before;
+            let before = flow.counted_weight();
+            flow.discounted_weight = flow.weight * flow.phi;
+            self.weights += flow.counted_weight() - before;
         }
     }
 }
