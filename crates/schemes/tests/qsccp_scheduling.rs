@@ -489,3 +489,51 @@ fn who_returns_beside_another_has_half_at_once_and_the_other_is_told_so() {
         }
     }
 }
+
+/// Time passes, with Interests of flows at the rates that they are told.
+fn follow(face: &mut Face, milliseconds: u32, flows: &[Flow]) {
+    let mut asked = vec![0.0; flows.len()];
+    for _ in 0..milliseconds {
+        for (&flow, asked) in flows.iter().zip(&mut asked) {
+            *asked += told(face, flow) / 1000.0;
+            while *asked > 0.0 {
+                *asked -= 8.0 * flow.2 as f64;
+                face.ask(flow);
+            }
+        }
+        pass(face, 1, None);
+    }
+}
+
+#[test]
+fn who_asks_once_or_twice_and_stops_leaves_the_others_their_rates() {
+    for group_of in [(|_| 0) as fn(u32) -> u16, |_| 1, |prefix| prefix as u16 + 1] {
+        for interests in [1, 2] {
+            let mut face = Face::new();
+            face.group_of = group_of;
+            let staying = (0, Be, 1230);
+            face.ask(staying);
+            follow(&mut face, 300, &[staying]);
+            let mut sum = 0.0;
+            for prefix in 1..80 {
+                for _ in 0..interests {
+                    face.ask((prefix, Be, 1230));
+                    follow(&mut face, 2, &[staying]);
+                }
+                follow(&mut face, 50, &[staying]);
+                // Until then each may come to use its share, as far as is known.
+                if prefix >= 40 {
+                    sum += told(&mut face, staying);
+                }
+            }
+            let mean = sum / 40.0;
+            assert!(mean > 0.8 * TARGET, "{interests}: {mean}");
+            // Who stays has its share soon all the same.
+            let new = (100, Be, 1230);
+            face.ask(new);
+            follow(&mut face, 500, &[staying, new]);
+            let told = told(&mut face, new);
+            assert!(near(told, TARGET / 2.0, 0.1), "{interests}: {told}");
+        }
+    }
+}

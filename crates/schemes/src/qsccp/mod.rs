@@ -20,16 +20,18 @@
 //!    uses γ of its share or more may also be limited elsewhere. To detect this, more is offered than is available
 //!    while parts of shares are unused. The rates then reach the weighted max-min share, except for 0.1 % of the shared
 //!    rate. A new flow or class is high-demand until it has used its rate, for at most half a second. Otherwise others
-//!    would get the rate that it has not used yet, and would fill their queues.
+//!    would get the rate that it has not used yet, and would fill their queues. But if most of those that came of late
+//!    have stopped before, a new one counts with what it asks for, as in the paper. It is high-demand from a quarter of
+//!    its base rate on. Otherwise a few short flows a second would leave the link idle.
 //! 2. **The total limiter's rate is η·B − B_I, not η·B.** Data share the link with the Interests of the other
 //!    direction. With η = 0.99 the paper's rate overloads the link if Interests need more than 1 % of it. The rate is
 //!    at least half of η·B, because Interests leave half of the link to waiting Data (deviation 14).
 //! 3. **total_rate_DS counts each delay-sensitive class with at most its limit δ_c·B'.** The class's token bucket lets
 //!    no more through.
 //! 4. **r_f is measured from Interest to Interest, and r_c is the sum of the r_f.** r_f is smoothed over a few
-//!    measurements if a period has less than eight Interests, and zero after four usual gaps without one. A count over
-//!    T has steps of one Data per T, 86 kb/s. This is too coarse for the thresholds of flows below 1 Mb/s. The authors'
-//!    code gives each flow a tolerance of 0.5 Mb/s instead.
+//!    measurements if a period has less than eight Interests, and zero after four usual gaps without one, or eight if
+//!    the gaps are about as long as a period or longer. A count over T has steps of one Data per T, 86 kb/s. This is too
+//!    coarse for the thresholds of flows below 1 Mb/s. The authors' code gives each flow a tolerance of 0.5 Mb/s instead.
 //! 5. **Routers learn the size of a flow's Data from the Data that come back.** The paper does not say how routers know
 //!    it. Before the first Data it is the size that the flow's first Interest declares (ExpectedSize), but at least the
 //!    usual size. So a flow whose Data never come cannot bypass the limiters with a small size. If a Data is larger
@@ -44,10 +46,11 @@
 //!    being sent. The bucket is deeper by half of `burst`, for Interests that are late. It is also deeper by the tokens
 //!    that come while the link sends its own largest Data. Buckets begin full.
 //! 7. **A flow's state lasts four of its usual gaps between Interests, 4 s to 10 s, not one period.** Otherwise a flow
-//!    of less than ten Data a second would start and end several times a second. A flow that has sent no Interest for
-//!    four of its usual gaps has no part in (7) and (8) until it returns. When a flow joins a class, or returns to it
-//!    after half a second, and sends a second Interest, the R_f of the class's flows decreases at once, not at the next
-//!    period.
+//!    of less than ten Data a second would start and end several times a second. A flow that has stopped, so that its r_f
+//!    is zero, has no part in (7) and (8) until it returns. A first Interest that stays alone counts for one period, or
+//!    for five if most flows of late have stayed. When a flow joins a class, or returns to it after half a second, and
+//!    sends a second Interest, the R_f of the class's flows decreases at once, not at the next period. If most have not
+//!    stayed, it decreases with what the flow asks for.
 //! 8. **R_f has a discount for a filled virtual queue, from the authors' code.** The available text has none. Its
 //!    argument is the larger of two ratios (σ, `pecn.rs`). They are those of the moment, not of the last period.
 //!    Interests that come while one of the class's largest Data is being sent do not count. A flow may fill the room of

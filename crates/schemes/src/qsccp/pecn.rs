@@ -34,16 +34,25 @@ pub(super) struct Claim {
     pub(super) is_limited: bool,
     /// Whether it is so new that it cannot have followed its rate yet.
     pub(super) is_new: bool,
+    /// Whether it asks for more and more, as far as is known: it is new, and most of those that came before it did not
+    /// stay.
+    pub(super) is_growing: bool,
     /// Its smallest rate of late, bit/s.
     pub(super) least_told: f64,
 }
 
+/// The part of its base rate from which a growing claim is high-demand.
+const GROWING: f64 = 0.25;
+
 impl Claim {
     /// (5), (7) High-demand: asks for γ of its base rate or more; or for γ of its last rates, if they were
     /// lower. A flow that follows a rate that a full queue has lowered does not leave the rest to others. Nor
-    /// does a new flow whose rate still grows.
+    /// does a new flow whose rate still grows; if most new ones stop before, it has to ask for a quarter first.
     fn is_high(self, base: f64, gamma: f64) -> bool {
-        self.is_new && self.demand > 0.0 || self.takes(self.least_told.min(base * self.weight), gamma)
+        let share = base * self.weight;
+        self.is_new && self.demand > 0.0
+            || self.takes(self.least_told.min(share), gamma)
+            || self.is_growing && self.takes(share, GROWING)
     }
 
     fn takes(self, share: f64, gamma: f64) -> bool {
@@ -53,7 +62,7 @@ impl Claim {
 
 /// A claim that does not use its offer for so many periods is limited elsewhere. In that time consumers have
 /// received the offer and followed it.
-const PATIENCE: u32 = 5;
+pub(super) const PATIENCE: u32 = 5;
 
 /// How long rates are remembered, periods: at least as long as consumers take to follow.
 const WINDOW: u32 = 10;
@@ -139,6 +148,27 @@ impl OfferHistory {
     /// Its largest rate: a flow that still asks for it is not greedy.
     pub(super) fn most(&self) -> f64 {
         self.most[0].max(self.most[1])
+    }
+}
+
+/// How those that came of late went on: whether they stayed until they had used their rate or had had the time to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Newcomers {
+    /// The part that stopped before, with the weight [`NEWCOMER_GAIN`] for the latest one.
+    stopped: f64,
+}
+
+const NEWCOMER_GAIN: f64 = 0.125;
+
+impl Newcomers {
+    pub(super) fn note(&mut self, has_stopped: bool) {
+        let part = if has_stopped { 1.0 } else { 0.0 };
+        self.stopped += NEWCOMER_GAIN * (part - self.stopped);
+    }
+
+    /// Whether one that comes will rather use its rate than stop before.
+    pub(super) fn mostly_stay(self) -> bool {
+        self.stopped < 0.5
     }
 }
 
@@ -262,14 +292,19 @@ pub(super) fn class_rates<const N: usize>(
 /// r_f: the rate of Data that a flow asks for, measured from Interest to Interest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateMeasure {
-    /// Smoothed, bit/s; and its value at the end of the period before.
+    /// Smoothed, bit/s; its value at the end of the period before; and as of the last Interest, which tells its usual gap.
     rate: f64,
     rate_before: f64,
+    usual: f64,
+    /// Whether it was measured since the flow began or returned; and in more than one period.
     is_known: bool,
+    is_steady: bool,
     /// Whether it has stopped; and whether an Interest has come since. That counts as the first. It may be alone, as
     /// a probe is. So the flow has returned with the second one.
     has_stopped: bool,
     is_back: bool,
+    /// Whether the last period with an Interest ended with a silence shorter than four gaps.
+    is_asking: bool,
     /// Bits asked for since `since`, and the time of the Interest before them.
     asked_bits: u64,
     since: Time,
@@ -281,6 +316,12 @@ const INTERESTS_TO_KNOW: f64 = 8.0;
 /// The smallest gain of the smoothing.
 const LEAST_GAIN: f64 = 0.25;
 
+/// After so many of its usual gaps without an Interest a flow has stopped.
+const GAPS_TO_STOP: f64 = 4.0;
+
+/// The same for a flow that goes on for more than a period, with gaps about as long as one or longer: they vary more.
+const STEADY_GAPS_TO_STOP: f64 = 8.0;
+
 /// A rate falls if it is less than this part of its earlier value.
 const FALLING: f64 = 0.98;
 
@@ -289,13 +330,16 @@ impl RateMeasure {
     /// one Data per period.
     pub(super) fn new(now: Time, bits: u64, period: Span) -> RateMeasure {
         let rate = bits as f64 / period.as_secs_f64();
-        let (rate_before, is_known, has_stopped, is_back) = (rate, false, false, false);
+        let (is_known, has_stopped, is_back, is_asking) = (false, false, false, false);
         RateMeasure {
             rate,
-            rate_before,
+            rate_before: rate,
+            usual: rate,
+            is_steady: false,
             is_known,
             has_stopped,
             is_back,
+            is_asking,
             asked_bits: 0,
             since: now,
             last: now,
@@ -317,16 +361,33 @@ impl RateMeasure {
         self.last
     }
 
-    /// Whether the flow has stopped: no Interest came for four of its usual gaps, and since then one at most.
+    /// Whether the flow has stopped: no Interest came for four or eight of its usual gaps, and since then one at most.
     #[inline]
     pub(super) fn has_stopped(&self) -> bool {
         self.has_stopped
     }
 
-    /// Whether only one Interest has come since the flow began or stopped, or none since the last measure.
-    #[inline]
+    /// Whether a second Interest has not come yet.
     pub(super) fn has_one_interest(&self) -> bool {
-        if self.has_stopped { self.is_back } else { self.asked_bits == 0 }
+        !self.is_known && !self.has_stopped && self.asked_bits == 0
+    }
+
+    /// The flow's first Interest was alone. If another one comes, that is the second.
+    pub(super) fn stop(&mut self) {
+        self.rate = 0.0;
+        self.has_stopped = true;
+        self.is_back = true;
+    }
+
+    /// Whether the flow was sending when the last period ended, as far as its gaps tell.
+    pub(super) fn is_asking(&self) -> bool {
+        self.is_asking
+    }
+
+    /// What it has asked for since the last measure, bits. Its first Interest does not count.
+    #[inline]
+    pub(super) fn asked_bits(&self) -> u64 {
+        self.asked_bits
     }
 
     /// An Interest for so many bits of Data, forwarded or not.
@@ -352,25 +413,31 @@ impl RateMeasure {
         }
         // Interests that come all at once give no rate: at least a quarter of a period.
         let span = self.last.since(self.since).max(period / 4);
-        let measured = self.asked_bits as f64 / span.as_secs_f64();
+        let mut measured = self.asked_bits as f64 / span.as_secs_f64();
         let interests = self.asked_bits as f64 / bits;
+        self.is_asking = now.since(self.last).as_secs_f64() * measured <= GAPS_TO_STOP * bits;
+        if !self.is_known && !self.is_asking {
+            measured = self.asked_bits as f64 / now.since(self.since).max(period).as_secs_f64();
+        }
         let gain = if self.is_known { (interests / INTERESTS_TO_KNOW).clamp(LEAST_GAIN, 1.0) } else { 1.0 };
         self.rate += gain * (measured - self.rate);
+        self.usual = self.rate;
+        self.is_steady = self.is_known;
         self.is_known = true;
         self.asked_bits = 0;
         self.since = self.last;
     }
 
     /// In a period without an Interest the rate is not much more than `now`, the rate that an Interest at this
-    /// time would give. Gaps vary, but after four usual ones a flow has stopped.
+    /// time would give. Gaps vary, but after four usual ones a flow has stopped, after eight a slow one.
     fn fade(&mut self, now: f64) {
+        let gaps = if self.is_steady { STEADY_GAPS_TO_STOP } else { GAPS_TO_STOP };
         if !self.is_known {
             self.rate = self.rate.min(now);
-        } else if now < self.rate / 4.0 {
+        } else if now < self.rate / GAPS_TO_STOP || now < self.usual / gaps {
             self.rate = 0.0;
-            self.is_known = false;
-            self.has_stopped = true;
-            self.is_back = false;
+            (self.is_known, self.is_steady, self.is_asking) = (false, false, false);
+            (self.has_stopped, self.is_back) = (true, false);
         } else {
             self.rate = self.rate.min(2.0 * now);
         }
@@ -389,13 +456,14 @@ pub(super) struct FlowLoad {
     /// As in a [`Claim`].
     pub(super) is_limited: bool,
     pub(super) is_new: bool,
+    pub(super) is_growing: bool,
     pub(super) least_told: f64,
 }
 
 impl FlowLoad {
     fn claim(&self) -> Claim {
-        let FlowLoad { weight, demand, is_limited, is_new, least_told, .. } = *self;
-        Claim { weight, demand, is_limited, is_new, least_told }
+        let FlowLoad { weight, demand, is_limited, is_new, is_growing, least_told, .. } = *self;
+        Claim { weight, demand, is_limited, is_new, is_growing, least_told }
     }
 }
 
@@ -476,7 +544,14 @@ mod tests {
     const GAMMA: f64 = 0.95;
 
     fn class(weight: f64, demand: f64) -> Claim {
-        Claim { weight, demand, is_limited: false, is_new: false, least_told: f64::INFINITY }
+        Claim {
+            weight,
+            demand,
+            is_limited: false,
+            is_new: false,
+            is_growing: false,
+            least_told: f64::INFINITY,
+        }
     }
 
     fn flow(demand: f64) -> FlowLoad {
@@ -486,6 +561,7 @@ mod tests {
             demand,
             is_limited: false,
             is_new: false,
+            is_growing: false,
             least_told: f64::INFINITY,
         }
     }
@@ -645,6 +721,27 @@ mod tests {
     }
 
     #[test]
+    fn who_grows_has_left_nothing_to_others_once_it_asks_for_a_quarter_of_its_base_rate() {
+        for (demand, expected) in [(0.4e6, 9e6 - 0.4e6), (1.2e6, 4.5e6)] {
+            let flows = [FlowLoad { is_growing: true, ..flow(demand) }, flow(9e6)];
+            let share = ClassShare::new(9e6, GAMMA, 1.0, flows.iter().copied());
+            assert!(near(share.rate_of(&flows[1]), expected), "{demand}: {}", share.rate_of(&flows[1]));
+        }
+    }
+
+    #[test]
+    fn those_that_come_are_expected_to_do_what_most_of_late_have_done() {
+        let mut newcomers = Newcomers::default();
+        assert!(newcomers.mostly_stay());
+        (0..6).for_each(|_| newcomers.note(true));
+        assert!(!newcomers.mostly_stay());
+        (0..40).for_each(|n| newcomers.note(n % 4 != 0));
+        assert!(!newcomers.mostly_stay(), "three of four stop");
+        (0..40).for_each(|n| newcomers.note(n % 4 == 0));
+        assert!(newcomers.mostly_stay(), "one of four stops");
+    }
+
+    #[test]
     fn what_was_told_is_remembered_for_one_to_two_windows() {
         let mut told = OfferHistory::default();
         told.note(1e6, 5e6, 5e6, 0.2, GAMMA);
@@ -721,6 +818,32 @@ mod tests {
                 assert!((rate / true_rate - 1.0).abs() < 0.01, "gap {gap} ms: {rate} of {true_rate}");
             }
         }
+    }
+
+    #[test]
+    fn a_slow_flow_has_stopped_after_eight_of_its_gaps() {
+        for gap in [50, 130, 450] {
+            let sent: Vec<u64> = (0..20).map(|n| n * gap).collect();
+            for (n, rate) in measured(&sent, 200).into_iter().enumerate() {
+                let gaps = (100.0 * (n + 1) as f64 - 19.0 * gap as f64) / gap as f64;
+                assert!(!(0.0..3.0).contains(&gaps) || rate > 0.0, "{gap} ms: none after {gaps:.1} gaps");
+                assert!(
+                    gaps < 8.0 + 200.0 / gap as f64 || rate == 0.0,
+                    "{gap} ms: {rate} after {gaps:.1} gaps"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_interests_and_then_silence_are_what_was_asked_for_in_the_period() {
+        // Eleven at 1 kHz in the middle of a period; the first counts only as the beginning.
+        let sent: Vec<u64> = (30..41).collect();
+        let rates = measured(&sent, 2);
+        assert!(near(rates[0], 10.0 * 8000.0 / 0.1) && rates[1] == 0.0, "{rates:?}");
+        // At the end of the period it may go on.
+        let sent: Vec<u64> = (50..100).collect();
+        assert!(near(measured(&sent, 1)[0], 8e6));
     }
 
     #[test]

@@ -167,6 +167,34 @@ fn a_flow_beside_one_that_comes_and_goes_and_is_limited_elsewhere_has_all_that_i
     assert_eq!(lost(&report), 0);
 }
 
+/// Flows of a class, each with so many Data of 1000 bytes, one every `gap` milliseconds, beside one of BE that stays.
+fn beside_short_ones(class: &str, gap: u64, amount: u64) -> Report {
+    let short = |n: u64| {
+        let start = 1000 + gap * n;
+        let keys = format!("start = \"{start} ms\"\namount = {amount}\npayload = \"1000 B\"");
+        flow(&format!("f{n}"), &keys).replace("AF2", class)
+    };
+    let short: String = (0..9000 / gap).map(short).collect();
+    let staying = flow("z", "").replace("AF2", "BE");
+    let text = line("50 Mb/s", &(staying + &short)).replace("60 s", "10 s");
+    measured(&text, &[(6, 10)])
+}
+
+#[test]
+fn a_flow_beside_short_ones_without_end_has_what_they_leave() {
+    let ones_of_be =
+        [(100, 1), (20, 1), (5, 1), (20, 2), (20, 4), (20, 10)].map(|(gap, amount)| ("BE", gap, amount));
+    for (class, gap, amount) in ones_of_be.into_iter().chain([("AF4", 20, 4), ("AF4", 700, 5)]) {
+        let report = beside_short_ones(class, gap, amount);
+        let window = &report.document.windows[0];
+        let short = 8e6 * (amount as f64) / gap as f64;
+        let left = ETA * 50e6 * CONTENT - short;
+        let staying = goodput(window, "/z");
+        assert!(staying > 0.95 * left, "{class}, {amount} in {gap} ms: {staying:.0} of {left:.0}");
+        assert_eq!(lost(&report), 0);
+    }
+}
+
 #[test]
 fn a_thousand_flows_on_one_link_have_equal_shares() {
     let flows = flow("m", "count = 1000\nstart_spread = \"1 s\"").replace("\"/m\"", "\"/m{}\"");

@@ -11,7 +11,7 @@ use super::{Cds, NONE};
 use crate::qsccp::Settings;
 use crate::qsccp::greedy::{self, Greed};
 use crate::qsccp::index::CLASSES;
-use crate::qsccp::pecn::{self, ClassShare, FlowLoad, OfferHistory, Overbooking, RateMeasure};
+use crate::qsccp::pecn::{self, ClassShare, FlowLoad, Newcomers, OfferHistory, Overbooking, RateMeasure};
 use crate::qsccp::signals::TARGET_RATE;
 
 /// A flow's state is kept so long after its last Interest, or for four of its usual gaps.
@@ -61,6 +61,8 @@ pub(super) struct Flow {
     pub(super) mean_gap: Span,
     /// R_f, bit/s, not discounted yet; `None` until the first period ends.
     pub(super) rate: Option<f64>,
+    /// Its part of the weights of those that have joined since the last period.
+    pub(super) joined: f64,
     pub(super) key: FlowKey,
     /// Place in the list of all flows of its class, or of its group there.
     pub(super) place: u32,
@@ -107,11 +109,12 @@ pub(super) struct Sharers {
     pub(super) share: ClassShare,
     /// How much more than the available rate they are offered.
     pub(super) overbooking: Overbooking,
-    /// Σ w·φ over them: now; when `share` was made; and of those that came since and have sent more than one
-    /// Interest.
+    /// Σ w·φ over them: now; when `share` was made; and of those that came since, as far as they are expected to use
+    /// their rates.
     pub(super) weights: f64,
     pub(super) shared_weights: f64,
     pub(super) joined_weights: f64,
+    pub(super) newcomers: Newcomers,
 }
 
 /// The flows of a class that come from one group of faces. In the class one flow stands for them. It has their
@@ -141,6 +144,9 @@ pub(super) struct Class {
     /// Largest Data of its flows, bits: the quantum is not smaller, which keeps WDRR O(1).
     pub(super) largest_bits: u64,
     pub(super) offers: OfferHistory,
+    /// Whether none of its flows sent in the last period, and how it went on when one began.
+    pub(super) is_silent: bool,
+    pub(super) newcomers: Newcomers,
 }
 
 impl Flow {
@@ -167,14 +173,17 @@ impl Flow {
         if self.is_counted { self.discounted_weight } else { 0.0 }
     }
 
-    pub(super) fn load(&self) -> FlowLoad {
+    /// As one of those that share a rate.
+    pub(super) fn load(&self, of: &Sharers) -> FlowLoad {
         let Flow { weight, phi, offers, .. } = *self;
+        let mostly_stay = of.newcomers.mostly_stay();
         FlowLoad {
             weight,
             phi,
             demand: self.demand.rate(),
             is_limited: offers.is_limited(),
-            is_new: offers.is_new(),
+            is_new: offers.is_new() && mostly_stay,
+            is_growing: offers.is_new() && !mostly_stay && self.demand.is_asking(),
             least_told: offers.least(),
         }
     }
@@ -222,6 +231,9 @@ impl Sharers {
 
     /// In a period a flow was silent: it leaves its part to the others.
     pub(super) fn pause(&mut self, flow: &mut Flow) {
+        if flow.is_counted && flow.offers.is_new() {
+            self.newcomers.note(true);
+        }
         self.weights -= flow.counted_weight();
         flow.is_counted = false;
         flow.rate = None;
@@ -401,6 +413,8 @@ impl Class {
             limiter,
             largest_bits: 0,
             offers: OfferHistory::default(),
+            is_silent: true,
+            newcomers: Newcomers::default(),
         }
     }
 }
@@ -473,6 +487,7 @@ impl Cds {
             same_size: 0,
             unsettled: 0,
             rate: None,
+            joined: 0.0,
             demand: RateMeasure::new(now, declared_bits, self.settings.period),
             mean_gap: LONGEST_MEMORY / 4,
         }
@@ -501,19 +516,38 @@ impl Cds {
         let gap = now.since(flow.demand.last_interest()).min(LONGEST_MEMORY);
         flow.mean_gap = Span::from_nanos((7 * flow.mean_gap.as_nanos() + gap.as_nanos()) / 8);
         let (parent, bits) = (flow.parent, flow.data_bits);
-        let is_joining = flow.rate.is_none() && flow.demand.has_one_interest() && flow.offers.is_new();
-        let (weight, was_counted) = (flow.discounted_weight, flow.is_counted);
+        let is_joining = flow.rate.is_none() && flow.offers.is_new();
+        let was_counted = flow.is_counted;
         flow.demand.on_interest(now, bits);
         if !was_counted {
             self.take_back(class, id);
         }
         if is_joining {
-            self.sharers_of(class, parent).joined_weights += weight;
+            self.note_joining(class, id);
         }
         if parent != NONE {
             self.flows[parent as usize].data_bits = bits;
             self.note_demand(now, class, parent);
         }
+    }
+
+    /// A flow that came in this period counts beside the others from its second Interest on. If most do not stay, it counts
+    /// with the part of its weight of which it uses the rate: as in its measure, what it has asked for is that of a
+    /// quarter of a period.
+    fn note_joining(&mut self, class: ServiceClass, id: u32) {
+        let Flow { parent, demand, discounted_weight: weight, joined, .. } = self.flows[id as usize];
+        let asked = demand.asked_bits() as f64 / (self.settings.period / 4).as_secs_f64();
+        if asked == 0.0 {
+            return;
+        }
+        let sharers = self.sharers_of(class, parent);
+        let used = match sharers.newcomers.mostly_stay() {
+            true => 1.0,
+            false => asked / sharers.rate_of_new(weight, weight).max(1.0),
+        };
+        let now = weight.min(weight * used).max(joined);
+        sharers.joined_weights += now - joined;
+        self.flows[id as usize].joined = now;
     }
 
     /// An Interest came after a silence: until the end of the period the flow counts, as a new one does. If it has
@@ -528,7 +562,9 @@ impl Cds {
         let rate = beside.rate_of_new(discounted_weight, discounted_weight);
         if let Some(Group { sharers, .. }) = self.groups.get_mut(group as usize) {
             sharers.begin(rate, self.settings.gamma);
-            sharers.flows.iter().for_each(|&id| self.flows[id as usize].rate = None);
+            for &id in &sharers.flows {
+                (self.flows[id as usize].rate, self.flows[id as usize].joined) = (None, 0.0);
+            }
         }
     }
 

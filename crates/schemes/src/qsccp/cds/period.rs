@@ -70,6 +70,11 @@ impl Cds {
                 }
             }
             class.sharers.overbooking.end_period(class.sharers.rate, gamma);
+            let was_new = class.offers.is_new();
+            let was_silent = core::mem::replace(&mut class.is_silent, is_silent);
+            if is_silent && !was_silent && was_new {
+                class.newcomers.note(true);
+            }
             if class.sharers.flows.is_empty() {
                 class.offers = OfferHistory::default();
             } else if is_silent {
@@ -77,6 +82,9 @@ impl Cds {
             } else if suggested > 0.0 {
                 let told = suggested.min(class.sharers.rate);
                 class.offers.note(demand, told, told, 1.0, gamma);
+                if was_new && !class.offers.is_new() {
+                    class.newcomers.note(false);
+                }
                 if class.limiter.is_none() {
                     self.overbooking.note(demand, told, class.offers.is_limited(), gamma);
                 }
@@ -103,12 +111,13 @@ impl Cds {
             delay_sensitive += demands[c].min(rates[c]);
         }
         let claims: [Claim; DT_CLASSES] = core::array::from_fn(|i| {
-            let told = &self.classes[FIRST_DT + i].offers;
+            let Class { offers: told, newcomers, .. } = &self.classes[FIRST_DT + i];
             Claim {
                 weight: s.omega[i],
                 demand: demands[FIRST_DT + i],
                 is_limited: told.is_limited(),
-                is_new: told.is_new(),
+                is_new: told.is_new() && newcomers.mostly_stay(),
+                is_growing: told.is_new() && !newcomers.mostly_stay(),
                 least_told: told.least(),
             }
         });
@@ -239,9 +248,14 @@ impl Group {
 }
 
 impl Sharers {
-    /// r_f of one of them. If it has stopped, it leaves.
+    /// r_f of one of them. If it has stopped, it leaves. A first Interest that stays alone is waited for as long as most
+    /// are followed by others.
     fn measure_demand(&mut self, flow: &mut Flow, now: Time, period: Span) {
         flow.demand.end_period(now, flow.data_bits, period);
+        let patience = if self.newcomers.mostly_stay() { period * u64::from(pecn::PATIENCE) } else { period };
+        if flow.demand.has_one_interest() && now.since(flow.demand.last_interest()) > patience {
+            flow.demand.stop();
+        }
         if flow.demand.has_stopped() {
             self.pause(flow);
         }
@@ -250,7 +264,11 @@ impl Sharers {
     /// The rate that a flow had over the last period.
     fn note_offer(&mut self, flow: &mut Flow, rate: f64, discount: f64, gamma: f64) {
         let offered = self.share.offered_to(flow.weight).max(rate);
+        let was_new = flow.offers.is_new();
         flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);
+        if was_new && !flow.offers.is_new() {
+            self.newcomers.note(false);
+        }
         if !flow.is_punished() {
             let is_limited = flow.offers.is_limited();
             self.overbooking.note(flow.demand.rate(), rate * discount, is_limited, gamma);
@@ -260,9 +278,9 @@ impl Sharers {
     /// (7), (8): they share this rate from now on.
     fn divide(&mut self, rate: f64, gamma: f64, flows: &[Flow]) {
         let counted = self.flows.iter().map(|&id| &flows[id as usize]).filter(|flow| flow.is_counted);
-        let loads = counted.map(Flow::load);
-        self.rate = rate;
+        let loads = counted.map(|flow| flow.load(self));
         self.share = ClassShare::new(rate, gamma, self.overbooking.offer(), loads);
+        self.rate = rate;
         self.shared_weights = self.weights;
         self.joined_weights = 0.0;
     }
@@ -271,7 +289,8 @@ impl Sharers {
     fn suggest_rates(&self, flows: &mut [Flow]) {
         for &id in &self.flows {
             let flow = &mut flows[id as usize];
-            flow.rate = flow.is_counted.then(|| self.share.rate_of(&flow.load()));
+            flow.joined = 0.0;
+            flow.rate = flow.is_counted.then(|| self.share.rate_of(&flow.load(self)));
         }
     }
 
@@ -279,7 +298,7 @@ impl Sharers {
         let &Settings { lambda, phi, greedy_ratio, group_memory, .. } = settings;
         for &id in &self.flows {
             let flow = &mut flows[id as usize];
-            let told = self.share.rate_of(&flow.load()).min(flow.upstream).max(flow.offers.most());
+            let told = self.share.rate_of(&flow.load(self)).min(flow.upstream).max(flow.offers.most());
             let is_over = flow.demand.rate() > greedy_ratio * told;
             let memory = if flow.group == NONE && flow.parent == NONE { 1 } else { group_memory };
             flow.greed.end_period(is_over, flow.demand.is_falling(), lambda, memory);
