@@ -21,8 +21,9 @@
 //!    while parts of shares are unused. The rates then reach the weighted max-min share, except for 0.1 % of the shared
 //!    rate. A new flow or class is high-demand until it has used its rate, for at most half a second. Otherwise others
 //!    would get the rate that it has not used yet, and would fill their queues. But if most of those that came of late
-//!    have stopped before, a new one counts with what it asks for, as in the paper. It is high-demand from a quarter of
-//!    its base rate on. Otherwise a few short flows a second would leave the link idle.
+//!    have stopped within five periods, a new one counts with what it asks for, as in the paper. A part of what it may
+//!    ask for in the next period counts too: four times as much, or its base rate if that is less. The part is that of
+//!    those that stayed. Otherwise a few short flows a second would leave the link idle.
 //! 2. **The total limiter's rate is η·B − B_I, not η·B.** Data share the link with the Interests of the other
 //!    direction. With η = 0.99 the paper's rate overloads the link if Interests need more than 1 % of it. The rate is
 //!    at least half of η·B, because Interests leave half of the link to waiting Data (deviation 14).

@@ -34,25 +34,29 @@ pub(super) struct Claim {
     pub(super) is_limited: bool,
     /// Whether it is so new that it cannot have followed its rate yet.
     pub(super) is_new: bool,
-    /// Whether it asks for more and more, as far as is known: it is new, and most of those that came before it did not
-    /// stay.
-    pub(super) is_growing: bool,
+    /// Where most new ones stop soon, how likely this new one is to stay. Otherwise 0.
+    pub(super) stays: f64,
     /// Its smallest rate of late, bit/s.
     pub(super) least_told: f64,
 }
 
-/// The part of its base rate from which a growing claim is high-demand.
-const GROWING: f64 = 0.25;
+/// A new claim that stays may ask for so many times as much in the next period, or for its base rate.
+const GROWTH: f64 = 4.0;
 
 impl Claim {
     /// (5), (7) High-demand: asks for γ of its base rate or more; or for γ of its last rates, if they were
     /// lower. A flow that follows a rate that a full queue has lowered does not leave the rest to others. Nor
-    /// does a new flow whose rate still grows; if most new ones stop before, it has to ask for a quarter first.
+    /// does a new flow whose rate still grows, where most stay.
     fn is_high(self, base: f64, gamma: f64) -> bool {
         let share = base * self.weight;
-        self.is_new && self.demand > 0.0
-            || self.takes(self.least_told.min(share), gamma)
-            || self.is_growing && self.takes(share, GROWING)
+        self.is_new && self.demand > 0.0 || self.takes(self.least_told.min(share), gamma)
+    }
+
+    /// What a claim that is not high-demand does not leave to others, bit/s: its demand, and what it is expected to ask for
+    /// besides before the next period ends.
+    fn expected(self, base: f64) -> f64 {
+        let most = (base * self.weight).min(GROWTH * self.demand);
+        self.demand + self.stays * (most - self.demand).max(0.0)
     }
 
     fn takes(self, share: f64, gamma: f64) -> bool {
@@ -151,7 +155,7 @@ impl OfferHistory {
     }
 }
 
-/// How those that came of late went on: whether they stayed until they had used their rate or had had the time to.
+/// How those that came of late went on: whether they stayed, as a flow does that sends Interests in [`PATIENCE`] periods.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Newcomers {
     /// The part that stopped before, with the weight [`NEWCOMER_GAIN`] for the latest one.
@@ -169,6 +173,11 @@ impl Newcomers {
     /// Whether one that comes will rather use its rate than stop before.
     pub(super) fn mostly_stay(self) -> bool {
         self.stopped < 0.5
+    }
+
+    /// Where most stop soon, how likely one that comes is to stay. Otherwise 0.
+    pub(super) fn stays(self) -> f64 {
+        if self.mostly_stay() { 0.0 } else { 1.0 - self.stopped }
     }
 }
 
@@ -243,7 +252,7 @@ fn offered(rate: f64, base: f64, gamma: f64, claims: impl Iterator<Item = Claim>
             if is_taker {
                 takers += claim.weight;
             } else {
-                left -= claim.demand;
+                left -= claim.expected(base);
             }
         }
         if takers == 0.0 { level } else { left / takers }
@@ -456,14 +465,14 @@ pub(super) struct FlowLoad {
     /// As in a [`Claim`].
     pub(super) is_limited: bool,
     pub(super) is_new: bool,
-    pub(super) is_growing: bool,
+    pub(super) stays: f64,
     pub(super) least_told: f64,
 }
 
 impl FlowLoad {
     fn claim(&self) -> Claim {
-        let FlowLoad { weight, demand, is_limited, is_new, is_growing, least_told, .. } = *self;
-        Claim { weight, demand, is_limited, is_new, is_growing, least_told }
+        let FlowLoad { weight, demand, is_limited, is_new, stays, least_told, .. } = *self;
+        Claim { weight, demand, is_limited, is_new, stays, least_told }
     }
 }
 
@@ -544,14 +553,7 @@ mod tests {
     const GAMMA: f64 = 0.95;
 
     fn class(weight: f64, demand: f64) -> Claim {
-        Claim {
-            weight,
-            demand,
-            is_limited: false,
-            is_new: false,
-            is_growing: false,
-            least_told: f64::INFINITY,
-        }
+        Claim { weight, demand, is_limited: false, is_new: false, stays: 0.0, least_told: f64::INFINITY }
     }
 
     fn flow(demand: f64) -> FlowLoad {
@@ -561,7 +563,7 @@ mod tests {
             demand,
             is_limited: false,
             is_new: false,
-            is_growing: false,
+            stays: 0.0,
             least_told: f64::INFINITY,
         }
     }
@@ -721,11 +723,16 @@ mod tests {
     }
 
     #[test]
-    fn who_grows_has_left_nothing_to_others_once_it_asks_for_a_quarter_of_its_base_rate() {
-        for (demand, expected) in [(0.4e6, 9e6 - 0.4e6), (1.2e6, 4.5e6)] {
-            let flows = [FlowLoad { is_growing: true, ..flow(demand) }, flow(9e6)];
+    fn who_may_stay_does_not_leave_what_it_is_expected_to_ask_for() {
+        for (demand, stays, left) in [
+            (0.4e6, 0.0, 8.6e6),
+            (0.4e6, 0.25, 8.6e6 - 0.25 * 3.0 * 0.4e6),
+            (2e6, 0.25, 7e6 - 0.25 * (4.5e6 - 2e6)),
+        ] {
+            let flows = [FlowLoad { stays, ..flow(demand) }, flow(9e6)];
             let share = ClassShare::new(9e6, GAMMA, 1.0, flows.iter().copied());
-            assert!(near(share.rate_of(&flows[1]), expected), "{demand}: {}", share.rate_of(&flows[1]));
+            assert!(near(share.rate_of(&flows[0]), 4.5e6), "it may ask for its base rate");
+            assert!(near(share.rate_of(&flows[1]), left), "{demand}, {stays}: {}", share.rate_of(&flows[1]));
         }
     }
 

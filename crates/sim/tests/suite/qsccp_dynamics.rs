@@ -167,8 +167,9 @@ fn a_flow_beside_one_that_comes_and_goes_and_is_limited_elsewhere_has_all_that_i
     assert_eq!(lost(&report), 0);
 }
 
-/// Flows of a class, each with so many Data of 1000 bytes, one every `gap` milliseconds, beside one of BE that stays.
-fn beside_short_ones(class: &str, gap: u64, amount: u64) -> Report {
+/// On a link of so many Mb/s, with so many milliseconds for each of three hops: flows of a class, each with `amount` Data of
+/// 1000 bytes, one every `gap` milliseconds, beside one of BE that stays.
+fn beside_short_ones((mbps, delay): (u64, u64), class: &str, gap: u64, amount: u64) -> Report {
     let short = |n: u64| {
         let start = 1000 + gap * n;
         let keys = format!("start = \"{start} ms\"\namount = {amount}\npayload = \"1000 B\"");
@@ -176,21 +177,40 @@ fn beside_short_ones(class: &str, gap: u64, amount: u64) -> Report {
     };
     let short: String = (0..9000 / gap).map(short).collect();
     let staying = flow("z", "").replace("AF2", "BE");
-    let text = line("50 Mb/s", &(staying + &short)).replace("60 s", "10 s");
-    measured(&text, &[(6, 10)])
+    let text = line(&format!("{mbps} Mb/s"), &(staying + &short)).replace("60 s", "10 s");
+    measured(&text.replace("delay = \"10 ms\"", &format!("delay = \"{delay} ms\"")), &[(6, 10)])
 }
 
 #[test]
 fn a_flow_beside_short_ones_without_end_has_what_they_leave() {
-    let ones_of_be =
-        [(100, 1), (20, 1), (5, 1), (20, 2), (20, 4), (20, 10)].map(|(gap, amount)| ("BE", gap, amount));
-    for (class, gap, amount) in ones_of_be.into_iter().chain([("AF4", 20, 4), ("AF4", 700, 5)]) {
-        let report = beside_short_ones(class, gap, amount);
+    for (link, class, gap, amount, part) in [
+        ((50, 10), "BE", 100, 1, 0.95),
+        ((50, 10), "BE", 20, 1, 0.95),
+        ((50, 10), "BE", 5, 1, 0.95),
+        ((50, 10), "BE", 20, 2, 0.95),
+        ((50, 10), "BE", 20, 4, 0.95),
+        ((50, 10), "BE", 20, 10, 0.95),
+        // They ask for the next one after a round trip, and last longer.
+        ((50, 30), "BE", 20, 4, 0.95),
+        ((50, 50), "BE", 20, 4, 0.95),
+        ((50, 50), "BE", 20, 6, 0.95),
+        ((50, 10), "AF4", 20, 4, 0.95),
+        ((50, 10), "AF4", 700, 5, 0.95),
+        // In each period one comes, and one stops.
+        ((50, 10), "AF4", 5, 1, 0.95),
+        ((20, 5), "BE", 50, 4, 0.9),
+        ((20, 5), "BE", 50, 10, 0.8),
+        ((20, 5), "BE", 10, 3, 0.8),
+        ((10, 10), "BE", 20, 3, 0.8),
+    ] {
+        let report = beside_short_ones(link, class, gap, amount);
         let window = &report.document.windows[0];
         let short = 8e6 * (amount as f64) / gap as f64;
-        let left = ETA * 50e6 * CONTENT - short;
+        let left = ETA * 1e6 * link.0 as f64 * CONTENT - short;
         let staying = goodput(window, "/z");
-        assert!(staying > 0.95 * left, "{class}, {amount} in {gap} ms: {staying:.0} of {left:.0}");
+        let what = format!("{link:?}, {class}, {amount} in {gap} ms: {staying:.0} of {left:.0}");
+        println!("{what}, {} lost", lost(&report));
+        assert!(staying > part * left, "{what}");
         assert_eq!(lost(&report), 0);
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct Flow {
     pub(super) has_seen_data: bool,
     /// Whether it has a part in (7) and (8): not while it has stopped, and its state is kept in case that it returns.
     pub(super) is_counted: bool,
+    /// Periods in which it has sent Interests since it came, its first one not counted, until it has stayed.
+    pub(super) active_periods: u32,
     /// Data in a row that were of one size, up to [`SAME_SIZE`].
     pub(super) same_size: u16,
     /// Charges in the ledger that may still be settled.
@@ -168,6 +170,11 @@ impl Flow {
         self.phi < 1.0
     }
 
+    /// Whether it has sent Interests for as long as consumers take to follow a rate.
+    pub(super) fn has_stayed(&self) -> bool {
+        self.active_periods >= pecn::PATIENCE
+    }
+
     /// w·φ as it counts beside others.
     pub(super) fn counted_weight(&self) -> f64 {
         if self.is_counted { self.discounted_weight } else { 0.0 }
@@ -183,7 +190,7 @@ impl Flow {
             demand: self.demand.rate(),
             is_limited: offers.is_limited(),
             is_new: offers.is_new() && mostly_stay,
-            is_growing: offers.is_new() && !mostly_stay && self.demand.is_asking(),
+            stays: if offers.is_new() && self.demand.is_asking() { of.newcomers.stays() } else { 0.0 },
             least_told: offers.least(),
         }
     }
@@ -210,7 +217,7 @@ impl Sharers {
     /// The offer to one of them, as a part of the shared rate. The last period did not include flows that have
     /// come since.
     #[inline]
-    fn part_left(&self) -> f64 {
+    pub(super) fn part_left(&self) -> f64 {
         self.shared_weights / (self.shared_weights + self.joined_weights)
     }
 
@@ -223,6 +230,7 @@ impl Sharers {
     fn remove(&mut self, flows: &mut [Flow], id: u32) {
         let Flow { place, .. } = flows[id as usize];
         self.weights -= flows[id as usize].counted_weight();
+        self.joined_weights -= flows[id as usize].joined;
         self.flows.swap_remove(place as usize);
         if let Some(&moved) = self.flows.get(place as usize) {
             flows[moved as usize].place = place;
@@ -231,13 +239,16 @@ impl Sharers {
 
     /// In a period a flow was silent: it leaves its part to the others.
     pub(super) fn pause(&mut self, flow: &mut Flow) {
-        if flow.is_counted && flow.offers.is_new() {
+        if flow.is_counted && !flow.has_stayed() {
             self.newcomers.note(true);
         }
         self.weights -= flow.counted_weight();
         flow.is_counted = false;
         flow.rate = None;
         flow.offers.note_silence();
+        if flow.offers.is_new() {
+            flow.active_periods = 0;
+        }
     }
 
     /// Gives a rate to flows that do not share it yet: the first ones of a group, or those after a silence.
@@ -484,6 +495,7 @@ impl Cds {
             data_bits: declared_bits,
             has_seen_data: false,
             is_counted: true,
+            active_periods: 0,
             same_size: 0,
             unsettled: 0,
             rate: None,

@@ -65,6 +65,7 @@ impl Cds {
                         None => class.discount_of(flow),
                         Some(group) => class.discount_of_group(flow, group),
                     };
+                    let discount = discount * class.sharers.part_left();
                     class.sharers.note_offer(flow, rate, discount, gamma);
                     suggested += rate * discount;
                 }
@@ -75,12 +76,14 @@ impl Cds {
             if is_silent && !was_silent && was_new {
                 class.newcomers.note(true);
             }
+            // Flows that all stop in the period after their first have no rate yet: they were told parts of the whole.
+            let suggested = if suggested == 0.0 && !was_silent { f64::INFINITY } else { suggested };
+            let told = suggested.min(class.sharers.rate);
             if class.sharers.flows.is_empty() {
                 class.offers = OfferHistory::default();
             } else if is_silent {
                 class.offers.note_silence();
-            } else if suggested > 0.0 {
-                let told = suggested.min(class.sharers.rate);
+            } else if told > 0.0 {
                 class.offers.note(demand, told, told, 1.0, gamma);
                 if was_new && !class.offers.is_new() {
                     class.newcomers.note(false);
@@ -117,7 +120,7 @@ impl Cds {
                 demand: demands[FIRST_DT + i],
                 is_limited: told.is_limited(),
                 is_new: told.is_new() && newcomers.mostly_stay(),
-                is_growing: told.is_new() && !newcomers.mostly_stay(),
+                stays: if told.is_new() { newcomers.stays() } else { 0.0 },
                 least_told: told.least(),
             }
         });
@@ -203,12 +206,14 @@ impl Group {
         now: Time,
         (period, gamma): (Span, f64),
     ) {
+        let of_group = if flows[parent].rate.is_some() { class.sharers.part_left() } else { 1.0 };
         for place in 0..self.sharers.flows.len() {
             let id = self.sharers.flows[place] as usize;
             self.sharers.measure_demand(&mut flows[id], now, period);
             class.largest_bits = class.largest_bits.max(flows[id].data_bits);
             if let Some(rate) = flows[id].rate {
                 let discount = class.discount_in(&flows[id], &flows[parent], self);
+                let discount = discount * self.sharers.part_left() * of_group;
                 let rate = rate.min(flows[id].upstream);
                 self.sharers.note_offer(&mut flows[id], rate, discount, gamma);
             }
@@ -251,6 +256,12 @@ impl Sharers {
     /// r_f of one of them. If it has stopped, it leaves. A first Interest that stays alone is waited for as long as most
     /// are followed by others.
     fn measure_demand(&mut self, flow: &mut Flow, now: Time, period: Span) {
+        if flow.demand.asked_bits() > 0 && !flow.has_stayed() {
+            flow.active_periods += 1;
+            if flow.has_stayed() {
+                self.newcomers.note(false);
+            }
+        }
         flow.demand.end_period(now, flow.data_bits, period);
         let patience = if self.newcomers.mostly_stay() { period * u64::from(pecn::PATIENCE) } else { period };
         if flow.demand.has_one_interest() && now.since(flow.demand.last_interest()) > patience {
@@ -264,11 +275,7 @@ impl Sharers {
     /// The rate that a flow had over the last period.
     fn note_offer(&mut self, flow: &mut Flow, rate: f64, discount: f64, gamma: f64) {
         let offered = self.share.offered_to(flow.weight).max(rate);
-        let was_new = flow.offers.is_new();
         flow.offers.note(flow.demand.rate(), rate, offered, discount, gamma);
-        if was_new && !flow.offers.is_new() {
-            self.newcomers.note(false);
-        }
         if !flow.is_punished() {
             let is_limited = flow.offers.is_limited();
             self.overbooking.note(flow.demand.rate(), rate * discount, is_limited, gamma);
