@@ -6,7 +6,15 @@ use weir_measure::RunDocument;
 /// The version, with the commit that was checked out when the program was built.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_COMMIT"), ")");
 
-/// A command line in the making. It leaves out options that say where results go.
+/// The commit that was checked out when the program was built; `unknown` outside a checkout.
+pub const COMMIT: &str = env!("WEIR_COMMIT");
+
+/// A digest of everything in the program that decides the figures of a run: the sources of the simulator and of the
+/// crates below it, and the versions of the libraries. Two programs with the same digest make the same runs.
+pub const SOURCES: &str = env!("WEIR_SOURCES");
+
+/// A command line under construction. It leaves out options that say where results go.
+#[derive(Clone, Debug)]
 pub struct CommandLine(Vec<String>);
 
 impl CommandLine {
