@@ -1,6 +1,7 @@
 //! `weir compare`: scenarios under several schemes, side by side.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weir_core::units::Span;
 use weir_experiment::{Setup, scheme_for};
@@ -72,7 +73,7 @@ pub struct Point {
     /// A digest of its text.
     text: String,
     /// Behind its own expectations it has those that stand for what is asked besides.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
     /// What each of these is about: 0 for the whole run, or from 1 on a window.
     pub asked: Vec<usize>,
     pub optimum: Option<ScenarioOptimum>,
@@ -134,7 +135,7 @@ impl Request<'_> {
     /// One scenario, as it stands.
     fn compare_one(&self, name: &str) -> Result<(), Failure> {
         let point = self.point(name, &[])?;
-        self.refuse_idle([&point.scenario])?;
+        self.refuse_idle([&*point.scenario])?;
         if !self.args.json {
             note_axes(&point.scenario);
         }
@@ -214,7 +215,7 @@ impl Request<'_> {
     /// A scenario with what is to be set everywhere, and at a point of its axes.
     pub fn point(&self, name: &str, axes: &[String]) -> Result<Point, Failure> {
         let set = [&self.args.set, axes].concat();
-        let scenario = load::scenario(name, &set)?;
+        let scenario = Arc::new(load::scenario(name, &set)?);
         for scheme in &self.schemes {
             scheme_for(&scenario, scheme)?;
         }

@@ -1,5 +1,7 @@
 //! Comparison of several scenarios: each at every point of its axes, and all of them in one summary.
 
+use std::sync::Arc;
+
 use weir_core::units::Span;
 use weir_experiment::{Experiment, scheme_for};
 use weir_results::{
@@ -51,7 +53,7 @@ impl ComparedScenarios {
         if let (false, Some(why)) = (can_run, why) {
             return Err(format!("no scheme can run any of these scenarios: {why}").into());
         }
-        request.refuse_idle(all.points().map(|compared| &compared.point.scenario))?;
+        request.refuse_idle(all.points().map(|compared| &*compared.point.scenario))?;
         Ok(all)
     }
 
@@ -118,7 +120,7 @@ impl ComparedScenario {
 
     /// The variants of a scheme's parameters, each once, in the order of the points; `None` if no point names one.
     fn variants(&self, scheme: &str) -> Option<Vec<String>> {
-        let scenarios = || self.points.iter().map(|compared| &compared.point.scenario);
+        let scenarios = || self.points.iter().map(|compared| &*compared.point.scenario);
         scenarios().find_map(|scenario| scenario.variant_of(scheme))?;
         let mut variants: Vec<String> = Vec::new();
         for resolved in scenarios().filter_map(|scenario| scheme_for(scenario, scheme).ok()) {
@@ -132,7 +134,7 @@ impl ComparedScenario {
     fn row(&self, request: &Request<'_>, runs: &KeptRuns, out: &Out) -> Result<SummaryScenario, Failure> {
         let points = (0..self.points.len()).map(|at| self.point_row(at, request, runs, out));
         let points = points.collect::<Result<_, _>>()?;
-        let Scenario { name, title, source, flows, .. } = &self.points[0].point.scenario;
+        let Scenario { name, title, source, flows, .. } = &*self.points[0].point.scenario;
         let mut others: Vec<String> = flows.iter().filter_map(|flow| flow.scheme.clone()).collect();
         others.sort_unstable();
         others.dedup();
@@ -207,8 +209,8 @@ impl ComparedPoint {
         let (mut schemes, mut left_out) = (Vec::new(), Vec::new());
         for scheme in &request.schemes {
             let setup = request.setup(scheme, request.seeds[0], false);
-            let experiment = Experiment::new(&point.scenario, &setup);
-            match experiment.and_then(|experiment| World::build(&experiment).map(drop)) {
+            let experiment = Experiment::new(Arc::clone(&point.scenario), &setup);
+            match experiment.and_then(|experiment| World::build(experiment).map(drop)) {
                 Ok(()) => schemes.push(scheme.clone()),
                 Err(error) => {
                     let why = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -280,7 +282,7 @@ fn ask_when_settled(point: &mut Point, parts: &[(Span, Span)]) {
             point.asked.push(part);
         }
     }
-    point.scenario.expectations.extend(asked);
+    Arc::make_mut(&mut point.scenario).expectations.extend(asked);
 }
 
 /// When the goodput of each group settles after the last change before the end of a part of the run: of the groups whose flows

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use weir_core::units::Span;
 use weir_experiment::{Setup, bound, scheme_for};
@@ -59,7 +60,7 @@ struct Point {
     /// The `--set` arguments that select it.
     set: Vec<String>,
     /// Behind its own expectations it has those that are asked besides.
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
     /// The schemes that something is stated about, and behind these the ones that they are only compared with.
     schemes: Vec<String>,
     /// How many of these something is stated about.
@@ -239,6 +240,7 @@ impl PaperExperiment {
                     schemes.push(other.to_owned());
                 }
             }
+            let scenario = Arc::new(scenario);
             Ok(Point { set, scenario, schemes, stated, beside, optimum })
         };
         let points =
@@ -252,7 +254,7 @@ impl PaperExperiment {
     }
 
     fn row(&self, cases: Vec<CaseRow>) -> ExperimentRow {
-        let Scenario { name, title, source, .. } = &self.points[0].scenario;
+        let Scenario { name, title, source, .. } = &*self.points[0].scenario;
         ExperimentRow { scenario: name.clone(), title: title.clone(), source: source.clone(), cases }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weir_experiment::{Setup, scheme_for};
 use weir_measure::to_json;
@@ -56,10 +57,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
-    let scenario = load::scenario(&args.scenario, &args.set)?;
+    let scenario = Arc::new(load::scenario(&args.scenario, &args.set)?);
     let scheme = args.scheme.as_deref().unwrap_or(&scenario.scheme);
     scheme_for(&scenario, scheme)?;
-    load::refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&scenario])?;
+    load::refuse_idle(ScenarioOptimum::unread(&args.set), [scheme], [&*scenario])?;
     let name = format!("{}-{scheme}", out::stem(&scenario.name));
     let out = Out::open(args.out.as_deref(), args.json, &name)?;
     let job = |&seed: &u64| Job {

@@ -1,6 +1,7 @@
 //! The experiment: schemes, windows, nodes, links and measurements.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weir_core::name::{HashedName, NameHasher};
 use weir_core::producer::Producer;
@@ -40,12 +41,12 @@ impl Default for Setup {
 
 /// A scenario under a scheme.
 #[derive(Clone, Debug)]
-pub struct Experiment<'a> {
-    scenario: &'a Scenario,
+pub struct Experiment {
+    scenario: Arc<Scenario>,
     scheme: Resolved,
     inactive: Resolved,
     /// The schemes that flows have of their own, by name.
-    of_flows: BTreeMap<&'a str, Resolved>,
+    of_flows: BTreeMap<String, Resolved>,
     seed: u64,
     windows: Vec<(Time, Time)>,
     with_series: bool,
@@ -71,21 +72,23 @@ pub struct SimulatedCacheConfig {
     pub answers: Vec<(HashedName, Producer)>,
 }
 
-impl<'a> Experiment<'a> {
+impl Experiment {
     /// A scenario, to be run in this way.
     ///
     /// # Errors
     /// A scheme or a parameter that is wrong, and a window that is not within the run.
-    pub fn new(scenario: &'a Scenario, setup: &Setup) -> Result<Experiment<'a>, ExperimentError> {
-        check_schemes(scenario)?;
-        let scheme = scheme_for(scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
+    pub fn new(scenario: impl Into<Arc<Scenario>>, setup: &Setup) -> Result<Experiment, ExperimentError> {
+        let scenario = scenario.into();
+        check_schemes(&scenario)?;
+        let scheme = scheme_for(&scenario, setup.scheme.as_deref().unwrap_or(&scenario.scheme))?;
         let mut of_flows = BTreeMap::new();
         for own in scenario.flows.iter().filter_map(|flow| flow.scheme.as_deref()) {
             if own != scheme.entry.name && !of_flows.contains_key(own) {
-                of_flows.insert(own, scheme_for(scenario, own)?);
+                of_flows.insert(own.to_owned(), scheme_for(&scenario, own)?);
             }
         }
         Ok(Experiment {
+            windows: windows(&scenario, &setup.windows)?,
             scenario,
             scheme,
             inactive: weir_schemes::known(weir_schemes::PLAIN)?
@@ -93,21 +96,20 @@ impl<'a> Experiment<'a> {
                 .expect("a scheme takes its own defaults"),
             of_flows,
             seed: setup.seed,
-            windows: windows(scenario, &setup.windows)?,
             with_series: setup.with_series,
         })
     }
 
     /// The same under a scheme that the list of schemes need not have.
     #[must_use]
-    pub fn with_scheme(mut self, scheme: Resolved) -> Experiment<'a> {
+    pub fn with_scheme(mut self, scheme: Resolved) -> Experiment {
         self.scheme = scheme;
         self
     }
 
     /// The scenario: its nodes, links, routes and flows.
-    pub fn scenario(&self) -> &'a Scenario {
-        self.scenario
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// The scheme that runs, where a node or a flow has none of its own.
@@ -237,7 +239,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The name of a node.
-    pub fn node_name(&self, node: NodeId) -> &'a str {
+    pub fn node_name(&self, node: NodeId) -> &str {
         &self.scenario.nodes[node.index()].name
     }
 }

@@ -31,7 +31,7 @@ impl Measured<'_> {
     }
 }
 
-impl Experiment<'_> {
+impl Experiment {
     /// The report of a run. Its `wall_s` is zero, since no clock is read here, and it does not say which command made it.
     pub fn report(&self, mut measured: Measured<'_>) -> Report {
         let scenario = self.scenario();

@@ -22,18 +22,18 @@ fn at(seconds: u64) -> Time {
 }
 
 fn refused(setup: &Setup) -> String {
-    Experiment::new(&scenario(""), setup).unwrap_err().to_string()
+    Experiment::new(scenario(""), setup).unwrap_err().to_string()
 }
 
 #[test]
 fn a_flow_runs_its_own_scheme_and_else_that_of_the_run() {
     let scenario = scenario(SECOND_FLOW);
     let setup = |scheme: &str| Setup { scheme: Some(scheme.to_owned()), ..Setup::default() };
-    let experiment = Experiment::new(&scenario, &setup("qsccp")).unwrap();
+    let experiment = Experiment::new(scenario.clone(), &setup("qsccp")).unwrap();
     let of = |flow| experiment.scheme_of_flow(FlowId(flow)).entry.name;
     assert_eq!((experiment.scheme().entry.name, of(0), of(1)), ("qsccp", "qsccp", "cubic"));
     assert!(experiment.own_scheme_of_flow(FlowId(0)).is_none());
-    let experiment = Experiment::new(&scenario, &setup("cubic")).unwrap();
+    let experiment = Experiment::new(scenario, &setup("cubic")).unwrap();
     assert!(experiment.own_scheme_of_flow(FlowId(1)).is_none(), "it is that of the run");
 }
 
@@ -42,7 +42,7 @@ fn the_parameters_of_the_scenario_are_those_of_its_scheme() {
     let text = builtin("examples/minimal").unwrap();
     let set = [Override::parse("scheme.fixed.window=20").unwrap()];
     let scenario = Scenario::parse("test", "test", text, &set).unwrap();
-    let experiment = Experiment::new(&scenario, &Setup::default()).unwrap();
+    let experiment = Experiment::new(scenario, &Setup::default()).unwrap();
     let window = |scheme: &Resolved| scheme.params.number("window");
     assert_eq!(window(experiment.scheme()), 20.0);
     assert_ne!(window(experiment.inactive_scheme()), 20.0, "nodes that are not active have the defaults");
@@ -54,7 +54,7 @@ fn the_script_is_in_order_of_time_and_at_one_time_flows_come_first() {
         "{SECOND_FLOW}[[event]]\nat = \"1 s\"\nlink = \"alice-bob\"\nrate = \"5 Mb/s\"\n\
          [[event]]\nat = \"500 ms\"\nflow = \"video\"\nsource_rate = \"1 Mb/s\"\n"
     ));
-    let script = Experiment::new(&scenario, &Setup::default()).unwrap().script();
+    let script = Experiment::new(scenario, &Setup::default()).unwrap().script();
     let rate = Rate::from_mbps(5);
     assert_eq!(
         script,
@@ -74,8 +74,8 @@ fn the_script_is_in_order_of_time_and_at_one_time_flows_come_first() {
 #[test]
 fn a_consumer_has_the_settings_of_its_flow() {
     let scenario = scenario(SECOND_FLOW);
-    let experiment = Experiment::new(&scenario, &Setup::default()).unwrap();
-    let (flow, consumer) = (&scenario.flows[1], experiment.consumer(FlowId(1)));
+    let experiment = Experiment::new(scenario, &Setup::default()).unwrap();
+    let (flow, consumer) = (&experiment.scenario().flows[1], experiment.consumer(FlowId(1)));
     assert_eq!((consumer.class, consumer.lifetime, consumer.amount), (flow.class, flow.lifetime, None));
     assert!(consumer.expected_size > flow.payload, "{}: with the header of Data", consumer.expected_size);
     assert_eq!(experiment.flow_config(FlowId(1)).expected_size, consumer.expected_size);
@@ -87,8 +87,7 @@ fn a_consumer_has_the_settings_of_its_flow() {
 fn further_windows_are_measured_behind_those_of_the_scenario() {
     let scenario = scenario("");
     let window = (Span::from_secs(1), Span::from_secs(2));
-    let experiment =
-        Experiment::new(&scenario, &Setup { windows: vec![window], ..Setup::default() }).unwrap();
+    let experiment = Experiment::new(scenario, &Setup { windows: vec![window], ..Setup::default() }).unwrap();
     let probes = experiment.probes().unwrap();
     let extent = experiment.extent(&probes);
     assert_eq!(extent.windows, [(at(2), at(10)), (at(1), at(2))]);
@@ -98,7 +97,7 @@ fn further_windows_are_measured_behind_those_of_the_scenario() {
 #[test]
 fn applications_check_what_they_see_and_say_what_they_do_not() {
     let scenario = scenario("");
-    let experiment = Experiment::new(&scenario, &Setup::default()).unwrap();
+    let experiment = Experiment::new(scenario, &Setup::default()).unwrap();
     let (probes, unseen) = experiment.probes_of_applications(|flow| Some(flow.index()));
     assert_eq!(unseen.len(), 1, "the utilisation of a link: {unseen:?}");
     let accounts = FlowAccounts::new(vec![experiment.flow_info(FlowId(0))], &experiment.extent(&probes));
@@ -119,6 +118,6 @@ fn what_is_wrong_is_told_before_anything_runs() {
         );
     }
     let wrong = scenario("[scheme.cubic]\nbta = 0.5\n");
-    let Err(ExperimentError::Scenario(error)) = Experiment::new(&wrong, &Setup::default()) else { panic!() };
+    let Err(ExperimentError::Scenario(error)) = Experiment::new(wrong, &Setup::default()) else { panic!() };
     assert!(error.to_string().contains("scheme.cubic.bta: unknown parameter"), "{error}");
 }

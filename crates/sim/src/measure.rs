@@ -23,7 +23,7 @@ pub(crate) struct Measurements {
 }
 
 impl Measurements {
-    pub(crate) fn new(experiment: &Experiment<'_>) -> Result<Measurements, ExperimentError> {
+    pub(crate) fn new(experiment: &Experiment) -> Result<Measurements, ExperimentError> {
         let flows = &experiment.scenario().flows;
         let mut flow_of_prefix = HashTable::with_capacity(flows.len());
         for (index, flow) in flows.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Measurements {
     }
 
     /// The report, after [`Measurements::finish`].
-    pub(crate) fn report(self, experiment: &Experiment<'_>, events: u64) -> Report {
+    pub(crate) fn report(self, experiment: &Experiment, events: u64) -> Report {
         let Measurements { flows, links, probes, drops, packet_hops, .. } = self;
         experiment.report(Measured { flows, links: Some(links), probes: &probes, events, packet_hops, drops })
     }

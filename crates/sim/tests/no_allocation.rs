@@ -48,8 +48,7 @@ fn allocates_nothing_per_packet(name: &str, set: &[&str], warm_up: u64, end: u64
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let setup = Setup { with_series: true, ..Setup::default() };
     let scenario = scenario(name, set);
-    let experiment = experiment(&scenario, &setup);
-    let mut world = world(&experiment);
+    let mut world = world(experiment(&scenario, &setup));
     world.run_until(at(warm_up), &mut |_| ()).unwrap();
     let before = (ALLOCATIONS.load(Relaxed), world.packet_hops());
     world.run_until(at(end), &mut |_| ()).unwrap();

@@ -39,7 +39,7 @@ impl Seeds {
 /// A run to be made.
 pub struct Job<'a> {
     /// What is run.
-    pub scenario: &'a Scenario,
+    pub scenario: &'a Arc<Scenario>,
     /// What was changed in it with `--set`, for the document.
     pub set: &'a [String],
     /// How it is run.
@@ -59,7 +59,7 @@ impl Job<'_> {
     /// Whether it is another one with a change of the seed alone, and with no figures over time that the other lacks.
     fn differs_in_seed(&self, other: &Job<'_>) -> bool {
         let (own, others) = (&self.setup, &other.setup);
-        std::ptr::eq(self.scenario, other.scenario)
+        Arc::ptr_eq(self.scenario, other.scenario)
             && self.set == other.set
             && self.check_wire == other.check_wire
             && own.scheme == others.scheme
@@ -239,8 +239,8 @@ impl Drop for Shown {
 /// One run, with its time on the clock.
 fn simulate_one(job: &Job<'_>, shown: &Shown) -> Result<Report, Failure> {
     let begun = now();
-    let experiment = Experiment::new(job.scenario, &job.setup)?;
-    let mut world = World::build(&experiment)?;
+    let experiment = Experiment::new(Arc::clone(job.scenario), &job.setup)?;
+    let mut world = World::build(experiment)?;
     if job.check_wire {
         world = world.checking_wire();
     }

@@ -76,8 +76,8 @@ pub fn traffic(args: &Args) -> Result<(), Failure> {
     let scenario = load::scenario(&args.scenario, &args.set)?;
     // Here is nothing random.
     let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, with_series: true };
-    let experiment = Experiment::new(&scenario, &setup)?;
-    load::refuse_idle(&args.set, [experiment.scheme().entry.name], [&scenario])?;
+    let experiment = Experiment::new(scenario, &setup)?;
+    load::refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
     let plan = Plan::new(&experiment, &args.nodes, &args.sockets)?;
     let (mut probes, unseen) = experiment.probes_of_applications(|flow| plan.place(flow));
     let out = Out::open_given(args.out.as_deref())?;

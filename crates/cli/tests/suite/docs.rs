@@ -1092,8 +1092,8 @@ fn a_number_is_found_rounded_and_in_other_units_but_not_changed() {
 fn the_means_of_the_series_are_those_of_the_page() {
     let text = builtin("qsccp/dumbbell").expect("a built-in scenario");
     let scenario = Scenario::parse("qsccp/dumbbell", "qsccp/dumbbell", text, &[]).expect("it is right");
-    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs");
-    let mut world = World::build(&experiment).expect("it runs");
+    let experiment = Experiment::new(scenario, &Setup::default()).expect("it runs");
+    let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     let report = world.finish().report;
     let page = read(&root().join("docs/use/read-the-series.md"));
@@ -1123,8 +1123,8 @@ fn under_the_example(name: &str, given: &[(&'static str, Value)]) -> RunDocument
     let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
     let scheme =
         (&aimd::ENTRY as &'static weir_schemes::Entry).resolve(given).expect("parameters of the example");
-    let experiment = Experiment::new(&scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
-    let mut world = World::build(&experiment).expect("it runs");
+    let experiment = Experiment::new(scenario, &Setup::default()).expect("it runs").with_scheme(scheme);
+    let mut world = World::build(experiment).expect("it runs");
     world.run(&mut |_| ()).expect("it ends");
     world.finish().report.document
 }

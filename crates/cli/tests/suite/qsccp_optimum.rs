@@ -56,8 +56,8 @@ struct Outcome {
 
 fn outcome(scenario: &Scenario) -> Outcome {
     let setup = Setup { windows: vec![WINDOW], with_series: false, ..Setup::default() };
-    let experiment = Experiment::new(scenario, &setup).unwrap_or_else(|error| panic!("{error}"));
-    let mut world = World::build(&experiment).unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Experiment::new(scenario.clone(), &setup).unwrap_or_else(|error| panic!("{error}"));
+    let mut world = World::build(experiment).unwrap_or_else(|error| panic!("{error}"));
     world.run(&mut |_| ()).unwrap();
     let document = world.finish().report.document;
     let measured: Vec<f64> = document.windows.last().unwrap().flows.iter().map(|f| f.goodput_bps).collect();

@@ -140,7 +140,7 @@ impl Probes {
     }
 }
 
-impl Experiment<'_> {
+impl Experiment {
     /// The expectations of the scheme, for a world that sees all flows and links.
     ///
     /// # Errors

@@ -58,9 +58,9 @@ const CATCH_UP: Span = Span::from_millis(1);
 const LONGEST_INTERVAL: Span = Span::from_secs(10);
 
 /// How a window changes.
-pub(crate) trait WindowLaw: fmt::Debug + Sized + 'static {
+pub(crate) trait WindowLaw: fmt::Debug + Send + Sized + 'static {
     /// Its parameters, read.
-    type Settings: Copy + fmt::Debug;
+    type Settings: Copy + fmt::Debug + Send;
 
     /// At the begin of a flow.
     fn new(settings: Self::Settings) -> Self;

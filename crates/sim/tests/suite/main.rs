@@ -20,4 +20,5 @@ mod shared_prefix;
 mod simulated_cache;
 mod strangers;
 mod tcp_newreno;
+mod threads;
 mod wire_check;
