@@ -51,9 +51,7 @@ pub enum StudyError {
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StudyError::Invalid(text) | StudyError::Record(text) => {
-                f.write_str(text)
-            }
+            StudyError::Invalid(text) | StudyError::Record(text) => f.write_str(text),
             StudyError::Scenario(error) => error.fmt(f),
             StudyError::Experiment(error) => error.fmt(f),
             StudyError::Run(error) => error.fmt(f),

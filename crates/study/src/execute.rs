@@ -1,328 +1,313 @@
-//! Runs in parallel, for all commands that simulate.
+//! Makes the missing runs of a study, on threads or elsewhere.
 
-use std::io;
-use std::process::exit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{panic, thread};
 
-use indicatif::{HumanDuration, ProgressBar};
-use weir_core::units::{Span, Time};
-use weir_experiment::{Experiment, Setup};
-use weir_measure::{Report, Series};
-use weir_results::grouped;
-use weir_scenario::Scenario;
-use weir_sim::{Progress, World};
+use crate::cancel::Cancel;
+use crate::error::StudyError;
+use crate::queue::RunQueue;
+use crate::run::{Key, Made, Record, Run};
+use crate::store::RunStore;
 
-use crate::app::Stop;
-use crate::provenance::{self, CommandLine};
-use crate::run_queue::RunQueue;
-use crate::{Failure, terminal};
-
-/// How many seeds: of commands that give means over them.
-#[derive(Debug, clap::Args)]
-pub struct Seeds {
-    /// The number of seeds: every run is made with the seeds 1 to N
-    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
-    seeds: u64,
+/// What happens while runs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The study begins.
+    Begin {
+        /// Runs that are kept already.
+        kept: usize,
+        /// Runs of the study.
+        all: usize,
+        /// About how many packets the missing runs put on links.
+        cost: u64,
+    },
+    /// So much more of the cost has been simulated.
+    Advance(u64),
+    /// So many runs are complete.
+    Done(usize),
 }
 
-impl Seeds {
-    /// All of them.
-    pub fn list(&self) -> Vec<u64> {
-        (1..=self.seeds).collect()
+/// Is told what happens, on any thread.
+pub type Watch<'a> = &'a (dyn Fn(Event) + Sync);
+
+/// A run that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// Its place among the runs.
+    pub run: usize,
+    /// Its key.
+    pub key: Key,
+    /// Why.
+    pub error: StudyError,
+}
+
+/// What came of the runs of a study.
+#[derive(Debug, Default)]
+pub struct Executed {
+    /// Runs that were kept before.
+    pub kept: usize,
+    /// Runs that were made.
+    pub made: usize,
+    /// Runs that were not repeated with another seed, because the seed decides nothing.
+    pub alike: usize,
+    /// Runs that failed, in the order of the runs.
+    pub failures: Vec<Failure>,
+    /// The first record that could not be written. It is in memory.
+    pub unwritten: Option<StudyError>,
+}
+
+impl Executed {
+    /// The same, if no run failed.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn complete(mut self) -> Result<Executed, StudyError> {
+        if self.failures.is_empty() { Ok(self) } else { Err(self.failures.remove(0).error) }
     }
 }
 
-/// A run to be made.
-pub struct Job<'a> {
-    /// What is run.
-    pub scenario: &'a Arc<Scenario>,
-    /// What was changed in it with `--set`, for the document.
-    pub set: &'a [String],
-    /// How it is run.
-    pub setup: Setup,
-    /// Whether every packet goes through the codec.
-    pub check_wire: bool,
-    /// How long it takes, in any unit that the jobs have in common.
-    pub cost: u64,
+/// Which run is made next, and what came of the others. It is the part that all executors share: threads, and the
+/// processes of a cluster.
+#[derive(Debug)]
+pub struct Schedule {
+    runs: Arc<[Run]>,
+    store: Arc<RunStore>,
+    /// The places of the runs that are to be made.
+    missing: Vec<usize>,
+    cost: Vec<u64>,
+    state: Mutex<State>,
 }
 
-/// The cost of a run as far as its duration says, simulated ms.
-pub fn by_duration(scenario: &Scenario) -> u64 {
-    scenario.duration.as_nanos() / 1_000_000
+#[derive(Debug)]
+struct State {
+    queue: RunQueue,
+    done: usize,
+    executed: Executed,
 }
 
-impl Job<'_> {
-    /// Whether it is another one with a change of the seed alone, and with no figures over time that the other lacks.
-    fn differs_in_seed(&self, other: &Job<'_>) -> bool {
-        let (own, others) = (&self.setup, &other.setup);
-        Arc::ptr_eq(self.scenario, other.scenario)
-            && self.set == other.set
-            && self.check_wire == other.check_wire
-            && own.scheme == others.scheme
-            && own.windows == others.windows
-            && (others.with_series || !own.with_series)
-    }
-
-    /// Its report, if its seed decides as little as that of the run that this report is of.
-    fn same_as(&self, report: &Report) -> Report {
-        let series = if self.setup.with_series { report.series.clone() } else { Series::default() };
-        let mut document = report.document.clone();
-        document.seed = self.setup.seed;
-        self.command().sign(&mut document);
-        Report { document, series, ..report.clone() }
-    }
-
-    /// The command that makes this run alone.
-    fn command(&self) -> CommandLine {
-        CommandLine::new("run", &self.scenario.name)
-            .option("--scheme", &self.setup.scheme)
-            .option("--seed", [self.setup.seed])
-            .option("--set", self.set)
-            .option("--window", self.setup.windows.iter().map(provenance::window))
-            .flag("--check-wire", self.check_wire)
-    }
-}
-
-/// Makes all runs, as many at a time as there are processors, and shows on a terminal how far they
-/// are. `keep` makes of each report, as soon as it is there, what is wanted of it; it also gets the
-/// place of the job among all, whose order the results have.
-///
-/// Jobs that differ in the seed alone follow each other. Where the seed decides nothing, one of them is made, and its
-/// report counts for all.
-///
-/// SIGINT and SIGTERM end the program with the number of completed runs and `left`: what the user has then.
-///
-/// # Errors
-/// The first of a run or of `keep`.
-pub fn simulate<T: Send>(
-    jobs: &[Job<'_>],
-    left: &'static str,
-    keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
-) -> Result<Vec<T>, Failure> {
-    simulate_after(0, jobs, left, keep)
-}
-
-/// The same of runs of which so many have been made before.
-///
-/// # Errors
-/// As there.
-pub fn simulate_after<T: Send>(
-    before: usize,
-    jobs: &[Job<'_>],
-    left: &'static str,
-    keep: impl Fn(usize, Report) -> Result<T, Failure> + Sync,
-) -> Result<Vec<T>, Failure> {
-    let shown = Shown::new(before, jobs);
-    shown.say_when_interrupted(left)?;
-    let kept: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let queue = Mutex::new(RunQueue::new(jobs.iter().map(|job| job.cost).collect(), firsts(jobs)));
-    let failure: Mutex<Option<Failure>> = Mutex::new(None);
-    let keep_one = |at: usize, report: Report| -> Result<(), Failure> {
-        *locked(&kept[at]) = Some(keep(at, report)?);
-        Ok(())
-    };
-    let make = |at: usize| -> Result<(), Failure> {
-        let report = simulate_one(&jobs[at], &shown)?;
-        let alike = locked(&queue).end(at, report.document.seed_matters);
-        for &other in &alike {
-            keep_one(other, jobs[other].same_as(&report))?;
-        }
-        keep_one(at, report)?;
-        shown.end(&alike, jobs);
-        Ok(())
-    };
-    let work = |_: rayon::BroadcastContext<'_>| {
-        loop {
-            let next = locked(&queue).begin();
-            let Some(at) = next else { break };
-            if let Err(error) = make(at) {
-                locked(&failure).get_or_insert(error);
-                locked(&queue).close();
+impl Schedule {
+    /// Of those of the runs that are not kept, or that `is_needed` once more.
+    pub fn new(runs: Arc<[Run]>, store: Arc<RunStore>, is_needed: &dyn Fn(usize) -> bool) -> Schedule {
+        let firsts = firsts(&runs);
+        let mut missing = Vec::new();
+        let mut executed = Executed::default();
+        // The place of a kept run of the group whose seed decides nothing.
+        let mut alike: Option<(usize, usize)> = None;
+        for at in 0..runs.len() {
+            match store.find(&runs[at]).filter(|_| !is_needed(at)) {
+                Some(record) => {
+                    executed.kept += 1;
+                    if !record.document.seed_matters {
+                        alike = Some((firsts[at], at));
+                    }
+                }
+                None => match alike.filter(|(first, _)| *first == firsts[at] && !is_needed(at)) {
+                    Some((_, kept)) if runs[at].differs_in_seed(&runs[kept]) => {
+                        executed.alike += 1;
+                        if let Some(record) = store.find(&runs[kept]) {
+                            note(&mut executed, store.keep(record.of_seed(&runs[at])));
+                        }
+                    }
+                    _ => missing.push(at),
+                },
             }
         }
-    };
-    rayon::broadcast(work);
-    if let Some(error) = locked(&failure).take() {
-        return Err(error);
+        let cost = costs(&runs, &missing);
+        let queue = RunQueue::new(cost.clone(), first_places(&missing, &firsts));
+        let done = executed.kept + executed.alike;
+        Schedule { runs, store, missing, cost, state: Mutex::new(State { queue, done, executed }) }
     }
-    shown.note_not_made();
-    Ok(kept.iter().filter_map(|one| locked(one).take()).collect())
+
+    /// The runs of the study.
+    pub fn runs(&self) -> &Arc<[Run]> {
+        &self.runs
+    }
+
+    /// How it begins.
+    pub fn begins(&self) -> Event {
+        Event::Begin { kept: self.done(), all: self.runs.len(), cost: self.cost.iter().sum() }
+    }
+
+    /// Runs that are complete.
+    pub fn done(&self) -> usize {
+        self.state().done
+    }
+
+    /// About how many packets a run puts on links, by its place among the missing ones.
+    pub fn cost(&self, place: usize) -> u64 {
+        self.cost[place]
+    }
+
+    /// Begins a run: its place among the missing ones, and among all. `None` if none is left to begin.
+    pub fn begin(&self) -> Option<(usize, usize)> {
+        let place = self.state().queue.begin()?;
+        Some((place, self.missing[place]))
+    }
+
+    /// A run has ended, by its place among the missing ones: its record is kept. Returns the places, among the missing
+    /// runs, of those that need not be made because the seed decides nothing; their records are kept too.
+    pub fn end(&self, place: usize, ended: Result<Record, StudyError>) -> Vec<usize> {
+        let at = self.missing[place];
+        let record = match ended {
+            Ok(record) => record,
+            Err(error) => {
+                let key = self.runs[at].request().key();
+                let mut state = self.state();
+                // The others of its group are made by themselves.
+                state.queue.end(place, true);
+                state.executed.failures.push(Failure { run: at, key, error });
+                return Vec::new();
+            }
+        };
+        let alike = self.state().queue.end(place, record.document.seed_matters);
+        let others: Vec<Record> =
+            alike.iter().map(|other| record.clone().of_seed(&self.runs[self.missing[*other]])).collect();
+        let kept: Vec<_> =
+            std::iter::once(record).chain(others).map(|record| self.store.keep(record)).collect();
+        let mut state = self.state();
+        state.executed.made += 1;
+        state.executed.alike += alike.len();
+        state.done += 1 + alike.len();
+        kept.into_iter().for_each(|kept| note(&mut state.executed, kept));
+        alike
+    }
+
+    /// A run that has begun did not end, because its worker is gone: it is made once more.
+    pub fn give_back(&self, place: usize) {
+        self.state().queue.give_back(place);
+    }
+
+    /// Begins no further run.
+    pub fn close(&self) {
+        self.state().queue.close();
+    }
+
+    /// What came of all.
+    pub fn finish(self) -> Executed {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut executed = state.executed;
+        executed.failures.sort_by_key(|failure| failure.run);
+        executed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// For each job the first of those that follow each other and differ in the seed alone.
-fn firsts(jobs: &[Job<'_>]) -> Vec<usize> {
+fn note(executed: &mut Executed, kept: Result<(), StudyError>) {
+    if let Err(error) = kept {
+        executed.unwritten.get_or_insert(error);
+    }
+}
+
+/// The costs of some runs. Neighbours share a point, and cost the same.
+fn costs(runs: &[Run], places: &[usize]) -> Vec<u64> {
+    let mut last: Option<(&Run, u64)> = None;
+    let mut cost = |at: &usize| {
+        let run = &runs[*at];
+        let known = last.filter(|(last, _)| Arc::ptr_eq(&last.point, &run.point)).map(|(_, cost)| cost);
+        let cost = known.unwrap_or_else(|| run.point.cost());
+        last = Some((run, cost));
+        cost
+    };
+    places.iter().map(&mut cost).collect()
+}
+
+/// For each run the first of those that follow each other and differ in the seed alone.
+fn firsts(runs: &[Run]) -> Vec<usize> {
     let mut first = 0;
-    let of_job = |at: usize| {
-        if !jobs[at].differs_in_seed(&jobs[first]) {
+    let of_run = |at: usize| {
+        if !runs[at].differs_in_seed(&runs[first]) {
             first = at;
         }
         first
     };
-    (0..jobs.len()).map(of_job).collect()
+    (0..runs.len()).map(of_run).collect()
 }
 
-/// A thread that panicked has ended the program.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How far the runs are.
-struct Shown {
-    bar: ProgressBar,
-    log: Log,
-    done: Arc<AtomicUsize>,
-    not_made: AtomicUsize,
-    all: usize,
-}
-
-impl Shown {
-    fn new(before: usize, jobs: &[Job<'_>]) -> Shown {
-        let cost = jobs.iter().map(|job| job.cost).sum();
-        let all = before + jobs.len();
-        let (done, not_made) = (Arc::new(AtomicUsize::new(before)), AtomicUsize::new(0));
-        let shown = Shown { bar: progress_bar(cost), log: Log::new(), done, not_made, all };
-        shown.say_done(before);
-        shown
-    }
-
-    /// Ends the program at SIGINT and SIGTERM, with the number of completed runs and what is left of them. It looks for
-    /// the signals until the program ends, because files are written after the last run.
-    fn say_when_interrupted(&self, left: &'static str) -> io::Result<()> {
-        let (stop, bar, done, all) = (Stop::new()?, self.bar.clone(), Arc::clone(&self.done), self.all);
-        let watch = move || {
-            wait_for(&stop);
-            bar.finish_and_clear();
-            let runs = if all == 1 { "run" } else { "runs" };
-            eprintln!("interrupted: {} of {all} {runs} completed; {left}", done.load(Ordering::Relaxed));
-            exit(130);
-        };
-        thread::Builder::new().name("interrupt".to_owned()).spawn(watch).map(drop)
-    }
-
-    /// A run has ended, and with it others that are alike.
-    fn end(&self, alike: &[usize], jobs: &[Job<'_>]) {
-        alike.iter().for_each(|at| self.bar.inc(jobs[*at].cost));
-        self.not_made.fetch_add(alike.len(), Ordering::Relaxed);
-        let ended = 1 + alike.len();
-        self.say_done(self.done.fetch_add(ended, Ordering::Relaxed) + ended);
-    }
-
-    /// Says how many runs were not made.
-    fn note_not_made(&self) {
-        let not_made = self.not_made.load(Ordering::Relaxed);
-        if not_made > 0 {
-            let (runs, them) =
-                if not_made == 1 { ("1 run was", "it") } else { (&*format!("{not_made} runs were"), "them") };
-            self.bar.suspend(|| {
-                eprintln!("note: {runs} not repeated with another seed: nothing in {them} is random, so every seed gives the same figures");
-            });
+/// For each missing run the place, among these, of the first of its group.
+fn first_places(missing: &[usize], firsts: &[usize]) -> Vec<usize> {
+    let mut first = 0;
+    let of_place = |place: usize| {
+        if firsts[missing[place]] != firsts[missing[first]] {
+            first = place;
         }
-    }
-
-    fn say_done(&self, done: usize) {
-        if self.all > 1 {
-            self.bar.set_message(format!("{done} of {} runs", self.all));
-        }
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// One run, with its time on the clock.
-fn simulate_one(job: &Job<'_>, shown: &Shown) -> Result<Report, Failure> {
-    let begun = now();
-    let experiment = Experiment::new(Arc::clone(job.scenario), &job.setup)?;
-    let mut world = World::build(experiment)?;
-    if job.check_wire {
-        world = world.checking_wire();
-    }
-    let (mut last, mut counted) = (Time::ZERO, 0);
-    let duration = job.scenario.duration.as_secs_f64();
-    let mut show = |progress: Progress| {
-        if progress.now - last >= Span::from_millis(500) {
-            last = progress.now;
-            let part = (last - Time::ZERO).as_secs_f64() / duration;
-            let cost = (job.cost as f64 * part) as u64;
-            shown.bar.inc(cost - counted);
-            counted = cost;
-            shown.log.say(&shown.bar);
-        }
+        first
     };
-    world.run(&mut show)?;
-    shown.bar.inc(job.cost.saturating_sub(counted));
-    let outcome = world.finish();
-    let mut report = outcome.report;
-    report.document.wall_s = begun.elapsed().as_secs_f64();
-    report.document.set = job.set.to_vec();
-    job.command().sign(&mut report.document);
-    if job.check_wire {
-        report.notes.push(format!(
-            "{} packets went through the codec unchanged.",
-            grouped(outcome.wire_checks as i64)
-        ));
-    }
-    Ok(report)
+    (0..missing.len()).map(of_place).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a thread of its own waits for the user")]
-fn wait_for(stop: &Stop) {
-    while !stop.is_asked() {
-        thread::sleep(Duration::from_millis(50));
-    }
+/// How runs are made on the threads of this process.
+pub struct Threads<'a> {
+    /// How many at a time; 0 for as many as there are processors.
+    pub jobs: usize,
+    /// Is told what happens.
+    pub watch: Watch<'a>,
+    /// Ends the study.
+    pub cancel: &'a Cancel,
+    /// Gets what each run measured, with its place among all, before it is kept.
+    pub on_made: &'a (dyn Fn(usize, &Made) + Sync),
+    /// Is called after records were kept, on any thread.
+    pub on_kept: &'a (dyn Fn() + Sync),
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command line measures how long a run takes")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-/// Where there is no terminal for a bar: a line now and then, so that who waits knows for what.
-struct Log {
-    begun: Instant,
-    /// When there is the next one; none on a terminal.
-    next: Option<Mutex<Instant>>,
-}
-
-impl Log {
-    const EVERY: Duration = Duration::from_secs(10);
-
-    fn new() -> Log {
-        let next = (!terminal::has_progress()).then(|| Mutex::new(now() + Log::EVERY));
-        Log { begun: now(), next }
-    }
-
-    /// How long it takes yet, if it goes on as it did.
-    fn left(&self, bar: &ProgressBar) -> Duration {
-        let (done, all) = (bar.position().max(1), bar.length().unwrap_or(1));
-        self.begun.elapsed().mul_f64(all.saturating_sub(done) as f64 / done as f64)
-    }
-
-    /// Says how far all runs are, if it is time to.
-    fn say(&self, bar: &ProgressBar) {
-        let Some(mut next) = self.next.as_ref().and_then(|next| next.try_lock().ok()) else { return };
-        if now() < *next {
-            return;
+impl Threads<'_> {
+    /// Makes all runs of a schedule.
+    ///
+    /// Runs that differ in the seed alone follow each other. Where the seed decides nothing, one of them is made, and its
+    /// figures count for all. A run that fails does not end the others.
+    ///
+    /// # Errors
+    /// [`StudyError::Cancelled`].
+    pub fn execute(&self, schedule: Schedule) -> Result<Executed, StudyError> {
+        (self.watch)(schedule.begins());
+        let jobs = match self.jobs {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        };
+        let threads = jobs.min(schedule.missing.len());
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&schedule))).collect();
+            for worker in workers {
+                worker.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+            }
+        });
+        let (done, all) = (schedule.done(), schedule.runs.len());
+        let executed = schedule.finish();
+        if self.cancel.is_asked() && done + executed.failures.len() < all {
+            return Err(StudyError::Cancelled { done, all });
         }
-        *next = now() + Log::EVERY;
-        let part = 100 * bar.position() / bar.length().unwrap_or(1).max(1);
-        eprintln!("{}, {} left: {part} %", bar.message(), HumanDuration(self.left(bar)));
+        Ok(executed)
     }
-}
 
-/// Of the costs of all runs together; shown on a terminal only.
-fn progress_bar(total: u64) -> ProgressBar {
-    let style = terminal::style("{msg} {bar:40} {percent:>3} %  {eta} left");
-    let bar = ProgressBar::with_draw_target(Some(total), terminal::progress())
-        .with_style(style)
-        .with_message("simulating");
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+    fn work(&self, schedule: &Schedule) {
+        while let Some((place, at)) = schedule.begin().filter(|_| !self.cancel.is_asked()) {
+            let run = &schedule.runs[at];
+            let (cost, told) = (schedule.cost(place), AtomicUsize::new(0));
+            let advance = |part: f64| {
+                let now = (cost as f64 * part.min(1.0)) as usize;
+                let before = told.swap(now, Ordering::Relaxed);
+                (self.watch)(Event::Advance((now - before.min(now)) as u64));
+            };
+            match run.make(&mut |part| advance(part), self.cancel) {
+                Err(StudyError::Cancelled { .. }) => break,
+                Err(error) => {
+                    schedule.end(place, Err(error));
+                }
+                Ok(made) => {
+                    (self.on_made)(at, &made);
+                    for other in schedule.end(place, Ok(Record::of(run, &made))) {
+                        let at = schedule.missing[other];
+                        (self.on_made)(at, &made.of_seed(&schedule.runs[at]));
+                        (self.watch)(Event::Advance(schedule.cost(other)));
+                    }
+                }
+            }
+            advance(1.0);
+            (self.watch)(Event::Done(schedule.done()));
+            (self.on_kept)();
+        }
+    }
 }

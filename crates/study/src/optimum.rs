@@ -7,14 +7,16 @@ use weir_scenario::{
     DirectedLink, Event, Expectation, Flow, FlowId, Metric, Scenario, Select, SourceRate, TimedEvent,
 };
 
-use crate::load::scheme_setting;
-use crate::{Failure, policy, terminal};
+use crate::error::StudyError;
+use crate::policy;
+use crate::source::scheme_setting;
 
 /// With more flows the optimum of a whole run, in which each may come and go, would take longer than the run:
 /// who wants it names a window.
 const FEW_FLOWS: usize = 300;
 
 /// The optimum of a scenario, for what runs measure.
+#[derive(Clone, Debug)]
 pub struct ScenarioOptimum {
     objective: Objective,
     utilisation: f64,
@@ -36,12 +38,12 @@ impl ScenarioOptimum {
     pub fn of(scenario: &Scenario, further: &[(Span, Span)]) -> Option<ScenarioOptimum> {
         let has_windows = !scenario.windows.is_empty() || !further.is_empty();
         let is_known = has_windows || scenario.flows.len() <= FEW_FLOWS;
-        is_known.then(|| waited_for(|| ScenarioOptimum::compute(scenario, further, &[])).ok()).flatten()
+        is_known.then(|| ScenarioOptimum::compute(scenario, further, &[]).ok()).flatten()
     }
 
     /// In the scenario's windows and for its expectations; none where theory does not know it.
     pub fn with_expectations(scenario: &Scenario) -> Option<ScenarioOptimum> {
-        waited_for(|| ScenarioOptimum::compute(scenario, &[], &scenario.expectations)).ok()
+        ScenarioOptimum::compute(scenario, &[], &scenario.expectations).ok()
     }
 
     /// Those of some settings that the optimum does not depend on.
@@ -54,7 +56,7 @@ impl ScenarioOptimum {
         scenario: &Scenario,
         further: &[(Span, Span)],
         expectations: &[Expectation],
-    ) -> Result<ScenarioOptimum, Failure> {
+    ) -> Result<ScenarioOptimum, StudyError> {
         let own = scenario.windows.iter().map(|window| (window.from, window.to));
         let mut windows: Vec<_> = own.chain(further.iter().copied()).collect();
         let shown = windows.len();
@@ -160,14 +162,6 @@ fn has_greedy_flows(scenario: &Scenario) -> bool {
     let turns =
         |event: &TimedEvent| matches!(&event.what, Event::FlowSource { source, .. } if is_greedy(source));
     scenario.flows.iter().any(|flow| is_greedy(&flow.source)) || scenario.events.iter().any(turns)
-}
-
-/// What a terminal is told to wait for.
-fn waited_for<T>(compute: impl FnOnce() -> T) -> T {
-    let waiting = terminal::waiting("computing the optimum");
-    let computed = compute();
-    waiting.finish_and_clear();
-    computed
 }
 
 /// The directions of bottleneck links in most of a window; a run has them in the same order.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use weir_scenario::{Axis, builtin, builtins};
 
-use crate::{load, out};
+use crate::source::{did_you_mean, stem};
 
 /// What no paper has: it is left out unless it is named.
 const EXAMPLES: &str = "examples";
@@ -53,7 +53,7 @@ fn unknown(name: &str, built_in: &[&str]) -> String {
         built_in.iter().map(|one| paper_of(one)).filter(|one| *one != EXAMPLES).collect();
     papers.dedup();
     let known: Vec<&str> = papers.iter().chain(built_in).copied().collect();
-    let meant = load::did_you_mean(name, &known);
+    let meant = did_you_mean(name, &known);
     format!(
         "there is no paper, no experiment and no file called `{name}`{meant}\n  papers: {}\n  experiments: {}",
         papers.join(", "),
@@ -78,7 +78,7 @@ pub fn points(axes: &[Axis]) -> Vec<Vec<String>> {
 
 /// The folder of an experiment at a point of its axes: `qsccp-friendliness-delay-5_ms`.
 pub fn folder(scenario: &str, point: &[String]) -> String {
-    let parts = std::iter::once(out::stem(scenario)).chain(point.iter().map(|set| in_path(set)));
+    let parts = std::iter::once(stem(scenario)).chain(point.iter().map(|set| in_path(set)));
     parts.collect::<Vec<_>>().join("-")
 }
 

@@ -60,7 +60,7 @@ impl CommandLine {
 }
 
 /// A window as `--window` takes it, in seconds.
-pub fn window(window: &(Span, Span)) -> String {
+pub fn window_text(window: &(Span, Span)) -> String {
     format!("{}:{}", window.0.as_secs_f64(), window.1.as_secs_f64())
 }
 
@@ -83,7 +83,7 @@ mod tests {
         let line = CommandLine::new("run", "it's mine.toml")
             .option("--scheme", Some("pcon"))
             .option("--set", ["link.R2-R3.rate=20 Mb/s", "a=b"])
-            .option("--window", windows.iter().map(window))
+            .option("--window", windows.iter().map(window_text))
             .flag("--check-wire", true)
             .flag("--never", false);
         assert_eq!(

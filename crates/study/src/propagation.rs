@@ -75,11 +75,12 @@ fn shortest_way(scenario: &Scenario, flow: &Flow, routes: &[Option<&Route>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load;
+    use crate::source::Source;
 
     #[test]
     fn the_shortest_way_follows_the_routes_there_and_back() {
-        let scenario = load::scenario("qsccp/dumbbell", &[]).expect("it is built in");
+        let scenario =
+            Source::find("qsccp/dumbbell").and_then(|source| source.read(&[])).expect("it is built in");
         let ways = shortest_ways(&scenario);
         assert_eq!(ways.len(), scenario.flows.len());
         // C1-R1-R2-R3-R4-P1 and the like: what the delays of the file add up to.
@@ -101,7 +102,9 @@ mod tests {
     /// QSCCP's paper, section V-C: the paths take 90, 100, 110 or 120 ms there and back.
     #[test]
     fn of_several_ways_the_shortest_one_is_taken() {
-        let scenario = load::scenario("qsccp/diamond-latency", &[]).expect("it is built in");
+        let scenario = Source::find("qsccp/diamond-latency")
+            .and_then(|source| source.read(&[]))
+            .expect("it is built in");
         assert_eq!(round_trips_ms(&scenario), vec![Some(90.0); 3]);
     }
 }

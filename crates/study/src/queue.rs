@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 type Place = (Reverse<u64>, usize);
 
 /// The runs that have not begun.
+#[derive(Debug)]
 pub struct RunQueue {
     cost: Vec<u64>,
     /// The first of the group of each run.
@@ -63,6 +64,12 @@ impl RunQueue {
         if seed_matters { Vec::new() } else { waiting }
     }
 
+    /// A run that has begun did not end: it can begin again.
+    pub fn give_back(&mut self, run: usize) {
+        let place = self.place(run);
+        self.ready.insert(place);
+    }
+
     /// Begins no further run.
     pub fn close(&mut self) {
         self.ready.clear();
@@ -110,6 +117,15 @@ mod tests {
         assert_eq!([queue.begin(), queue.begin(), queue.begin()], [Some(3), Some(0), Some(4)]);
         assert!(queue.end(3, false).is_empty(), "run 4 has begun and ends by itself");
         assert_eq!(queue.end(0, false), [1, 2]);
+    }
+
+    #[test]
+    fn a_run_that_did_not_end_begins_again() {
+        let mut queue = queue();
+        assert_eq!([queue.begin(), queue.begin()], [Some(3), Some(0)]);
+        queue.give_back(3);
+        assert_eq!(queue.begin(), Some(3));
+        assert_eq!(queue.end(3, false), [4]);
     }
 
     #[test]

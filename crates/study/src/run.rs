@@ -96,11 +96,8 @@ impl Request {
     /// # Errors
     /// The first mistake in the scenario or in what is set.
     pub fn run(&self) -> Result<Run, StudyError> {
-        let windows: Vec<(Span, Span)> = self
-            .windows
-            .iter()
-            .map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to)))
-            .collect();
+        let windows: Vec<(Span, Span)> =
+            self.windows.iter().map(|(from, to)| (Span::from_nanos(*from), Span::from_nanos(*to))).collect();
         let source = Source::of_text(self.name.clone(), self.text.clone());
         let point = Point::new(source, self.set.clone(), windows)?;
         Ok(Run {
@@ -169,7 +166,7 @@ impl Run {
             .option("--scheme", [&self.scheme])
             .option("--seed", [self.seed])
             .option("--set", &self.point.set)
-            .option("--window", self.point.windows.iter().map(program::window))
+            .option("--window", self.point.windows.iter().map(program::window_text))
             .flag("--check-wire", self.check_wire)
     }
 

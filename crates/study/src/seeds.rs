@@ -56,8 +56,9 @@ impl FromStr for Seeds {
 
     fn from_str(text: &str) -> Result<Seeds, String> {
         const RIGHT: &str = "10 (the seeds 1 to 10), 3..8 (the seeds 3 to 8) or 1,5,9";
-        let number =
-            |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}`: seeds are written {RIGHT}"));
+        let number = |text: &str| {
+            text.trim().parse::<u64>().map_err(|_| format!("`{text}`: seeds are written {RIGHT}"))
+        };
         let range = |from: u64, to: u64| {
             if from > to {
                 return Err(format!("`{text}`: the first seed is above the last"));
@@ -107,7 +108,9 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_seeds_is_refused() {
-        for text in ["", "0", "a", "5..3", "1,1", "1..", "-1", "1..1000000000", "1,,2", "99999999999999999999"] {
+        for text in
+            ["", "0", "a", "5..3", "1,1", "1..", "-1", "1..1000000000", "1,,2", "99999999999999999999"]
+        {
             assert!(text.parse::<Seeds>().is_err(), "{text}");
         }
     }

@@ -213,7 +213,10 @@ mod tests {
         let run = run("a.toml", &[], 1);
         RunStore::new(None, Some(shared.clone())).keep(record(&run, 1.0)).unwrap();
         assert!(RunStore::new(Some(own.clone()), Some(shared.clone())).find(&run).is_some());
-        assert!(RunStore::new(Some(own.clone()), None).find(&run).is_some(), "the folder of results is complete");
+        assert!(
+            RunStore::new(Some(own.clone()), None).find(&run).is_some(),
+            "the folder of results is complete"
+        );
         for dir in [shared, own] {
             let _ = fs::remove_dir_all(dir);
         }

@@ -18,7 +18,6 @@ use weir_results::{figures, rate, terminal_width, time, write_all};
 
 use crate::app::Stop;
 use crate::out::{self, Out};
-use crate::provenance::CommandLine;
 use crate::{Failure, load, terminal};
 
 use connection::{Message, Part, Run};
@@ -71,13 +70,13 @@ impl Args {
 
 /// Runs it.
 pub fn traffic(args: &Args) -> Result<(), Failure> {
-    let windows = args.windows.iter().map(|text| load::window(text)).collect::<Result<Vec<_>, _>>()?;
+    let windows = load::windows(&args.windows)?;
     args.out.iter().try_for_each(|dir| out::no_file_there(dir))?;
     let scenario = load::scenario(&args.scenario, &args.set)?;
     // Here is nothing random.
     let setup = Setup { scheme: args.scheme.clone(), seed: 0, windows, with_series: true };
     let experiment = Experiment::new(scenario, &setup)?;
-    load::refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
+    refuse_idle(&args.set, [experiment.scheme().entry.name], [experiment.scenario()])?;
     let plan = Plan::new(&experiment, &args.nodes, &args.sockets)?;
     let (mut probes, unseen) = experiment.probes_of_applications(|flow| plan.place(flow));
     let out = Out::open_given(args.out.as_deref())?;
