@@ -19,6 +19,9 @@ pub struct RunDocument {
     pub command: String,
     /// The scenario's name, such as `qsccp/dumbbell`, or the path of its file.
     pub scenario: String,
+    /// The scenario's text as it stands, without what `set` changes. Left out where another file has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scenario_text: String,
     /// The scheme's name.
     pub scheme: String,
     /// The variant of its parameters in the scenario; left out for the default.

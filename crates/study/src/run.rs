@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -205,7 +206,26 @@ impl Run {
         self.make_experiment(self.experiment()?, progress, cancel)
     }
 
-    /// The same with an experiment of this run that was changed, such as one under a scheme that the list of schemes does
+    /// About how long the run takes and how much is kept of it, from its beginning: what is simulated within `trial`.
+    ///
+    /// # Errors
+    /// As [`Run::make`].
+    pub fn pace(&self, trial: Duration) -> Result<Pace, StudyError> {
+        let (wall, processor) = (Stopwatch::start(), ProcessorTime::now());
+        let mut world = World::build(self.experiment()?)?;
+        let duration = self.point.scenario.duration;
+        let mut slices = 0;
+        while slices < SLICES && wall.elapsed() < trial {
+            slices += 1;
+            world.run_until(Time::ZERO + duration / SLICES * slices, &mut |_| ())?;
+        }
+        let part = slices as f64 / SLICES as f64;
+        let cpu_s = processor.elapsed_s() / part;
+        let made = Made { report: world.finish().report, cpu_s };
+        Ok(Pace { cpu_s, bytes: Record::of(self, &made).to_bytes().len() as u64 })
+    }
+
+    /// Makes the run with an experiment of it that was changed, such as one under a scheme that the list of schemes does
     /// not have.
     ///
     /// # Errors
@@ -251,6 +271,15 @@ impl Run {
 /// A run is made in so many slices of simulated time; between them it can be ended.
 const SLICES: u64 = 1000;
 
+/// About what a run takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Processor time, s.
+    pub cpu_s: f64,
+    /// Bytes of its record.
+    pub bytes: u64,
+}
+
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct Made {
@@ -261,6 +290,13 @@ pub struct Made {
 }
 
 impl Made {
+    /// What is known of a kept run: without the topology, notes and reasons of drops, which are in no record.
+    pub fn of_record(record: Record) -> Made {
+        let series = record.series.as_ref().and_then(ThinnedSeries::series).unwrap_or_default();
+        let report = Report { document: record.document, series, probes: record.probes, ..Report::default() };
+        Made { report, cpu_s: record.cpu_s }
+    }
+
     /// The same for a run that differs in the seed alone, where the seed decides nothing.
     pub fn of_seed(&self, run: &Run) -> Made {
         let series = if run.with_series { self.report.series.clone() } else { Series::default() };
