@@ -234,7 +234,7 @@ impl Request<'_> {
     /// How a scheme is run.
     pub fn setup(&self, scheme: &str, seed: u64, with_series: bool) -> Setup {
         let scheme = Some(scheme.to_owned());
-        Setup { scheme, seed, windows: self.windows.clone(), with_series }
+        Setup { scheme, seed, windows: self.windows.clone(), with_series, ..Setup::default() }
     }
 
     /// The runs of a scheme at a point: one a seed.

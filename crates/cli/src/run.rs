@@ -71,6 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             seed,
             windows: windows.clone(),
             with_series: out.dir().is_some(),
+            ..Setup::default()
         },
         check_wire: args.check_wire,
         cost: batch::by_duration(&scenario),
