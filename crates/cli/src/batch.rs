@@ -64,6 +64,7 @@ impl Job<'_> {
             && self.check_wire == other.check_wire
             && own.scheme == others.scheme
             && own.windows == others.windows
+            && own.probes == others.probes
             && (others.with_series || !own.with_series)
     }
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use weir_measure::{ExpectationRow, Report, RunDocument, Series};
-use weir_results::{SettleTime, ThinnedSeries, write_atomically};
+use weir_measure::{ProbeValue, Report, RunDocument, Series};
+use weir_results::{ThinnedSeries, write_atomically};
 
 use crate::{Failure, provenance};
 
@@ -33,8 +33,8 @@ pub struct RunKey {
     set: Vec<String>,
     /// Further windows.
     windows: Vec<String>,
-    /// What is asked besides the scenario's expectations.
-    asked: Vec<String>,
+    /// What is measured besides the scenario's expectations.
+    probes: Vec<String>,
     scheme: String,
     seed: u64,
     /// Whether series are kept.
@@ -48,27 +48,25 @@ pub struct PointKey {
     pub text: String,
     pub set: Vec<String>,
     pub windows: Vec<String>,
-    pub asked: Vec<String>,
+    pub probes: Vec<String>,
 }
 
 /// What is kept of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
     pub document: RunDocument,
-    /// What was asked besides the scenario's own expectations.
-    pub asked: Vec<Option<SettleTime>>,
+    /// What was measured besides the scenario's expectations.
+    pub probes: Vec<ProbeValue>,
     /// For plots, of the first seed.
     series: Option<ThinnedSeries>,
 }
 
 impl Kept {
-    /// Of a run whose last expectations are those that stand for what was asked besides.
-    pub fn of(report: &mut Report, asked: usize, with_series: bool) -> Kept {
-        let own = report.document.expectations.len().saturating_sub(asked);
-        let asked = report.document.expectations.split_off(own);
+    /// Of a run.
+    pub fn of(report: &Report, with_series: bool) -> Kept {
         Kept {
             document: report.document.clone(),
-            asked: asked.into_iter().map(time_to_settle).collect(),
+            probes: report.probes.clone(),
             series: with_series.then(|| ThinnedSeries::of(&report.series)),
         }
     }
@@ -78,10 +76,6 @@ impl Kept {
         let series: Series = self.series.as_ref()?.series()?;
         Some(Report { document: self.document.clone(), series, ..Report::default() })
     }
-}
-
-fn time_to_settle(row: ExpectationRow) -> Option<SettleTime> {
-    Some(SettleTime { s: row.measured?, never: row.never })
 }
 
 /// A file.
@@ -113,7 +107,7 @@ impl KeptRuns {
 
     /// The key of a run.
     pub fn key(&self, point: &PointKey, scheme: &str, seed: u64, with_series: bool) -> RunKey {
-        let PointKey { scenario, text, set, windows, asked } = point.clone();
+        let PointKey { scenario, text, set, windows, probes } = point.clone();
         RunKey {
             version: provenance::VERSION.to_owned(),
             program: self.program.clone(),
@@ -121,7 +115,7 @@ impl KeptRuns {
             text,
             set,
             windows,
-            asked,
+            probes,
             scheme: scheme.to_owned(),
             seed,
             with_series,
@@ -182,12 +176,12 @@ pub fn digest(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const SETTLED: SettleTime = SettleTime { s: 0.1, never: true };
+    const SETTLED: ProbeValue = ProbeValue { value: Some(0.1), never: true };
 
     fn kept(goodput_bps: f64) -> Kept {
         let flows = vec![weir_measure::FlowRow { goodput_bps, ..Default::default() }];
         let document = RunDocument { flows, ..RunDocument::default() };
-        Kept { document, asked: vec![Some(SETTLED), None], series: None }
+        Kept { document, probes: vec![SETTLED, ProbeValue::default()], series: None }
     }
 
     fn key(runs: &KeptRuns, seed: u64) -> RunKey {
@@ -196,7 +190,7 @@ mod tests {
             text: digest(b"text"),
             set: vec!["a=1".to_owned()],
             windows: Vec::new(),
-            asked: Vec::new(),
+            probes: Vec::new(),
         };
         runs.key(&point, "qsccp", seed, false)
     }
@@ -217,7 +211,7 @@ mod tests {
         let again = KeptRuns::new(Some(&dir));
         let found = again.find(name, &key(&again, 1)).unwrap();
         assert_eq!(found.document.flows[0].goodput_bps.to_bits(), value.to_bits());
-        assert_eq!(found.asked, [Some(SETTLED), None]);
+        assert_eq!(found.probes, [SETTLED, ProbeValue::default()]);
         let _ = fs::remove_dir_all(dir);
     }
 
@@ -238,7 +232,7 @@ mod tests {
             RunKey { text: other.clone(), ..right.clone() },
             RunKey { set: vec![other.clone()], ..right.clone() },
             RunKey { windows: vec![other.clone()], ..right.clone() },
-            RunKey { asked: vec![other.clone()], ..right.clone() },
+            RunKey { probes: vec![other.clone()], ..right.clone() },
             RunKey { scheme: other, ..right.clone() },
             RunKey { seed: 2, ..right.clone() },
             RunKey { with_series: true, ..right.clone() },
